@@ -5,6 +5,7 @@ mod group;
 
 use super::unroll::Unrolling;
 use super::{Init, Module, Propagation, StepOutputs};
+use crate::RuntimeError;
 use crate::trainable::{Bound, Granularity};
 use group::Group;
 use spikelet_core::Result;
@@ -455,6 +456,30 @@ impl Context {
             .borrow_mut()
             .recorded
             .push((path, value.clone()));
+    }
+
+    /// A recorded value of a layer, such as the spikes `trunk.lif.spike_seq` of the neuron `trunk.lif`.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// cx.trace(&net, x)?;
+    /// let firing_rate = cx.recorded("1.spike_seq")?.mean_all();
+    /// assert!(firing_rate.shape().is_empty());
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTensor`].
+    pub fn recorded(&self, path: &str) -> Result<Var> {
+        let traced = self.traced.borrow();
+        let found = traced.recorded.iter().find(|(known, _)| known == path);
+        let known = traced.recorded.iter().map(|(known, _)| known.as_str());
+        found
+            .map(|(_, value)| value.clone())
+            .ok_or_else(|| RuntimeError::unknown(path, known))
     }
 
     /// Traces a network on a sequence.

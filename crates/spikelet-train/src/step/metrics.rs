@@ -5,6 +5,7 @@ use crate::metric::{Metric, MetricValue};
 use spikelet_core::Result;
 use spikelet_graph::HostFuture;
 use spikelet_nn::runtime::Program;
+use std::fmt;
 use std::sync::Arc;
 
 /// A metric of a compiled step.
@@ -72,6 +73,22 @@ impl StepMetrics {
     pub fn sums(&self, name: &str) -> Option<&[f64]> {
         let index = self.infos.iter().position(|info| info.name == name)?;
         self.sums.get(index).map(Vec::as_slice)
+    }
+}
+
+/// `loss 0.512, accuracy 0.875`.
+impl fmt::Display for StepMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "loss {:.3}", self.loss)?;
+        for (info, sums) in self.infos.iter().zip(&self.sums) {
+            write!(
+                f,
+                ", {} {:.3}",
+                info.name,
+                info.value.of(sums, self.samples as f64)
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -151,6 +168,15 @@ impl EpochMetrics {
     }
 }
 
+/// As a step's.
+impl fmt::Display for EpochMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "loss {:.3}", self.loss())?;
+        self.iter()
+            .try_for_each(|(name, value)| write!(f, ", {name} {value:.3}"))
+    }
+}
+
 /// The [`StepMetrics`] of a step that may still run on the device.
 #[must_use = "the device's errors come out of `wait`"]
 pub struct PendingMetrics(Found);
@@ -213,8 +239,8 @@ impl PendingMetrics {
     }
 }
 
-impl std::fmt::Debug for PendingMetrics {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for PendingMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingMetrics").finish_non_exhaustive()
     }
 }

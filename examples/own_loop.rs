@@ -1,0 +1,97 @@
+//! A training loop of one's own: a class and a speed from event frames, a frozen layer, two learning rates.
+
+use spikelet::graph::op::HostTensor;
+use spikelet::prelude::*;
+use spikelet::train::{Outputs, Step, metric};
+
+const T: usize = 8; // time steps
+const N: usize = 16; // samples of a batch
+const FRAME: [usize; 3] = [2, 34, 34]; // polarities, height, width
+
+fn main() -> Result<()> {
+    let block = Sequential::new()
+        .add(Conv2d::new(8, 8, 3).padding(1))
+        .add(BatchNorm2d::new(8))
+        .add(If::new());
+    let trunk = Sequential::new()
+        .add_named("stem", Conv2d::new(2, 8, 3).stride(4))
+        .add_named("norm", BatchNorm2d::new(8))
+        .add_named("if", If::new())
+        .add_named("block", Residual::new(block))
+        .add(AdaptiveAvgPool2d::new(2))
+        .add(Flatten);
+    let (class, speed) = (Linear::new(32, 4).bias(true), Linear::new(32, 1).bias(true));
+    let step = Step::new(|cx, inputs| {
+        let h = cx.child("trunk", |cx| trunk.forward(cx, inputs["frames"].clone()))?;
+        let scores = cx
+            .child("class", |cx| class.forward(cx, h.clone()))?
+            .mean(&[0]);
+        let speed = cx.child("speed", |cx| speed.forward(cx, h))?.mean(&[0]);
+        let error = loss::mean_squared_error(&speed, &inputs["speeds"]);
+        Ok(
+            Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"]) + error)
+                .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))
+                .metric("firing rate", cx.recorded("trunk.if.spike_seq")?.mean_all())
+                .output("speed", &speed),
+        )
+    })
+    .batch_size(N)
+    .sequence("frames", DType::F32, [&[T][..], &FRAME].concat())
+    .input("labels", DType::I64, [])
+    .input("speeds", DType::F32, [1])
+    .freeze("trunk.stem.*")
+    .group("trunk.*", Adam::default(), 1e-2)
+    .optimizer(Adam::default(), 3e-2)
+    .read_gradients("class.weight");
+
+    let mut store = VarStore::new(spikelet::device::find("auto", 0)?);
+    let mut train = step.compile(&mut store)?;
+    for k in 1..=60 {
+        let (frames, labels, speeds) = moving_dots(k);
+        let found = train.run([
+            ("frames", HostTensor::F32(&frames)),
+            ("labels", HostTensor::I64(&labels)),
+            ("speeds", HostTensor::F32(&speeds)),
+        ])?;
+        if k % 20 == 0 {
+            println!("step {k}: {found}");
+        }
+    }
+    println!("gradient {:?}", train.gradient("class.weight")?.shape);
+
+    let path = std::env::temp_dir().join("spikelet-own-loop.safetensors");
+    train.save_weights(&store, &path)?;
+    train.load_weights(&mut store, &path)?; // strict: all tensors, and no others
+
+    let mut stream = step.batch_size(1).compile_stream(&mut store)?; // one time step at a time
+    for frame in moving_dots(0).0.chunks(N * FRAME.iter().product::<usize>()) {
+        stream.predict([("frames", HostTensor::F32(&frame[..FRAME.iter().product()]))])?;
+        println!("speed {:.2}", stream.output("speed")?.to_f64()[0]);
+    }
+    Ok(())
+}
+
+/// Dots that move in one of four directions by up to three pixels a step: frames `[T, N, 2, 34, 34]`.
+fn moving_dots(seed: u64) -> (Vec<f32>, Vec<i64>, Vec<f32>) {
+    let (mut frames, mut labels, mut speeds) = (vec![0.0; T * N * 2 * 34 * 34], vec![], vec![]);
+    for n in 0..N {
+        let draw = (seed * N as u64 + n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        let (direction, speed) = (draw as usize % 4, 1 + draw as usize / 4 % 3);
+        for t in 0..T {
+            let along = if direction % 2 == 0 {
+                t * speed
+            } else {
+                33 - t * speed
+            };
+            let [x, y] = if direction < 2 {
+                [along, 16]
+            } else {
+                [16, along]
+            };
+            frames[(((t * N + n) * 2) + t % 2) * 34 * 34 + y * 34 + x] = 4.0;
+        }
+        labels.push(direction as i64);
+        speeds.push(speed as f32);
+    }
+    (frames, labels, speeds)
+}
