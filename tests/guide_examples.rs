@@ -1,0 +1,23 @@
+//! Pages of the guide that contain an example have the example's program.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn programs_of_the_guide_are_those_of_the_examples() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: String| fs::read_to_string(root.join(&path)).expect(&path);
+    for (page, example) in [
+        ("training-loop", "own_loop"),
+        ("fine-tuning", "fine_tuning"),
+        ("two-networks", "two_networks"),
+        ("regression", "regression"),
+    ] {
+        let program = read(format!("examples/{example}.rs"));
+        let (_, program) = program.split_once("\n\n").expect("a comment, then the program");
+        let text = read(format!("docs/guide/{page}.md"));
+        let start = text.find("```rust\n").expect("a program") + "```rust\n".len();
+        let end = start + text[start..].find("\n```").expect("its end");
+        assert_eq!(&text[start..end], program.trim_end(), "{page} and {example}");
+    }
+}
