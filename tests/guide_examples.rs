@@ -14,10 +14,16 @@ fn programs_of_the_guide_are_those_of_the_examples() {
         ("regression", "regression"),
     ] {
         let program = read(format!("examples/{example}.rs"));
-        let (_, program) = program.split_once("\n\n").expect("a comment, then the program");
+        let (_, program) = program
+            .split_once("\n\n")
+            .expect("a comment, then the program");
         let text = read(format!("docs/guide/{page}.md"));
         let start = text.find("```rust\n").expect("a program") + "```rust\n".len();
         let end = start + text[start..].find("\n```").expect("its end");
-        assert_eq!(&text[start..end], program.trim_end(), "{page} and {example}");
+        assert_eq!(
+            &text[start..end],
+            program.trim_end(),
+            "{page} and {example}"
+        );
     }
 }
