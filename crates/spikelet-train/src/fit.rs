@@ -23,6 +23,7 @@ impl Trainer {
     /// As [`Trainer::fit`].
     pub fn fit_with(&self, data: &Split, announce: impl FnOnce(&Start<'_>)) -> Result<FitReport> {
         self.settings.check()?;
+        self.check_patience()?;
         let _listening = (self.end_request.as_ref()).map(|_| interrupt::Listening::start());
         let run = Run::start(self, data)?;
         announce(&run.about_to_begin());

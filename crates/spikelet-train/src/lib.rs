@@ -1,5 +1,6 @@
 //! Training: settings, the compiled step, optimizers, the training loop, checkpoints, logs, reports.
 
+mod callbacks;
 mod checkpoint;
 mod draws;
 mod engine;

@@ -78,6 +78,8 @@ pub(super) struct Run<'a> {
     earlier: f64,
     started: Instant,
     saved: Instant,
+    /// Whether the run ends before its last epoch.
+    stopped_early: bool,
 }
 
 impl<'a> Run<'a> {
@@ -167,7 +169,9 @@ impl<'a> Run<'a> {
             earlier: 0.0,
             started: Instant::now(),
             saved: Instant::now(),
+            stopped_early: false,
         };
+        run.start_from_weights(resumed.is_some())?;
         run.open_folder(folder, resumed)?;
         Ok(run)
     }
@@ -194,6 +198,11 @@ impl<'a> Run<'a> {
     /// Trains to the end of the last epoch; true if the run was interrupted before.
     fn train_epochs(&mut self) -> Result<bool> {
         while self.progress.epoch < self.trainer.settings.epochs {
+            if self.trainer.is_out_of_patience(&self.progress.history) || self.stopped_early {
+                self.stopped_early = true;
+                self.save()?;
+                break;
+            }
             if !(self.train_epoch()? && self.end_epoch()?) {
                 self.save()?;
                 return Ok(true);
@@ -302,6 +311,9 @@ impl<'a> Run<'a> {
         p.step = step;
         p.batch += 1;
         p.images += step_images;
+        if let Some(call) = &self.trainer.callbacks.step {
+            call(step, &found);
+        }
         self.own.loss += found.loss;
         let correct = found.sum(ACCURACY);
         self.own.correct += correct;
@@ -385,6 +397,7 @@ impl<'a> Run<'a> {
             images_per_second: images / history.len().max(1) as f64,
             peak_bytes: self.memory.peak,
             interrupted,
+            stopped_early: self.stopped_early && history.len() < self.trainer.settings.epochs,
             folder: self
                 .logs
                 .as_ref()

@@ -1,5 +1,6 @@
 //! The trainer: model, settings, device, folder.
 
+use super::callbacks::Callbacks;
 use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
@@ -47,6 +48,11 @@ pub struct Trainer {
     pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<RankGroup>>,
     pub(super) engine: Option<Box<dyn BuildEngine>>,
+    pub(super) callbacks: Callbacks,
+    /// The number of epochs without an improvement after which the run ends.
+    pub(super) patience: Option<usize>,
+    /// A file of weights from which the training starts.
+    pub(super) weights: Option<PathBuf>,
 }
 
 /// The result of a run.
@@ -67,6 +73,8 @@ pub struct FitReport {
     pub peak_bytes: usize,
     /// Whether the run was ended by Ctrl-C; it can be resumed.
     pub interrupted: bool,
+    /// Whether the run ended before its last epoch, by [`Trainer::early_stopping`] or [`Trainer::on_epoch`].
+    pub stopped_early: bool,
     /// The folder of the run, if it is written.
     pub folder: Option<PathBuf>,
     /// The path of the weights of the best epoch, or of the last one without a best epoch, if a folder was given.
@@ -130,7 +138,18 @@ impl Trainer {
             loader_threads: 0,
             group: None,
             engine: None,
+            callbacks: Callbacks::default(),
+            patience: None,
+            weights: None,
         }
+    }
+
+    /// Starts from the weights of a safetensors file, such as a checkpoint of another run: it must have exactly the
+    /// tensors of the network; those of the optimizer are not read. A resumed run starts from its checkpoint.
+    #[must_use]
+    pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
+        self.weights = Some(file.into());
+        self
     }
 
     /// Sets the device. The default is the CPU with all cores.

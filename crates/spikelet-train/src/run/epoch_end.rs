@@ -98,6 +98,10 @@ impl Run<'_> {
             self.save_if_idle()?;
         }
         self.announce(&record);
+        let call = self.trainer.callbacks.epoch.as_ref();
+        let ends = call.is_some_and(|call| call(&record).is_break());
+        // Rank 0 decides for all.
+        self.stopped_early = self.together.agree(1 + usize::from(ends))? > 1;
         Ok(true)
     }
 

@@ -9,6 +9,7 @@ use super::{EpochSums, Run};
 use crate::DatasetId;
 use crate::log::{JsonLines, SummaryWriter};
 use crate::ranks::Ranks;
+use crate::step::load_weights;
 use spikelet_core::Result;
 use spikelet_core::files;
 use spikelet_nn::tensors::TensorFile;
@@ -99,12 +100,16 @@ impl Run<'_> {
         folder.begin(resumes)?;
         let (curves, epochs) = (folder.path().join(CURVES), folder.path().join(EPOCHS));
         let together = self.together.clone();
+        let call = self.trainer.callbacks.checkpoint.clone();
         let last = folder.path().join(LAST);
         let between_epochs = self.progress.batch == 0;
         self.logs = Some(Logs {
             checkpoints: Writer::new(move |path, progress| {
                 if path == last {
                     together.tell_checkpoint(path, progress);
+                }
+                if let Some(call) = &call {
+                    call(path, progress);
                 }
             }),
             epochs: match resumes {
@@ -152,6 +157,21 @@ impl Run<'_> {
             loss: self.progress.loss_sum,
             correct: self.progress.correct,
         };
+    }
+
+    /// Reads the weights from which the training starts, if they are given and the run is not resumed. Rank 0 reads
+    /// them for all ranks.
+    pub(super) fn start_from_weights(&mut self, resumes: bool) -> Result<()> {
+        let Some(path) = self.trainer.weights.as_ref().filter(|_| !resumes) else {
+            return Ok(());
+        };
+        let bytes = match self.together.leads() {
+            true => files::read(path)?,
+            false => vec![],
+        };
+        let bytes = self.together.broadcast_from_rank0(bytes)?;
+        let file = TensorFile::from_bytes(&bytes, path)?;
+        load_weights(&mut self.store, &self.engine.model(), &file, path)
     }
 
     /// A checkpoint of the tensors with these names, after a check that they are finite.

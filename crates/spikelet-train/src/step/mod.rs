@@ -29,6 +29,7 @@ pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use trace::Purpose;
 pub use weights::LoadReport;
+pub(crate) use weights::load_weights;
 
 use crate::optim::{Clip, Optimizer};
 use groups::{Group, Groups, Names};

@@ -84,6 +84,20 @@ fn set_all(
         .try_for_each(|(name, tensor)| store.set(name, tensor))
 }
 
+/// Sets the tensors `model` of a network, which a file must have exactly; tensors of the training in it are not read.
+pub(crate) fn load_weights(
+    store: &mut VarStore,
+    model: &[String],
+    file: &TensorFile,
+    path: &Path,
+) -> Result<()> {
+    let found = file.tensors.iter();
+    let found = found.filter(|(name, _)| !belongs_to_training(name));
+    let found = found.map(|(name, tensor)| (name.clone(), tensor)).collect();
+    let model = model.iter().map(String::as_str).collect();
+    set_all(store, &model, &found, path)
+}
+
 impl TrainStep {
     /// Writes the parameters and buffers of the network to a safetensors file, atomically.
     ///
@@ -100,11 +114,8 @@ impl TrainStep {
     /// [`StepError::Weights`] with all differences; nothing is changed then.
     pub fn load_weights(&self, store: &mut VarStore, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let file = TensorFile::read(path)?;
-        let found = file.tensors.iter();
-        let found = found.filter(|(name, _)| !belongs_to_training(name));
-        let found = found.map(|(name, tensor)| (name.clone(), tensor)).collect();
-        set_all(store, &self.model().collect(), &found, path)?;
+        let model: Vec<String> = self.model().map(String::from).collect();
+        load_weights(store, &model, &TensorFile::read(path)?, path)?;
         self.restart_averages(store)
     }
 
