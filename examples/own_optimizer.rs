@@ -5,9 +5,9 @@
 //! Source: You et al., Large Batch Training of Convolutional Networks, 2017.
 
 use spikelet::graph::op::HostTensor;
-use spikelet::optim::{self, Optimizer, StateSpec, Update, Updated};
+use spikelet::optim::{Optimizer, StateSpec, Update, Updated};
 use spikelet::prelude::*;
-use spikelet::train::UpdateGuard;
+use spikelet::train::{Outputs, Step};
 
 #[derive(Debug)]
 struct Lars {
@@ -36,40 +36,34 @@ impl Optimizer for Lars {
 }
 
 fn main() -> Result<()> {
-    let optimizer = Lars { momentum: 0.9 };
-    let cx = Context::new(Mode::TRAIN, DType::F32);
-    let t = cx.tracer();
-    let x = t.input("x", DType::F32, [4, 2]);
-    let y = cx.trace(&Linear::new(2, 1), x.repeat_over_time(1))?;
-    let loss = loss::mean_squared_error(&y.mean(&[0]), &t.input("target", DType::F32, [4, 1]));
-
-    let traced = cx.traced();
-    let names = traced.parameters.iter().map(|p| &p.name);
-    let weights: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
-    let grads = t.gradients(&loss, &weights.iter().collect::<Vec<_>>());
-    let scalars = optim::scalar_inputs_of(t, &optimizer, "");
-    let guard = UpdateGuard::FiniteLoss(loss.clone()); // a step whose loss is not finite updates nothing
-    for ((parameter, weight), grad) in traced.parameters.iter().zip(&weights).zip(&grads) {
-        optim::update(&optimizer, &parameter.name, weight, grad, &scalars, &guard);
-    }
-    t.output("loss", &loss);
+    let net = Linear::new(2, 1);
+    let step = Step::new(|cx, inputs| {
+        let y = net.forward(cx, inputs["x"].repeat_over_time(1))?.mean(&[0]);
+        let target = &inputs["target"];
+        Ok(Outputs::loss(loss::mean_squared_error(&y, target)))
+    })
+    .batch_size(4)
+    .input("x", DType::F32, [2])
+    .input("target", DType::F32, [1])
+    .optimizer(Lars { momentum: 0.9 }, 0.1);
 
     let mut store = VarStore::new(spikelet::device::cpu()?);
-    store.initialize(&traced, DType::F32, 0)?;
-    let mut step = Program::new(t.finish()?, &mut store)?;
-    step.set(
-        "x",
-        HostTensor::F32(&[1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0]),
-    )?;
-    step.set("target", HostTensor::F32(&[-1.0, 2.0, 1.0, 0.0]))?; // −x₀ + 2 x₁
+    let mut train = step.compile(&mut store)?;
+    let x = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0];
+    let target = [-1.0, 2.0, 1.0, 0.0]; // −x₀ + 2 x₁
+    let schedule = LrSchedule::Exponential { gamma: 0.97 };
+    let mut loss = f64::INFINITY;
     for k in 0..200 {
-        let rate = 0.1 * 0.97_f64.powi(k);
-        optim::feed_scalars_of(&step, &optimizer, "", k as u64 + 1, rate)?;
-        step.run()?;
+        train.set_learning_rate_factor(schedule.factor(f64::from(k), 200.0));
+        let batch = [
+            ("x", HostTensor::F32(&x)),
+            ("target", HostTensor::F32(&target)),
+        ];
+        loss = train.run(batch)?.loss;
         if k % 40 == 39 {
-            println!("step {}: loss {:.6}", k + 1, step.scalar("loss")?);
+            println!("step {}: loss {loss:.6}", k + 1);
         }
     }
-    assert!(step.scalar("loss")? < 1e-3);
+    assert!(loss < 1e-3);
     Ok(())
 }
