@@ -10,7 +10,7 @@ use spikelet::train::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
-    #[arg(help = schedules(), long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = schedule)]
+    #[arg(help = "Learning rate schedule, as in cosine or one-cycle:pct_start=0.2", long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = schedule)]
     schedule: Option<Schedule>,
 
     /// Length of the cosine in epochs (T_max), with --schedule cosine; afterwards the rate stays at

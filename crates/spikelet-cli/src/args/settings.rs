@@ -25,7 +25,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(help = "Spike encoder, as in poisson or latency:code=log", long_help = described_from::<PRESET>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
-    #[arg(help = optimizers(), long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = optimizer)]
+    #[arg(help = "Optimizer, as in adamw or sgd:momentum=0.9", long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = optimizer)]
     optimizer: Option<Optimizer>,
 
     #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = Loss::NAMES)]
