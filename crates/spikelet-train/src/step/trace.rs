@@ -66,6 +66,9 @@ pub(super) struct TraceInfo {
     pub(super) activations: Vec<String>,
 }
 
+/// The sums of metrics, with the names of their outputs.
+type NamedSums = Vec<(String, Var)>;
+
 /// The tensors that are kept as averages: the average's name, then the tensor's.
 pub(super) type Averages = Vec<(String, String)>;
 
@@ -178,8 +181,8 @@ impl Step<'_> {
     }
 
     /// Traces the sums of the metrics.
-    fn metrics(&self, outputs: &Outputs) -> Result<(Vec<(String, Var)>, Arc<[MetricInfo]>)> {
-        let (mut sums, mut infos) = (vec![], vec![]);
+    fn metrics(&self, outputs: &Outputs) -> Result<(NamedSums, Arc<[MetricInfo]>)> {
+        let (mut sums, mut infos): (NamedSums, _) = (vec![], vec![]);
         for (name, metric) in &outputs.metrics {
             let metric = metric.clone().metric(self.samples);
             let ty = metric.sums().ty();
