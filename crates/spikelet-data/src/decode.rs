@@ -10,6 +10,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::augment::Image;
 use crate::augment::luma;
+use crate::decode_error::DecodeError;
 
 /// The channels of decoded images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,31 +58,6 @@ impl Default for DecodeLimits {
             max_file_bytes: 1 << 27,
         }
     }
-}
-
-/// The reason for which an image cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DecodeError {
-    /// The first bytes are those of neither format.
-    #[error("neither a PNG nor a JPEG file")]
-    Format,
-    /// The image or its file is larger than the limits.
-    #[error("{found} {unit}, more than the limit of {limit}")]
-    TooLarge {
-        /// The size.
-        found: u64,
-        /// The limit.
-        limit: u64,
-        /// What is counted.
-        unit: &'static str,
-    },
-    /// A JPEG file without its end.
-    #[error("the file was not copied to its end")]
-    Truncated,
-    /// The decoder's error.
-    #[error("{0}")]
-    Damaged(String),
 }
 
 /// Decodes a PNG or JPEG file by its content; its name does not matter. The orientation in Exif data is ignored, as in

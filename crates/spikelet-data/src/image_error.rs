@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "images")]
-use crate::decode::DecodeError;
+use crate::decode_error::DecodeError;
 
 /// An error of an image or an augmentation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::dataset::{Dataset, check_index};
-use crate::decode::{Colors, DecodeError, DecodeLimits, decode_image};
+use crate::decode::{Colors, DecodeLimits, decode_image};
+use crate::decode_error::DecodeError;
 use crate::error::{Error, Result};
 use crate::field::{ElementType, Field};
 use crate::image_error::ImageError;

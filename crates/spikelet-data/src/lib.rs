@@ -43,6 +43,8 @@ mod collate;
 mod dataset;
 #[cfg(feature = "images")]
 mod decode;
+#[cfg(feature = "images")]
+mod decode_error;
 mod digest;
 #[cfg(feature = "download")]
 pub mod download;
@@ -80,7 +82,9 @@ pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::Dataset;
 #[cfg(feature = "images")]
-pub use decode::{Colors, DecodeError, DecodeLimits, decode_image};
+pub use decode::{Colors, DecodeLimits, decode_image};
+#[cfg(feature = "images")]
+pub use decode_error::DecodeError;
 #[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};

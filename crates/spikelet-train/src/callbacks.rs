@@ -1,11 +1,10 @@
-//! Functions that the trainer calls during a run, and the end of a run before its last epoch.
+//! Functions that the trainer calls during a run.
 
-use super::checkpoint::{EpochRecord, Progress, best_of};
+use super::checkpoint::{EpochRecord, Progress};
 use super::step::StepMetrics;
-use super::trainer::Trainer;
-use spikelet_core::{Error, Result};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A function that is called after a step with its number, counted from 1.
 pub(super) type OnStep = Box<dyn Fn(u64, &StepMetrics) + Send + Sync>;
@@ -14,7 +13,7 @@ pub(super) type OnStep = Box<dyn Fn(u64, &StepMetrics) + Send + Sync>;
 pub(super) type OnEpoch = Box<dyn Fn(&EpochRecord) -> ControlFlow<()> + Send + Sync>;
 
 /// A function that is called when a checkpoint has been written.
-pub(super) type OnCheckpoint = std::sync::Arc<dyn Fn(&Path, &Progress) + Send + Sync>;
+pub(super) type OnCheckpoint = Arc<dyn Fn(&Path, &Progress) + Send + Sync>;
 
 /// The functions of a trainer.
 #[derive(Default)]
@@ -22,79 +21,4 @@ pub(super) struct Callbacks {
     pub(super) step: Option<OnStep>,
     pub(super) epoch: Option<OnEpoch>,
     pub(super) checkpoint: Option<OnCheckpoint>,
-}
-
-impl Trainer {
-    /// Calls a function after each training step with the number of the step, counted from 1, and the loss and metrics
-    /// of this rank's batch. The device may be one or two steps ahead.
-    #[must_use]
-    pub fn on_step(mut self, call: impl Fn(u64, &StepMetrics) + Send + Sync + 'static) -> Self {
-        self.callbacks.step = Some(Box::new(call));
-        self
-    }
-
-    /// Calls a function after each epoch with its results. `ControlFlow::Break(())` ends the run; with several ranks
-    /// that of rank 0 counts. A run that was ended so can be resumed, and continues then.
-    ///
-    /// ```
-    /// use spikelet_train::prelude::*;
-    /// use std::ops::ControlFlow;
-    /// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
-    /// let digits = spikelet_data::synthetic::digits_of(0, 512, 128);
-    /// let settings = Settings { time_steps: 4, epochs: 9, ..Settings::default() };
-    /// let outcome = Trainer::new(net, settings)
-    ///     .on_epoch(|epoch| match epoch.epoch {
-    ///         2 => ControlFlow::Break(()),
-    ///         _ => ControlFlow::Continue(()),
-    ///     })
-    ///     .fit(&digits)?;
-    /// assert_eq!(outcome.history.len(), 2);
-    /// # Ok::<(), spikelet_core::Error>(())
-    /// ```
-    #[must_use]
-    pub fn on_epoch(
-        mut self,
-        call: impl Fn(&EpochRecord) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Self {
-        self.callbacks.epoch = Some(Box::new(call));
-        self
-    }
-
-    /// Calls a function when a checkpoint has been written, with its path and progress. It is called on the thread that
-    /// writes checkpoints.
-    #[must_use]
-    pub fn on_checkpoint(
-        mut self,
-        call: impl Fn(&Path, &Progress) + Send + Sync + 'static,
-    ) -> Self {
-        self.callbacks.checkpoint = Some(std::sync::Arc::new(call));
-        self
-    }
-
-    /// Ends the run when the validation accuracy has not improved for `patience` epochs. The best epoch is that of
-    /// [`FitReport::best`](super::FitReport::best), whose weights are in `best.safetensors`.
-    #[must_use]
-    pub fn early_stopping(mut self, patience: usize) -> Self {
-        self.patience = Some(patience.max(1));
-        self
-    }
-
-    /// Checks that there is a validation accuracy to wait for.
-    pub(super) fn check_patience(&self) -> Result<()> {
-        if self.patience.is_none() || self.settings.validation > 0.0 {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            "early stopping",
-            "there are no validation images, whose accuracy it watches",
-            "set `Settings::validation` to a fraction of the training images, such as 0.1",
-        ))
-    }
-
-    /// Whether the run ends before the next epoch because its validation accuracy does not improve.
-    pub(super) fn is_out_of_patience(&self, history: &[EpochRecord]) -> bool {
-        let best = best_of(history).map_or(0, |record| record.epoch);
-        self.patience
-            .is_some_and(|patience| history.len() - best.min(history.len()) >= patience)
-    }
 }

@@ -32,6 +32,7 @@ mod show;
 mod step;
 pub mod timing;
 mod trainer;
+mod trainer_calls;
 mod without_workspaces;
 mod writer;
 

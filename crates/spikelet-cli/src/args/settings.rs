@@ -46,7 +46,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(hide_short_help = true, help = described_from::<PRESET>("Weight decay: the fraction of each weight that is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
     weight_decay: Option<f64>,
 
-    #[arg(hide_short_help = true, help = described_from::<PRESET>("Apply weight decay to biases, normalization and constants of neurons too", |s| s.bias_decay.to_string()), long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(hide_short_help = true, help = described_from::<PRESET>("Apply weight decay to biases, normalization and constants of neurons too", |s| s.bias_decay.to_string()), long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     bias_decay: Option<bool>,
 
     /// Use Nesterov momentum (SGD; Muon always does)

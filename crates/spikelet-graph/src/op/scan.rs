@@ -275,6 +275,18 @@ pub(super) fn check_operands(
             "pass at least one sequence, and define the next value of each state",
         ));
     }
+    // Their gradients would be the same symbol.
+    let symbols = [&r.inputs, &r.states, &r.params];
+    let taken = |o: &&StepOutput| symbols.iter().any(|names| names.contains(&o.name));
+    if let Some(output) = r.outputs.iter().find(taken) {
+        return Err(InvalidOp::new(
+            format!(
+                "its output `{}` has the name of an input, a state or a parameter",
+                output.name
+            ),
+            "give outputs names of their own",
+        ));
+    }
     let first = &inputs[0];
     let (sequences, held) = inputs.split_at(r.inputs.len());
     let held = &held[..r.states.len() + r.params.len()];

@@ -2,14 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ImageAugmentation;
 use super::random_crop::{Border, crop};
-use super::{ImageAugmentation, check_range};
+use super::size::check_size;
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
-
-/// The largest height and width of an image that an augmentation produces.
-const MAX_SIDE: usize = 1 << 15;
 
 /// The middle of the image, as torchvision's `CenterCrop`. A smaller image has a black border.
 ///
@@ -50,13 +48,4 @@ impl ImageAugmentation for CenterCrop {
     fn output_shape(&self, [channels, ..]: [Option<usize>; 3]) -> [Option<usize>; 3] {
         [channels, Some(self.size[0]), Some(self.size[1])]
     }
-}
-
-/// Checks the height and width of an image that an augmentation produces.
-pub(super) fn check_size(transform: &'static str, size: [usize; 2]) -> Result<()> {
-    for side in size {
-        let good = (1..=MAX_SIDE).contains(&side);
-        check_range(transform, "size", side as f64, good, "1 to 32768 pixels")?;
-    }
-    Ok(())
 }

@@ -19,6 +19,7 @@ mod registry;
 mod resample;
 #[cfg(feature = "images")]
 mod resize;
+mod size;
 mod trivial_augment;
 
 pub use alternating_flip::AlternatingFlip;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::center_crop::check_size;
+use super::size::check_size;
 use super::{ImageAugmentation, check_range};
 use crate::augment::image::Image;
 use crate::error::Result;

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use spikelet_expr::math::{exp, ln};
 
-use super::center_crop::check_size;
 use super::resample::resample;
+use super::size::check_size;
 use super::{ImageAugmentation, check_range};
 use crate::augment::image::Image;
 use crate::error::Result;

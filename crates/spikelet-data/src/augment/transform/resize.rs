@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::ImageAugmentation;
-use super::center_crop::check_size;
 use super::resample::resample;
+use super::size::check_size;
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
