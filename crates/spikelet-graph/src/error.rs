@@ -30,7 +30,7 @@ pub enum Error {
         problem: String,
     },
     /// A tensor has another type than the plan expects.
-    #[error("`{name}` is {given}, the plan expects {expected}; compile the network for this shape")]
+    #[error("`{name}` is {given}, the plan expects {expected}; {}", other_type(.given, .expected))]
     Type {
         /// The input's name.
         name: String,
@@ -165,4 +165,12 @@ pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> Inva
         format!("{what}: {} against {}", ShapeText(a), ShapeText(b)),
         help,
     )
+}
+
+/// How to correct a tensor of another type.
+fn other_type(given: &TensorType, expected: &TensorType) -> String {
+    match given.shape == expected.shape {
+        true => format!("convert its elements to {}", expected.dtype),
+        false => "compile the network for this shape".to_string(),
+    }
 }
