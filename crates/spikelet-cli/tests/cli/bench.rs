@@ -99,7 +99,7 @@ fn measured_sizes_are_printed_even_if_a_later_one_does_not_fit() {
     words.extend(["--time-steps", "2", "--repeats", "3", "--device", "cpu"]);
     let output = run(&words);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
-    let needs = "a forward pass of 100000000 images needs";
+    let needs = "a forward pass of 100000000 samples needs";
     assert!(stderr(&output).contains(needs), "{}", stderr(&output));
     let table = stdout(&output);
     let row = |line: &str| line.trim_start().starts_with("1 ");
