@@ -33,7 +33,9 @@ const COMPRESSED_BYTES: usize = 1 << 30;
 /// ```
 /// # let folder = tempfile::tempdir().expect("a folder");
 /// # let path = folder.path().join("x.npy");
-/// # let mut file = b"\x93NUMPY\x01\x00\x48\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, 1), }          \n".to_vec();
+/// # let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, 1), }";
+/// # let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+/// # file.extend(format!("{header:<117}\n").into_bytes());
 /// # file.extend([0.5_f32, 1.0, 1.5, 2.0, 2.5, 3.0].iter().flat_map(|v| v.to_le_bytes()));
 /// # std::fs::write(&path, file).expect("a file");
 /// use spikelet_data::{ArrayFiles, Dataset, Field};
