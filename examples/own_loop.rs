@@ -1,17 +1,17 @@
 //! A training loop of one's own: a class and a speed from event frames, a frozen layer, two learning rates.
 
+use spikelet::data::{Batch, BatchTensor};
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 
 const T: usize = 8; // time steps
 const N: usize = 16; // samples of a batch
-const FRAME: [usize; 3] = [2, 34, 34]; // polarities, height, width
+const PIXELS: usize = 2 * 34 * 34; // of a frame: polarities, height, width
 
 fn main() -> Result<()> {
     let block = Sequential::new()
         .add(Conv2d::new(8, 8, 3).padding(1))
-        .add(BatchNorm2d::new(8))
         .add(If::new());
     let trunk = Sequential::new()
         .add_named("stem", Conv2d::new(2, 8, 3).stride(4))
@@ -23,20 +23,20 @@ fn main() -> Result<()> {
     let (class, speed) = (Linear::new(32, 4).bias(true), Linear::new(32, 1).bias(true));
     let step = Step::new(|cx, inputs| {
         let h = cx.child("trunk", |cx| trunk.forward(cx, inputs["frames"].clone()))?;
-        let scores = cx
-            .child("class", |cx| class.forward(cx, h.clone()))?
-            .mean(&[0]);
-        let speed = cx.child("speed", |cx| speed.forward(cx, h))?.mean(&[0]);
+        let head = |name: &str, layer: &Linear| cx.child(name, |cx| layer.forward(cx, h.clone()));
+        let (scores, speed) = (
+            head("class", &class)?.mean(&[0]),
+            head("speed", &speed)?.mean(&[0]),
+        );
         let error = loss::mean_squared_error(&speed, &inputs["speeds"]);
-        Ok(
-            Outputs::loss(loss::cross_entropy(&scores, &inputs["labels"]) + error)
-                .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))
-                .metric("firing rate", cx.recorded("trunk.if.spike_seq")?.mean_all())
-                .output("speed", &speed),
-        )
+        let loss = loss::cross_entropy(&scores, &inputs["labels"]) + error;
+        Ok(Outputs::loss(loss)
+            .metric("accuracy", metric::accuracy(&scores, &inputs["labels"]))
+            .metric("firing rate", cx.recorded("trunk.if.spike_seq")?.mean_all())
+            .output("speed", &speed))
     })
     .batch_size(N)
-    .sequence("frames", DType::F32, [&[T][..], &FRAME].concat())
+    .sequence("frames", DType::F32, [T, 2, 34, 34])
     .input("labels", DType::I64, [])
     .input("speeds", DType::F32, [1])
     .freeze("trunk.stem.*")
@@ -46,16 +46,8 @@ fn main() -> Result<()> {
 
     let mut store = VarStore::new(spikelet::device::find("auto", 0)?);
     let mut train = step.compile(&mut store)?;
-    for k in 1..=60 {
-        let (frames, labels, speeds) = moving_dots(k);
-        let found = train.run([
-            ("frames", HostTensor::F32(&frames)),
-            ("labels", HostTensor::I64(&labels)),
-            ("speeds", HostTensor::F32(&speeds)),
-        ])?;
-        if k % 20 == 0 {
-            println!("step {k}: {found}");
-        }
+    for k in 1..=40 {
+        println!("step {k}: {}", train.run_batch(&moving_dots(k))?);
     }
     println!("gradient {:?}", train.gradient("class.weight")?.shape);
 
@@ -64,16 +56,16 @@ fn main() -> Result<()> {
     train.load_weights(&mut store, &path)?; // strict: all tensors, and no others
 
     let mut stream = step.batch_size(1).compile_stream(&mut store)?; // one time step at a time
-    for frame in moving_dots(0).0.chunks(N * FRAME.iter().product::<usize>()) {
-        stream.predict([("frames", HostTensor::F32(&frame[..FRAME.iter().product()]))])?;
+    for frame in moving_dots(0).f32("frames")?.chunks(N * PIXELS) {
+        stream.predict([("frames", HostTensor::F32(&frame[..PIXELS]))])?;
         println!("speed {:.2}", stream.output("speed")?.to_f64()[0]);
     }
     Ok(())
 }
 
-/// Dots that move in one of four directions by up to three pixels a step: frames `[T, N, 2, 34, 34]`.
-fn moving_dots(seed: u64) -> (Vec<f32>, Vec<i64>, Vec<f32>) {
-    let (mut frames, mut labels, mut speeds) = (vec![0.0; T * N * 2 * 34 * 34], vec![], vec![]);
+/// A batch of dots that move in one of four directions by up to three pixels a step.
+fn moving_dots(seed: u64) -> Batch {
+    let (mut frames, mut labels, mut speeds) = (vec![0.0; T * N * PIXELS], vec![], vec![]);
     for n in 0..N {
         let draw = (seed * N as u64 + n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         let (direction, speed) = (draw as usize % 4, 1 + draw as usize / 4 % 3);
@@ -93,5 +85,11 @@ fn moving_dots(seed: u64) -> (Vec<f32>, Vec<i64>, Vec<f32>) {
         labels.push(direction as i64);
         speeds.push(speed as f32);
     }
-    (frames, labels, speeds)
+    Batch::new((0..N as u32).collect())
+        .with(
+            "frames",
+            BatchTensor::f32(&[T, N, 2, 34, 34], frames).sequence(),
+        )
+        .with("labels", BatchTensor::i64(&[N], labels))
+        .with("speeds", BatchTensor::f32(&[N, 1], speeds))
 }
