@@ -96,7 +96,7 @@ impl Var {
         sum.ln() + most
     }
 
-    /// The running sum along an axis: y[k] = x[0] + … + x[k]. Over time it is one neuron scan without
+    /// The running sum along an axis: `y[k] = x[0] + … + x[k]`. Over time it is one neuron scan without
     /// threshold.
     ///
     /// ```
