@@ -8,7 +8,7 @@
 
 use spikelet_core::Result;
 use spikelet_expr::Expr;
-use spikelet_graph::{Tensor, Tracer, Var};
+use spikelet_graph::{Precision, Tensor, Tracer, Var};
 use spikelet_nn::runtime::VarStore;
 
 /// The scale of the first step.
@@ -29,6 +29,11 @@ pub(super) const STEPS: &str = "loss_scale_steps";
 
 /// Both names.
 pub(super) const LOSS_SCALES: [&str; 2] = [LOSS_SCALE, STEPS];
+
+/// Whether the loss is scaled in training with this precision.
+pub(crate) fn scales_loss(precision: Precision) -> bool {
+    precision == Precision::F16
+}
 
 /// The number of elements of the gradients that are not finite; `None` without gradients.
 pub fn count_not_finite(grads: &[Var]) -> Option<Var> {

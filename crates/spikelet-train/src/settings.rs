@@ -1,6 +1,6 @@
 //! The settings of training.
 
-use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig};
+use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, decays};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet_core::MemoryBudget;
@@ -183,7 +183,7 @@ impl Settings {
     /// The optimizer of a parameter of this shape: that of the settings, without weight decay where it does not
     /// apply.
     pub fn optimizer_of(&self, shape: &[usize]) -> OptimizerConfig {
-        if self.bias_decay || shape.len() >= 2 {
+        if self.bias_decay || decays(shape) {
             return self.optimizer;
         }
         let none = Map::from_iter([("weight_decay".to_string(), Value::from(0.0))]);

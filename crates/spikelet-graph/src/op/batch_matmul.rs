@@ -1,5 +1,6 @@
 //! Products of many pairs of matrices.
 
+use super::matmul::describe_product;
 use super::{MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
@@ -73,16 +74,8 @@ impl Operation for BatchMatMul {
     }
 
     fn describe(&self) -> String {
-        let mark = |yes: bool| if yes { "ᵀ" } else { "" };
-        let precision = match self.precision {
-            MatmulPrecision::Full => "",
-            MatmulPrecision::Tf32 => ", tf32",
-        };
-        format!(
-            "batch_matmul[a{}·b{}{precision}]",
-            mark(self.transpose_a),
-            mark(self.transpose_b)
-        )
+        let transposed = [self.transpose_a, self.transpose_b];
+        describe_product("batch_matmul", transposed, self.precision)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -60,21 +60,30 @@ impl MatMul {
     }
 }
 
+/// A product with its settings: `matmul[aᵀ·b, tf32]`.
+pub(super) fn describe_product(
+    name: &str,
+    [a, b]: [bool; 2],
+    precision: MatmulPrecision,
+) -> String {
+    let mark = |transposed: bool| if transposed { "ᵀ" } else { "" };
+    let precision = match precision {
+        MatmulPrecision::Full => "",
+        MatmulPrecision::Tf32 => ", tf32",
+    };
+    format!("{name}[a{}·b{}{precision}]", mark(a), mark(b))
+}
+
 impl Operation for MatMul {
     fn name(&self) -> String {
         "matmul".to_string()
     }
 
     fn describe(&self) -> String {
-        let mark = |yes: bool| if yes { "ᵀ" } else { "" };
-        let precision = match self.precision {
-            MatmulPrecision::Full => "",
-            MatmulPrecision::Tf32 => ", tf32",
-        };
-        format!(
-            "matmul[a{}·b{}{precision}]",
-            mark(self.transpose_a),
-            mark(self.transpose_b)
+        describe_product(
+            "matmul",
+            [self.transpose_a, self.transpose_b],
+            self.precision,
         )
     }
 

@@ -34,13 +34,13 @@ const SPIKES: &str = "spike_seq";
 /// # Errors
 /// When the network has no neurons at this path. The error names all layers of neurons.
 pub fn spikes_of(cx: &Context, layer: &str) -> Result<Var> {
-    let recorded = cx.traced().recorded;
     let path = format!("{layer}.{SPIKES}");
     // The network itself can be a neuron.
     let wanted = if layer.is_empty() { SPIKES } else { &path };
-    if let Some((_, spikes)) = recorded.iter().find(|(name, _)| name == wanted) {
-        return Ok(spikes.clone());
+    if let Ok(spikes) = cx.recorded(wanted) {
+        return Ok(spikes);
     }
+    let recorded = cx.traced().recorded;
     let layers = recorded.iter().filter_map(|(name, _)| {
         let layer = name.strip_suffix(SPIKES)?;
         Some(layer.strip_suffix('.').unwrap_or(layer).to_string())

@@ -1,5 +1,6 @@
 //! The optimizers of the library by name, as in settings, checkpoints and on the command line.
 
+use super::constants::with_constants;
 use super::{Adam, Lamb, Lion, Muon, Optimizer, RmsProp, Sgd};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -143,32 +144,9 @@ impl OptimizerConfig {
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     pub fn with(&self, constants: &Map<String, Value>) -> Result<Self> {
-        let mut spec = self.spec();
-        for (key, value) in constants {
-            if key == "name" || !spec.contains_key(key) {
-                let known: Vec<String> = self.constants().keys().cloned().collect();
-                return Err(Error::invalid(
-                    "optimizer",
-                    format!("`{}` has no constant `{key}`", self.name()),
-                    format!("its constants: {}", known.join(", ")),
-                ));
-            }
-            spec.insert(key.clone(), value.clone());
-        }
-        let changed: Self = serde_json::from_value(Value::Object(spec)).map_err(|error| {
-            let problem = format!("constants of `{}`: {error}", self.name());
-            Error::invalid("optimizer", problem, domain::HELP)
-        })?;
+        let changed = with_constants(self, "optimizer", self.name(), constants)?;
         changed.check()?;
         Ok(changed)
-    }
-
-    /// Name and constants, as files hold them.
-    fn spec(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(spec)) => spec,
-            _ => Map::new(),
-        }
     }
 
     /// Checks that the constants are in their domains.

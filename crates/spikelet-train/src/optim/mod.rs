@@ -6,6 +6,7 @@
 mod adam;
 mod clip;
 mod config;
+mod constants;
 mod lamb;
 mod lion;
 mod muon;
@@ -21,6 +22,7 @@ pub use config::OptimizerConfig;
 pub use lamb::Lamb;
 pub use lion::Lion;
 pub use muon::Muon;
+pub(crate) use optimizer::decays;
 pub use optimizer::{Optimizer, StateSpec, constants_of};
 pub use rmsprop::RmsProp;
 pub use schedule::{LrSchedule, OneCycle, Plateau};

@@ -115,3 +115,9 @@ pub fn constants_of(optimizer: &impl Serialize) -> Map<String, Value> {
         _ => Map::new(),
     }
 }
+
+/// Whether a parameter of this shape has weight decay where biases, normalization and constants of neurons, which are
+/// scalars and vectors, have none.
+pub(crate) fn decays(shape: &[usize]) -> bool {
+    shape.len() >= 2
+}

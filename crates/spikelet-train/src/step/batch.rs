@@ -8,6 +8,7 @@ use spikelet_data::{Batch, BatchTensor, BatchValues, unpack_bits};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, TensorType};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The elements of an input.
 pub(super) enum Values<'b> {
@@ -47,13 +48,13 @@ fn converted<'b>(tensor: &'b BatchTensor, ty: &TensorType) -> Option<Values<'b>>
 pub(super) fn values_of<'b>(
     common: &Common,
     batch: &'b Batch,
-) -> Result<Vec<(String, Values<'b>)>> {
+) -> Result<Vec<(Arc<str>, Values<'b>)>> {
     let mut values = vec![];
     for input in &common.inputs {
         let Some(tensor) = batch.get(&input.name) else {
             if input.required {
                 let known = batch.iter().map(|(name, _)| name.to_string()).collect();
-                let name = input.name.clone();
+                let name = input.name.to_string();
                 return Err(StepError::NotInBatch { name, known }.into());
             }
             continue;
@@ -63,7 +64,7 @@ pub(super) fn values_of<'b>(
             Some(found) => values.push((input.name.clone(), found)),
             None => {
                 return Err(StepError::BatchTensor {
-                    name: input.name.clone(),
+                    name: input.name.to_string(),
                     element: format!("{:?}", tensor.element()).to_lowercase(),
                     shape: tensor.shape.clone(),
                     expected: input.ty.clone(),
@@ -77,11 +78,9 @@ pub(super) fn values_of<'b>(
 
 /// The same as names and values of inputs.
 pub(super) fn hosts<'v>(
-    values: &'v [(String, Values<'_>)],
+    values: &'v [(Arc<str>, Values<'_>)],
 ) -> impl Iterator<Item = (&'v str, HostTensor<'v>)> {
-    values
-        .iter()
-        .map(|(name, values)| (name.as_str(), values.host()))
+    values.iter().map(|(name, values)| (&**name, values.host()))
 }
 
 impl TrainStep {

@@ -2,11 +2,12 @@
 
 use super::{Inputs, Outputs, Step};
 use crate::draws::Draws;
+use crate::scaling::scales_loss;
 use crate::{Settings, metric};
 use spikelet_core::Result;
 use spikelet_data::Batch;
+use spikelet_graph::DType;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{DType, Precision};
 use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, GENERATOR, Module};
 use spikelet_nn::runtime::Program;
@@ -109,7 +110,7 @@ impl<'a> Step<'a> {
 
 /// Whether the loss is scaled in training with these settings.
 pub fn is_scaled(settings: &Settings) -> bool {
-    settings.precision == Precision::F16
+    scales_loss(settings.precision)
 }
 
 /// Sets the inputs of a program of a classifier that is run without a [`TrainStep`](super::TrainStep) or

@@ -39,7 +39,7 @@ pub(super) fn set_inputs<'v>(
     values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
 ) -> Result<()> {
     let required = inputs.iter().filter(|input| input.required);
-    let mut missing: Vec<&String> = required.map(|input| &input.name).collect();
+    let mut missing: Vec<&str> = required.map(|input| &*input.name).collect();
     for (name, values) in values {
         program.set(name, values)?;
         missing.retain(|other| *other != name);
@@ -47,7 +47,7 @@ pub(super) fn set_inputs<'v>(
     if missing.is_empty() {
         return Ok(());
     }
-    let names = missing.into_iter().cloned().collect();
+    let names = missing.into_iter().map(String::from).collect();
     Err(StepError::MissingInputs { names }.into())
 }
 

@@ -1,7 +1,7 @@
 //! Parameter groups: which parameters are trained, by which optimizer, with which learning rate.
 
 use super::error::StepError;
-use crate::optim::Optimizer;
+use crate::optim::{Optimizer, decays};
 use glob::Pattern;
 use spikelet_nn::module::TracedTensor;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl Groups {
                 unassigned.push(name.clone());
                 continue;
             };
-            let decays = !self.matrices_decay_only || parameter.shape.len() >= 2;
+            let decays = !self.matrices_decay_only || decays(&parameter.shape);
             let known = made
                 .iter()
                 .position(|(_, of, d)| (*of, *d) == (index, decays));

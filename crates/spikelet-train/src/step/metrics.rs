@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct MetricInfo {
     pub(crate) name: String,
+    /// The program's output of its sums.
+    output: String,
     value: MetricValue,
 }
 
@@ -19,14 +21,15 @@ impl MetricInfo {
     pub(super) fn new(name: &str, value: MetricValue) -> Self {
         Self {
             name: name.to_string(),
+            output: format!("metric {name}"),
             value,
         }
     }
-}
 
-/// The program's output of the sums of a metric.
-pub(super) fn sums_name(metric: &str) -> String {
-    format!("metric {metric}")
+    /// The program's output of the sums.
+    pub(super) fn output(&self) -> &str {
+        &self.output
+    }
 }
 
 /// The program's output of the loss.
@@ -198,11 +201,8 @@ impl PendingMetrics {
         samples: usize,
         infos: &Arc<[MetricInfo]>,
     ) -> Result<Self> {
-        let sums: Vec<String> = infos.iter().map(|info| sums_name(&info.name)).collect();
-        let names: Vec<&str> = [LOSS]
-            .into_iter()
-            .chain(sums.iter().map(String::as_str))
-            .collect();
+        let sums = infos.iter().map(MetricInfo::output);
+        let names: Vec<&str> = [LOSS].into_iter().chain(sums).collect();
         Ok(Self(Found::Coming {
             values: program.fetch(&names)?,
             samples,

@@ -11,6 +11,7 @@ use spikelet_graph::{Backend, DType, Plan, Target, TensorType};
 use spikelet_nn::module::{Context, Mode};
 use spikelet_nn::runtime::{TracePlan, VarStore};
 use std::fmt;
+use std::sync::Arc;
 
 /// Facts about a step that all of its programs share.
 #[derive(Clone)]
@@ -25,7 +26,7 @@ pub(super) struct Common {
 /// An input of a program.
 #[derive(Clone)]
 pub(super) struct GivenInput {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) ty: TensorType,
     /// Whether it must be set at each run.
     pub(super) required: bool,
@@ -56,7 +57,7 @@ impl Step<'_> {
         let read = self.inputs.iter().filter_map(|input| {
             let var = cx.tracer().find_input(&input.name)?;
             Some(GivenInput {
-                name: input.name.clone(),
+                name: Arc::from(&*input.name),
                 ty: var.ty().clone(),
                 required: is_given(input.layout),
             })

@@ -3,14 +3,14 @@
 use super::error::StepError;
 use super::groups::{Assignment, Names};
 use super::inputs::Inputs;
-use super::metrics::{LOSS, MetricInfo, sums_name};
+use super::metrics::{LOSS, MetricInfo};
 use super::outputs::Outputs;
 use super::{Layout, Step};
 use crate::optim::{scalar_inputs_of, update_with_prefix};
-use crate::scaling::{LossScale, UpdateGuard};
+use crate::scaling::{LossScale, UpdateGuard, scales_loss};
 use spikelet_core::Result;
 use spikelet_distributed::average_over_ranks;
-use spikelet_graph::{DType, Precision, TensorType, Var};
+use spikelet_graph::{DType, TensorType, Var};
 use spikelet_nn::module::{Context, Mode, Traced};
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ impl Step<'_> {
 
     /// Whether the loss is scaled.
     pub(super) fn scales_loss(&self) -> bool {
-        self.precision == Precision::F16
+        scales_loss(self.precision)
     }
 
     /// Checks the definition.
@@ -193,8 +193,9 @@ impl Step<'_> {
                 }
                 .into());
             }
-            sums.push((sums_name(name), metric.sums().clone()));
-            infos.push(MetricInfo::new(name, metric.function()));
+            let info = MetricInfo::new(name, metric.function());
+            sums.push((info.output().to_string(), metric.sums().clone()));
+            infos.push(info);
         }
         Ok((sums, infos.into()))
     }

@@ -6,6 +6,7 @@ mod plateau;
 pub use one_cycle::OneCycle;
 pub use plateau::Plateau;
 
+use super::constants::{self, with_constants};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
@@ -160,9 +161,7 @@ impl LrSchedule {
 
     /// The constants by name.
     pub fn constants(&self) -> Map<String, Value> {
-        let mut spec = self.spec();
-        spec.remove("name");
-        spec
+        constants::constants(self)
     }
 
     /// The same schedule with other values of some constants.
@@ -179,33 +178,9 @@ impl LrSchedule {
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     pub fn with(&self, constants: &Map<String, Value>) -> Result<Self> {
-        let mut spec = self.spec();
-        for (key, value) in constants {
-            if key == "name" || !spec.contains_key(key) {
-                let known: Vec<String> = self.constants().keys().cloned().collect();
-                let help = match known.is_empty() {
-                    true => "it has no constants".to_string(),
-                    false => format!("its constants: {}", known.join(", ")),
-                };
-                let problem = format!("`{}` has no constant `{key}`", self.name());
-                return Err(Error::invalid("schedule", problem, help));
-            }
-            spec.insert(key.clone(), value.clone());
-        }
-        let changed: Self = serde_json::from_value(Value::Object(spec)).map_err(|error| {
-            let problem = format!("constants of `{}`: {error}", self.name());
-            Error::invalid("schedule", problem, domain::HELP)
-        })?;
+        let changed = with_constants(self, "schedule", self.name(), constants)?;
         changed.check()?;
         Ok(changed)
-    }
-
-    /// Name and constants, as files hold them.
-    fn spec(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(spec)) => spec,
-            _ => Map::new(),
-        }
     }
 
     /// The domains of the constants of the schedule and of the schedules in it.
