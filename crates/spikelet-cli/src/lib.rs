@@ -7,6 +7,7 @@
 )]
 
 pub mod args;
+mod cli;
 pub mod command;
 pub mod equation;
 pub mod failure;
@@ -15,9 +16,12 @@ mod machine;
 mod suggest;
 pub mod table;
 
+pub use cli::Spikelet;
+
 use clap::Parser;
 use clap::error::Error;
 use failure::Failure;
+use help::Length;
 use spikelet::log::{Console, Output};
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -63,7 +67,7 @@ pub fn main<C: Cli>() -> ExitCode {
     spikelet::files::refuse_instead_of_signal();
     let cli = match parse::<C>() {
         Ok(cli) => cli,
-        // clap returns `--help` and `--version` as errors, too.
+        // clap returns `--help`, `--help-all` and `--version` as errors, too.
         Err(error) => return printed(error.print()).unwrap_or(usage(&error)),
     };
     let console = Console::new(cli.output().output());
@@ -74,7 +78,9 @@ pub fn main<C: Cli>() -> ExitCode {
 }
 
 fn parse<C: Cli>() -> Result<C, Error> {
-    let mut matches = help::with_short_help(C::command()).try_get_matches()?;
+    let all = std::env::args_os().any(|word| word == "--help-all");
+    let length = if all { Length::All } else { Length::Common };
+    let mut matches = help::of_length(C::command(), length).try_get_matches()?;
     C::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut C::command()))
 }
 

@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 pub mod bench;
+mod completions;
 mod doctor;
 mod eval;
 mod kernel;
+mod man;
 mod neuron;
 mod pipeline_text;
 mod plan;
@@ -39,6 +41,8 @@ pub enum Command {
     #[command(subcommand)]
     Bench(bench::Command),
     Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Command {
@@ -57,6 +61,8 @@ impl Command {
             Self::Kernel(command) => command.run(console),
             Self::Bench(command) => command.run(console),
             Self::Doctor(command) => command.run(console),
+            Self::Completions(command) => command.run(console),
+            Self::Man(command) => command.run(console),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 18] = [
     "",
     "train",
     "eval",
@@ -21,6 +21,8 @@ const COMMANDS: [&str; 16] = [
     "bench pipeline",
     "bench train",
     "doctor",
+    "completions",
+    "man",
 ];
 
 #[test]
@@ -46,20 +48,58 @@ fn every_command_has_a_help_with_usage_and_examples() {
 }
 
 #[test]
-fn the_short_help_fits_a_screen_and_leads_to_the_complete_one() {
+fn the_short_help_fits_a_screen_and_leads_to_the_longer_ones() {
     for command in COMMANDS {
         let words: Vec<&str> = command.split_whitespace().chain(["-h"]).collect();
         let help = said(&words);
         let lines = help.lines().count();
         assert!(lines <= 72, "{command}: {lines} lines");
-        if command == "train" {
-            assert!(help.ends_with("spikelet train --help\n"), "{help}");
-            for rare in ["--rendezvous-timeout", "--gamma", "--curve-steps"] {
-                assert!(!help.contains(rare), "{rare}: {help}");
-            }
-        }
         let name = format!("{} short", ["spikelet", command].join(" ").trim());
         insta::assert_snapshot!(name.replace(' ', "_"), without_neurons(&help));
+    }
+}
+
+#[test]
+fn the_help_of_train_has_about_thirty_options_and_help_all_the_others() {
+    let options = |length: &str| -> Vec<String> {
+        let help = said(&["train", length]);
+        let names = help.lines().filter_map(|line| {
+            let line = line.trim_start();
+            let long = line.find("--")?;
+            let is_option = long == 0 || (long == 4 && line.starts_with('-'));
+            let name = line[long..].split([' ', '[', '=']).next();
+            name.filter(|_| is_option).map(String::from)
+        });
+        names.collect()
+    };
+    let (short, long, all) = (options("-h"), options("--help"), options("--help-all"));
+    assert_eq!(short, long);
+    assert!((25..=35).contains(&long.len()), "{}", long.len());
+    for rare in ["--rendezvous-timeout", "--gamma", "--curve-steps"] {
+        let has = |names: &[String]| names.iter().any(|name| name == rare);
+        assert!(has(&all) && !has(&long), "{rare}");
+    }
+    assert!(long.iter().all(|name| all.contains(name)), "{all:?}");
+    for (length, last) in [("-h", "--help-all\n"), ("--help", "--help-all\n")] {
+        assert!(said(&["train", length]).ends_with(last), "{length}");
+    }
+    let short = said(&["train", "-h"]);
+    assert!(
+        short.contains("examples: spikelet train --help\n"),
+        "{short}"
+    );
+}
+
+#[test]
+fn every_command_takes_help_all() {
+    for command in COMMANDS {
+        let words = |length| -> Vec<&str> { command.split_whitespace().chain([length]).collect() };
+        let (help, all) = (said(&words("--help")), said(&words("--help-all")));
+        let listed = help.lines().any(|line| line.trim() == "--help-all");
+        assert!(listed == (help != all), "{command}: {all}");
+        if command == "train" {
+            insta::assert_snapshot!("train_all", without_neurons(&all));
+        }
     }
 }
 

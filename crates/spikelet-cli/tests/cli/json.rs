@@ -113,11 +113,19 @@ fn the_page_has_all_keys_of_listings() {
         ("plan", "mnist-fc -T 2 -b 2 --profile 1 --device cpu"),
         ("plan", "csnn -T 2 -b 2 --channels 2 --device cpu"),
         ("doctor", ""),
+        ("completions", "bash"),
     ] {
         let heading = format!("`spikelet {command}`");
         let line = format!("{command} {style}");
         check(&[&heading], &said_json(&words(&line)));
     }
+}
+
+#[test]
+fn the_page_has_all_keys_of_manual_pages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_string_lossy();
+    check(&["`spikelet man`"], &said_json(&["man", &out]));
 }
 
 #[test]

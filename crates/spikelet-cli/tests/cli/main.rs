@@ -16,6 +16,7 @@ mod output;
 mod pipeline;
 mod plan;
 mod run_folder;
+mod shell;
 #[cfg(unix)]
 mod signals;
 mod small;
