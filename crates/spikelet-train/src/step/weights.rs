@@ -185,6 +185,10 @@ impl TrainStep {
     /// Writes the complete state of the step, from which [`TrainStep::resume`] continues with the same bits: weights,
     /// tensors of the optimizer, accumulated gradients, averages, the loss scale, and the number of updates.
     ///
+    /// The file is replaced atomically: on a full disk, after a kill, and with two processes that save to it, it is
+    /// always a complete one. A process that is killed while it saves leaves a temporary file beside it, which
+    /// [`remove_leftovers`](spikelet_core::files::remove_leftovers) removes.
+    ///
     /// # Errors
     /// When the file cannot be written.
     pub fn save(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
