@@ -213,6 +213,7 @@ impl Activity {
             scores,
             layers,
             classes: dataset.classes.clone(),
+            captions: vec![],
         })
     }
 }

@@ -105,6 +105,12 @@ impl DataName {
         self.source().map_or_else(drawn, |source| source.name)
     }
 
+    /// The names of its classes.
+    pub fn classes(self) -> Vec<String> {
+        let drawn = || no_digits().classes.clone();
+        self.source().map_or_else(drawn, |source| source.classes)
+    }
+
     /// Channels, height and width of its images.
     fn image(self) -> [usize; 3] {
         self.source()

@@ -37,8 +37,9 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
-        let (network, test) = (&trained.network, &trained.test);
+        let mut trained = Trained::open(&self.checkpoint, &self.device)?;
+        let test = &trained.test(&self.data, console)?;
+        let network = &trained.network;
         let start = Instant::now();
         let mut settings = trained.checkpoint.settings.clone();
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);

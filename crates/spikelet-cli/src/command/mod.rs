@@ -9,6 +9,7 @@ mod man;
 mod neuron;
 mod pipeline_text;
 mod plan;
+mod predict;
 mod program;
 mod settings_text;
 mod show;
@@ -30,6 +31,7 @@ use std::process::ExitCode;
 pub enum Command {
     Train(Box<train::Train>),
     Eval(eval::Eval),
+    Predict(predict::Predict),
     Show(show::Show),
     Plan(plan::ShowPlan),
     #[command(subcommand)]
@@ -54,6 +56,7 @@ impl Command {
         match self {
             Self::Train(command) => command.run(console),
             Self::Eval(command) => command.run(console),
+            Self::Predict(command) => command.run(console),
             Self::Show(command) => command.run(console),
             Self::Plan(command) => command.run(console),
             Self::Neuron(command) => command.run(console),

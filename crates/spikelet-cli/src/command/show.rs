@@ -55,15 +55,16 @@ impl Show {
         if let Some(out) = &self.out {
             Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
-        let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
+        let mut trained = Trained::open(&self.checkpoint, &self.device)?;
+        let test = trained.test(&self.data, console)?;
         let shown = Activity::new(
             &*trained.network.module()?,
             &trained.checkpoint.settings,
-            &trained.test,
+            &test,
             &self.index,
             &mut trained.store,
         )?;
-        let title = format!("{} on {}", trained.network.name(), trained.test.name);
+        let title = format!("{} on {}", trained.network.name(), test.name);
         if let Some(out) = &self.out {
             shown.save(&title, out)?;
         }

@@ -1,4 +1,4 @@
-//! A trained network with test images.
+//! A trained network of a checkpoint, and its test images.
 
 use crate::args::{DataArgs, DataName, DeviceArgs};
 use crate::failure::Failure;
@@ -7,53 +7,61 @@ use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
 use spikelet::train::Checkpoint;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The content of a checkpoint, and test images.
+/// The content of a checkpoint.
 pub struct Trained {
+    path: PathBuf,
     pub checkpoint: Checkpoint,
     pub network: Network,
-    pub test: Arc<ImageDataset>,
     /// Its tensors, on the device.
     pub store: VarStore,
 }
 
-fn wrong(path: &Path, problem: impl std::fmt::Display, help: &str) -> Failure {
-    Failure::other(format!("{}: {problem}", path.display()), help)
-}
-
 impl Trained {
-    /// Reads a checkpoint and the test images of --dataset, or of the data set of its training.
+    /// Reads a checkpoint and copies its tensors to the device.
     ///
     /// # Errors
-    /// When its network is unknown, the images do not fit or are missing, or the device fails.
-    pub fn open(
-        path: &Path,
-        data: &DataArgs,
-        device: &DeviceArgs,
-        console: &Console,
-    ) -> Result<Self, Failure> {
+    /// When the file is not a checkpoint, its network is unknown, or the device fails.
+    pub fn open(path: &Path, device: &DeviceArgs) -> Result<Self, Failure> {
         let backend = device.open()?;
         let checkpoint = Checkpoint::read(path)?;
+        let path = path.to_path_buf();
         let network = checkpoint.network.clone().ok_or_else(|| {
             let help = "evaluate it in that program with `spikelet::train::evaluate`";
-            wrong(path, "its network is a program's own", help)
+            wrong(&path, "its network is a program's own", help)
         })?;
         let mut store = VarStore::new(backend);
         checkpoint.restore(&*network.module()?, network.image(), &mut store)?;
-        let otherwise = DataName::of_dataset(&checkpoint.dataset.name);
-        if otherwise.is_none() && data.data.is_none() {
-            let known = &checkpoint.dataset.name;
-            let problem = format!("it was trained on `{known}`, which is not known here");
-            return Err(wrong(path, problem, "name a data set with --dataset"));
-        }
-        let test = data.load_test(otherwise, &network, console)?;
         Ok(Self {
+            path,
             checkpoint,
             network,
-            test,
             store,
         })
     }
+
+    /// The data set of the training; `None` if this program does not know it.
+    pub fn dataset(&self) -> Option<DataName> {
+        DataName::of_dataset(&self.checkpoint.dataset.name)
+    }
+
+    /// Reads the test images of --dataset, or of the data set of the training.
+    ///
+    /// # Errors
+    /// When the data set is unknown, or the images do not fit or are missing.
+    pub fn test(&self, data: &DataArgs, console: &Console) -> Result<Arc<ImageDataset>, Failure> {
+        let otherwise = self.dataset();
+        if otherwise.is_none() && data.data.is_none() {
+            let known = &self.checkpoint.dataset.name;
+            let problem = format!("it was trained on `{known}`, which is not known here");
+            return Err(wrong(&self.path, problem, "name a data set with --dataset"));
+        }
+        data.load_test(otherwise, &self.network, console)
+    }
+}
+
+fn wrong(path: &Path, problem: impl std::fmt::Display, help: &str) -> Failure {
+    Failure::other(format!("{}: {problem}", path.display()), help)
 }

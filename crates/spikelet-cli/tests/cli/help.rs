@@ -4,10 +4,11 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "",
     "train",
     "eval",
+    "predict",
     "show",
     "plan",
     "neuron",

@@ -1,6 +1,7 @@
 //! The guide's page of `--json` keys against the lines that commands print.
 
 use crate::common::said_json;
+use crate::predict::write_npy;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,6 +149,10 @@ fn the_page_has_all_keys_of_training() {
             let lines = said_json(&[command, &last, "--test-images", "20"]);
             check(&[&format!("`spikelet {command}`")], &lines);
         }
+        let image = folder.path().join("image.npy");
+        write_npy(&image, "|u1", "(28, 28)", &[40; 784]);
+        let lines = said_json(&["predict", &last, &image.to_string_lossy()]);
+        check(&["`spikelet predict`"], &lines);
     }
 }
 

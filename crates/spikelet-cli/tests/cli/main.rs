@@ -15,6 +15,7 @@ mod neuron;
 mod output;
 mod pipeline;
 mod plan;
+mod predict;
 mod run_folder;
 mod shell;
 #[cfg(unix)]

@@ -73,6 +73,9 @@ pub struct Activity {
     pub layers: Vec<LayerActivity>,
     /// The names of the classes.
     pub classes: Vec<String>,
+    /// The captions of images whose labels are unknown, such as the names of their files. Without captions the
+    /// figure names each image by its index and label, and compares the prediction with the label.
+    pub captions: Vec<String>,
 }
 
 impl Activity {
@@ -140,6 +143,7 @@ mod tests {
             scores: vec![],
             layers: vec![],
             classes: vec![],
+            captions: vec![],
         };
         for (name, start) in [("a.png", &b"\x89PNG"[..]), ("a.svg", b"<svg")] {
             let path = folder.path().join(name);

@@ -72,9 +72,16 @@ impl Activity {
         let example = &self.examples[k];
         let index = self.indices.get(k).copied().unwrap_or(k);
         let bold = TextStyle::caption(13.0).colored(INK).bold();
-        let caption = format!("image {index}: {}", self.class(example.label));
+        let own = self.captions.get(k);
+        let caption = match own {
+            Some(caption) => bold.fit(caption, WIDTH / 2.0),
+            None => format!("image {index}: {}", self.class(example.label)),
+        };
         drawing.text([MARGIN, top + 6.0], bold, &caption);
-        let (prediction, color) = example.prediction(|class| self.class(class));
+        let (prediction, color) = match own {
+            Some(_) => (self.class(example.predicted), INK),
+            None => example.prediction(|class| self.class(class)),
+        };
         let after = MARGIN + bold.width_of(&caption) + 14.0;
         let style = TextStyle::caption(13.0).colored(color);
         drawing.text([after, top + 6.0], style, &prediction);
@@ -288,6 +295,7 @@ mod tests {
                 LayerActivity::new("fc.1", spikes(vec![steps, 2, 6])),
             ],
             classes: vec!["0".to_string(), "cat".to_string()],
+            captions: vec![],
         }
     }
 
@@ -309,6 +317,17 @@ mod tests {
         assert!(!svg.contains("NaN"));
         // Two inputs, and of each image eight channels at eight steps.
         assert_eq!(svg.matches("<image").count(), 2 + 2 * 64);
+    }
+
+    #[test]
+    fn an_image_with_a_caption_has_its_prediction_without_a_label() {
+        let mut shown = activity(10, 1, 4);
+        shown.captions = vec!["cat.png".to_string(), "x".repeat(400)];
+        let svg = shown.to_svg("csnn");
+        assert!(svg.contains("cat.png") && svg.contains("xxx…"), "{svg}");
+        for part in ["image 7", "recognized", "taken for"] {
+            assert!(!svg.contains(part), "{part}");
+        }
     }
 
     #[test]
