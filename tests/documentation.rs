@@ -1,0 +1,94 @@
+//! Pages of the documentation: all of them are in the book's and the guide's contents, and their links
+//! lead to files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn pages(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect(folder);
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect();
+    pages.sort();
+    pages
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The targets of the links of a page, without the anchors. Code is skipped.
+fn links(text: &str) -> Vec<String> {
+    let mut found = vec![];
+    let mut is_code = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        if is_code {
+            continue;
+        }
+        // Every other part of a line is between backquotes.
+        let plain: String = line.split('`').step_by(2).collect();
+        for part in plain.split("](").skip(1) {
+            let target = part.split([')', '#']).next().unwrap_or_default();
+            found.push(target.to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_page_is_in_the_contents_of_the_book_and_of_the_guide() {
+    let linked = |path: &str| -> BTreeSet<String> {
+        let text = read(&root().join(path));
+        links(&text).into_iter().collect()
+    };
+    let (book, guide) = (linked("docs/SUMMARY.md"), linked("docs/guide/README.md"));
+    for page in pages("docs/guide") {
+        let name = page
+            .file_name()
+            .expect("a file")
+            .to_string_lossy()
+            .into_owned();
+        assert!(
+            book.contains(&format!("guide/{name}")),
+            "SUMMARY.md lacks {name}"
+        );
+        assert!(
+            name == "README.md" || guide.contains(&name),
+            "the guide lacks {name}"
+        );
+    }
+    for page in pages("docs") {
+        let name = page
+            .file_name()
+            .expect("a file")
+            .to_string_lossy()
+            .into_owned();
+        assert!(
+            name == "SUMMARY.md" || book.contains(&name),
+            "SUMMARY.md lacks {name}"
+        );
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    let all = [".", "docs", "docs/guide"].map(pages);
+    for page in all.concat() {
+        for link in links(&read(&page)) {
+            if link.is_empty() || link.contains("://") {
+                continue;
+            }
+            let target = page.parent().expect("a folder").join(&link);
+            assert!(target.exists(), "{}: {link}", page.display());
+        }
+    }
+}
