@@ -16,6 +16,7 @@ pages! {
     files_and_logs = "docs/guide/files-and-logs.md",
     fine_tuning = "docs/guide/fine-tuning.md",
     from_spikingjelly = "docs/guide/from-spikingjelly.md",
+    from_snntorch_and_norse = "docs/guide/from-snntorch-and-norse.md",
     getting_started = "docs/guide/getting-started.md",
     glossary = "docs/guide/glossary.md",
     gpu = "docs/guide/gpu.md",
