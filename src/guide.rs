@@ -13,6 +13,7 @@ pages! {
     custom_operations = "docs/guide/custom-operations.md",
     data_parallel = "docs/guide/data-parallel.md",
     data = "docs/guide/data.md",
+    energy = "docs/guide/energy.md",
     files_and_logs = "docs/guide/files-and-logs.md",
     fine_tuning = "docs/guide/fine-tuning.md",
     from_spikingjelly = "docs/guide/from-spikingjelly.md",

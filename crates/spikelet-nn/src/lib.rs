@@ -7,6 +7,7 @@
 pub mod device;
 pub mod domain;
 pub mod encoder;
+pub mod energy;
 mod error;
 pub mod layer;
 pub mod loss;

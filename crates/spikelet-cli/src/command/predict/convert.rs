@@ -255,7 +255,7 @@ mod tests {
         let red: Vec<u8> = [[255; 8], [0; 8], [0; 8]].concat();
         let image = Image::new(red, [3, 2, 4]).expect("an image");
         let input = converter.convert(Path::new("red.png"), None, image, vec![]);
-        let input = input.ok().expect("it fits");
+        let input = input.expect("it fits");
         assert_eq!(input.pixels, [255 - 76; 4]);
         assert_eq!(input.mean, 255 - 76);
         assert_eq!(input.original, [3, 2, 4]);
