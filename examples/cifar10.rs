@@ -42,7 +42,7 @@ fn main() -> Result<()> {
         .output(Output::Text)
         .fit(&data)?;
     if let Some(best) = outcome.best() {
-        let test = 100.0 * best.test_accuracy;
+        let test = 100.0 * best.test_accuracy();
         println!(
             "best by validation: epoch {}, test accuracy {test:.1} %",
             best.epoch

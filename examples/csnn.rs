@@ -39,12 +39,15 @@ fn main() -> Result<()> {
     let trainer = Trainer::new(csnn(8), settings).backend(device);
     let outcome = trainer.fit(&digits)?;
     for epoch in &outcome.history {
-        let (loss, accuracy) = (epoch.train_loss, 100.0 * epoch.test_accuracy);
+        let (loss, accuracy) = (epoch.train.loss, 100.0 * epoch.test_accuracy());
         println!(
             "epoch {}: loss {loss:.3}, test accuracy {accuracy:.1} %",
             epoch.epoch
         );
     }
-    println!("{:.0} images a second on {name}", outcome.images_per_second);
+    println!(
+        "{:.0} images a second on {name}",
+        outcome.samples_per_second
+    );
     Ok(())
 }

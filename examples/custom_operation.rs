@@ -85,7 +85,7 @@ fn main() -> Result<()> {
     let digits = spikelet::data::synthetic::digits_of(0, 2_560, 512);
     let trainer = Trainer::new(net, Settings::default()).backend(device);
     let history = trainer.fit(&digits)?.history;
-    let loss = |k: usize| history[k].train_loss;
+    let loss = |k: usize| history[k].train.loss;
     println!("loss {:.3} → {:.3}", loss(0), loss(history.len() - 1));
     Ok(())
 }

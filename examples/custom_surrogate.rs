@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     let outcome = Trainer::new(net, settings).fit(&digits)?;
     println!(
         "one layer, two epochs: test accuracy {:.1} %",
-        100.0 * outcome.test_accuracy
+        100.0 * outcome.test_accuracy()
     );
     Ok(())
 }

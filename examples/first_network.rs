@@ -16,6 +16,6 @@ fn main() -> Result<()> {
         ..Settings::default()
     };
     let outcome = Trainer::new(net, settings).fit(&digits)?;
-    println!("test accuracy {:.1} %", 100.0 * outcome.test_accuracy);
+    println!("test accuracy {:.1} %", 100.0 * outcome.test_accuracy());
     Ok(())
 }

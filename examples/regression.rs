@@ -1,9 +1,11 @@
 //! Regression of a time series: the next value of a noisy wave at every time step, read from a membrane.
 
-use spikelet::graph::op::HostTensor;
+use spikelet::data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+use spikelet::log::Output;
 use spikelet::prelude::*;
 use spikelet::train::metric::{self, Metric};
-use spikelet::train::{EpochMetrics, Outputs, Step};
+use spikelet::train::{FitData, FitSettings, Goal, Outputs, Step};
+use std::sync::Arc;
 
 const T: usize = 40;
 const N: usize = 32;
@@ -38,8 +40,8 @@ fn main() -> Result<()> {
             (sums[0] / samples).sqrt()
         });
         Ok(Outputs::loss(squares.mean_all())
-            .metric("RMSE", rmse)
-            .metric("R²", metric::r2(&rows(&y), &rows(&target))))
+            .metric("rmse", rmse)
+            .metric("r2", metric::r2(&rows(&y), &rows(&target))))
     })
     .batch_size(N)
     .sequence("x", DType::F32, [T, 1])
@@ -47,31 +49,30 @@ fn main() -> Result<()> {
     .optimizer(Adam::default(), 1e-2)
     .clip(Clip::Norm(1.0));
 
-    let mut store = VarStore::new(spikelet::device::find("auto", 0)?);
-    let mut train = step.compile(&mut store)?;
-    let cosine = LrSchedule::Cosine { min_factor: 0.0 };
-    for epoch in 0..6 {
-        let mut metrics = EpochMetrics::default();
-        for k in 0..50 {
-            train.set_learning_rate_factor(
-                cosine.factor(f64::from(epoch) + f64::from(k) / 50.0, 6.0),
-            );
-            let (x, target) = waves(u64::try_from(epoch * 50 + k).unwrap_or(0));
-            metrics.add(&train.run([
-                ("x", HostTensor::F32(&x)),
-                ("target", HostTensor::F32(&target)),
-            ])?);
-        }
-        println!("epoch {}: {metrics}", epoch + 1);
+    let data = FitData::new(loader(0, 50 * N)?).validation(loader(1, 10 * N)?);
+    let settings = FitSettings {
+        epochs: 6,
+        ..FitSettings::default() // the learning rate follows a cosine
+    };
+    let report = Trainer::over(step, settings)
+        .backend(spikelet::device::find("auto", 0)?)
+        .monitor("rmse", Goal::Minimize)
+        .output(Output::Text)
+        .fit(&data)?;
+    if let Some(best) = report.best()
+        && let Some(found) = &best.validation
+    {
+        println!("other waves, epoch {}: {found}", best.epoch);
     }
-    let mut eval = step.compile_eval(&mut store)?;
-    let (x, target) = waves(1_000_000);
-    let found = eval.run([
-        ("x", HostTensor::F32(&x)),
-        ("target", HostTensor::F32(&target)),
-    ])?;
-    println!("other waves: {found}");
     Ok(())
+}
+
+fn loader(seed: u64, samples: usize) -> Result<DataLoader> {
+    let config = LoaderConfig {
+        batch_size: N,
+        ..LoaderConfig::default()
+    };
+    Ok(DataLoader::new(waves(seed, samples)?, config)?)
 }
 
 /// `[T, N, 1]` as a row for each sample.
@@ -79,8 +80,8 @@ fn rows(seq: &Var) -> Var {
     seq.permute(&[1, 0, 2]).flatten(1)
 }
 
-/// Waves of random frequency and phase with noise, `[T, N, 1]`, and their next values without noise.
-fn waves(seed: u64) -> (Vec<f32>, Vec<f32>) {
+/// Waves of random frequency and phase with noise, and their next values without noise: `[T, 1]` each.
+fn waves(seed: u64, samples: usize) -> Result<Arc<InMemory>> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 1;
     let mut next = || {
         state = state
@@ -88,14 +89,14 @@ fn waves(seed: u64) -> (Vec<f32>, Vec<f32>) {
             .wrapping_add(1442695040888963407);
         (state >> 40) as f32 / 16_777_216.0
     };
-    let own: Vec<[f32; 2]> = (0..N).map(|_| [0.2 + 0.3 * next(), 6.3 * next()]).collect();
     let (mut x, mut target) = (vec![], vec![]);
-    for t in 0..T {
-        for [frequency, phase] in &own {
-            let wave = |t: usize| (frequency * t as f32 + phase).sin();
-            x.push(wave(t) + 0.1 * (next() - 0.5));
-            target.push(wave(t + 1));
-        }
+    for _ in 0..samples {
+        let (frequency, phase) = (0.2 + 0.3 * next(), 6.3 * next());
+        let wave = |t: usize| (frequency * t as f32 + phase).sin();
+        x.extend((0..T).map(|t| wave(t) + 0.1 * (next() - 0.5)));
+        target.extend((0..T).map(|t| wave(t + 1)));
     }
-    (x, target)
+    let sequence = |name| Field::new(name, ElementType::F32, [T, 1]).sequence();
+    let waves = InMemory::new("waves").with(sequence("x"), x)?;
+    Ok(Arc::new(waves.with(sequence("target"), target)?))
 }

@@ -14,8 +14,8 @@
 //! let digits = spikelet::data::synthetic::digits_of(0, 600, 100);
 //! let settings = Settings { epochs: 1, batch_size: 50, time_steps: 4, ..Settings::default() };
 //! let report = Trainer::new(net, settings).fit(&digits)?;
-//! println!("test accuracy {:.1} %", 100.0 * report.test_accuracy);
-//! # assert!(report.test_accuracy > 0.0);
+//! println!("test accuracy {:.1} %", 100.0 * report.test_accuracy());
+//! # assert!(report.test_accuracy() > 0.0);
 //! # Ok::<(), spikelet::Error>(())
 //! ```
 //!

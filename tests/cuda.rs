@@ -241,7 +241,7 @@ fn train(gpu: &Arc<dyn Backend>, folder: &Path, epochs: usize, resume: bool) -> 
         .resume(resume)
         .checkpoint_every(Duration::ZERO)
         .fit(&synthetic::digits_of(0, 512, 128))?;
-    Ok(outcome.test_accuracy)
+    Ok(outcome.test_accuracy())
 }
 
 #[test]

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The result of the trainer of each rank.
 fn train(
     ranks: usize,
-    trainer: impl Fn() -> Trainer + Sync,
+    trainer: impl Fn() -> Trainer<'static> + Sync,
     data: &Split,
 ) -> Vec<Result<FitReport>> {
     let results = RankGroup::run_threads(ranks, Timeouts::default(), |group| {
@@ -77,10 +77,10 @@ fn ranks_make_the_step_that_one_would_make_with_all_their_images() -> Result<()>
         let ends = all_well(train(ranks, trainer, &data));
         for end in &ends {
             let (first, last) = (&one.history[1], &end.history[1]);
-            assert!((first.train_loss - last.train_loss).abs() < 1e-5);
+            assert!((first.train.loss - last.train.loss).abs() < 1e-5);
             assert_eq!(
-                (end.test_accuracy, end.history.len()),
-                (ends[0].test_accuracy, 2)
+                (end.test_accuracy(), end.history.len()),
+                (ends[0].test_accuracy(), 2)
             );
         }
         let (ours, theirs) = (tensors(&alone).tensors, tensors(&own).tensors);
@@ -116,8 +116,8 @@ fn ranks_draw_what_one_would_draw_for_all_their_images() -> Result<()> {
             &data,
         )) {
             let (first, last) = (&one.history[1], &end.history[1]);
-            assert!((first.train_loss - last.train_loss).abs() < 1e-6);
-            assert!((first.test_loss - last.test_loss).abs() < 1e-6);
+            assert!((first.train.loss - last.train.loss).abs() < 1e-6);
+            assert!((first.test_loss() - last.test_loss()).abs() < 1e-6);
         }
     }
     Ok(())
@@ -139,8 +139,8 @@ fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
             || Trainer::new(network(), still.clone()),
             &data,
         )) {
-            assert_eq!(end.test_accuracy, one.test_accuracy);
-            assert_eq!(end.history[0].test_loss, one.history[0].test_loss);
+            assert_eq!(end.test_accuracy(), one.test_accuracy());
+            assert_eq!(end.history[0].test_loss(), one.history[0].test_loss());
         }
     }
     Ok(())
@@ -187,7 +187,10 @@ fn running_statistics_of_ranks_are_one_network_s() {
         || Trainer::new(normalized(), settings(16, 2)),
         &data,
     ));
-    assert_eq!(ends[0].history[1].test_loss, ends[1].history[1].test_loss);
+    assert_eq!(
+        ends[0].history[1].test_loss(),
+        ends[1].history[1].test_loss()
+    );
 }
 
 /// Nothing but black in one image.
@@ -240,7 +243,7 @@ fn a_batch_that_all_ranks_together_do_not_fill_is_refused() {
         let message = rank_error(end).to_string();
         assert!(
             // A tenth is for validation.
-            message.contains("40 on each of 3 ranks were given, the training set has 90 images"),
+            message.contains("40 on each of 3 ranks were given, the training set has 90 samples"),
             "{message}"
         );
     }

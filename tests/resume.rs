@@ -37,7 +37,7 @@ fn train(folder: &Path, settings: Settings, threads: usize, resume: bool) -> Res
         .resume(resume)
         .checkpoint_every(Duration::ZERO)
         .fit(&data)?;
-    Ok(outcome.test_accuracy)
+    Ok(outcome.test_accuracy())
 }
 
 fn tensors(folder: &Path) -> TensorFile {
@@ -163,7 +163,7 @@ fn a_run_does_not_go_on_from_another_run_s_checkpoint() -> Result<()> {
     let CheckpointProblem::OtherRun(found) = problem(trainer.resume(true).fit(&more)) else {
         panic!("another problem");
     };
-    assert!(found.contains(&difference("dataset.train_images", "461", "576")));
+    assert!(found.contains(&difference("dataset.train_samples", "461", "576")));
 
     // As many images, of which one has another label.
     let mut other = synthetic::digits_of(0, 512, 128);
@@ -278,7 +278,7 @@ fn a_checkpoint_must_be_finite_and_its_numbers_in_range() {
     for (field, value) in [
         ("batch", "4611686018427387904"),
         ("epoch", "2147483648"),
-        ("images", "17"),
+        ("samples", "17"),
         ("step", "4611686018427387904"),
         ("history", "[]"),
     ] {
@@ -331,7 +331,7 @@ fn a_module_of_one_s_own_is_resumed_bit_for_bit() -> Result<()> {
     trainer(&broken, 1).fit(&data)?;
     let found = trainer(&broken, 3).resume(true).fit(&data)?;
     assert_eq!((found.epochs_trained, expected.epochs_trained), (2, 3));
-    assert_eq!(found.test_accuracy, expected.test_accuracy);
+    assert_eq!(found.test_accuracy(), expected.test_accuracy());
     assert_eq!(tensors(&broken).tensors, tensors(&unbroken).tensors);
     assert!(tensors(&broken).tensors.contains_key("inner.1.weight"));
 
@@ -348,14 +348,14 @@ fn a_checkpoint_is_restored_into_its_own_network_alone() -> Result<()> {
     let outcome = Trainer::new(own(), settings(1))
         .folder(folder.path())
         .fit(&data)?;
-    let best = outcome.best().expect("a best epoch").test_accuracy;
+    let best = outcome.best().expect("a best epoch").test_accuracy();
     let path = outcome.checkpoint.expect("a checkpoint");
     assert!(path.ends_with("best.safetensors"));
     for path in [path.clone(), folder.path().join("last.safetensors")] {
         let checkpoint = Checkpoint::read(&path)?;
         let mut store = VarStore::new(spikelet::device::cpu()?);
         checkpoint.restore(&own(), image, &mut store)?;
-        let found = evaluate(&own(), &checkpoint.settings, &data.test, &mut store)?;
+        let found = evaluate(&own(), checkpoint.settings()?, &data.test, &mut store)?;
         assert_eq!(found.accuracy, best);
     }
     let checkpoint = Checkpoint::read(&path)?;
@@ -380,7 +380,7 @@ fn shapes_are_compared_before_weights_are_drawn() -> Result<()> {
     *text = text.replace("\"hidden\":24", "\"hidden\":50000000");
     file.write(&path)?;
     let checkpoint = Checkpoint::read(&path)?;
-    let network = checkpoint.network.clone().expect("a network");
+    let network = checkpoint.network().cloned().expect("a network");
     let mut store = VarStore::new(spikelet::device::cpu()?);
     // Its first layer's weights would take 157 GB.
     let refused = checkpoint.restore(&*network.module()?, network.image(), &mut store);
@@ -411,18 +411,18 @@ fn the_best_epoch_is_chosen_by_validation_or_there_is_none() -> Result<()> {
     };
     let with = run("with", 0.25)?;
     let accuracies: Vec<f64> = (with.history.iter())
-        .filter_map(|record| record.validation_accuracy)
+        .filter_map(|record| record.validation_accuracy())
         .collect();
     assert_eq!(accuracies.len(), 3);
     let best = with.best().expect("a best epoch");
     let highest = accuracies.iter().copied().fold(0.0, f64::max);
-    assert_eq!(best.validation_accuracy, Some(highest));
+    assert_eq!(best.validation_accuracy(), Some(highest));
     let checkpoint = Checkpoint::read(with.checkpoint.as_ref().expect("a checkpoint"))?;
     assert_eq!(checkpoint.progress.epoch, best.epoch);
     assert_eq!(
         (
-            checkpoint.dataset.train_images,
-            checkpoint.dataset.validation_images
+            checkpoint.dataset.train_samples,
+            checkpoint.dataset.validation_samples
         ),
         (384, 128)
     );
@@ -433,7 +433,7 @@ fn the_best_epoch_is_chosen_by_validation_or_there_is_none() -> Result<()> {
         without
             .history
             .iter()
-            .all(|r| r.validation_accuracy.is_none())
+            .all(|r| r.validation_accuracy().is_none())
     );
     assert!(
         without

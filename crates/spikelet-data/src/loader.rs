@@ -82,16 +82,22 @@ impl DataLoader {
             batch_fields: fields,
         };
         loader.check_fields()?;
-        let len = loader.dataset.len();
-        if loader.config.batch_size == 0 || loader.is_empty() || u32::try_from(len).is_err() {
-            return Err(Error::BatchSize {
-                dataset: loader.dataset.name().into(),
-                batch_size: loader.config.batch_size,
-                len,
-                drop_last: loader.config.drop_last,
-            });
-        }
+        loader.check_batch_size()?;
         Ok(loader)
+    }
+
+    /// Checks that an epoch has a batch.
+    fn check_batch_size(&self) -> Result<()> {
+        let len = self.dataset.len();
+        if self.config.batch_size > 0 && !self.is_empty() && u32::try_from(len).is_ok() {
+            return Ok(());
+        }
+        Err(Error::BatchSize {
+            dataset: self.dataset.name().into(),
+            batch_size: self.config.batch_size,
+            len,
+            drop_last: self.config.drop_last,
+        })
     }
 
     /// Adds a transform of samples, after those that were added before.
@@ -117,6 +123,65 @@ impl DataLoader {
         self.batch_fields = transform.fields(self.batch_fields)?;
         self.batch_transforms.push(Arc::new(transform));
         Ok(self)
+    }
+
+    /// A loader of all samples in the order of the data set, with the same transforms, as for an evaluation.
+    ///
+    /// ```
+    /// use spikelet_data::{DataLoader, LoaderConfig, synthetic};
+    ///
+    /// let digits = synthetic::digits_of(1, 100, 10).train;
+    /// let shuffled = DataLoader::new(digits, LoaderConfig { batch_size: 32, ..LoaderConfig::default() })?;
+    /// let batch = shuffled.in_order(50)?.epoch(0, 0).next().expect("an epoch has a batch")?;
+    /// assert_eq!(batch.indices[..3], [0, 1, 2]);
+    /// assert_eq!(batch.len(), 50);
+    /// # Ok::<(), spikelet_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BatchSize`] if the data set or the batch size is 0.
+    pub fn in_order(&self, batch_size: usize) -> Result<Self> {
+        let config = LoaderConfig {
+            batch_size,
+            shuffle: false,
+            drop_last: false,
+            weighted: None,
+            ..self.config.clone()
+        };
+        let mut loader = self.clone();
+        loader.config = config;
+        loader.check_batch_size()?;
+        Ok(loader)
+    }
+
+    /// The same loader without incomplete batches.
+    ///
+    /// # Errors
+    /// [`Error::BatchSize`] if no batch is complete.
+    pub fn dropping_last(mut self) -> Result<Self> {
+        self.config.drop_last = true;
+        self.check_batch_size()?;
+        Ok(self)
+    }
+
+    /// The same loader with another number of threads; see [`LoaderConfig::threads`].
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.config.threads = threads;
+        self
+    }
+
+    /// The transforms of samples, then those of batches, as text: they identify the loader's batches.
+    #[must_use]
+    pub fn transforms(&self) -> Vec<String> {
+        let samples = self
+            .transforms
+            .iter()
+            .map(|transform| format!("{transform:?}"));
+        let batches = self.batch_transforms.iter();
+        samples
+            .chain(batches.map(|transform| format!("{transform:?}")))
+            .collect()
     }
 
     /// Checks that the samples can be collated, and that there is an image if images are changed.

@@ -14,7 +14,7 @@ use spikelet::network::{MnistFc, Network};
 use spikelet::neuron;
 use spikelet::runtime::VarStore;
 use spikelet::tensors::TensorFile;
-use spikelet::train::{Checkpoint, DatasetId, Progress, Settings, evaluate};
+use spikelet::train::{Checkpoint, DatasetId, Progress, RunDefinition, Settings, evaluate};
 use spikelet::{MemoryBudget, encoder, surrogate};
 use spikelet_cpu::Cpu;
 use spikelet_cuda::kernel_files;
@@ -212,14 +212,17 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
     };
     let dataset = DatasetId {
         name: "stripes".to_string(),
-        train_images: 3,
-        validation_images: 0,
-        test_images: 3,
+        train_samples: 3,
+        validation_samples: 0,
+        test_samples: 3,
         sha256: String::new(),
     };
     let names = tensors.iter().map(|(name, _)| (*name).to_string());
-    let (network, store) = (network(), &store);
-    let taken = Checkpoint::take(store, names, Some(&network), &settings, &progress, &dataset);
+    let definition = RunDefinition::Classifier {
+        network: Some(network()),
+        settings: Box::new(settings),
+    };
+    let taken = Checkpoint::take(&store, names, &definition, &progress, &dataset);
     let checkpoint = taken.expect("a checkpoint");
     let path = folder.join("checkpoint");
     checkpoint.write(&path).expect("the folder can be written");
@@ -229,15 +232,13 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
 
 /// Whether the sizes in a file are small. Larger ones are valid and are not tested here.
 fn is_small(checkpoint: &Checkpoint) -> bool {
-    let Some(Network::MnistFc(net)) = &checkpoint.network else {
+    let Some(Network::MnistFc(net)) = checkpoint.network() else {
         return false;
     };
-    let sizes = [
-        net.inputs,
-        net.hidden,
-        net.classes,
-        checkpoint.settings.time_steps,
-    ];
+    let Ok(settings) = checkpoint.settings() else {
+        return false;
+    };
+    let sizes = [net.inputs, net.hidden, net.classes, settings.time_steps];
     sizes.iter().all(|&size| size <= 64)
 }
 
@@ -246,11 +247,8 @@ fn checkpoint(bytes: &[u8], folder: &Path) {
     let Ok(checkpoint) = Checkpoint::read(&path) else {
         return;
     };
-    let Some(network) = checkpoint
-        .network
-        .as_ref()
-        .filter(|_| is_small(&checkpoint))
-    else {
+    let network = checkpoint.network().filter(|_| is_small(&checkpoint));
+    let (Some(network), Ok(settings)) = (network, checkpoint.settings()) else {
         return;
     };
     let Ok(module) = network.module() else {
@@ -259,7 +257,7 @@ fn checkpoint(bytes: &[u8], folder: &Path) {
     let mut store = VarStore::new(cpu());
     let restored = checkpoint.restore(&*module, images().shape, &mut store);
     if restored.is_ok() {
-        let _ = evaluate(&*module, &checkpoint.settings, images(), &mut store);
+        let _ = evaluate(&*module, settings, images(), &mut store);
     }
 }
 

@@ -20,6 +20,15 @@ pub enum PipelineError {
         /// The number of devices, or of sets of replicas.
         devices: usize,
     },
+    /// A setting that pipelines do not have.
+    #[error(
+        "pipeline: {setting} were given, which a pipeline does not have\n  help: leave the setting out, or train on \
+         one device"
+    )]
+    Unsupported {
+        /// The setting.
+        setting: &'static str,
+    },
     /// A stage without a device.
     #[error("pipeline: stage {stage} has no device\n  help: give each stage at least one device")]
     NoDevice {

@@ -13,8 +13,8 @@ use spikelet_graph::{Backend, Tensor};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use spikelet_train::{
-    BuildEngine, Draws, Engine, EvalEngine, EvalEngines, PendingMetrics, Programs, RunMemory,
-    Settings, Task, batches,
+    BuildEngine, Draws, Engine, EvalEngine, EvalEngines, MetricSet, PendingMetrics, Programs,
+    RunMemory, Settings, Task, batches,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,6 +89,14 @@ impl BuildEngine for PipelineOptions {
         if settings.memory_budget.is_some() {
             return Err(PipelineError::MemoryBudget.into());
         }
+        let unsupported = [
+            ("accumulated gradients", settings.accumulate != 1),
+            ("averages of the weights", settings.ema.is_some()),
+            ("mixed images", settings.mixes()),
+        ];
+        if let Some((setting, _)) = unsupported.into_iter().find(|(_, is_set)| *is_set) {
+            return Err(PipelineError::Unsupported { setting }.into());
+        }
         let partition = self.partition(module, settings, shape.image)?;
         let batch = task.micro_batched();
         let sizes = batches(batch, tested);
@@ -107,6 +115,7 @@ impl BuildEngine for PipelineOptions {
             engine: Box::new(PipelineEngine { step, partition }),
             evaluation,
             memory,
+            averaged: None,
         })
     }
 }
@@ -135,6 +144,10 @@ impl Engine for PipelineEngine {
         Ok(PendingMetrics::known(self.step.run(batch, step, factor)?))
     }
 
+    fn metrics(&self) -> MetricSet {
+        MetricSet::of_classifier()
+    }
+
     fn parameters(&self) -> Vec<String> {
         self.step.parameters().map(String::from).collect()
     }
@@ -161,8 +174,12 @@ impl EvalEngine for PipelineEval {
         PipelineEval::batch_size(self)
     }
 
-    fn scores(&self) -> usize {
-        PipelineEval::scores(self)
+    fn metrics(&self) -> MetricSet {
+        MetricSet::of_classifier()
+    }
+
+    fn scores(&self) -> Option<usize> {
+        Some(PipelineEval::scores(self))
     }
 
     fn output_seq(&mut self, batch: &Batch, first: usize) -> Result<Option<Tensor>> {

@@ -1,73 +1,45 @@
 //! Checkpoints: the complete state of a run, so that it resumes with the same bits.
 
+mod dataset_id;
+mod definition;
 mod error;
 mod fields;
 mod loss_scale;
 mod progress;
+mod record;
+mod upgrade;
 
+pub use dataset_id::DatasetId;
+pub use definition::{RunDefinition, StepDefinition};
 pub use error::{CheckpointError, CheckpointProblem, Difference};
 pub(super) use fields::differences;
-pub(super) use progress::best_of;
-pub use progress::{EpochRecord, Progress};
+pub use progress::Progress;
+pub use record::EpochRecord;
+pub(super) use record::best_of;
 
 use super::Settings;
 use super::folder::{LAST, nothing_to_resume};
 use super::step::{BatchShape, Step};
 use fields::parse;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 use spikelet_core::files;
 use spikelet_core::{Error, Result};
-use spikelet_data::{ImageDataset, Split};
 use spikelet_graph::{DType, Data, Tensor, TensorType};
 use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
 use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-
-/// The identity of the data of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DatasetId {
-    /// Its name.
-    pub name: String,
-    /// The number of training images, without validation images.
-    pub train_images: usize,
-    /// The number of validation images.
-    pub validation_images: usize,
-    /// The number of test images.
-    pub test_images: usize,
-    /// SHA-256 digest of all images and labels, in hexadecimal digits.
-    pub sha256: String,
-}
-
-impl DatasetId {
-    /// The identity of a data set with this number of validation images.
-    pub(super) fn new(data: &Split, train: &ImageDataset) -> Self {
-        let digits = data
-            .digest()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        Self {
-            name: data.train.name.clone(),
-            train_images: train.len(),
-            validation_images: data.train.len() - train.len(),
-            test_images: data.test.len(),
-            sha256: digits,
-        }
-    }
-}
 
 /// The tensors of a network with its settings and progress.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     /// Parameters, and optimizer tensors if it can be resumed.
     pub tensors: TensorFile,
-    /// The network, if it is one of the named networks.
-    pub network: Option<Network>,
-    /// The settings of the training.
-    pub settings: Settings,
+    /// What was trained, and how.
+    pub definition: RunDefinition,
     /// The progress of the run.
     pub progress: Progress,
     /// The data of the run.
@@ -76,10 +48,10 @@ pub struct Checkpoint {
     path: PathBuf,
 }
 
-const FORMAT: &str = "spikelet checkpoint 3";
+const FORMAT: &str = "spikelet checkpoint 4";
 
-/// The prefix of the names of optimizer tensors.
-const OPTIMIZER: &str = "optimizer.";
+/// The prefixes of the names of tensors that only training needs.
+const OF_TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
 
 fn to_json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("settings and progress are plain data")
@@ -94,17 +66,20 @@ pub(super) fn is_finite(tensor: &Tensor) -> bool {
 }
 
 /// The types and shapes of the tensors of a model, by name. No values are computed.
-fn model_types(
-    module: &dyn Module,
-    settings: &Settings,
-    image: [usize; 3],
-) -> Result<BTreeMap<String, TensorType>> {
-    let shape = BatchShape { batch: 1, image };
-    let cx = Step::classifier(module, settings, shape)?.trace_evaluation()?;
-    let traced = cx.traced();
+fn model_types(step: &Step<'_>) -> Result<BTreeMap<String, TensorType>> {
+    let traced = step.with_batch(1).trace_evaluation()?.cx.traced();
     let tensors = traced.parameters.into_iter().chain(traced.buffers);
     let types = tensors.map(|t| (t.name, TensorType::new(DType::F32, t.shape)));
     Ok(types.collect())
+}
+
+/// An entry of the metadata.
+fn entry<'m>(
+    metadata: &'m HashMap<String, Value>,
+    name: &str,
+) -> Result<&'m Value, CheckpointProblem> {
+    let missing = || CheckpointProblem::NotACheckpoint(format!("the metadata has no `{name}`"));
+    metadata.get(name).ok_or_else(missing)
 }
 
 impl Checkpoint {
@@ -115,8 +90,7 @@ impl Checkpoint {
     pub fn take(
         store: &VarStore,
         names: impl Iterator<Item = String>,
-        network: Option<&Network>,
-        settings: &Settings,
+        definition: &RunDefinition,
         progress: &Progress,
         dataset: &DatasetId,
     ) -> Result<Self> {
@@ -127,8 +101,7 @@ impl Checkpoint {
         }
         Ok(Self {
             tensors,
-            network: network.cloned(),
-            settings: settings.clone(),
+            definition: definition.clone(),
             progress: progress.clone(),
             dataset: dataset.clone(),
             path: PathBuf::new(),
@@ -142,15 +115,14 @@ impl Checkpoint {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let mut file = self.tensors.clone();
-        let entries = [
+        let mut entries = self.definition.entries();
+        entries.extend([
             ("format", FORMAT.to_string()),
-            ("network", to_json(&self.network)),
-            ("settings", to_json(&self.settings)),
             ("progress", to_json(&self.progress)),
             ("dataset", to_json(&self.dataset)),
-        ];
+        ]);
         file.metadata
-            .extend(entries.map(|(k, v)| (k.to_string(), v)));
+            .extend(entries.into_iter().map(|(k, v)| (k.to_string(), v)));
         file.write(path)
     }
 
@@ -190,26 +162,38 @@ impl Checkpoint {
     }
 
     fn of_file(mut tensors: TensorFile, path: &Path) -> Result<Self, CheckpointProblem> {
-        let metadata = std::mem::take(&mut tensors.metadata);
-        let entry = |name: &str| {
-            let found = metadata.get(name).map(String::as_str);
-            found.ok_or_else(|| {
-                CheckpointProblem::NotACheckpoint(format!("the metadata has no `{name}`"))
-            })
-        };
-        let format = entry("format")?;
-        if format != FORMAT {
+        let texts = std::mem::take(&mut tensors.metadata);
+        let format = texts.get("format").ok_or_else(|| {
+            CheckpointProblem::NotACheckpoint("the metadata has no `format`".to_string())
+        })?;
+        let earlier = format == upgrade::EARLIER;
+        if format != FORMAT && !earlier {
             return Err(CheckpointProblem::Format {
-                found: format.to_string(),
+                found: format.clone(),
                 expected: FORMAT,
             });
         }
-        let settings: Settings = parse("settings", entry("settings")?)?;
-        let checked = settings.check();
-        checked.map_err(|problem| CheckpointProblem::Settings(problem.to_string()))?;
-        let dataset: DatasetId = parse("dataset", entry("dataset")?)?;
-        let progress: Progress = parse("progress", entry("progress")?)?;
-        progress.check(&settings, &dataset)?;
+        let mut metadata = HashMap::new();
+        for name in ["network", "settings", "step", "progress", "dataset"] {
+            let Some(text) = texts.get(name) else {
+                continue;
+            };
+            let value: Value = serde_json::from_str(text)
+                .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
+            let value = match name {
+                "progress" if earlier => upgrade::progress(value),
+                "dataset" if earlier => upgrade::dataset(value),
+                _ => value,
+            };
+            metadata.insert(name.to_string(), value);
+        }
+        let definition = RunDefinition::read(&metadata)?;
+        let dataset: DatasetId = parse("dataset", entry(&metadata, "dataset")?)?;
+        let mut progress: Progress = parse("progress", entry(&metadata, "progress")?)?;
+        if dataset.validation_samples > 0 {
+            progress.restore_validation();
+        }
+        progress.check(&definition.size(&dataset))?;
         let named = tensors.tensors.iter();
         let broken = named.filter(|(_, tensor)| !is_finite(tensor));
         let broken: Vec<String> = broken.map(|(name, _)| name.clone()).collect();
@@ -218,8 +202,7 @@ impl Checkpoint {
         }
         loss_scale::check_loss_scale(&tensors)?;
         Ok(Self {
-            network: parse("network", entry("network")?)?,
-            settings,
+            definition,
             progress,
             dataset,
             tensors,
@@ -227,8 +210,27 @@ impl Checkpoint {
         })
     }
 
+    /// The network, if it is one of the named networks.
+    pub fn network(&self) -> Option<&Network> {
+        match &self.definition {
+            RunDefinition::Classifier { network, .. } => network.as_ref(),
+            RunDefinition::Step(_) => None,
+        }
+    }
+
+    /// The settings of a classifier.
+    ///
+    /// # Errors
+    /// [`CheckpointProblem::NotAClassifier`] for a step of one's own.
+    pub fn settings(&self) -> Result<&Settings> {
+        match &self.definition {
+            RunDefinition::Classifier { settings, .. } => Ok(settings),
+            RunDefinition::Step(_) => Err(self.unfit(CheckpointProblem::NotAClassifier)),
+        }
+    }
+
     /// Copies the tensors of `module`, a network for images of this shape, to a store, without those of the
-    /// optimizer.
+    /// optimizer. If the run kept averaged weights ([`Settings::ema`]), these are copied.
     ///
     /// ```no_run
     /// # use spikelet_train::prelude::*;
@@ -249,13 +251,27 @@ impl Checkpoint {
         image: [usize; 3],
         store: &mut VarStore,
     ) -> Result<()> {
-        let types = model_types(module, &self.settings, image)?;
-        let model = self.tensors.tensors.iter();
-        let model = model.filter(|(name, _)| {
-            let resumes = name.starts_with(OPTIMIZER) || is_loss_scale(name);
-            types.contains_key(*name) || !resumes
+        let shape = BatchShape { batch: 1, image };
+        let step = Step::classifier_eval(module, self.settings()?, shape)?;
+        self.restore_step(&step, store)
+    }
+
+    /// Copies the tensors of the networks of a step to a store, as [`Checkpoint::restore`] does.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::restore`].
+    pub fn restore_step(&self, step: &Step<'_>, store: &mut VarStore) -> Result<()> {
+        let types = model_types(step)?;
+        let all = &self.tensors.tensors;
+        let model = all.iter().filter(|(name, _)| {
+            let of_training = OF_TRAINING.iter().any(|prefix| name.starts_with(prefix));
+            types.contains_key(*name) || !(of_training || is_loss_scale(name))
         });
-        let model: BTreeMap<&str, &Tensor> = model.map(|(n, t)| (n.as_str(), t)).collect();
+        let model = model.map(|(name, tensor)| {
+            let average = all.get(&step.average_name(name));
+            (name.as_str(), average.unwrap_or(tensor))
+        });
+        let model: BTreeMap<&str, &Tensor> = model.collect();
         self.check_tensors(&model, &types)?;
         model
             .iter()

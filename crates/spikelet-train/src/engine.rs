@@ -1,9 +1,9 @@
 //! The programs of a run: training steps and evaluation batches, on one device or by another engine.
 
 use crate::draws::Draws;
-use crate::memory::{RunMemory, Task};
+use crate::memory::{RunMemory, RunSteps, Task};
 use crate::ranks::Ranks;
-use crate::step::PendingMetrics;
+use crate::step::{MetricSet, PendingMetrics};
 use crate::{EvalStep, TrainStep};
 use spikelet_core::Result;
 use spikelet_data::Batch;
@@ -37,11 +37,14 @@ pub trait BuildEngine: Send + Sync {
 ///
 /// An engine of another crate is recognized by its type: `&dyn Engine` can be cast to `&dyn Any`.
 pub trait Engine: Any {
-    /// Starts step number `step`, counted from 1; `factor` is that of the learning rate in this step.
+    /// Starts to train on batch number `step` of the run, counted from 1; `factor` is that of the learning rate.
     ///
     /// # Errors
     /// When the batch has another shape, or the device fails.
     fn start(&mut self, batch: &Batch, step: u64, factor: f64) -> Result<PendingMetrics>;
+
+    /// The metrics of a step.
+    fn metrics(&self) -> MetricSet;
 
     /// Names of the trainable tensors.
     fn parameters(&self) -> Vec<String>;
@@ -49,7 +52,12 @@ pub trait Engine: Any {
     /// Names of the tensors that are stored with them.
     fn buffers(&self) -> Vec<String>;
 
-    /// The random numbers of step number `step`.
+    /// Names of the tensors that differ between ranks during an epoch. Those of rank 0 are used for evaluations.
+    fn untrained(&self) -> Vec<String> {
+        self.buffers()
+    }
+
+    /// The random numbers of batch number `step`.
     fn draws(&self, step: u64) -> Draws;
 
     /// The device on which all tensors are gathered to examine them, if they are on several.
@@ -65,9 +73,13 @@ pub trait Engine: Any {
 
 impl Engine for TrainStep {
     fn start(&mut self, batch: &Batch, step: u64, factor: f64) -> Result<PendingMetrics> {
-        self.set_step(step - 1);
+        self.set_batches(step - 1);
         self.set_learning_rate_factor(factor);
         self.start_batch(batch)
+    }
+
+    fn metrics(&self) -> MetricSet {
+        TrainStep::metrics(self).clone()
     }
 
     fn parameters(&self) -> Vec<String> {
@@ -78,8 +90,13 @@ impl Engine for TrainStep {
         TrainStep::buffers(self).map(String::from).collect()
     }
 
+    fn untrained(&self) -> Vec<String> {
+        TrainStep::untrained(self)
+    }
+
     fn draws(&self, step: u64) -> Draws {
-        TrainStep::draws(self, step, 0)
+        let (batches, each) = (step - 1, self.accumulated().max(1) as u64);
+        TrainStep::draws(self, batches / each + 1, (batches % each) as usize)
     }
 }
 
@@ -94,8 +111,11 @@ pub trait EvalEngine {
     /// The number of images of a batch.
     fn batch_size(&self) -> usize;
 
-    /// The number of scores of each image.
-    fn scores(&self) -> usize;
+    /// The metrics of a batch.
+    fn metrics(&self) -> MetricSet;
+
+    /// The number of scores of each image of a classifier; `None` if it has no scores.
+    fn scores(&self) -> Option<usize>;
 
     /// The outputs of all steps, `[T, N, classes]`, if the engine can return them without additional memory.
     ///
@@ -116,9 +136,12 @@ impl EvalEngine for EvalStep {
         EvalStep::batch_size(self)
     }
 
-    fn scores(&self) -> usize {
-        self.output_type("scores")
-            .map_or(0, |ty| ty.shape.last().copied().unwrap_or(0))
+    fn metrics(&self) -> MetricSet {
+        EvalStep::metrics(self).clone()
+    }
+
+    fn scores(&self) -> Option<usize> {
+        self.output_type("scores")?.shape.last().copied()
     }
 }
 
@@ -153,29 +176,32 @@ pub struct Programs {
     pub evaluation: EvalEngines,
     /// The memory of both.
     pub memory: RunMemory,
+    /// The averaged weights, under the names of the weights, if there are any.
+    pub averaged: Option<VarStore>,
 }
 
 impl Programs {
     /// Plans both programs for one device, and compiles them if the device has enough memory for them and for those
     /// of the other ranks that share it. All ranks use the evaluation batch of rank 0.
     pub(crate) fn on_one_device(
-        task: &Task<'_>,
+        steps: &RunSteps<'_>,
         together: &Ranks,
         store: &mut VarStore,
     ) -> Result<Self> {
-        let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
+        let plans = steps.plan(&**store.backend(), |batch| together.agree(batch))?;
         let memory = plans.memory();
         let ranks = together.ranks_on_device(&**store.backend())?;
         plans.check(&**store.backend(), store, ranks)?;
         // All ranks of a device measure the same free memory: none has allocated anything before.
         together.wait_for_all()?;
-        let (step, evaluation) = plans.load(store)?;
+        let (step, evaluation, averaged) = plans.load(store)?;
         let mut engines = EvalEngines::new(memory.evaluation_batch);
         evaluation.into_iter().for_each(|step| engines.add(step));
         Ok(Self {
             evaluation: engines,
             engine: Box::new(step),
             memory,
+            averaged,
         })
     }
 }

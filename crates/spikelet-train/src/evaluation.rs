@@ -1,4 +1,4 @@
-//! Accuracy and loss on a data set.
+//! Loss and metrics on a data set.
 
 #[cfg(feature = "plots")]
 use super::engine::EvalEngine;
@@ -7,16 +7,16 @@ use super::forward::{Forward, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::{ACCURACY, StepMetrics};
+use super::step::{BatchShape, EpochMetrics, LABELS, MetricSet, Step, StepMetrics};
 use super::{EvalPlan, Settings, TrainError};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_data::{DataLoader, ImageDataset};
 use spikelet_graph::Plan;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
-/// The result of an evaluation.
+/// The result of an evaluation of a classifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evaluation {
     /// The fraction of images that are classified correctly, from 0 to 1.
@@ -25,9 +25,9 @@ pub struct Evaluation {
     pub loss: f64,
 }
 
-/// Accuracy and mean loss on a data set. The batch size is [`Settings::evaluation_batch`], or by default as many
-/// images as fit into the memory of a training step and of the device. The accuracy and the random numbers of
-/// encoders do not depend on it; the loss only by the rounding of its sum.
+/// Accuracy and mean loss of a classifier on a data set. The batch size is [`Settings::evaluation_batch`], or by
+/// default as many images as fit into the memory of a training step and of the device. The accuracy and the random
+/// numbers of encoders do not depend on it; the loss only by the rounding of its sum.
 ///
 /// # Errors
 /// When shapes do not match, or the device has not enough memory or fails.
@@ -37,20 +37,75 @@ pub fn evaluate(
     data: &Arc<ImageDataset>,
     store: &mut VarStore,
 ) -> Result<Evaluation> {
-    let tested = [data.len()];
-    let device = store.backend().clone();
-    let forward = Forward {
-        module,
-        settings,
+    let shape = BatchShape {
+        batch: settings.batch_size,
         image: data.shape,
+    };
+    let step = Step::classifier_eval(module, settings, shape)?;
+    let loader = DataLoader::new(data.clone(), settings.test_batches(1))?;
+    let found = evaluate_step(&step, settings.evaluation_batch, &loader, store)?;
+    Ok(Evaluation {
+        accuracy: found.values().accuracy(),
+        loss: found.loss(),
+    })
+}
+
+impl Step<'_> {
+    /// Loss and metrics over a data set, in its order. Of the loader's configuration, batch size, order and weighted
+    /// sampling are not used: a batch has as many samples as fit into the memory of a training step and of the device,
+    /// at most 500. Sums over the batches are exact for metrics that count.
+    ///
+    /// ```
+    /// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::{Outputs, Step};
+    /// use std::sync::Arc;
+    /// let net = Linear::new(2, 1);
+    /// let step = Step::new(|cx, inputs| {
+    ///     let y = net.forward(cx, inputs["x"].clone())?;
+    ///     Ok(Outputs::loss(loss::mean_squared_error(&y, &inputs["y"])))
+    /// })
+    /// .input("x", DType::F32, [2])
+    /// .input("y", DType::F32, [1])
+    /// .optimizer(Sgd::default(), 0.1);
+    /// let data = InMemory::new("sums")
+    ///     .with(Field::new("x", ElementType::F32, [2]), vec![0.5; 2000])?
+    ///     .with(Field::new("y", ElementType::F32, [1]), vec![1.0; 1000])?;
+    /// let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// let found = step.evaluate(&loader, &mut store)?;
+    /// assert_eq!(found.samples(), 1000);
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When shapes do not match, or the device has not enough memory or fails.
+    pub fn evaluate(&self, data: &DataLoader, store: &mut VarStore) -> Result<EpochMetrics> {
+        evaluate_step(self, None, data, store)
+    }
+}
+
+/// Evaluates a step with batches of the given size, or of one that fits into the memory.
+fn evaluate_step(
+    step: &Step<'_>,
+    batch: Option<usize>,
+    data: &DataLoader,
+    store: &mut VarStore,
+) -> Result<EpochMetrics> {
+    let tested = [data.dataset().len()];
+    let device = store.backend().clone();
+    let eval = step.clone().outputs(false);
+    let forward = Forward {
+        step: &eval,
+        batch,
         device: &*device,
     };
     let free = device
         .memory()
         .map_or(usize::MAX, |memory| memory.available);
-    let batch = forward.batch_alone(&tested, free)?;
+    let batch = forward.batch_alone(step, &tested, free)?;
     let sizes = batches(batch, &tested).into_iter();
-    let plans = sizes.map(|size| forward.plan(size, false, None));
+    let plans = sizes.map(|size| forward.plan(size, None));
     let plans = plans.collect::<Result<Vec<EvalPlan>>>()?;
     let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
     check_memory(
@@ -67,18 +122,19 @@ pub fn evaluate(
     for plan in plans {
         engines.add(plan.load(store)?);
     }
-    let mut evaluation = Evaluator::new(engines, settings, &[data])?;
+    let mut evaluation = Evaluator::new(engines, std::slice::from_ref(data))?;
     let found = evaluation.run(0, &Ranks::new(None), || false)?;
     Ok(found.expect("nothing asks it to stop"))
 }
 
 /// Checks that a network has one score for each class.
-fn check_scores(scores: usize, data: &ImageDataset) -> Result<()> {
-    let classes = data.classes.len();
-    if scores == classes {
+fn check_scores(scores: usize, loader: &DataLoader) -> Result<()> {
+    let data = loader.dataset();
+    let classes = data.class_names(LABELS).len();
+    if classes == 0 || scores == classes {
         return Ok(());
     }
-    let dataset = data.name.clone();
+    let dataset = data.name().to_string();
     let error = TrainError::Classes {
         scores,
         dataset,
@@ -91,27 +147,47 @@ fn check_scores(scores: usize, data: &ImageDataset) -> Result<()> {
 pub(super) struct Evaluator {
     loaders: Vec<DataLoader>,
     engines: EvalEngines,
+    metrics: MetricSet,
+}
+
+/// The sums over the batches of a data set, in their order.
+struct Sums {
+    samples: usize,
+    loss: f64,
+    metrics: Vec<f64>,
+}
+
+impl Sums {
+    /// Adds a batch: its mean loss, then the sums of its metrics.
+    fn add(&mut self, samples: usize, mut values: impl Iterator<Item = f32>) {
+        self.samples += samples;
+        self.loss += f64::from(values.next().unwrap_or(0.0)) * samples as f64;
+        for (sum, value) in self.metrics.iter_mut().zip(values) {
+            *sum += f64::from(value);
+        }
+    }
+}
+
+/// The loss and the sums of the metrics of a batch, which were f32 on the device.
+fn values_of(found: &StepMetrics) -> impl Iterator<Item = f32> {
+    let values = [found.loss].into_iter().chain(found.all_sums());
+    values.map(|value| value as f32)
 }
 
 impl Evaluator {
-    /// The engines must have a program for each batch size of the data sets.
-    pub(super) fn new(
-        engines: EvalEngines,
-        settings: &Settings,
-        data: &[&Arc<ImageDataset>],
-    ) -> Result<Self> {
-        if let Some(engine) = engines.by_size.values().next() {
-            let scores = engine.scores();
+    /// The engines must have a program for each batch size of the data sets, whose transforms and normalization are
+    /// those of the loaders.
+    pub(super) fn new(engines: EvalEngines, data: &[DataLoader]) -> Result<Self> {
+        let first = engines.by_size.values().next();
+        if let Some(scores) = first.and_then(|engine| engine.scores()) {
             data.iter()
                 .try_for_each(|data| check_scores(scores, data))?;
         }
-        let loader = |data: &&Arc<ImageDataset>| {
-            let config = settings.test_batches(engines.batch);
-            DataLoader::new((*data).clone(), config)
-        };
-        let loaders = data.iter().map(loader).collect::<Result<_, _>>();
+        let metrics = first.map(|engine| engine.metrics());
+        let loaders = data.iter().map(|data| data.in_order(engines.batch));
         Ok(Self {
-            loaders: loaders.map_err(Error::from)?,
+            loaders: loaders.collect::<Result<_, _>>()?,
+            metrics: metrics.unwrap_or_else(MetricSet::of_classifier),
             engines,
         })
     }
@@ -123,7 +199,7 @@ impl Evaluator {
         Some(&mut **engines.next_back()?.1)
     }
 
-    /// Accuracy and mean loss on data set `which`. The batches are distributed over the ranks; all ranks return the
+    /// Loss and metrics on data set `which`. The batches are distributed over the ranks; all ranks return the
     /// result of a single rank: the random numbers of an image depend on its index, and batches are summed in their
     /// order. If `stop`, called before each batch, returns true on any rank, no rank has a result.
     pub(super) fn run(
@@ -131,14 +207,25 @@ impl Evaluator {
         which: usize,
         together: &Ranks,
         stop: impl Fn() -> bool,
-    ) -> Result<Option<Evaluation>> {
+    ) -> Result<Option<EpochMetrics>> {
         let loader = &self.loaders[which];
         let size = loader.config().batch_size;
-        let mut found = vec![0.0; 2 * loader.len()];
-        let mut note = |(outcome, index): (StepMetrics, usize)| {
-            // Both were f32 on the device.
-            found[2 * index] = outcome.sum(ACCURACY) as f32;
-            found[2 * index + 1] = outcome.loss as f32;
+        let samples_of = |index: usize| size.min(loader.dataset().len() - index * size);
+        let width = 1 + self.metrics.width();
+        let alone = together.ranks() == 1;
+        let mut sums = Sums {
+            samples: 0,
+            loss: 0.0,
+            metrics: vec![0.0; width - 1],
+        };
+        // The values of all batches: each rank fills in its own.
+        let mut table = vec![0.0_f32; if alone { 0 } else { width * loader.len() }];
+        let mut note = |(found, index): (StepMetrics, usize)| match alone {
+            true => sums.add(samples_of(index), values_of(&found)),
+            false => {
+                let row = table[index * width..].iter_mut();
+                row.zip(values_of(&found)).for_each(|(old, new)| *old = new);
+            }
         };
         let mut in_flight = InFlight::new();
         let mut batches = loader.shard(0, together.share(0));
@@ -172,18 +259,20 @@ impl Evaluator {
         if stopped {
             return Ok(None);
         }
-        together.join(&mut found)?;
-        let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
-        for (index, batch) in found.chunks_exact(2).enumerate() {
-            let images = size.min(loader.dataset().len() - index * size) as f64;
-            correct += f64::from(batch[0]);
-            loss += f64::from(batch[1]) * images;
-            count += images;
+        together.join(&mut table)?;
+        for (index, row) in table.chunks_exact(width).enumerate() {
+            sums.add(samples_of(index), row.iter().copied());
         }
-        let count = f64::max(count, 1.0);
-        Ok(Some(Evaluation {
-            accuracy: correct / count,
-            loss: loss / count,
-        }))
+        let Sums {
+            samples,
+            loss,
+            metrics,
+        } = sums;
+        Ok(Some(EpochMetrics::of_sums(
+            &self.metrics,
+            samples,
+            loss,
+            &metrics,
+        )))
     }
 }

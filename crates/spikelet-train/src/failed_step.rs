@@ -11,67 +11,54 @@ use super::checkpoint::is_finite;
 use super::draws::Draws;
 use super::free_memory::check_memory;
 use super::scaling::not_finite;
-use super::step::{BatchShape, Step, feed};
-use super::{NotFinite, Origin, Settings, TrainError};
+use super::step::{Step, feed};
+use super::{NotFinite, Origin, TrainError};
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::Var;
-use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 
 /// How to lower the memory of the second forward pass.
 const LESS: &str = "use a smaller batch (--batch-size) to find the origin";
 
-/// A training step that diverged.
-pub(super) struct FailedStep<'a> {
-    pub(super) module: &'a dyn Module,
-    pub(super) settings: &'a Settings,
-    pub(super) batch: &'a Batch,
-    pub(super) shape: BatchShape,
-    pub(super) draws: Draws,
-}
-
-impl FailedStep<'_> {
-    /// The first value that is not finite.
-    pub(super) fn origin(&self, store: &mut VarStore) -> Origin {
-        match self.first_not_finite(store) {
-            Ok(Some(found)) => Origin::Found(found),
-            Ok(None) => Origin::AllFinite,
-            Err(error) => Origin::Unknown(Box::new(error)),
+/// The first value that is not finite in the forward pass of `step`, run again on `batch`.
+///
+/// # Errors
+/// When the device has not enough memory or fails.
+pub(super) fn origin(
+    step: &Step<'_>,
+    batch: &Batch,
+    draws: Draws,
+    store: &mut VarStore,
+) -> Result<Origin> {
+    let trace = step.trace_watching()?;
+    let cx = &trace.cx;
+    let mut recorded = vec![];
+    for (k, (path, value)) in cx.traced().recorded.iter().enumerate() {
+        let name = format!("recorded {k}");
+        cx.tracer().output(&name, &count(value));
+        recorded.push((name, path.clone()));
+    }
+    let device = store.backend().clone();
+    let plan = cx.plan(&*device, None, 0)?;
+    // It adds to the peak of the run: a run that ends with an error must not be killed for its memory.
+    let program = "another forward pass";
+    check_memory(program, &[plan.plan()], &*device, Some(store), LESS)?;
+    let mut program = plan.load(store, step.seed_of())?;
+    feed(&trace, &program, batch, draws)?;
+    program.run()?;
+    let mut first: Option<NotFinite> = None;
+    for (name, path) in recorded {
+        let steps = program.get(&name)?.to_f64();
+        let Some(t) = steps.iter().position(|s| *s != 0.0) else {
+            continue;
+        };
+        if first.as_ref().is_none_or(|f| t + 1 < f.time_step) {
+            first = Some(NotFinite::new(&path, t + 1, steps.len()));
         }
     }
-
-    /// Runs the forward pass again.
-    fn first_not_finite(&self, store: &mut VarStore) -> Result<Option<NotFinite>> {
-        let cx = Step::classifier_with_sequence(self.module, self.settings, self.shape)?
-            .trace_watching()?;
-        let mut recorded = vec![];
-        for (k, (path, value)) in cx.traced().recorded.iter().enumerate() {
-            let name = format!("recorded {k}");
-            cx.tracer().output(&name, &count(value));
-            recorded.push((name, path.clone()));
-        }
-        let device = store.backend().clone();
-        let trace = cx.plan(&*device, None, 0)?;
-        // It adds to the peak of the run: a run that ends with an error must not be killed for its memory.
-        let program = "another forward pass";
-        check_memory(program, &[trace.plan()], &*device, Some(store), LESS)?;
-        let mut program = trace.load(store, self.settings.seed)?;
-        feed(&program, self.batch, self.draws)?;
-        program.run()?;
-        let mut first: Option<NotFinite> = None;
-        for (name, path) in recorded {
-            let steps = program.get(&name)?.to_f64();
-            let Some(t) = steps.iter().position(|s| *s != 0.0) else {
-                continue;
-            };
-            if first.as_ref().is_none_or(|f| t + 1 < f.time_step) {
-                first = Some(NotFinite::new(&path, t + 1, self.settings.time_steps));
-            }
-        }
-        Ok(first)
-    }
+    Ok(first.map_or(Origin::AllFinite, Origin::Found))
 }
 
 /// The number of elements that are not finite, for each time step of `[T, …]`.

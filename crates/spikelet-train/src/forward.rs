@@ -1,33 +1,33 @@
 //! The plans of an evaluation, and its batch size.
 
-use super::step::{BatchShape, EvalPlan, Purpose, Step};
+use super::TrainError;
+use super::step::{EvalPlan, Purpose, Step};
 use super::without_workspaces::WithoutWorkspaces;
-use super::{Settings, TrainError};
 use spikelet_core::{Error, MemoryBudget, Result};
 use spikelet_graph::Target;
-use spikelet_nn::module::Module;
 use std::collections::BTreeSet;
 
 /// The largest batch of an evaluation: no device is faster with more images.
 pub(super) const USEFUL: usize = 500;
 
-/// The forward passes of a network on a device.
+/// The forward passes of a step on a device.
 pub(super) struct Forward<'a> {
-    pub(super) module: &'a dyn Module,
-    pub(super) settings: &'a Settings,
-    pub(super) image: [usize; 3],
+    /// The step of evaluations; its batch size is not used.
+    pub(super) step: &'a Step<'a>,
+    /// The batch size, if it is given.
+    pub(super) batch: Option<usize>,
     pub(super) device: &'a dyn Target,
 }
 
 impl Forward<'_> {
-    /// The batch size: that of the settings, or the largest, up to `most`, whose arena has at most `limit` bytes.
+    /// The batch size: the given one, or the largest, up to `most`, whose arena has at most `limit` bytes.
     pub(super) fn batch(&self, tested: &[usize], limit: usize, most: usize) -> Result<usize> {
-        if let Some(batch) = self.settings.evaluation_batch {
+        if let Some(batch) = self.batch {
             return Ok(batch);
         }
         let longest = tested.iter().copied().max().unwrap_or(0);
         let need = |target: &dyn Target, batch| -> Result<Option<usize>> {
-            let plan = self.unlimited(batch, false, target)?;
+            let plan = self.unlimited(batch, target)?;
             let fits = plan.plan().check_target(target).is_ok();
             Ok(fits.then(|| plan.plan().arena_bytes))
         };
@@ -38,71 +38,49 @@ impl Forward<'_> {
         Ok(even(batch, tested))
     }
 
-    /// The batch size without training: that of an evaluation during training, if the device has enough
+    /// The batch size without training: that of an evaluation during the training of `step`, if the device has enough
     /// memory.
-    pub(super) fn batch_alone(&self, tested: &[usize], free: usize) -> Result<usize> {
-        let shape = self.shape(self.settings.batch_size);
-        let target = WithoutWorkspaces(self.device);
-        let step = Step::classifier(self.module, self.settings, shape)?;
-        let step = step.plan(&target);
+    pub(super) fn batch_alone(
+        &self,
+        step: &Step<'_>,
+        tested: &[usize],
+        free: usize,
+    ) -> Result<usize> {
+        let step = step.plan(&WithoutWorkspaces(self.device));
         // A model whose training step cannot be planned can still be evaluated.
         let limit = step.map_or(free, |step| step.plan().arena_bytes);
         self.batch(tested, limit.min(free - free / 8), USEFUL)
     }
 
-    fn shape(&self, batch: usize) -> BatchShape {
-        BatchShape {
-            batch,
-            image: self.image,
-        }
-    }
-
     /// The plan of a batch without a limit.
-    pub(super) fn unlimited(
-        &self,
-        batch: usize,
-        sequence: bool,
-        target: &dyn Target,
-    ) -> Result<EvalPlan> {
-        self.within(batch, sequence, target, None)
+    pub(super) fn unlimited(&self, batch: usize, target: &dyn Target) -> Result<EvalPlan> {
+        self.within(batch, target, None)
     }
 
     /// The plan of a batch within a budget, if there is one.
     fn within(
         &self,
         batch: usize,
-        sequence: bool,
         target: &dyn Target,
         budget: Option<MemoryBudget>,
     ) -> Result<EvalPlan> {
-        let shape = self.shape(batch);
-        let step = match sequence {
-            true => Step::classifier_with_sequence(self.module, self.settings, shape)?,
-            false => Step::classifier(self.module, self.settings, shape)?.outputs(false),
-        };
-        step.plan_forward(Purpose::EVALUATE, target, budget)
+        (self.step.with_batch(batch)).plan_forward(Purpose::EVALUATE, target, budget)
     }
 
-    /// The plan of a batch, with an arena of at most `limit` bytes if there is a limit. With `sequence`, the
-    /// network's output at every step is an output of the program.
+    /// The plan of a batch, with an arena of at most `limit` bytes if there is a limit.
     ///
     /// # Errors
     /// [`TrainError::Evaluation`] when the limit is too small or the device has no kernel.
-    pub(super) fn plan(
-        &self,
-        batch: usize,
-        sequence: bool,
-        limit: Option<usize>,
-    ) -> Result<EvalPlan> {
+    pub(super) fn plan(&self, batch: usize, limit: Option<usize>) -> Result<EvalPlan> {
         let device = self.device;
-        let mut plan = self.unlimited(batch, sequence, device)?;
+        let mut plan = self.unlimited(batch, device)?;
         if let Some(limit) = limit
             && plan.plan().arena_bytes > limit
         {
             let bytes = limit + plan.plan().buffer_bytes();
             let budget = Some(MemoryBudget::Bytes(bytes as u64));
             plan = self
-                .within(batch, sequence, device, budget)
+                .within(batch, device, budget)
                 .map_err(|error| evaluation_error(batch, error))?;
         }
         let checked = plan.plan().check_target(device);

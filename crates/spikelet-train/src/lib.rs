@@ -8,6 +8,7 @@ mod error;
 mod evaluation;
 mod failed_step;
 mod fit;
+mod fit_data;
 mod folder;
 mod forward;
 mod free_memory;
@@ -16,6 +17,7 @@ mod interrupt;
 pub mod log;
 mod memory;
 pub mod metric;
+mod monitor;
 pub mod optim;
 #[cfg(feature = "plots")]
 mod picture;
@@ -30,6 +32,7 @@ mod settings;
 #[cfg(feature = "plots")]
 mod show;
 mod step;
+mod subject;
 pub mod timing;
 mod trainer;
 mod trainer_calls;
@@ -38,15 +41,18 @@ mod writer;
 
 pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointProblem, DatasetId, Difference, EpochRecord, Progress,
+    RunDefinition, StepDefinition,
 };
 pub use draws::Draws;
 pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
 pub use error::{NotFinite, Origin, TrainError};
 pub use evaluation::{Evaluation, evaluate};
+pub use fit_data::FitData;
 pub use folder::{RunFolderError, latest_run};
 pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};
+pub use monitor::Goal;
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
@@ -55,9 +61,10 @@ pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{
-    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, NamedMetric, Outputs,
-    PendingMetrics, RankInfo, Step, StepError, StepMetrics, StepPlan, TrainStep, TypeDifference,
-    is_scaled,
+    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, MetricSet, NamedMetric,
+    Outputs, PendingMetrics, RankInfo, Step, StepError, StepMetrics, StepPlan, TrainStep,
+    TypeDifference, is_scaled,
 };
 
+pub use subject::FitSettings;
 pub use trainer::{FitReport, Start, Trainer};

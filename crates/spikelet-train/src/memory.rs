@@ -38,13 +38,11 @@ impl RunMemory {
         }
     }
 
-    fn of(step: &Plan, evaluation: &[&Plan], batch: usize) -> Self {
-        let all: Vec<&Plan> = [step]
-            .into_iter()
-            .chain(evaluation.iter().copied())
-            .collect();
+    fn of(step: &StepPlan, evaluation: &[&Plan], batch: usize) -> Self {
+        let training: Vec<&Plan> = step.plans().collect();
+        let all: Vec<&Plan> = step.plans().chain(evaluation.iter().copied()).collect();
         Self {
-            step: step.peak_bytes(),
+            step: shared_bytes(&training),
             evaluation: shared_bytes(evaluation),
             peak: shared_bytes(&all),
             evaluation_batch: batch,
@@ -74,18 +72,18 @@ impl RunPlans {
         tested: &[usize],
         device: &dyn Target,
     ) -> Result<Self> {
-        let task = Task {
-            module,
-            settings,
-            shape: BatchShape {
-                batch: settings.batch_size,
-                image,
-            },
-            place: RankInfo::default(),
-            tested,
-            examples: 0,
+        let shape = BatchShape {
+            batch: settings.batch_size,
+            image,
         };
-        task.plan(device, Ok)
+        let steps = RunSteps {
+            train: Step::classifier(module, settings, shape)?,
+            eval: Step::classifier_eval(module, settings, shape)?.outputs(false),
+            report: None,
+            evaluation_batch: settings.evaluation_batch,
+            tested: tested.to_vec(),
+        };
+        steps.plan(device, Ok)
     }
 
     /// The plan of a training step.
@@ -127,20 +125,29 @@ impl RunPlans {
             };
             check_free(&program, needed, device, &format!("{fewer}{help}"))
         };
-        check("the training step", &[self.step()], LESS_FOR_A_STEP)?;
-        let all: Vec<&Plan> = self.forward_passes().chain([self.step()]).collect();
+        let training: Vec<&Plan> = self.step.plans().collect();
+        check("the training step", &training, LESS_FOR_A_STEP)?;
+        let all: Vec<&Plan> = self.forward_passes().chain(training).collect();
         check("training with its evaluation", &all, LESS_FOR_EVALUATION)
     }
 
-    /// Loads all plans into one arena.
-    pub(super) fn load(self, store: &mut VarStore) -> Result<(TrainStep, Vec<EvalStep>)> {
-        let all = self.forward_passes().chain([self.step()]);
+    /// Loads all plans into one arena. The third value has the averaged weights, if there are any, which the
+    /// evaluation uses then.
+    pub(super) fn load(
+        self,
+        store: &mut VarStore,
+    ) -> Result<(TrainStep, Vec<EvalStep>, Option<VarStore>)> {
+        let all = self.forward_passes().chain(self.step.plans());
         if let Some(largest) = all.max_by_key(|plan| plan.arena_bytes) {
             store.arena(largest)?;
         }
+        let averages = self.step.averages();
         let step = self.step.load(store)?;
-        let evaluation = self.evaluation.into_iter().map(|plan| plan.load(store));
-        Ok((step, evaluation.collect::<Result<_>>()?))
+        let mut averaged = averages.then(|| step.averaged(store)).transpose()?;
+        let weights = averaged.as_mut().unwrap_or(store);
+        let evaluation = self.evaluation.into_iter().map(|plan| plan.load(weights));
+        let evaluation = evaluation.collect::<Result<_>>()?;
+        Ok((step, evaluation, averaged))
     }
 }
 
@@ -152,7 +159,92 @@ devices (--pipeline)";
 /// How to find the first value that is not finite with less memory.
 const LESS_FOR_A_SEARCH: &str = "use a first device with more memory, or train on one device";
 
-/// The module of a run, its settings, and the sizes of its data.
+/// The steps of a run, and the sizes of the evaluated data sets.
+pub(super) struct RunSteps<'a> {
+    /// The training step.
+    pub(super) train: Step<'a>,
+    /// The step of evaluations, without outputs.
+    pub(super) eval: Step<'a>,
+    /// The evaluation of the images in the report, if there are any.
+    pub(super) report: Option<Step<'a>>,
+    /// The number of samples of an evaluation batch, if it is given.
+    pub(super) evaluation_batch: Option<usize>,
+    /// The number of samples of each evaluated data set.
+    pub(super) tested: Vec<usize>,
+}
+
+impl RunSteps<'_> {
+    /// Plans the training step and the evaluation; nothing is allocated. `agree` maps the evaluation batch of
+    /// this rank to that of all ranks.
+    pub(super) fn plan(
+        &self,
+        device: &dyn Target,
+        agree: impl FnOnce(usize) -> Result<usize>,
+    ) -> Result<RunPlans> {
+        let Self {
+            train,
+            eval,
+            report,
+            ..
+        } = self;
+        let budget = train.budget();
+        let evaluation = Forward {
+            step: eval,
+            batch: self.evaluation_batch,
+            device,
+        };
+        let report = report.as_ref().map(|step| Forward { step, ..evaluation });
+        let mut others = 0;
+        if budget.is_some() {
+            others = self.reserved();
+            if let Some(report) = &report {
+                let images = report.step.samples();
+                others += own_bytes(report.unlimited(images, device)?.plan());
+            }
+        }
+        let step = train.plan_beside(device, others)?;
+        for plan in step.plans() {
+            plan.check_target(device)?;
+        }
+        let arenas = step.plans().map(|plan| plan.arena_bytes);
+        let limit = arenas.max().unwrap_or(0);
+        let batch = agree(evaluation.batch(&self.tested, limit, self.most())?)?;
+        let limit = budget.map(|_| limit);
+        let report = report.map(|report| report.plan(report.step.samples(), limit));
+        let report = report.transpose()?;
+        let sizes = batches(batch, &self.tested);
+        let evaluation = sizes.into_iter().map(|size| evaluation.plan(size, limit));
+        let evaluation = evaluation.collect::<Result<Vec<_>>>()?;
+        let plans: Vec<&Plan> = (evaluation.iter().chain(&report))
+            .map(EvalPlan::plan)
+            .collect();
+        let memory = RunMemory::of(&step, &plans, batch);
+        Ok(RunPlans {
+            step,
+            evaluation,
+            report,
+            memory,
+        })
+    }
+
+    /// The largest evaluation batch if none is given.
+    fn most(&self) -> usize {
+        match self.train.budget() {
+            Some(_) => USEFUL.min(self.train.samples()),
+            None => USEFUL,
+        }
+    }
+
+    /// The bytes of the evaluation batches, one of each size, which the memory budget includes.
+    fn reserved(&self) -> usize {
+        let batch = self.evaluation_batch.unwrap_or(self.most());
+        let sample = self.eval.input_bytes();
+        let each = |size: usize| size * sample + OUTCOME;
+        batches(batch, &self.tested).into_iter().map(each).sum()
+    }
+}
+
+/// The module of a classifier, its settings, and the sizes of its data, for [`BuildEngine`](crate::BuildEngine).
 pub struct Task<'a> {
     /// The module.
     pub module: &'a dyn Module,
@@ -164,87 +256,14 @@ pub struct Task<'a> {
     pub place: RankInfo,
     /// The number of images of each evaluated data set.
     pub tested: &'a [usize],
-    /// The number of images in the report; 0 without a report.
-    pub examples: usize,
 }
 
 impl Task<'_> {
-    /// Plans the training step and the evaluation; nothing is allocated. `agree` maps the evaluation batch of
-    /// this rank to that of all ranks.
-    pub(super) fn plan(
-        &self,
-        device: &dyn Target,
-        agree: impl FnOnce(usize) -> Result<usize>,
-    ) -> Result<RunPlans> {
-        let Self {
-            module,
-            settings,
-            shape,
-            place,
-            tested,
-            examples,
-        } = *self;
-        let evaluation = Forward {
-            module,
-            settings,
-            image: shape.image,
-            device,
-        };
-        let mut others = 0;
-        if settings.memory_budget.is_some() {
-            others = self.reserved();
-            if examples > 0 {
-                let report = evaluation.unlimited(examples, true, device)?;
-                others += own_bytes(report.plan());
-            }
-        }
-        let step = Step::classifier(module, settings, shape)?
-            .rank(place, settings.sync_batch_norm)
-            .plan_beside(device, others)?;
-        step.plan().check_target(device)?;
-        let limit = step.plan().arena_bytes;
-        let batch = agree(evaluation.batch(tested, limit, self.most())?)?;
-        let limit = settings.memory_budget.map(|_| limit);
-        let report = (examples > 0).then(|| evaluation.plan(examples, true, limit));
-        let report = report.transpose()?;
-        let sizes = batches(batch, tested);
-        let evaluation = sizes
-            .into_iter()
-            .map(|size| evaluation.plan(size, false, limit));
-        let evaluation = evaluation.collect::<Result<Vec<_>>>()?;
-        let plans: Vec<&Plan> = (evaluation.iter().chain(&report))
-            .map(EvalPlan::plan)
-            .collect();
-        let memory = RunMemory::of(step.plan(), &plans, batch);
-        Ok(RunPlans {
-            step,
-            evaluation,
-            report,
-            memory,
-        })
-    }
-
     /// The number of images of an evaluation batch that an engine splits into micro-batches.
     pub fn micro_batched(&self) -> usize {
         let longest = self.tested.iter().copied().max().unwrap_or(0);
         let own = self.settings.evaluation_batch;
         own.unwrap_or(USEFUL.min(longest).max(1))
-    }
-
-    /// The largest evaluation batch if none is set.
-    fn most(&self) -> usize {
-        match self.settings.memory_budget {
-            Some(_) => USEFUL.min(self.shape.batch),
-            None => USEFUL,
-        }
-    }
-
-    /// The bytes of the evaluation batches, one of each size, which the memory budget includes.
-    fn reserved(&self) -> usize {
-        let batch = self.settings.evaluation_batch.unwrap_or(self.most());
-        let image = 4 * self.shape.image.iter().product::<usize>() + size_of::<i64>();
-        let each = |size: usize| size * image + OUTCOME;
-        batches(batch, self.tested).into_iter().map(each).sum()
     }
 }
 

@@ -179,7 +179,7 @@ impl Ranks {
         }
     }
 
-    /// Checks that the batch is not larger than the data.
+    /// Checks that the batch, or those of an update, are not larger than the data.
     pub(super) fn check_batch(&self, batch_size: usize, images: usize) -> Result<()> {
         let ranks = self.ranks();
         if images >= batch_size * ranks {
@@ -191,7 +191,7 @@ impl Ranks {
         };
         Err(Error::invalid(
             "batch size",
-            format!("{given}, the training set has {images} images"),
+            format!("{given}, the training set has {images} samples"),
             "use a smaller batch",
         ))
     }

@@ -3,26 +3,34 @@
 mod epoch_end;
 mod folder;
 #[cfg(test)]
+mod step_tests;
+#[cfg(test)]
 mod tests;
 
 use super::checkpoint::Progress;
 use super::engine::Programs;
 use super::evaluation::Evaluator;
-use super::failed_step::FailedStep;
+use super::failed_step;
+use super::fit_data::{FitData, RunData};
 use super::folder::RunFolder;
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task, check_gathered};
+use super::monitor::Monitor;
+#[cfg(feature = "plots")]
+use super::picture;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::{ACCURACY, StepMetrics};
+use super::step::{MetricSet, StepMetrics};
+use super::subject::Subject;
 use super::trainer::{EXAMPLES, FitReport, Start, Trainer};
-use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError};
+use super::{
+    BatchShape, BuildEngine, DatasetId, Engine, Origin, RankInfo, RunDefinition, TrainError,
+};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, ImageDataset, LoaderConfig, Split};
+use spikelet_data::{DataLoader, Split};
 use spikelet_nn::runtime::VarStore;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Measures the time of the training batches of an epoch.
@@ -33,34 +41,77 @@ struct Clock {
 }
 
 /// Sums over training batches of an epoch.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone)]
 struct EpochSums {
     /// Of the mean losses of the batches.
     loss: f64,
-    /// Of the images classified correctly.
-    correct: f64,
+    /// Of the metrics over the samples.
+    metrics: Vec<f64>,
+}
+
+impl EpochSums {
+    /// No batches, of steps with these metrics.
+    fn new(metrics: &MetricSet) -> Self {
+        Self {
+            loss: 0.0,
+            metrics: vec![0.0; metrics.width()],
+        }
+    }
+
+    fn add(&mut self, found: &StepMetrics) {
+        self.loss += found.loss;
+        for (sum, value) in self.metrics.iter_mut().zip(found.all_sums()) {
+            *sum += value;
+        }
+    }
+
+    /// The sums over all ranks.
+    fn over(&self, ranks: &Ranks) -> Result<Self> {
+        let mut all: Vec<f64> = [self.loss]
+            .into_iter()
+            .chain(self.metrics.clone())
+            .collect();
+        ranks.sum(&mut all)?;
+        Ok(Self {
+            loss: all[0],
+            metrics: all.split_off(1),
+        })
+    }
+}
+
+/// The evaluated data sets.
+#[derive(Clone, Copy)]
+struct Evaluated {
+    test: bool,
+    validation: bool,
 }
 
 /// A running training.
 pub(super) struct Run<'a> {
-    trainer: &'a Trainer,
+    trainer: &'a Trainer<'a>,
+    /// The images, if there are any, of which the report shows some.
     #[cfg_attr(
         not(feature = "plots"),
         expect(dead_code, reason = "the report reads it")
     )]
-    data: &'a Split,
-    /// The identity of the data, if checkpoints are written.
-    dataset: Option<DatasetId>,
+    images: Option<Split>,
+    /// The definition of the run and the identity of its data, if checkpoints are written.
+    identity: Option<(RunDefinition, DatasetId)>,
     together: Ranks,
     talks: SyncSchedule,
     console: Console,
     store: VarStore,
-    shape: BatchShape,
+    /// The averaged weights under the names of the weights, if there are any: they are evaluated.
+    averaged: Option<VarStore>,
+    /// The shape of the images of a classifier.
+    image: Option<[usize; 3]>,
     engine: Box<dyn Engine>,
+    metrics: MetricSet,
+    monitor: Monitor,
     memory: RunMemory,
     evaluation: Evaluator,
-    /// Whether there are validation images.
-    validates: bool,
+    /// Whether there is a test set, and a validation set.
+    evaluated: Evaluated,
     loader: DataLoader,
     progress: Progress,
     /// The sums over the batches of this rank in this epoch since the run was started or resumed. Those of the
@@ -83,88 +134,90 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn start(trainer: &'a Trainer, data: &'a Split) -> Result<Self> {
-        let settings = &trainer.settings;
+    pub(super) fn start(trainer: &'a Trainer<'a>, data: &FitData) -> Result<Self> {
+        let subject = &trainer.subject;
         let together = Ranks::new(trainer.group.clone());
         let console = Console::new(match together.leads() {
             true => trainer.output,
             false => Output::Quiet,
         });
-        let (train, validation) = settings.parts(&data.train)?;
-        together.check_batch(settings.batch_size, train.len())?;
+        let data = RunData::new(data, subject, trainer.loader_threads)?;
+        let evaluated = Evaluated {
+            test: data.test.is_some(),
+            validation: data.validation.is_some(),
+        };
+        trainer.check_patience(evaluated.validation)?;
+        let update = subject.batch_size() * subject.accumulate();
+        together.check_batch(update, data.train.samples())?;
         let folder = match &trainer.place {
             Some(place) if together.leads() => Some(RunFolder::open(place, &trainer.former)?),
             _ => None,
         };
         let written = trainer.place.is_some();
-        let dataset = written.then(|| DatasetId::new(data, &train));
-        let resumed = checkpoint_to_resume(trainer, folder.as_ref(), dataset.as_ref(), &together)?;
+        let identity = match written {
+            true => Some((data.definition(subject)?, data.identity()?)),
+            false => None,
+        };
+        let resumed = checkpoint_to_resume(trainer, folder.as_ref(), identity.as_ref(), &together)?;
         let engine = trainer.engine.as_ref();
         let first = engine.and_then(|engine| engine.first_device());
         let backend = match first.or(trainer.backend.as_ref()) {
             Some(backend) => backend.clone(),
             None => spikelet_nn::device::cpu()?,
         };
-        let shape = BatchShape {
-            batch: settings.batch_size,
-            image: data.train.shape,
-        };
         let mut store = VarStore::new(backend);
         let place = RankInfo {
             rank: together.rank(),
             ranks: together.ranks(),
         };
-        let evaluated: Vec<&Arc<ImageDataset>> =
-            [&data.test].into_iter().chain(&validation).collect();
-        let tested: Vec<usize> = evaluated.iter().map(|data| data.len()).collect();
-        let task = Task {
-            module: &*trainer.module,
-            settings,
-            shape,
-            place,
-            tested: &tested,
-            examples: if written {
-                EXAMPLES.min(data.test.len())
-            } else {
-                0
-            },
+        let loaders = data.evaluated();
+        let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();
+        let image = match subject.settings() {
+            Some(_) => Some(data.image_shape()?),
+            None => None,
+        };
+        let examples = match &data.images {
+            Some(split) if written => EXAMPLES.min(split.test.len()),
+            _ => 0,
         };
         let programs = match engine {
-            Some(engine) => engine.build(&trainer.module, &task, &mut store)?,
-            None => Programs::on_one_device(&task, &together, &mut store)?,
+            Some(engine) => build_engine(&**engine, subject, image, place, &tested, &mut store)?,
+            None => {
+                let steps = subject.steps(image, place, tested, examples)?;
+                Programs::on_one_device(&steps, &together, &mut store)?
+            }
         };
-        let evaluation = Evaluator::new(programs.evaluation, settings, &evaluated)?;
+        let metrics = programs.engine.metrics();
+        let monitor = Monitor::new(trainer.monitor.as_ref(), &metrics, subject.schedule())?;
+        let evaluation = Evaluator::new(programs.evaluation, &loaders)?;
         let curve_steps =
             together.broadcast_from_rank0(trainer.curve_steps.to_le_bytes().to_vec())?;
-        let batches = LoaderConfig {
-            threads: trainer.loader_threads,
-            ..settings.training_batches()
-        };
+        let curve_steps = <[u8; 8]>::try_from(&curve_steps[..]).unwrap_or_default();
         let mut run = Self {
-            loader: DataLoader::new(train, batches)?,
+            loader: data.train,
             trainer,
-            data,
-            dataset,
+            images: data.images,
+            identity,
             together,
             talks: SyncSchedule::new(),
             console,
             store,
-            shape,
+            averaged: programs.averaged,
+            image,
             engine: programs.engine,
+            monitor,
             memory: programs.memory,
             evaluation,
-            validates: validation.is_some(),
+            evaluated,
             progress: Progress {
                 ranks: place.ranks,
                 ..Progress::default()
             },
-            own: EpochSums::default(),
-            resumed: EpochSums::default(),
+            own: EpochSums::new(&metrics),
+            resumed: EpochSums::new(&metrics),
+            metrics,
             logs: None,
-            curve_steps: u64::from_le_bytes(
-                <[u8; 8]>::try_from(&curve_steps[..]).unwrap_or_default(),
-            )
-            .max(1),
+            curve_steps: u64::from_le_bytes(curve_steps).max(1),
             epochs_before: 0,
             earlier: 0.0,
             started: Instant::now(),
@@ -197,7 +250,7 @@ impl<'a> Run<'a> {
 
     /// Trains to the end of the last epoch; true if the run was interrupted before.
     fn train_epochs(&mut self) -> Result<bool> {
-        while self.progress.epoch < self.trainer.settings.epochs {
+        while self.progress.epoch < self.trainer.subject.epochs() {
             if self.trainer.is_out_of_patience(&self.progress.history) || self.stopped_early {
                 self.stopped_early = true;
                 self.save()?;
@@ -214,38 +267,45 @@ impl<'a> Run<'a> {
     /// Trains to the end of the current epoch; false if the run was interrupted before. Steps are started while
     /// earlier ones are running; all are finished when this returns or a checkpoint is saved.
     fn train_epoch(&mut self) -> Result<bool> {
-        let settings = &self.trainer.settings;
+        let subject = &self.trainer.subject;
+        let (epochs, schedule) = (subject.epochs(), subject.schedule());
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
-        let share = self.together.share(self.progress.images);
+        let share = self.together.share(self.progress.samples);
         let mut batches = self.loader.shard(epoch as u64, share);
-        if batches.len() == 0 {
+        // An epoch ends with an update, as does each checkpoint: accumulated gradients differ between ranks.
+        let accumulate = subject.accumulate();
+        let mut left = batches.len() / accumulate * accumulate;
+        if left == 0 {
             // The run was interrupted in this epoch's evaluation, or had fewer ranks: the sums in the
             // progress are those of the full epoch.
             return Ok(true);
         }
-        let total = first + batches.len();
-        let step_images = self.step_images();
-        let all_images = self.progress.images + batches.len() * step_images;
-        let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
+        let total = first + left;
+        let step_samples = self.step_samples();
+        let all_samples = self.progress.samples + left * step_samples;
+        let bar = self.console.epoch_bar(epoch + 1, epochs, total);
         bar.start_at(first);
         let clock = Clock {
             begun: Instant::now(),
             before: self.progress.train_seconds,
         };
-        let monitored = self.progress.monitored(&settings.schedule);
+        let monitored = (self.progress).monitored(schedule, &self.monitor.of_plateau);
         let mut in_flight = InFlight::new();
-        while let Some(batch) = batches.next().transpose()? {
+        while left > 0
+            && let Some(batch) = batches.next().transpose()?
+        {
+            left -= 1;
             if let Some(found) = in_flight.wait_if_full()? {
                 self.count(found, &clock, &bar)?;
             }
             let ahead = in_flight.len();
             let step = self.progress.step + ahead as u64 + 1;
-            let started = self.progress.images + ahead * step_images;
-            let at = epoch as f64 + started as f64 / all_images as f64;
-            let factor = (settings.schedule).factor_with(at, settings.epochs as f64, &monitored);
+            let started = self.progress.samples + ahead * step_samples;
+            let at = epoch as f64 + started as f64 / all_samples as f64;
+            let factor = schedule.factor_with(at, epochs as f64, &monitored);
             in_flight.push(self.engine.start(&batch, step, factor)?, step);
             batches.recycle(batch);
-            if started + step_images == all_images {
+            if left == 0 || !left.is_multiple_of(accumulate) {
                 continue;
             }
             let own = Signal {
@@ -267,19 +327,23 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// The number of images of a step, over all ranks.
-    fn step_images(&self) -> usize {
-        self.trainer.settings.batch_size * self.together.ranks()
+    /// The number of samples of a batch, over all ranks.
+    fn step_samples(&self) -> usize {
+        self.trainer.subject.batch_size() * self.together.ranks()
     }
 
     /// Adds the sums of all ranks in the progress. Losses are f32 and their f64 sums practically
     /// always exact, so a run that was resumed in the middle of an epoch has the same ones. For this
     /// the sum is kept, not the mean over the ranks, which would be rounded.
     fn sum_over_ranks(&mut self) -> Result<()> {
-        let mut sums = [self.own.loss, self.own.correct];
-        self.together.sum(&mut sums)?;
-        self.progress.loss_sum = self.resumed.loss + sums[0];
-        self.progress.correct = self.resumed.correct + sums[1];
+        let sums = self.own.over(&self.together)?;
+        self.progress.loss_sum = self.resumed.loss + sums.loss;
+        let metrics = self.resumed.metrics.iter().zip(&sums.metrics);
+        let metrics: Vec<f64> = metrics.map(|(before, now)| before + now).collect();
+        let each = self.metrics.each(&metrics);
+        self.progress.sums = each
+            .map(|(name, sums)| (name.to_string(), sums.to_vec()))
+            .collect();
         Ok(())
     }
 
@@ -303,38 +367,47 @@ impl<'a> Run<'a> {
         clock: &Clock,
         bar: &EpochBar,
     ) -> Result<()> {
-        let step_images = self.step_images();
+        let step_samples = self.step_samples();
         if !found.loss.is_finite() {
             return Err(self.diverged(found.loss, step));
         }
         let p = &mut self.progress;
         p.step = step;
         p.batch += 1;
-        p.images += step_images;
+        p.samples += step_samples;
         if let Some(call) = &self.trainer.callbacks.step {
             call(step, &found);
         }
-        self.own.loss += found.loss;
-        let correct = found.sum(ACCURACY);
-        self.own.correct += correct;
+        self.own.add(&found);
         p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
         bar.advance();
         // The losses of the other ranks are not known here: that of this rank is an estimate.
         let ranks = self.together.ranks() as f64;
         let loss_sum = self.resumed.loss + self.own.loss * ranks;
-        let mean = loss_sum / p.batches_of_ranks(self.trainer.settings.batch_size);
-        bar.show(mean, p.images as f64 / p.train_seconds);
+        let mean = loss_sum / p.batches_of_ranks(self.trainer.subject.batch_size());
+        bar.show(mean, p.samples as f64 / p.train_seconds, self.unit());
         if step.is_multiple_of(self.curve_steps) {
-            let mut sums = [found.loss, correct];
-            self.together.sum(&mut sums)?;
-            let (loss, share) = (sums[0] / ranks, sums[1] / step_images as f64);
+            let mut sums = EpochSums::new(&self.metrics);
+            sums.add(&found);
+            let sums = sums.over(&self.together)?;
+            let values =
+                (self.metrics).values(sums.loss / ranks, &sums.metrics, step_samples as f64);
             if let Some(logs) = &mut self.logs {
-                logs.curves.add_scalar("step/loss", step, loss as f32)?;
-                logs.curves
-                    .add_scalar("step/accuracy", step, share as f32)?;
+                for (name, value) in values.iter() {
+                    let tag = format!("step/{name}");
+                    logs.curves.add_scalar(&tag, step, value as f32)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// The unit of the speed.
+    fn unit(&self) -> &'static str {
+        match self.image {
+            Some(_) => "img/s",
+            None => "samples/s",
+        }
     }
 
     /// The error of a step whose loss is not finite.
@@ -342,25 +415,22 @@ impl<'a> Run<'a> {
         let Progress {
             epoch,
             batch,
-            images,
+            samples,
             ..
         } = self.progress;
-        let share = self.together.share(images);
+        let share = self.together.share(samples);
         let origin = match self.loader.shard(epoch as u64, share).next() {
             None => Origin::NotSearched,
             Some(Err(error)) => Origin::Unknown(Box::new(error.into())),
             Some(Ok(given)) => {
-                let failed = FailedStep {
-                    module: &*self.trainer.module,
-                    settings: &self.trainer.settings,
-                    batch: &given,
-                    shape: self.shape,
-                    draws: self.engine.draws(step),
-                };
-                match self.on_one_device() {
-                    Ok(mut store) => failed.origin(store.as_mut().unwrap_or(&mut self.store)),
-                    Err(error) => Origin::Unknown(Box::new(error)),
-                }
+                let draws = self.engine.draws(step);
+                let searched = self.trainer.subject.searched(self.image);
+                let found = searched.and_then(|step| {
+                    let mut gathered = self.on_one_device()?;
+                    let store = gathered.as_mut().unwrap_or(&mut self.store);
+                    failed_step::origin(&step, &given, draws, store)
+                });
+                found.unwrap_or_else(|error| Origin::Unknown(Box::new(error)))
             }
         };
         TrainError::Diverged {
@@ -388,22 +458,21 @@ impl<'a> Run<'a> {
         }
         let seconds = self.earlier + self.started.elapsed().as_secs_f64();
         let history = self.progress.history.clone();
-        let last = history.last();
-        let images: f64 = history.iter().map(|r| r.images_per_second).sum();
+        let speeds: f64 = history.iter().map(|r| r.samples_per_second).sum();
         let mut outcome = FitReport {
-            test_accuracy: last.map_or(0.0, |r| r.test_accuracy),
             epochs_trained: history.len() - self.epochs_before,
             seconds,
-            images_per_second: images / history.len().max(1) as f64,
+            samples_per_second: speeds / history.len().max(1) as f64,
             peak_bytes: self.memory.peak,
             interrupted,
-            stopped_early: self.stopped_early && history.len() < self.trainer.settings.epochs,
+            stopped_early: self.stopped_early && history.len() < self.trainer.subject.epochs(),
             folder: self
                 .logs
                 .as_ref()
                 .map(|logs| logs.folder.path().to_path_buf()),
             checkpoint: self.checkpoint_path(),
             picture: None,
+            goal: self.monitor.goal,
             history,
         };
         if !interrupted {
@@ -419,8 +488,17 @@ impl<'a> Run<'a> {
             return Ok(None);
         };
         let path = logs.folder.path().join(super::folder::REPORT);
-        let (evaluation, store) = (&mut self.evaluation, &mut self.store);
-        super::picture::draw(self.trainer, self.data, evaluation, store, outcome)?.save(&path)?;
+        let evaluation = &mut self.evaluation;
+        let examples = match &self.images {
+            Some(split) => {
+                let store = self.averaged.as_mut().unwrap_or(&mut self.store);
+                picture::examples(self.trainer, &split.test, evaluation, store)?
+            }
+            None => vec![],
+        };
+        let name = self.loader.dataset().name();
+        let device = self.store.backend().name();
+        picture::report(self.trainer, name, &device, examples, outcome).save(&path)?;
         Ok(Some(path))
     }
 
@@ -428,4 +506,39 @@ impl<'a> Run<'a> {
     fn draw(&mut self, _: &FitReport) -> Result<Option<PathBuf>> {
         Ok(None)
     }
+}
+
+/// Builds the programs of another engine, which exists for classifiers.
+fn build_engine(
+    engine: &dyn BuildEngine,
+    subject: &Subject<'_>,
+    image: Option<[usize; 3]>,
+    place: RankInfo,
+    tested: &[usize],
+    store: &mut VarStore,
+) -> Result<Programs> {
+    let (
+        Subject::Classifier {
+            module, settings, ..
+        },
+        Some(image),
+    ) = (subject, image)
+    else {
+        return Err(Error::invalid(
+            "engine",
+            "it runs classifiers of images, a step was given",
+            "train the step on one device, or on several with `Trainer::group`",
+        ));
+    };
+    let task = Task {
+        module: &**module,
+        settings,
+        shape: BatchShape {
+            batch: settings.batch_size,
+            image,
+        },
+        place,
+        tested,
+    };
+    engine.build(module, &task, store)
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
-use spikelet_data::{Augment, ImageDataset, LoaderConfig, Normalize};
-use spikelet_graph::Var;
+use spikelet_data::{Augment, CutMix, ImageDataset, LoaderConfig, MixUp, Normalize, OneOf};
+use spikelet_graph::{DType, Var};
 use spikelet_nn::DefinitionError;
 use spikelet_nn::encoder;
 use spikelet_nn::loss::{self, CrossEntropy};
@@ -92,6 +92,13 @@ pub struct Settings {
     pub optimizer: OptimizerConfig,
     /// Gradient clipping, if any.
     pub clip: Option<Clip>,
+    /// The number of batches whose gradients are added before each update, at least 1: see
+    /// [`Step::accumulate`](crate::Step::accumulate). An epoch leaves out the last batches that do not make up an
+    /// update.
+    pub accumulate: usize,
+    /// The decay of an exponential moving average of the weights, 0 to below 1, if there is one: see
+    /// [`Step::ema`](crate::Step::ema). The averages are evaluated, and are in `best.safetensors`.
+    pub ema: Option<f64>,
     /// The name of the encoder, with constants if they are not the defaults: see [`encoder::parse`].
     pub encoder: String,
     /// The loss.
@@ -117,6 +124,11 @@ pub struct Settings {
     pub sync_batch_norm: bool,
     /// Data augmentation of the training images.
     pub augment: Augment,
+    /// The α of [`MixUp`] of the training images, if they are mixed. With [`Settings::cutmix`] as well, each batch
+    /// is mixed in one of the two ways.
+    pub mixup: Option<f32>,
+    /// The α of [`CutMix`] of the training images, if they are mixed.
+    pub cutmix: Option<f32>,
     /// The mean and standard deviation for the normalization of pixels, if any.
     pub normalize: Option<Normalize>,
     /// The fraction of the training images that is used for validation, to choose the best epoch; at least 0
@@ -137,6 +149,8 @@ impl Default for Settings {
             schedule: LrSchedule::Cosine { min_factor: 0.0 },
             optimizer: OptimizerConfig::Adam(Adam::default()),
             clip: None,
+            accumulate: 1,
+            ema: None,
             encoder: "poisson".to_string(),
             loss: Loss::Mse,
             label_smoothing: 0.0,
@@ -147,6 +161,8 @@ impl Default for Settings {
             evaluation_batch: None,
             sync_batch_norm: false,
             augment: Augment::default(),
+            mixup: None,
+            cutmix: None,
             normalize: None,
             validation: 0.1,
             seed: 0,
@@ -170,14 +186,35 @@ impl Settings {
         Ok((Arc::new(rest), Some(Arc::new(validation))))
     }
 
-    /// The loss of an output over time, its mean `scores`, `[N, classes]`, and labels i64 `[N]`.
+    /// The loss of an output over time, its mean `scores`, `[N, classes]`, and labels: i64 `[N]`, or f32
+    /// `[N, classes]`, a probability of each class.
     pub fn apply_loss(&self, output: &StepOutputs, scores: &Var, labels: &Var) -> Var {
         let cross_entropy = CrossEntropy::new().label_smoothing(self.label_smoothing);
+        let soft = labels.ty().dtype != DType::I64;
         match self.loss {
+            Loss::CrossEntropy if soft => cross_entropy.soft(scores, labels),
             Loss::CrossEntropy => cross_entropy.loss(scores, labels),
+            Loss::Mse if soft => loss::mean_squared_error(scores, labels),
             Loss::Mse => loss::mse(scores, labels),
             Loss::Tet => cross_entropy.over_time(output, labels),
         }
+    }
+
+    /// Whether training images are mixed, and their labels with them.
+    pub fn mixes(&self) -> bool {
+        self.mixup.is_some() || self.cutmix.is_some()
+    }
+
+    /// The mixture of the training images of this many classes, if they are mixed.
+    pub(super) fn mixture(&self, classes: usize) -> Option<OneOf> {
+        let mixup = self
+            .mixup
+            .map(|alpha| Arc::new(MixUp { alpha, classes }) as Arc<_>);
+        let cutmix = self
+            .cutmix
+            .map(|alpha| Arc::new(CutMix { alpha, classes }) as Arc<_>);
+        self.mixes()
+            .then(|| OneOf(mixup.into_iter().chain(cutmix).collect()))
     }
 
     /// The optimizer of a parameter of this shape: that of the settings, without weight decay where it does not
@@ -224,6 +261,7 @@ impl Settings {
             ("batch size", self.batch_size),
             ("epochs", self.epochs),
             ("evaluation batch", self.evaluation_batch.unwrap_or(1)),
+            ("accumulated batches", self.accumulate),
         ];
         for (what, given) in at_least_one {
             if given == 0 {
@@ -250,6 +288,22 @@ impl Settings {
                 "the loss mse has none",
                 "use the loss cross-entropy or tet, or a label smoothing of 0",
             ));
+        }
+        if !(0.0..1.0).contains(&self.ema.unwrap_or(0.0)) {
+            return Err(Error::invalid(
+                "decay of the average",
+                format!("{} was given", self.ema.unwrap_or(0.0)),
+                "use at least 0 and below 1, such as 0.999",
+            ));
+        }
+        for (what, alpha) in [("mixup", self.mixup), ("cutmix", self.cutmix)] {
+            if !alpha.is_none_or(|alpha| alpha > 0.0 && alpha.is_finite()) {
+                return Err(Error::invalid(
+                    what,
+                    format!("{} was given", alpha.unwrap_or(0.0)),
+                    "use a finite value above 0, such as 0.2",
+                ));
+            }
         }
         self.schedule.check()?;
         self.optimizer.check()?;

@@ -186,7 +186,8 @@ impl Activity {
     ) -> Result<Self> {
         let batch = batch_of(settings, dataset, indices)?;
         let shape = shape_of(dataset, indices);
-        let cx = Step::classifier_with_sequence(module, settings, shape)?.trace_evaluation()?;
+        let trace = Step::classifier_with_sequence(module, settings, shape)?.trace_evaluation()?;
+        let cx = &trace.cx;
         let tracer = cx.tracer();
         let traced = cx.traced();
         let spiking: Vec<(&str, String)> = (traced.recorded.iter().enumerate())
@@ -200,7 +201,8 @@ impl Activity {
             .collect();
         let mut program = cx.compile(store, settings.seed)?;
         // The random numbers of the first batch of an evaluation, as in the report.
-        feed(&program, &batch, Draws::for_evaluation(settings.seed, 0))?;
+        let draws = Draws::for_evaluation(settings.seed, 0);
+        feed(&trace, &program, &batch, draws)?;
         program.run()?;
         let layers = (spiking.iter())
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));

@@ -4,6 +4,9 @@ use super::callbacks::Callbacks;
 use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
+use super::monitor::Goal;
+use super::step::Step;
+use super::subject::{FitSettings, Subject};
 use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::log::Output;
 use spikelet_core::Result;
@@ -22,7 +25,9 @@ const CURVE_STEPS: u64 = 50;
 /// The number of images in the report of a run.
 pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 
-/// Trains a network.
+/// Trains a network: a classifier of images with [`Settings`], or any [`Step`] over any data.
+///
+/// A classifier:
 ///
 /// ```
 /// use spikelet_train::prelude::*;
@@ -33,10 +38,47 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 /// assert_eq!(outcome.history.len(), 1);
 /// # Ok::<(), spikelet_core::Error>(())
 /// ```
-pub struct Trainer {
-    pub(super) module: Arc<dyn Module>,
-    pub(super) network: Option<Network>,
-    pub(super) settings: Settings,
+///
+/// A step of one's own, here a regression on sequences that are 20 steps long. Folder, resume, ranks, callbacks and early
+/// stopping are the same:
+///
+/// ```
+/// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, split};
+/// use spikelet_train::prelude::*;
+/// use spikelet_train::{FitData, FitSettings, Goal, Outputs, Step, metric};
+/// use std::sync::Arc;
+///
+/// let net = Sequential::new().add(Linear::new(2, 16)).add(Lif::new(2.0)).add(Linear::new(16, 1));
+/// let step = Step::new(|cx, inputs| {
+///     let y = net.forward(cx, inputs["x"].clone())?.mean(&[0]);
+///     let loss = loss::mean_squared_error(&y, &inputs["y"]);
+///     Ok(Outputs::loss(loss).metric("r2", metric::r2(&y, &inputs["y"])))
+/// })
+/// .batch_size(16)
+/// .sequence("x", DType::F32, [20, 2])
+/// .input("y", DType::F32, [1])
+/// .optimizer(Adam::default(), 1e-2)
+/// .ema(0.99);
+///
+/// let values = |len: usize| (0..len).map(|k| (k as f32).sin()).collect::<Vec<_>>();
+/// let recordings = InMemory::new("recordings")
+///     .with(Field::new("x", ElementType::F32, [20, 2]).sequence(), values(100 * 40))?
+///     .with(Field::new("y", ElementType::F32, [1]), values(100))?;
+/// let parts = split(Arc::new(recordings), &[0.8, 0.2], 0)?;
+/// let config = LoaderConfig { batch_size: 16, drop_last: true, ..LoaderConfig::default() };
+/// let data = FitData::new(DataLoader::new(parts[0].clone(), config)?)
+///     .validation(DataLoader::new(parts[1].clone(), LoaderConfig::default())?);
+///
+/// let report = Trainer::over(step, FitSettings { epochs: 3, ..FitSettings::default() })
+///     .monitor("r2", Goal::Maximize)
+///     .fit(&data)?;
+/// assert!(report.best().is_some());
+/// # Ok::<(), spikelet_core::Error>(())
+/// ```
+pub struct Trainer<'a> {
+    pub(super) subject: Subject<'a>,
+    /// The metric that selects the best epoch, if it is given.
+    pub(super) monitor: Option<(String, Goal)>,
     pub(super) backend: Option<Arc<dyn Backend>>,
     pub(super) place: Option<RankInfo>,
     pub(super) former: Former,
@@ -59,16 +101,16 @@ pub struct Trainer {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FitReport {
-    /// The fraction of test images that are classified correctly after the last epoch.
-    pub test_accuracy: f64,
+    /// Whether larger or smaller values of the monitored metric are better; its name is in the epochs' records.
+    pub goal: Goal,
     /// The completed epochs.
     pub history: Vec<EpochRecord>,
     /// The number of epochs trained now; the others were trained before the run was resumed.
     pub epochs_trained: usize,
     /// The seconds of the run, including those before it was resumed.
     pub seconds: f64,
-    /// Training images per second over the run.
-    pub images_per_second: f64,
+    /// Training samples per second over the run.
+    pub samples_per_second: f64,
     /// Memory that training and evaluation used on the device, in bytes.
     pub peak_bytes: usize,
     /// Whether the run was ended by Ctrl-C; it can be resumed.
@@ -84,17 +126,28 @@ pub struct FitReport {
 }
 
 impl FitReport {
-    /// The epoch with the best validation accuracy; `None` without validation images. Its test
-    /// accuracy is the one to report.
+    /// The last epoch.
+    pub fn last(&self) -> Option<&EpochRecord> {
+        self.history.last()
+    }
+
+    /// The epoch with the best value of the monitored metric on the validation set; `None` without one. Its test
+    /// metrics are those to report.
     pub fn best(&self) -> Option<&EpochRecord> {
         best_of(&self.history)
+    }
+
+    /// The accuracy on the test set after the last epoch, from 0 to 1; NaN without a test set or without the metric
+    /// `accuracy`.
+    pub fn test_accuracy(&self) -> f64 {
+        self.last().map_or(f64::NAN, EpochRecord::test_accuracy)
     }
 
     /// The highest test accuracy of all epochs. Since the epoch is selected on the test set, this overestimates the
     /// accuracy on other images; it is for comparison with results that are selected in the same way, for example
     /// those of SpikingJelly.
     pub fn highest_test_accuracy(&self) -> f64 {
-        let accuracies = self.history.iter().map(|record| record.test_accuracy);
+        let accuracies = self.history.iter().map(EpochRecord::test_accuracy);
         accuracies.fold(0.0, f64::max)
     }
 }
@@ -109,10 +162,14 @@ pub struct Start<'a> {
     pub folder: Option<&'a Path>,
 }
 
-impl Trainer {
+impl<'a> Trainer<'a> {
     /// A trainer of a module that does not print or write files.
     pub fn new(module: impl Module + 'static, settings: Settings) -> Self {
-        Self::of(Arc::new(module), None, settings)
+        Self::of(Subject::Classifier {
+            module: Arc::new(module),
+            network: None,
+            settings: Box::new(settings),
+        })
     }
 
     /// A trainer of a network of this crate, whose settings are stored in its checkpoints.
@@ -120,14 +177,47 @@ impl Trainer {
     /// # Errors
     /// When a setting of the network is invalid.
     pub fn network(network: &Network, settings: Settings) -> Result<Self> {
-        Ok(Self::of(network.module()?, Some(network.clone()), settings))
+        Ok(Self::of(Subject::Classifier {
+            module: network.module()?,
+            network: Some(network.clone()),
+            settings: Box::new(settings),
+        }))
     }
 
-    fn of(module: Arc<dyn Module>, network: Option<Network>, settings: Settings) -> Self {
-        Self {
-            module,
-            network,
+    /// A trainer of a step that does not print or write files. Its gradients, clipping, averages, precision, memory
+    /// budget and parameter groups are those of the step; the rank is set by [`Trainer::group`]. Evaluations trace the
+    /// step with other batch sizes: its function takes the number of samples from
+    /// [`Inputs::samples`](super::Inputs::samples), not from a constant.
+    pub fn over(step: Step<'a>, settings: FitSettings) -> Self {
+        Self::of(Subject::Step {
+            train: Box::new(step),
+            eval: None,
             settings,
+        })
+    }
+
+    /// Evaluates another step than the trained one: with labels of classes, for example, where training has soft labels
+    /// of mixed images. It must have the same parameters and metrics. For a trainer of [`Trainer::over`].
+    #[must_use]
+    pub fn evaluation_step(mut self, step: Step<'a>) -> Self {
+        if let Subject::Step { eval, .. } = &mut self.subject {
+            *eval = Some(Box::new(step));
+        }
+        self
+    }
+
+    /// Sets the metric that selects the best epoch, by its value on the validation set: `loss`, or a metric of the
+    /// step. The default is `accuracy` if there is such a metric, otherwise `loss`. Early stopping waits for it.
+    #[must_use]
+    pub fn monitor(mut self, metric: impl Into<String>, goal: Goal) -> Self {
+        self.monitor = Some((metric.into(), goal));
+        self
+    }
+
+    fn of(subject: Subject<'a>) -> Self {
+        Self {
+            subject,
+            monitor: None,
             backend: None,
             place: None,
             former: Former::Refuse,
@@ -276,12 +366,11 @@ impl Trainer {
     }
 }
 
-impl fmt::Debug for Trainer {
+impl fmt::Debug for Trainer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trainer")
-            .field("network", &self.network)
-            .field("module", &&*self.module)
-            .field("settings", &self.settings)
+            .field("subject", &self.subject)
+            .field("monitor", &self.monitor)
             .field("interruptible", &self.end_request.is_some())
             .finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-impl Trainer {
+impl Trainer<'_> {
     /// Calls a function after each training step with the number of the step, counted from 1, and the loss and metrics
     /// of this rank's batch. The device may be one or two steps ahead.
     #[must_use]
@@ -55,7 +55,8 @@ impl Trainer {
         self
     }
 
-    /// Ends the run when the validation accuracy has not improved for `patience` epochs. The best epoch is that of
+    /// Ends the run when the monitored metric ([`Trainer::monitor`]) has not improved on the validation set for
+    /// `patience` epochs. The best epoch is that of
     /// [`FitReport::best`](super::FitReport::best), whose weights are in `best.safetensors`.
     #[must_use]
     pub fn early_stopping(mut self, patience: usize) -> Self {
@@ -63,19 +64,25 @@ impl Trainer {
         self
     }
 
-    /// Checks that there is a validation accuracy to wait for.
-    pub(super) fn check_patience(&self) -> Result<()> {
-        if self.patience.is_none() || self.settings.validation > 0.0 {
+    /// Checks that there is a validation set to wait for.
+    pub(super) fn check_patience(&self, validates: bool) -> Result<()> {
+        if self.patience.is_none() || validates {
             return Ok(());
         }
+        let help = match self.subject.settings() {
+            Some(_) => {
+                "set `Settings::validation` to a fraction of the training images, such as 0.1"
+            }
+            None => "give one with `FitData::validation`",
+        };
         Err(Error::invalid(
             "early stopping",
-            "there are no validation images, whose accuracy it watches",
-            "set `Settings::validation` to a fraction of the training images, such as 0.1",
+            "there is no validation set, which it watches",
+            help,
         ))
     }
 
-    /// Whether the run ends before the next epoch because its validation accuracy does not improve.
+    /// Whether the run ends before the next epoch because it does not improve on the validation set.
     pub(super) fn is_out_of_patience(&self, history: &[EpochRecord]) -> bool {
         let best = best_of(history).map_or(0, |record| record.epoch);
         self.patience

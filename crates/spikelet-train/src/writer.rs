@@ -128,15 +128,15 @@ impl Drop for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DatasetId, Settings};
+    use crate::{DatasetId, RunDefinition, Settings};
     use spikelet_nn::runtime::VarStore;
 
     fn checkpoint(step: u64) -> Checkpoint {
         let dataset = DatasetId {
             name: "none".to_string(),
-            train_images: 4096,
-            validation_images: 0,
-            test_images: 1,
+            train_samples: 4096,
+            validation_samples: 0,
+            test_samples: 1,
             sha256: String::new(),
         };
         let settings = Settings {
@@ -146,14 +146,17 @@ mod tests {
         let progress = Progress {
             step,
             batch: step as usize,
-            images: step as usize,
+            samples: step as usize,
             ranks: 1,
             ..Progress::default()
         };
         let store = VarStore::new(spikelet_nn::device::cpu().expect("a CPU"));
         let none = std::iter::empty();
-        Checkpoint::take(&store, none, None, &settings, &progress, &dataset)
-            .expect("nothing to take")
+        let definition = RunDefinition::Classifier {
+            network: None,
+            settings: Box::new(settings),
+        };
+        Checkpoint::take(&store, none, &definition, &progress, &dataset).expect("nothing to take")
     }
 
     #[test]

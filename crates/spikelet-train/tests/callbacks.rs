@@ -106,8 +106,8 @@ fn a_run_starts_from_the_weights_of_another() -> Result<()> {
         .weights(&checkpoint)
         .fit(&digits())?;
     assert_eq!(
-        Some(second.test_accuracy),
-        first.best().map(|epoch| epoch.test_accuracy)
+        Some(second.test_accuracy()),
+        first.best().map(|epoch| epoch.test_accuracy())
     );
     let other = Sequential::new()
         .add(Flatten)

@@ -24,6 +24,23 @@ pub struct AugmentArgs {
     /// channel, as in 0.5,0.5,0.4/0.2
     #[arg(hide_short_help = true, long, value_name = "VALUES", value_parser = normalization, allow_hyphen_values = true)]
     normalize: Option<Normalization>,
+
+    /// Mix pairs of training images and their labels, in shares from Beta(ALPHA, ALPHA); with --cutmix,
+    /// one of both for each batch
+    #[arg(hide_short_help = true, long, value_name = "ALPHA", value_parser = alpha, allow_negative_numbers = true)]
+    mixup: Option<f32>,
+
+    /// Paste a rectangle of another training image, and mix the labels by its area
+    #[arg(hide_short_help = true, long, value_name = "ALPHA", value_parser = alpha, allow_negative_numbers = true)]
+    cutmix: Option<f32>,
+}
+
+/// The parameter of a Beta distribution.
+fn alpha(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(alpha) if alpha > 0.0 && alpha.is_finite() => Ok(alpha),
+        _ => Err("give a number above 0, such as 0.2".to_string()),
+    }
 }
 
 /// The normalization of pixels.
@@ -125,6 +142,8 @@ impl AugmentArgs {
         if let Some(augment) = &self.augment {
             settings.augment = augment.clone();
         }
+        settings.mixup = self.mixup.or(settings.mixup);
+        settings.cutmix = self.cutmix.or(settings.cutmix);
         match &self.normalize {
             Some(Normalization::None) => settings.normalize = None,
             Some(Normalization::Auto) => settings.normalize = Some(of_images(train)),

@@ -201,9 +201,9 @@ impl TrainingDataArgs {
     /// The number of images of the resumed run, unless it is given.
     #[must_use]
     pub fn of_run(mut self, run: &DatasetId) -> Self {
-        let train = run.train_images.saturating_add(run.validation_images);
+        let train = run.train_samples.saturating_add(run.validation_samples);
         self.train_images.get_or_insert(train);
-        self.of.test_images.get_or_insert(run.test_images);
+        self.of.test_images.get_or_insert(run.test_samples);
         self
     }
 

@@ -74,6 +74,13 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     /// Maximum norm of the gradients; larger gradients are scaled down to it
     #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     clip_norm: Option<f64>,
+
+    #[arg(hide_short_help = true, help = described_from::<PRESET>("Number of batches whose gradients are added before each update", |s| s.accumulate.to_string()), long, value_name = "N", value_parser = count)]
+    accumulate: Option<usize>,
+
+    /// Evaluate and keep an exponential moving average of the weights with this decay, such as 0.999
+    #[arg(hide_short_help = true, long, value_name = "DECAY", value_parser = share, allow_negative_numbers = true)]
+    ema: Option<f64>,
 }
 
 /// The help of a setting with its defaults, of all networks or of each, and those of their presets.
@@ -217,6 +224,8 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             false => self.precision.unwrap_or(settings.precision),
         };
         settings.clip = self.clip_norm.map(Clip::Norm).or(settings.clip);
+        settings.accumulate = self.accumulate.unwrap_or(settings.accumulate);
+        settings.ema = self.ema.or(settings.ema);
         Ok(settings)
     }
 

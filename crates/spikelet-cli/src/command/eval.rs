@@ -41,7 +41,7 @@ impl Eval {
         let test = &trained.test(&self.data, console)?;
         let network = &trained.network;
         let start = Instant::now();
-        let mut settings = trained.checkpoint.settings.clone();
+        let mut settings = trained.checkpoint.settings()?.clone();
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
         let Evaluation { accuracy, loss } =
             evaluate(&*network.module()?, &settings, test, &mut trained.store)?;

@@ -59,7 +59,7 @@ impl Show {
         let test = trained.test(&self.data, console)?;
         let shown = Activity::new(
             &*trained.network.module()?,
-            &trained.checkpoint.settings,
+            trained.checkpoint.settings()?,
             &test,
             &self.index,
             &mut trained.store,

@@ -65,7 +65,7 @@ pub struct Train {
 
     /// Number of threads that load and augment batches [default: 1; with --augment one per core, at
     /// most 8]
-    #[arg(hide_short_help = true, help_heading = "Data", long, short = 'j', value_name = "N", value_parser = loader_threads)]
+    #[arg(hide_short_help = true, help_heading = "Data", long, short = 'j', visible_alias = "workers", value_name = "N", value_parser = loader_threads)]
     loader_threads: Option<usize>,
 
     #[arg(help_heading = "Training", help = "Number of epochs", long_help = described("Number of epochs", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
@@ -215,12 +215,16 @@ impl Train {
         &self,
         resumed: Option<&Checkpoint>,
     ) -> Result<(Network, Settings, Option<DataName>), Failure> {
-        let (network, settings) = match resumed.and_then(|run| Some((run, run.network.clone()?))) {
-            None => self.network.build(self.start)?,
-            Some((run, network)) => {
-                let theirs = (network, run.settings.clone());
-                self.network.build_resumed(self.start, theirs)?
+        let theirs = match resumed {
+            Some(run) => {
+                let settings = run.settings()?.clone();
+                run.network().map(|network| (network.clone(), settings))
             }
+            None => None,
+        };
+        let (network, settings) = match theirs {
+            None => self.network.build(self.start)?,
+            Some(theirs) => self.network.build_resumed(self.start, theirs)?,
         };
         let data = resumed.and_then(|run| DataName::of_dataset(&run.dataset.name));
         let otherwise = self.start.dataset(&network).or(data);
@@ -403,15 +407,15 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         "event": if outcome.interrupted { "interrupted" } else { "done" },
         "epochs": outcome.history.len(),
         "epochs_trained": outcome.epochs_trained,
-        "test_accuracy": outcome.test_accuracy,
+        "test_accuracy": outcome.test_accuracy(),
         "best": best.map(|best| json!({
             "epoch": best.epoch,
-            "validation_accuracy": best.validation_accuracy,
-            "test_accuracy": best.test_accuracy,
+            "validation_accuracy": best.validation_accuracy(),
+            "test_accuracy": best.test_accuracy(),
         })),
         "highest_test_accuracy": highest,
         "seconds": outcome.seconds,
-        "images_per_second": outcome.images_per_second,
+        "samples_per_second": outcome.samples_per_second,
         "peak_bytes": outcome.peak_bytes,
         "folder": path(&outcome.folder),
         "checkpoint": path(&outcome.checkpoint),
@@ -437,16 +441,16 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
             "{} in {} · {} after the last epoch",
             console.green("done"),
             duration(outcome.seconds),
-            test(outcome.test_accuracy),
+            test(outcome.test_accuracy()),
         )),
     }
     if let Some(best) = best {
-        let validation = percent(best.validation_accuracy.unwrap_or_default());
+        let validation = percent(best.validation_accuracy().unwrap_or_default());
         console.say(format!(
             "best by validation: epoch {} · validation accuracy {} · {}",
             best.epoch,
             validation.trim_start(),
-            test(best.test_accuracy),
+            test(best.test_accuracy()),
         ));
     }
     if let Some(highest) = highest {

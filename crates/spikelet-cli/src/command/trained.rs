@@ -28,7 +28,7 @@ impl Trained {
         let backend = device.open()?;
         let checkpoint = Checkpoint::read(path)?;
         let path = path.to_path_buf();
-        let network = checkpoint.network.clone().ok_or_else(|| {
+        let network = checkpoint.network().cloned().ok_or_else(|| {
             let help = "evaluate it in that program with `spikelet::train::evaluate`";
             wrong(&path, "its network is a program's own", help)
         })?;

@@ -36,10 +36,8 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
         let path = runs.join(run).join("last.safetensors");
         spikelet::train::Checkpoint::read(&path).expect("a checkpoint")
     };
-    assert_eq!(
-        (read("latest").settings.seed, read(&names[0]).settings.seed),
-        (5, 0)
-    );
+    let seed = |run: &str| read(run).settings().expect("a classifier").seed;
+    assert_eq!((seed("latest"), seed(&names[0])), (5, 0));
 
     // Network, settings and data are those of the run.
     said_in(folder, &["train", "--resume", "--epochs", "2"]);
@@ -58,7 +56,7 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
         ),
         (
             &["--resume", &first, "--train-images", "300"],
-            &["dataset.train_images", "230", "270"],
+            &["dataset.train_samples", "230", "270"],
         ),
         (
             &["csnn", "--resume", &first],
@@ -79,7 +77,7 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
     assert!(refused.contains("optimizer."), "{refused}");
     let replace = ["--out", &first, "--force", "--seed", "6"];
     said_in(folder, &[&train[..], &replace].concat());
-    assert_eq!(read(&names[0]).settings.seed, 6);
+    assert_eq!(seed(&names[0]), 6);
 }
 
 #[test]

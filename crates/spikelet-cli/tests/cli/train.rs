@@ -110,7 +110,7 @@ fn a_batch_larger_than_the_training_set_is_refused() {
         ],
         1,
     );
-    mentions(&message, &[" 9 images", "batch"]);
+    mentions(&message, &[" the 9 samples", "batch"]);
 }
 
 #[test]

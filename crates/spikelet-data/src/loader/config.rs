@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::augment::{Augment, Normalize};
 use crate::dataset::Dataset;
+use crate::digest::Parts;
 use crate::error::{Error, Result};
 
 /// The configuration of a [`DataLoader`](crate::DataLoader).
@@ -78,6 +79,14 @@ pub struct WeightedSampling {
 }
 
 impl WeightedSampling {
+    /// A SHA-256 digest of the weights and the number of samples, in hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let digest = Parts::of("weighted sampling").number(self.samples);
+        let digest = digest.values(&self.weights, f64::to_le_bytes).finish();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Checks the weights of the samples of `dataset`.
     pub(super) fn check(&self, dataset: &dyn Dataset) -> Result<()> {
         let problem = if self.weights.len() != dataset.len() {

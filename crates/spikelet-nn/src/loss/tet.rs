@@ -9,7 +9,7 @@
 use super::target::{Range, expect_constant};
 use super::{CrossEntropy, mean_squared_error};
 use crate::module::StepOutputs;
-use spikelet_graph::Var;
+use spikelet_graph::{DType, Var};
 
 /// The mean over time of the cross entropy at each step, of an output sequence `[T, N, classes]` and labels i64
 /// `[N]`.
@@ -48,12 +48,17 @@ impl CrossEntropy {
         self.of_targets(output_seq, targets, 1)
     }
 
-    /// [`CrossEntropy::at_each_step`] for an output over time. Its parts are not concatenated.
+    /// [`CrossEntropy::at_each_step`] for an output over time, or [`CrossEntropy::soft_at_each_step`] for labels that
+    /// are not i64. The parts of the output are not concatenated.
     pub fn over_time(&self, output: &StepOutputs, labels: &Var) -> Var {
         let steps: usize = output.parts().iter().map(|part| part.dim(0)).sum();
+        let loss = |part: &Var| match labels.ty().dtype {
+            DType::I64 => self.at_each_step(part, labels),
+            _ => self.soft_at_each_step(part, labels),
+        };
         let losses = (output.parts().iter()).map(|part| match part.dim(0) {
-            time if time == steps => self.at_each_step(part, labels),
-            time => self.at_each_step(part, labels) * (time as f64 / steps as f64),
+            time if time == steps => loss(part),
+            time => loss(part) * (time as f64 / steps as f64),
         });
         let total = losses.reduce(|sum, part| sum + part);
         total.expect("there is at least one part")

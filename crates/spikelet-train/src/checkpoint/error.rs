@@ -86,6 +86,9 @@ pub enum CheckpointProblem {
         /// The allowed values.
         expected: String,
     },
+    /// The checkpoint of a step of one's own, where that of a classifier of images is needed.
+    #[error("it was trained with a step of one's own, not as a classifier of images")]
+    NotAClassifier,
     /// Tensors of the network or its optimizer are missing.
     #[error("it has no tensors {}", .0.join(", "))]
     MissingTensors(Vec<String>),
@@ -123,6 +126,9 @@ impl CheckpointProblem {
             }
             Self::NotFinite(_) => {
                 "the network is broken: take an earlier checkpoint, or train again with a lower learning rate"
+            }
+            Self::NotAClassifier => {
+                "use it in a program of its own, with `Checkpoint::restore_step`"
             }
             Self::MissingTensors(_) => {
                 "only last.safetensors has all that --resume needs; for a network of your own, give the module that was trained"

@@ -62,19 +62,25 @@ fn json_of(value: &impl Serialize) -> Value {
 
 /// Settings that were added after the first checkpoints of this format. Checkpoints without them were trained with
 /// their defaults.
-const ADDED: [&str; 2] = ["settings.label_smoothing", "settings.bias_decay"];
+const ADDED: [&str; 6] = [
+    "settings.label_smoothing",
+    "settings.bias_decay",
+    "settings.accumulate",
+    "settings.ema",
+    "settings.mixup",
+    "settings.cutmix",
+];
 
 /// Reads a value with exactly the known fields; those of [`ADDED`] may be missing.
 pub(super) fn parse<T: DeserializeOwned + Serialize>(
     name: &str,
-    text: &str,
+    given: &Value,
 ) -> Result<T, CheckpointProblem> {
     let bad = |e: serde_json::Error| CheckpointProblem::NotACheckpoint(format!("{name}: {e}"));
-    let given: Value = serde_json::from_str(text).map_err(bad)?;
     let read: T = serde_json::from_value(given.clone()).map_err(bad)?;
     let known = json_of(&read);
     let mut differing = vec![];
-    compare(name, &given, &known, &mut differing);
+    compare(name, given, &known, &mut differing);
     let paths = |missing: bool| -> Vec<String> {
         let of_kind = |d: &&Differing<'_>| match missing {
             true => d.left.is_none() && !ADDED.contains(&&d.path[..]),
@@ -123,18 +129,18 @@ mod tests {
     #[test]
     fn every_field_must_be_there_and_no_other() {
         let whole = json_of(&Settings::default());
-        assert!(parse::<Settings>("settings", &whole.to_string()).is_ok());
+        assert!(parse::<Settings>("settings", &whole).is_ok());
         assert!(matches!(
-            parse::<Settings>("settings", r#"{"oops":1}"#),
+            parse::<Settings>("settings", &json!({"oops":1})),
             Err(CheckpointProblem::MissingFields(fields)) if fields.contains(&"settings.seed".to_string())
         ));
         let mut more = whole.clone();
         more["augment"]["oops"] = json!(1);
-        assert!(parse::<Settings>("settings", &more.to_string()).is_err());
+        assert!(parse::<Settings>("settings", &more).is_err());
         let mut more = whole;
         more["oops"] = json!(1);
         assert_eq!(
-            parse::<Settings>("settings", &more.to_string()).err(),
+            parse::<Settings>("settings", &more).err(),
             Some(CheckpointProblem::UnknownFields(vec![
                 "settings.oops".to_string()
             ]))
@@ -149,7 +155,7 @@ mod tests {
             let (_, name) = path.split_once('.').expect("a field of the settings");
             assert!(fields.remove(name).is_some(), "{path}");
         }
-        let read = parse::<Settings>("settings", &earlier.to_string());
+        let read = parse::<Settings>("settings", &earlier);
         assert_eq!(read.ok(), Some(Settings::default()));
     }
 

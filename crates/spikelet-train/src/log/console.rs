@@ -169,14 +169,12 @@ impl EpochBar {
         self.bar.inc(1);
     }
 
-    /// Shows the loss, and the speed in images per second, after the bar.
-    pub fn show(&self, loss: f64, images_per_second: f64) {
+    /// Shows the loss and the speed in a unit such as `img/s` after the bar.
+    pub fn show(&self, loss: f64, per_second: f64, unit: &str) {
         if !self.bar.is_hidden() {
-            self.bar.set_message(format!(
-                "loss {}  {}",
-                digits(loss),
-                speed(images_per_second)
-            ));
+            let speed = speed(per_second, unit);
+            self.bar
+                .set_message(format!("loss {}  {speed}", digits(loss)));
         }
     }
 }
@@ -194,13 +192,15 @@ impl Drop for EpochBar {
 /// let line = EpochLine {
 ///     epoch: 1,
 ///     epochs: 8,
+///     metric: "accuracy",
 ///     loss: 0.412,
-///     train_accuracy: 0.913,
+///     train: Some(0.913),
 ///     test_loss: Some(0.263),
-///     test_accuracy: Some(0.951),
-///     validation_accuracy: Some(0.949),
-///     best_accuracy: Some(0.949),
-///     images_per_second: 9830.0,
+///     test: Some(0.951),
+///     validation: Some(0.949),
+///     best: Some(0.949),
+///     samples_per_second: 9830.0,
+///     unit: "img/s",
 ///     seconds: 6.1,
 /// };
 /// assert_eq!(
@@ -209,54 +209,67 @@ impl Drop for EpochBar {
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EpochLine {
+pub struct EpochLine<'a> {
     /// The epoch, counted from 1.
     pub epoch: usize,
     /// The number of epochs.
     pub epochs: usize,
+    /// The name of the metric. An `accuracy` is printed in percent without its name; `loss` is not printed twice.
+    pub metric: &'a str,
     /// Mean training loss.
     pub loss: f64,
-    /// Accuracy in training, 0 to 1.
-    pub train_accuracy: f64,
+    /// The metric in training.
+    pub train: Option<f64>,
     /// Mean loss on the test set, if it was measured.
     pub test_loss: Option<f64>,
-    /// Accuracy on the test set, 0 to 1, if it was measured.
-    pub test_accuracy: Option<f64>,
-    /// Accuracy on the validation images, 0 to 1, if there are any.
-    pub validation_accuracy: Option<f64>,
-    /// The best validation accuracy, 0 to 1.
-    pub best_accuracy: Option<f64>,
+    /// The metric on the test set, if it was measured.
+    pub test: Option<f64>,
+    /// The metric on the validation set, if there is one.
+    pub validation: Option<f64>,
+    /// Its best value on the validation set.
+    pub best: Option<f64>,
     /// Training speed.
-    pub images_per_second: f64,
+    pub samples_per_second: f64,
+    /// The unit of the speed, such as `img/s`.
+    pub unit: &'a str,
     /// Time for the epoch, test included, in seconds.
     pub seconds: f64,
 }
 
-impl Display for EpochLine {
+impl EpochLine<'_> {
+    /// The metric as text, with its name unless it is an accuracy.
+    fn value(&self, value: f64) -> String {
+        match self.metric {
+            "accuracy" => percent(value),
+            metric => format!("{metric} {}", digits(value)),
+        }
+    }
+}
+
+impl Display for EpochLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}  loss {:<6} train {}",
-            epoch_of(self.epoch, self.epochs),
-            digits(self.loss),
-            percent(self.train_accuracy)
-        )?;
+        let epoch = epoch_of(self.epoch, self.epochs);
+        write!(f, "{epoch}  loss {:<6}", digits(self.loss))?;
+        let repeats = self.metric == "loss";
+        if let Some(value) = self.train.filter(|_| !repeats) {
+            write!(f, " train {}", self.value(value))?;
+        }
         if let Some(loss) = self.test_loss {
             write!(f, "  test loss {:<5}", digits(loss))?;
         }
-        if let Some(accuracy) = self.test_accuracy {
-            write!(f, "  test {}", percent(accuracy))?;
+        if let Some(value) = self.test.filter(|_| !repeats) {
+            write!(f, "  test {}", self.value(value))?;
         }
-        if let Some(accuracy) = self.validation_accuracy {
-            write!(f, "  validation {}", percent(accuracy))?;
+        if let Some(value) = self.validation {
+            write!(f, "  validation {}", self.value(value))?;
         }
-        if let Some(accuracy) = self.best_accuracy {
-            write!(f, "  best {}", percent(accuracy))?;
+        if let Some(value) = self.best {
+            write!(f, "  best {}", self.value(value))?;
         }
         write!(
             f,
             "  {:>12}  {:>6}",
-            speed(self.images_per_second),
+            speed(self.samples_per_second, self.unit),
             duration(self.seconds)
         )
     }
@@ -278,11 +291,11 @@ fn epoch_of(epoch: usize, epochs: usize) -> String {
 }
 
 /// `9,830 img/s`.
-fn speed(images_per_second: f64) -> String {
-    if images_per_second.is_finite() && images_per_second >= 0.0 {
-        format!("{} img/s", thousands(images_per_second.round() as u64))
+fn speed(per_second: f64, unit: &str) -> String {
+    if per_second.is_finite() && per_second >= 0.0 {
+        format!("{} {unit}", thousands(per_second.round() as u64))
     } else {
-        "– img/s".to_string()
+        format!("– {unit}")
     }
 }
 
@@ -290,19 +303,44 @@ fn speed(images_per_second: f64) -> String {
 mod tests {
     use super::*;
 
-    fn line() -> EpochLine {
+    fn line() -> EpochLine<'static> {
         EpochLine {
             epoch: 8,
             epochs: 8,
+            metric: "accuracy",
             loss: 0.061,
-            train_accuracy: 0.984,
+            train: Some(0.984),
             test_loss: Some(0.072),
-            test_accuracy: Some(0.979),
-            validation_accuracy: Some(0.975),
-            best_accuracy: Some(0.98),
-            images_per_second: 9910.4,
+            test: Some(0.979),
+            validation: Some(0.975),
+            best: Some(0.98),
+            samples_per_second: 9910.4,
+            unit: "img/s",
             seconds: 6.04,
         }
+    }
+
+    #[test]
+    fn an_epoch_of_a_regression_names_its_metric() {
+        let regression = EpochLine {
+            metric: "r2",
+            test_loss: None,
+            test: None,
+            unit: "samples/s",
+            ..line()
+        };
+        assert_eq!(
+            regression.to_string(),
+            "epoch  8/8  loss 0.061  train r2 0.984  validation r2 0.975  best r2 0.980  9,910 samples/s   6.0 s"
+        );
+        let loss = EpochLine {
+            metric: "loss",
+            ..regression
+        };
+        assert_eq!(
+            loss.to_string(),
+            "epoch  8/8  loss 0.061   validation loss 0.975  best loss 0.980  9,910 samples/s   6.0 s"
+        );
     }
 
     #[test]
@@ -314,11 +352,11 @@ mod tests {
         let without_test = EpochLine {
             epochs: 100,
             test_loss: None,
-            test_accuracy: None,
-            validation_accuracy: None,
-            best_accuracy: None,
+            test: None,
+            validation: None,
+            best: None,
             loss: f64::NAN,
-            images_per_second: f64::INFINITY,
+            samples_per_second: f64::INFINITY,
             ..line()
         };
         assert_eq!(
@@ -331,9 +369,9 @@ mod tests {
     fn columns_stay_where_they_are_as_the_run_goes_on() {
         let later = EpochLine {
             epoch: 1,
-            train_accuracy: 0.092,
+            train: Some(0.092),
             loss: 0.000_25,
-            images_per_second: 12_345.0,
+            samples_per_second: 12_345.0,
             seconds: 16.0,
             ..line()
         };
@@ -382,7 +420,7 @@ mod tests {
         let bar = console.epoch_bar(1, 8, 10);
         bar.start_at(usize::MAX >> 1);
         bar.advance();
-        bar.show(0.5, 100.0);
+        bar.show(0.5, 100.0, "img/s");
         assert!(bar.bar.is_hidden());
         assert_eq!(bar.bar.position(), (u64::MAX >> 2) + (1 << 62) + 1);
     }

@@ -19,12 +19,15 @@ mod confusion;
 mod f1;
 mod mean;
 mod r2;
+mod values;
 
 pub use accuracy::{accuracy, top_k};
 pub use confusion::{ConfusionMatrix, confusion_matrix};
 pub use f1::{f1, f1_of_class};
 pub use mean::mean;
 pub use r2::r2;
+pub(crate) use values::LOSS;
+pub use values::MetricValues;
 
 use spikelet_graph::Var;
 use std::fmt;
@@ -75,11 +78,6 @@ impl Metric {
         (self.value)(sums, samples)
     }
 
-    /// The function of a metric whose sum counts samples: their fraction.
-    pub(crate) fn value_of_fraction() -> MetricValue {
-        MetricValue(Arc::new(|sums, samples| sums[0] / samples))
-    }
-
     /// The function of the sums.
     pub(crate) fn function(&self) -> MetricValue {
         MetricValue(self.value.clone())
@@ -91,6 +89,11 @@ impl Metric {
 pub(crate) struct MetricValue(Value);
 
 impl MetricValue {
+    /// That of a metric whose sum counts samples: their fraction.
+    pub(crate) fn fraction() -> Self {
+        Self(Arc::new(|sums, samples| sums[0] / samples))
+    }
+
     pub(crate) fn of(&self, sums: &[f64], samples: f64) -> f64 {
         (self.0)(sums, samples)
     }

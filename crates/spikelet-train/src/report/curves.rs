@@ -3,6 +3,7 @@
 use super::axis::{Axis, drawable, range};
 use super::plot::{LABEL, Plot, line_through};
 use super::svg::{AXIS, Anchor, Area, INK, Stroke, Svg, TextStyle};
+use crate::Goal;
 
 /// The quantity on the vertical axis of a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +61,13 @@ pub struct Series {
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// The title.
-    pub title: &'static str,
+    pub title: String,
     /// The quantity of the values.
     pub quantity: Quantity,
     /// The curves. A curve without points is not in the legend.
     pub series: Vec<Series>,
-    /// Whether the maximum of the last curve is marked with a ring and listed in the legend.
-    pub mark_best: bool,
+    /// Whether the maximum or minimum of the last curve is marked with a ring and listed in the legend.
+    pub mark_best: Option<Goal>,
 }
 
 /// The maximal number of epochs for curves with a dot at each epoch.
@@ -120,17 +121,21 @@ impl Panel {
         }
     }
 
-    /// The epoch, value and color of the first maximum.
+    /// The epoch, value and color of the first best value.
     fn best(&self, series: &[&Series]) -> Option<(usize, f64, &'static str)> {
-        let last = series.last().filter(|_| self.mark_best)?;
+        let (last, goal) = (series.last()?, self.mark_best?);
+        let better = |a: f64, b: f64| match goal {
+            Goal::Maximize => a > b,
+            Goal::Minimize => a < b,
+        };
         let values = last.points.iter().filter(|&&(_, value)| drawable(value));
         let (epoch, value) = values
             .copied()
-            .reduce(|best, point| if point.1 > best.1 { point } else { best })?;
+            .reduce(|best, point| if better(point.1, best.1) { point } else { best })?;
         Some((epoch, value, last.color))
     }
 
-    /// Draws the title, and below it the name and last value of each curve, and the maximum.
+    /// Draws the title, and below it the name and last value of each curve, and the best value.
     fn draw_head(
         &self,
         svg: &mut Svg,
@@ -139,7 +144,7 @@ impl Panel {
         best: Option<(usize, f64, &'static str)>,
     ) {
         let title = TextStyle::caption(14.0).colored(INK).bold();
-        svg.text([area.x, area.y + 12.0], title, self.title);
+        svg.text([area.x, area.y + 12.0], title, &self.title);
 
         let mut entries: Vec<(String, &'static str, bool)> = Vec::new();
         for one in series {
@@ -211,14 +216,14 @@ mod tests {
     use super::*;
     use crate::report::svg::{BLUE, VERMILION};
 
-    fn drawn(values: &[f64], mark_best: bool) -> String {
+    fn drawn(values: &[f64], mark_best: Option<Goal>) -> String {
         let points = values
             .iter()
             .enumerate()
             .map(|(i, &v)| (i + 1, v))
             .collect();
         let panel = Panel {
-            title: "accuracy",
+            title: "accuracy".to_string(),
             quantity: Quantity::Percentage,
             series: vec![
                 Series {
@@ -247,7 +252,7 @@ mod tests {
 
     #[test]
     fn values_that_are_not_finite_leave_gaps() {
-        let svg = drawn(&[0.1, 0.2, f64::NAN, 0.4, f64::INFINITY, 0.5, 0.6], false);
+        let svg = drawn(&[0.1, 0.2, f64::NAN, 0.4, f64::INFINITY, 0.5, 0.6], None);
         let path = svg
             .split("<path d=\"")
             .nth(1)
@@ -267,20 +272,26 @@ mod tests {
     fn a_point_between_gaps_is_drawn_in_long_runs_too() {
         let mut values = vec![0.5; 200];
         (values[99], values[101]) = (f64::NAN, f64::NAN);
-        assert_eq!(drawn(&values, false).matches("<circle").count(), 1);
+        assert_eq!(drawn(&values, None).matches("<circle").count(), 1);
     }
 
     #[test]
     fn the_best_is_named_with_its_first_epoch() {
-        let svg = drawn(&[0.90, 0.954, f64::NAN, 0.954, 0.93], true);
+        let svg = drawn(&[0.90, 0.954, f64::NAN, 0.954, 0.93], Some(Goal::Maximize));
         assert!(svg.contains("best 95.4 % (epoch 2)"), "{svg}");
         assert!(svg.contains("test 93.0 %"), "{svg}");
         assert!(!svg.contains("train"), "a curve without points is left out");
     }
 
     #[test]
+    fn the_best_value_of_an_error_is_the_smallest() {
+        let svg = drawn(&[0.5, 0.25, 0.4], Some(Goal::Minimize));
+        assert!(svg.contains("best 25.0 % (epoch 2)"), "{svg}");
+    }
+
+    #[test]
     fn a_panel_without_finite_values_says_so() {
-        assert!(drawn(&[f64::NAN], true).contains("no finite values"));
-        assert!(drawn(&[], true).contains("no finite values"));
+        assert!(drawn(&[f64::NAN], Some(Goal::Maximize)).contains("no finite values"));
+        assert!(drawn(&[], Some(Goal::Maximize)).contains("no finite values"));
     }
 }

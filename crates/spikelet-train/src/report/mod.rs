@@ -28,6 +28,7 @@ pub use gates::Gates;
 pub use raster::Example;
 pub use response::Response;
 
+use crate::Goal;
 use axis::Axis;
 use curves::{Panel, Quantity, Series};
 use spikelet_core::files::{self, FileError};
@@ -43,39 +44,49 @@ pub struct EpochPoint {
     pub train_loss: f64,
     /// Mean loss on the test set, if it was measured.
     pub test_loss: Option<f64>,
-    /// Accuracy in training, 0 to 1.
-    pub train_accuracy: f64,
-    /// Accuracy on the validation images, 0 to 1, if there are any.
-    pub validation_accuracy: Option<f64>,
-    /// Accuracy on the test set, 0 to 1, if it was measured.
-    pub test_accuracy: Option<f64>,
+    /// Mean loss on the validation set, if there is one.
+    pub validation_loss: Option<f64>,
+    /// The report's metric in training.
+    pub train: Option<f64>,
+    /// The metric on the validation set, if there is one.
+    pub validation: Option<f64>,
+    /// The metric on the test set, if it was measured.
+    pub test: Option<f64>,
 }
 
 /// The report of a training run.
 ///
 /// ```
+/// use spikelet_train::Goal;
 /// use spikelet_train::report::{EpochPoint, Report};
 /// let report = Report {
 ///     title: "mnist-fc on MNIST".to_string(),
 ///     subtitle: "cpu, 2 threads · test accuracy 98.0 %".to_string(),
+///     metric: "accuracy".to_string(),
+///     goal: Goal::Maximize,
 ///     epochs: vec![EpochPoint {
 ///         epoch: 1,
 ///         train_loss: 0.41,
 ///         test_loss: None,
-///         train_accuracy: 0.91,
-///         validation_accuracy: Some(0.95),
-///         test_accuracy: Some(0.95),
+///         validation_loss: None,
+///         train: Some(0.91),
+///         validation: Some(0.95),
+///         test: Some(0.95),
 ///     }],
 ///     examples: Vec::new(),
 /// };
 /// assert!(report.to_svg().contains("best 95.0 % (epoch 1)"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The network and the data set.
     pub title: String,
     /// The device, the accuracy and similar.
     pub subtitle: String,
+    /// The metric of the second panel. An `accuracy` is drawn in percent; for `loss` there is no second panel.
+    pub metric: String,
+    /// Whether its larger or smaller values are better.
+    pub goal: Goal,
     /// The epochs in order.
     pub epochs: Vec<EpochPoint>,
     /// The inputs, three in a row. May be empty.
@@ -139,31 +150,46 @@ impl Report {
                 .filter_map(|point| Some((point.epoch, value(point)?)))
                 .collect(),
         };
-        let loss = Panel {
-            title: "Loss",
+        let validated = self.epochs.iter().any(|point| point.validation.is_some());
+        // The best epoch is that of the validation set; the test set chooses none.
+        let best = validated.then_some(self.goal);
+        let mut loss = Panel {
+            title: "Loss".to_string(),
             quantity: Quantity::Plain,
             series: vec![
                 series("train", BLUE, &|point| Some(point.train_loss)),
                 series("test", VERMILION, &|point| point.test_loss),
             ],
-            mark_best: false,
+            mark_best: None,
         };
-        let accuracy = Panel {
-            title: "Accuracy in %",
-            quantity: Quantity::Percentage,
+        let (title, quantity) = match self.metric.as_str() {
+            "accuracy" => ("Accuracy in %", Quantity::Percentage),
+            metric => (metric, Quantity::Plain),
+        };
+        if title == "loss" {
+            let validation = |point: &EpochPoint| point.validation_loss;
+            loss.series.push(series("val", GREEN, &validation));
+            loss.mark_best = best;
+            let area = Area {
+                x: MARGIN,
+                y: PANELS_TOP,
+                width: INNER,
+                height: PANELS_HEIGHT,
+            };
+            return loss.draw(svg, area);
+        }
+        let metric = Panel {
+            title: title.to_string(),
+            quantity,
             series: vec![
-                series("train", BLUE, &|point| Some(point.train_accuracy)),
-                series("test", VERMILION, &|point| point.test_accuracy),
-                series("val", GREEN, &|point| point.validation_accuracy),
+                series("train", BLUE, &|point| point.train),
+                series("test", VERMILION, &|point| point.test),
+                series("val", GREEN, &|point| point.validation),
             ],
-            // The best epoch is that of the validation images; the test set chooses none.
-            mark_best: self
-                .epochs
-                .iter()
-                .any(|point| point.validation_accuracy.is_some()),
+            mark_best: best,
         };
         let width = (INNER - GAP) / 2.0;
-        for (panel, x) in [(loss, MARGIN), (accuracy, MARGIN + width + GAP)] {
+        for (panel, x) in [(loss, MARGIN), (metric, MARGIN + width + GAP)] {
             panel.draw(
                 svg,
                 Area {
@@ -219,14 +245,17 @@ mod tests {
         Report {
             title: "mnist-fc on <MNIST>".to_string(),
             subtitle: "a very long line ".repeat(30),
+            metric: "accuracy".to_string(),
+            goal: Goal::Maximize,
             epochs: (1..=epochs)
                 .map(|epoch| EpochPoint {
                     epoch,
                     train_loss: 2.3 / epoch as f64,
                     test_loss: Some(2.4 / epoch as f64),
-                    train_accuracy: 1.0 - 0.9 / epoch as f64,
-                    validation_accuracy: Some(1.0 - 0.95 / epoch as f64),
-                    test_accuracy: Some(1.0 - 0.95 / epoch as f64),
+                    validation_loss: Some(2.5 / epoch as f64),
+                    train: Some(1.0 - 0.9 / epoch as f64),
+                    validation: Some(1.0 - 0.95 / epoch as f64),
+                    test: Some(1.0 - 0.95 / epoch as f64),
                 })
                 .collect(),
             examples: (0..6)
@@ -278,12 +307,25 @@ mod tests {
         for point in &mut report.epochs[2..] {
             point.train_loss = f64::NAN;
             point.test_loss = Some(f64::INFINITY);
-            point.test_accuracy = None;
-            point.validation_accuracy = None;
+            point.test = None;
+            point.validation = None;
         }
         let svg = report.to_svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf "));
         assert!(svg.contains("(epoch 2)"));
+    }
+
+    #[test]
+    fn a_regression_has_its_own_metric_or_only_the_loss() {
+        let mut report = report(5);
+        report.metric = "r2".to_string();
+        let svg = report.to_svg();
+        assert!(svg.contains(">r2</text>") && !svg.contains("Accuracy"));
+        report.metric = "loss".to_string();
+        report.goal = Goal::Minimize;
+        let svg = report.to_svg();
+        assert!(svg.contains("best 0.500 (epoch 5)"), "{svg}");
+        assert!(!svg.contains("r2"));
     }
 
     #[test]

@@ -1,59 +1,51 @@
 //! The end of an epoch: the evaluation, the epoch's record in logs and curves, and checkpoints.
 
 use super::super::checkpoint::EpochRecord;
-use super::{EpochSums, Progress, Run};
-use crate::Evaluation;
+use super::folder::EPOCH_TAGS;
+use super::{EpochSums, Evaluated, Progress, Run};
 use crate::log::EpochLine;
+use crate::metric::MetricValues;
 use spikelet_core::Result;
 use std::time::Instant;
-
-/// The indices of the evaluated data sets.
-const TEST: usize = 0;
-const VALIDATION: usize = 1;
 
 impl Run<'_> {
     /// Evaluates the network and begins the next epoch; false if the run was interrupted before the evaluation. The
     /// progress is then that of the last batch of the epoch: a resumed run begins with the evaluation.
     pub(super) fn end_epoch(&mut self) -> Result<bool> {
         let tested = Instant::now();
-        let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
-        self.together.follow_the_first(&mut self.store, &buffers)?;
+        let (parameters, untrained) = (self.engine.parameters(), self.engine.untrained());
+        self.together
+            .follow_the_first(&mut self.store, &untrained)?;
         self.together.check_same_weights(&self.store, &parameters)?;
-        let Some(test) = self.evaluate(TEST)? else {
+        let Evaluated {
+            test: tests,
+            validation: validates,
+        } = self.evaluated;
+        // The test set is the first evaluated data set.
+        let Some(test) = self.evaluate(tests.then_some(0))? else {
             return Ok(false);
         };
-        let validated = match self.validates {
-            true => {
-                let found = self.evaluate(VALIDATION)?;
-                if found.is_none() {
-                    return Ok(false);
-                }
-                found
-            }
-            false => None,
+        let Some(validation) = self.evaluate(validates.then_some(usize::from(tests)))? else {
+            return Ok(false);
         };
-        let validation_accuracy = validated.map(|v| v.accuracy);
         let p = &mut self.progress;
-        let batches = p.batches_of_ranks(self.trainer.settings.batch_size);
-        let images = p.images.max(1) as f64;
-        let best_before = p.best().and_then(|record| record.validation_accuracy);
-        let best = best_before.into_iter().chain(validation_accuracy);
+        let batches = p.batches_of_ranks(self.trainer.subject.batch_size());
+        let samples = p.samples.max(1) as f64;
+        let before = self.monitor.best(&p.history);
+        let now = validation
+            .as_ref()
+            .and_then(|values| values.get(&self.monitor.metric));
+        let improved = now.is_some_and(|now| self.monitor.improves(now, before));
+        let sums = self.metrics.joined(&p.sums).unwrap_or_default();
         let record = EpochRecord {
             epoch: p.epoch + 1,
-            train_loss: p.loss_sum / batches,
-            train_accuracy: p.correct / images,
-            validation_loss: validated.map(|v| v.loss),
-            validation_accuracy,
-            test_loss: test.loss,
-            test_accuracy: test.accuracy,
-            best_validation_accuracy: best.reduce(f64::max),
-            images_per_second: images / p.train_seconds.max(f64::MIN_POSITIVE),
+            train: self.metrics.values(p.loss_sum / batches, &sums, samples),
+            validation,
+            test,
+            monitor: self.monitor.metric.clone(),
+            best: if improved { now } else { before },
+            samples_per_second: samples / p.train_seconds.max(f64::MIN_POSITIVE),
             seconds: p.train_seconds + tested.elapsed().as_secs_f64(),
-        };
-        let improved = match (validation_accuracy, best_before) {
-            (Some(now), Some(before)) => now > before,
-            (now, None) => now.is_some(),
-            (None, _) => false,
         };
         *p = Progress {
             step: p.step,
@@ -63,22 +55,15 @@ impl Run<'_> {
             ranks: p.ranks,
             ..Progress::default()
         };
-        self.own = EpochSums::default();
-        self.resumed = EpochSums::default();
+        self.own = EpochSums::new(&self.metrics);
+        self.resumed = EpochSums::new(&self.metrics);
         self.progress.history.push(record.clone());
         if let Some(logs) = &mut self.logs {
-            let scalars = [
-                ("epoch/train_loss", Some(record.train_loss)),
-                ("epoch/train_accuracy", Some(record.train_accuracy)),
-                ("epoch/validation_loss", record.validation_loss),
-                ("epoch/validation_accuracy", record.validation_accuracy),
-                ("epoch/test_loss", Some(record.test_loss)),
-                ("epoch/test_accuracy", Some(record.test_accuracy)),
-            ];
-            for (tag, value) in scalars {
+            for (name, value) in record.values() {
                 if let Some(value) = value {
+                    let tag = format!("{EPOCH_TAGS}{name}");
                     logs.curves
-                        .add_scalar(tag, self.progress.step, value as f32)?;
+                        .add_scalar(&tag, self.progress.step, value as f32)?;
                 }
             }
             logs.curves.flush()?;
@@ -92,7 +77,7 @@ impl Run<'_> {
         } else if self.logs.is_none() {
             // The weights are checked even if no files are written.
             self.look_at_weights()?;
-        } else if self.progress.epoch == self.trainer.settings.epochs {
+        } else if self.progress.epoch == self.trainer.subject.epochs() {
             self.save()?;
         } else {
             self.save_if_idle()?;
@@ -105,24 +90,32 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Accuracy and mean loss on one of the evaluated data sets; `None` if the run was interrupted.
-    fn evaluate(&mut self, which: usize) -> Result<Option<Evaluation>> {
+    /// Loss and metrics on one of the evaluated data sets, if it exists; `None` if the run was interrupted.
+    fn evaluate(&mut self, which: Option<usize>) -> Result<Option<Option<MetricValues>>> {
+        let Some(which) = which else {
+            return Ok(Some(None));
+        };
         let trainer = self.trainer;
         let stop = || trainer.is_end_requested();
-        self.evaluation.run(which, &self.together, stop)
+        let found = self.evaluation.run(which, &self.together, stop)?;
+        Ok(found.map(|found| Some(found.values())))
     }
 
     fn announce(&self, record: &EpochRecord) {
+        let metric = self.monitor.metric.as_str();
+        let value = |set: Option<&MetricValues>| set?.get(metric);
         self.console.say(EpochLine {
             epoch: record.epoch,
-            epochs: self.trainer.settings.epochs,
-            loss: record.train_loss,
-            train_accuracy: record.train_accuracy,
-            test_loss: Some(record.test_loss),
-            test_accuracy: Some(record.test_accuracy),
-            validation_accuracy: record.validation_accuracy,
-            best_accuracy: record.best_validation_accuracy,
-            images_per_second: record.images_per_second,
+            epochs: self.trainer.subject.epochs(),
+            metric,
+            loss: record.train.loss,
+            train: value(Some(&record.train)),
+            test_loss: record.test.as_ref().map(|test| test.loss),
+            test: value(record.test.as_ref()),
+            validation: value(record.validation.as_ref()),
+            best: record.best,
+            samples_per_second: record.samples_per_second,
+            unit: self.unit(),
             seconds: record.seconds,
         });
         let mut event = serde_json::json!(record);

@@ -6,12 +6,13 @@ use super::super::folder::{BEST, CURVES, EPOCHS, LAST, RunFolder, checkpoint_of}
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{EpochSums, Run};
-use crate::DatasetId;
 use crate::log::{JsonLines, SummaryWriter};
 use crate::ranks::Ranks;
 use crate::step::load_weights;
+use crate::{DatasetId, RunDefinition};
 use spikelet_core::Result;
 use spikelet_core::files;
+use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -35,9 +36,9 @@ impl Logs {
 
 /// The checkpoint from which a run resumes, if any. Rank 0 reads it for all ranks.
 pub(super) fn checkpoint_to_resume(
-    trainer: &Trainer,
+    trainer: &Trainer<'_>,
     folder: Option<&RunFolder>,
-    dataset: Option<&DatasetId>,
+    identity: Option<&(RunDefinition, DatasetId)>,
     together: &Ranks,
 ) -> Result<Option<Checkpoint>> {
     let path = folder.and_then(|folder| checkpoint_of(folder.path(), &trainer.former));
@@ -49,33 +50,24 @@ pub(super) fn checkpoint_to_resume(
     }
     let path = path.unwrap_or_else(|| PathBuf::from("the checkpoint of rank 0"));
     let checkpoint = Checkpoint::from_bytes(&bytes, &path)?;
-    check_same_run(trainer, dataset, &checkpoint)?;
+    check_same_run(identity, &checkpoint)?;
     if together.leads() {
         together.tell_checkpoint(&path, &checkpoint.progress);
     }
     Ok(Some(checkpoint))
 }
 
-/// Checks that the checkpoint is that of a run with the same network, settings and data.
+/// Checks that the checkpoint is that of a run with the same network or step, settings and data.
 fn check_same_run(
-    trainer: &Trainer,
-    dataset: Option<&DatasetId>,
+    identity: Option<&(RunDefinition, DatasetId)>,
     checkpoint: &Checkpoint,
 ) -> Result<()> {
-    let mut theirs = checkpoint.settings.clone();
-    let ours = &trainer.settings;
-    // More epochs are allowed when the learning rate does not depend on their number.
-    if !theirs.schedule.depends_on_epochs() && ours.epochs >= checkpoint.progress.epoch {
-        theirs.epochs = ours.epochs;
-    }
-    // The memory budget does not affect the results.
-    theirs.memory_budget = ours.memory_budget;
-    theirs.evaluation_batch = ours.evaluation_batch;
-    let mut found = differences("network", &checkpoint.network, &trainer.network);
-    found.extend(differences("settings", &theirs, ours));
-    if let Some(dataset) = dataset {
-        found.extend(differences("dataset", &checkpoint.dataset, dataset));
-    }
+    let Some((definition, dataset)) = identity else {
+        return Ok(());
+    };
+    let trained = checkpoint.progress.epoch;
+    let mut found = definition.differences(&checkpoint.definition, trained);
+    found.extend(differences("dataset", &checkpoint.dataset, dataset));
     match found.is_empty() {
         true => Ok(()),
         false => Err(checkpoint.unfit(CheckpointProblem::OtherRun(found))),
@@ -92,7 +84,9 @@ impl Run<'_> {
         let resumes = checkpoint.is_some();
         if let Some(checkpoint) = checkpoint {
             checkpoint.restore_run(&mut self.store)?;
-            self.take_up(checkpoint.progress);
+            let sums = self.metrics.joined(&checkpoint.progress.sums);
+            let sums = sums.ok_or_else(|| checkpoint.unfit(self.other_metrics(&checkpoint)))?;
+            self.take_up(checkpoint.progress, sums);
         }
         let Some(mut folder) = folder else {
             return Ok(());
@@ -128,11 +122,27 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Continues from a checkpoint.
-    fn take_up(&mut self, progress: Progress) {
+    /// The problem of a checkpoint with the sums of other metrics.
+    fn other_metrics(&self, checkpoint: &Checkpoint) -> CheckpointProblem {
+        let found: Vec<&str> = checkpoint
+            .progress
+            .sums
+            .keys()
+            .map(String::as_str)
+            .collect();
+        let expected: Vec<&str> = self.metrics.names().collect();
+        CheckpointProblem::Progress {
+            field: "progress.sums".to_string(),
+            found: found.join(", "),
+            expected: format!("the sums of {}", expected.join(", ")),
+        }
+    }
+
+    /// Continues from a checkpoint with these sums of all metrics.
+    fn take_up(&mut self, progress: Progress, sums: Vec<f64>) {
         let (before, now) = (progress.ranks, self.together.ranks());
         if before != now {
-            let size = self.trainer.settings.batch_size;
+            let size = self.trainer.subject.batch_size();
             self.console.say(format!(
                 "the checkpoint is of {}, here {}: a step has {} images from here on, and had {}",
                 if before == 1 {
@@ -155,7 +165,7 @@ impl Run<'_> {
         self.earlier = self.progress.seconds;
         self.resumed = EpochSums {
             loss: self.progress.loss_sum,
-            correct: self.progress.correct,
+            metrics: sums,
         };
     }
 
@@ -174,16 +184,15 @@ impl Run<'_> {
         load_weights(&mut self.store, &self.engine.model(), &file, path)
     }
 
-    /// A checkpoint of the tensors with these names, after a check that they are finite.
-    fn checkpoint(&self, names: Vec<String>, dataset: &DatasetId) -> Result<Checkpoint> {
-        let checkpoint = Checkpoint::take(
-            &self.store,
-            names.into_iter(),
-            self.trainer.network.as_ref(),
-            &self.trainer.settings,
-            &self.progress,
-            dataset,
-        )?;
+    /// A checkpoint of the tensors of a store with these names, after a check that they are finite.
+    fn checkpoint(
+        &self,
+        store: &VarStore,
+        names: Vec<String>,
+        (definition, dataset): &(RunDefinition, DatasetId),
+    ) -> Result<Checkpoint> {
+        let names = names.into_iter();
+        let checkpoint = Checkpoint::take(store, names, definition, &self.progress, dataset)?;
         check_weights(&checkpoint.tensors, self.progress.step)?;
         Ok(checkpoint)
     }
@@ -205,14 +214,20 @@ impl Run<'_> {
         if let Some(logs) = &mut self.logs {
             logs.curves.flush()?;
         }
-        self.submit(LAST, |run| run.store.names().map(String::from).collect())
+        let names = |run: &Self| run.store.names().map(String::from).collect();
+        self.submit(LAST, &self.store, names)
     }
 
-    fn submit(&self, file: &str, names: impl FnOnce(&Self) -> Vec<String>) -> Result<()> {
-        let (Some(logs), Some(dataset)) = (&self.logs, &self.dataset) else {
+    fn submit(
+        &self,
+        file: &str,
+        store: &VarStore,
+        names: impl FnOnce(&Self) -> Vec<String>,
+    ) -> Result<()> {
+        let (Some(logs), Some(identity)) = (&self.logs, &self.identity) else {
             return Ok(());
         };
-        let checkpoint = self.checkpoint(names(self), dataset)?;
+        let checkpoint = self.checkpoint(store, names(self), identity)?;
         logs.checkpoints.submit(logs.path(file), checkpoint)
     }
 
@@ -232,8 +247,9 @@ impl Run<'_> {
         files.find(|path| path.exists())
     }
 
-    /// Writes a checkpoint of the weights only.
+    /// Writes a checkpoint of the weights only, or of their averages if there are any.
     pub(super) fn save_best(&self) -> Result<()> {
-        self.submit(BEST, |run| run.engine.model())
+        let weights = self.averaged.as_ref().unwrap_or(&self.store);
+        self.submit(BEST, weights, |run| run.engine.model())
     }
 }

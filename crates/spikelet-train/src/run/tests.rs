@@ -52,7 +52,12 @@ fn settings(ranks: usize) -> Settings {
 }
 
 /// A run that is to end when it asks for the time after `answered`, and counts how often it asks.
-fn trainer(folder: &Path, ranks: usize, answered: usize, asked: &Arc<AtomicUsize>) -> Trainer {
+fn trainer(
+    folder: &Path,
+    ranks: usize,
+    answered: usize,
+    asked: &Arc<AtomicUsize>,
+) -> Trainer<'static> {
     let resumes = folder.join(LAST).exists();
     let asked = asked.clone();
     Trainer {
@@ -89,7 +94,7 @@ fn train_ranks<const N: usize>(folder: &Path, answered: [usize; N]) -> [FitRepor
 
 /// The files of a run, without times.
 #[derive(Debug, PartialEq)]
-struct Left {
+pub(super) struct Left {
     last: TensorFile,
     best: TensorFile,
     epochs: Vec<Value>,
@@ -97,7 +102,7 @@ struct Left {
     curves: (usize, usize),
 }
 
-fn left(folder: &Path) -> Left {
+pub(super) fn left(folder: &Path) -> Left {
     let tensors = |name: &str| {
         let mut file = TensorFile::read(folder.join(name)).expect("a checkpoint");
         file.metadata.clear();
@@ -107,7 +112,7 @@ fn left(folder: &Path) -> Left {
     for epoch in &mut epochs {
         let fields = epoch.as_object_mut().expect("an object");
         fields.remove("seconds");
-        fields.remove("images_per_second");
+        fields.remove("samples_per_second");
     }
     let mut events = std::fs::read_dir(folder.join(CURVES)).expect("a folder");
     let curves = events.next().expect("a file").expect("an entry").path();
@@ -132,7 +137,7 @@ fn is_before_an_evaluation(folder: &Path) -> bool {
     checkpoint(folder).progress.batch == STEPS
 }
 
-const NEVER: usize = usize::MAX;
+pub(super) const NEVER: usize = usize::MAX;
 
 #[test]
 fn a_run_that_is_interrupted_after_any_batch_ends_with_the_same_bits() {
@@ -158,9 +163,9 @@ fn a_run_that_is_interrupted_after_any_batch_ends_with_the_same_bits() {
         assert!(!resumed.interrupted);
         assert_eq!(left(&folder), expected, "interrupted after {answered}");
         if before.batch == STEPS {
-            let speed = before.images as f64 / before.train_seconds;
+            let speed = before.samples as f64 / before.train_seconds;
             let record = &resumed.history[before.epoch];
-            assert_eq!(record.images_per_second, speed);
+            assert_eq!(record.samples_per_second, speed);
         }
     }
     assert_eq!(in_evaluations, EPOCHS_OF_A_RUN * (TESTED + VALIDATED));

@@ -1,12 +1,16 @@
 //! The inputs of a step from a batch of a loader: its tensors by name.
 
+use super::compiled_train::set_inputs;
 use super::error::StepError;
-use super::plan::Common;
+use super::plan::{Common, ForwardTrace};
 use super::{EvalStep, PendingMetrics, StepMetrics, TrainStep};
+use crate::draws::Draws;
 use spikelet_core::Result;
 use spikelet_data::{Batch, BatchTensor, BatchValues, unpack_bits};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, TensorType};
+use spikelet_nn::module::GENERATOR;
+use spikelet_nn::runtime::Program;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -81,6 +85,21 @@ pub(super) fn hosts<'v>(
     values: &'v [(Arc<str>, Values<'_>)],
 ) -> impl Iterator<Item = (&'v str, HostTensor<'v>)> {
     values.iter().map(|(name, values)| (&**name, values.host()))
+}
+
+/// Sets the inputs of the program of a trace.
+pub(crate) fn feed(
+    trace: &ForwardTrace,
+    program: &Program,
+    batch: &Batch,
+    draws: Draws,
+) -> Result<()> {
+    let values = values_of(&trace.common, batch)?;
+    set_inputs(program, &trace.common.inputs, hosts(&values))?;
+    if program.has_input(GENERATOR) {
+        program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
+    }
+    Ok(())
 }
 
 impl TrainStep {

@@ -1,16 +1,12 @@
 //! The step of a classifier of images with the settings of a [`Trainer`](crate::Trainer).
 
 use super::{Inputs, Outputs, Step};
-use crate::draws::Draws;
 use crate::scaling::scales_loss;
 use crate::{Settings, metric};
 use spikelet_core::Result;
-use spikelet_data::Batch;
 use spikelet_graph::DType;
-use spikelet_graph::op::HostTensor;
 use spikelet_nn::encoder;
-use spikelet_nn::module::{Context, GENERATOR, Module};
-use spikelet_nn::runtime::Program;
+use spikelet_nn::module::{Context, Module};
 
 /// The shape of the images of a batch, `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +19,7 @@ pub struct BatchShape {
 
 /// The inputs of a classifier.
 const IMAGES: &str = "images";
-const LABELS: &str = "labels";
+pub(crate) const LABELS: &str = "labels";
 
 /// The network's output at every step.
 const OUTPUT_SEQ: &str = "output_seq";
@@ -34,7 +30,8 @@ pub(crate) const ACCURACY: &str = "accuracy";
 impl<'a> Step<'a> {
     /// The step of a network that classifies images: the inputs `images`, f32 `[N, channels, height, width]`, which the
     /// encoder of the settings turns into a sequence, and `labels`, i64 `[N]`; the metric `accuracy`; the output
-    /// `scores`, `[N, classes]`.
+    /// `scores`, `[N, classes]`. With [`Settings::mixes`], it trains on mixed images: `labels` are f32
+    /// `[N, classes]` then, a probability of each class.
     ///
     /// ```
     /// use spikelet_train::prelude::*;
@@ -54,22 +51,47 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, false)
+        Self::classifier_training(module, settings, shape, false)
     }
 
-    /// The same, with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
+    /// The same, with the network's output at every step as the output `output_seq` if `sequence` is set.
+    pub(crate) fn classifier_training(
+        module: &'a dyn Module,
+        settings: &Settings,
+        shape: BatchShape,
+        sequence: bool,
+    ) -> Result<Self> {
+        let soft = match settings.mixes() {
+            true => Some(classes_of(module, settings, shape.image)?),
+            false => None,
+        };
+        Self::classify(module, settings, shape, soft, sequence)
+    }
+
+    /// The same for evaluations, whose labels are those of the data set.
+    pub(crate) fn classifier_eval(
+        module: &'a dyn Module,
+        settings: &Settings,
+        shape: BatchShape,
+    ) -> Result<Self> {
+        Self::classify(module, settings, shape, None, false)
+    }
+
+    /// That of evaluations, with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
     pub(crate) fn classifier_with_sequence(
         module: &'a dyn Module,
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, true)
+        Self::classify(module, settings, shape, None, true)
     }
 
+    /// With `soft` classes, labels are probabilities.
     fn classify(
         module: &'a dyn Module,
         settings: &Settings,
         shape: BatchShape,
+        soft: Option<usize>,
         sequence: bool,
     ) -> Result<Self> {
         settings.check()?;
@@ -78,8 +100,12 @@ impl<'a> Step<'a> {
         let function = move |cx: &Context, inputs: &Inputs| -> Result<Outputs> {
             let output = cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?;
             let (scores, labels) = (output.mean(), &inputs[LABELS]);
-            let outputs = Outputs::loss(own.apply_loss(&output, &scores, labels))
-                .metric(ACCURACY, metric::accuracy(&scores, labels));
+            let loss = own.apply_loss(&output, &scores, labels);
+            let accuracy = match labels.ty().dtype {
+                DType::I64 => metric::accuracy(&scores, labels),
+                _ => metric::accuracy(&scores, &labels.argmax()),
+            };
+            let outputs = Outputs::loss(loss).metric(ACCURACY, accuracy);
             let outputs = match sequence {
                 true => {
                     let output_seq = output.join();
@@ -91,12 +117,19 @@ impl<'a> Step<'a> {
             Ok(outputs.output("scores", &scores))
         };
         let optimizer = settings.optimizer.shared();
-        let step = Self::new(function)
-            .batch_size(shape.batch)
-            .input(IMAGES, DType::F32, shape.image)
-            .input(LABELS, DType::I64, [])
+        let step =
+            Self::new(function)
+                .batch_size(shape.batch)
+                .input(IMAGES, DType::F32, shape.image);
+        let step = match soft {
+            Some(classes) => step.input(LABELS, DType::F32, [classes]),
+            None => step.input(LABELS, DType::I64, []),
+        };
+        let step = step
             .in_group(None, optimizer, settings.learning_rate)
+            .accumulate(settings.accumulate)
             .clip(settings.clip)
+            .ema(settings.ema)
             .precision(settings.precision)
             .propagation(settings.propagation)
             .memory_budget(settings.memory_budget)
@@ -113,13 +146,9 @@ pub fn is_scaled(settings: &Settings) -> bool {
     scales_loss(settings.precision)
 }
 
-/// Sets the inputs of a program of a classifier that is run without a [`TrainStep`](super::TrainStep) or
-/// [`EvalStep`](super::EvalStep).
-pub(crate) fn feed(program: &Program, batch: &Batch, draws: Draws) -> Result<()> {
-    program.set(IMAGES, HostTensor::F32(batch.f32(IMAGES)?))?;
-    program.set(LABELS, HostTensor::I64(batch.i64(LABELS)?))?;
-    if program.has_input(GENERATOR) {
-        program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
-    }
-    Ok(())
+/// The number of scores of a network for images of this shape.
+fn classes_of(module: &dyn Module, settings: &Settings, image: [usize; 3]) -> Result<usize> {
+    let shape = BatchShape { batch: 1, image };
+    let step = Step::classify(module, settings, shape, None, false)?;
+    Ok(step.output_types()?.first().map_or(0, |ty| ty.len()))
 }

@@ -1,7 +1,7 @@
 //! A compiled forward pass: an evaluation, a prediction, or a stream of single time steps.
 
 use super::compiled_train::{check_known, set_inputs};
-use super::metrics::{PendingMetrics, StepMetrics};
+use super::metrics::{MetricSet, PendingMetrics, StepMetrics};
 use super::plan::{Common, EvalPlan};
 use super::trace::{TraceInfo, activation_name};
 use crate::draws::Draws;
@@ -41,6 +41,11 @@ impl EvalStep {
     /// The number of samples of a batch.
     pub fn batch_size(&self) -> usize {
         self.common.samples
+    }
+
+    /// The metrics of the step.
+    pub fn metrics(&self) -> &MetricSet {
+        &self.info.metrics
     }
 
     /// The type of an output of the step's function; `None` if it has none of this name.

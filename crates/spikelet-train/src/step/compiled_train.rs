@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::metrics::PendingMetrics;
 use super::plan::{Common, GivenInput, StepPlan};
 use super::trace::{Averages, TraceInfo, activation_name, gradient_name, group_name};
-use super::{StepMetrics, groups::Assignment};
+use super::{MetricSet, StepMetrics, groups::Assignment};
 use crate::draws::Draws;
 use crate::optim::feed_scalars_of;
 use spikelet_core::Result;
@@ -125,6 +125,18 @@ impl TrainStep {
     pub fn set_step(&mut self, step: u64) {
         self.step = step;
         self.batch = 0;
+    }
+
+    /// Continues after `batches` batches, of all updates.
+    pub(crate) fn set_batches(&mut self, batches: u64) {
+        let each = self.accumulated.max(1) as u64;
+        self.step = batches / each;
+        self.batch = (batches % each) as usize;
+    }
+
+    /// The metrics of the step.
+    pub fn metrics(&self) -> &MetricSet {
+        &self.info.metrics
     }
 
     /// The number of batches since the last update.
@@ -277,6 +289,20 @@ impl TrainStep {
     /// When there is no output of this name, or there was no update yet.
     pub fn output(&self, name: &str) -> Result<Tensor> {
         self.update.get(name)
+    }
+
+    /// Names of the tensors that differ between ranks, because they are not trained: buffers and their averages.
+    pub(crate) fn untrained(&self) -> Vec<String> {
+        let buffers: Vec<&str> = self.buffers().collect();
+        let averages = self.averages.iter();
+        let averages = averages.filter(|(_, tensor)| buffers.contains(&tensor.as_str()));
+        let averages = averages.map(|(average, _)| average.as_str());
+        buffers
+            .iter()
+            .copied()
+            .chain(averages)
+            .map(String::from)
+            .collect()
     }
 
     /// A store in which the parameters and buffers are the averages of [`Step::ema`](super::Step::ema), in the same

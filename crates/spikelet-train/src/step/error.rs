@@ -65,6 +65,16 @@ pub enum StepError {
         /// The type of its sums.
         given: TensorType,
     },
+    /// A metric named `loss`, or two metrics of one name.
+    #[error(
+        "metric `{name}`: a step has one {kind} of this name already\n  help: give each metric a name of its own"
+    )]
+    MetricName {
+        /// The metric.
+        name: String,
+        /// `loss` or `metric`.
+        kind: &'static str,
+    },
     /// An invalid pattern of names.
     #[error(
         "step: the pattern `{pattern}` is invalid: {problem}\n  help: `*` stands for any characters, `?` for one, \

@@ -22,6 +22,11 @@ impl Names {
         }
     }
 
+    /// The pattern as given.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     pub(super) fn matches(&self, name: &str) -> bool {
         self.pattern
             .as_ref()

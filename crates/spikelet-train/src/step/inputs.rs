@@ -2,7 +2,7 @@
 
 use super::error::StepError;
 use spikelet_core::Result;
-use spikelet_graph::{DType, Error, Tracer, Var};
+use spikelet_graph::{DType, Error, TensorType, Tracer, Var};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +30,11 @@ pub(super) struct InputSpec {
 }
 
 impl InputSpec {
+    /// The bytes of one sample.
+    pub(super) fn bytes(&self) -> usize {
+        TensorType::new(self.dtype, self.shape.clone()).bytes()
+    }
+
     /// The complete shape for a batch of `samples` samples. `time_steps` replaces the length of sequences.
     fn shape(&self, samples: usize, time_steps: Option<usize>) -> Vec<usize> {
         let mut shape = self.shape.clone();

@@ -1,10 +1,11 @@
 //! The loss and the metrics of a step and of an epoch.
 
 use super::ACCURACY;
-use crate::metric::{Metric, MetricValue};
+use crate::metric::{LOSS, MetricValue, MetricValues};
 use spikelet_core::Result;
 use spikelet_graph::HostFuture;
 use spikelet_nn::runtime::Program;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,14 +15,17 @@ pub(crate) struct MetricInfo {
     pub(crate) name: String,
     /// The program's output of its sums.
     output: String,
+    /// The number of its sums.
+    width: usize,
     value: MetricValue,
 }
 
 impl MetricInfo {
-    pub(super) fn new(name: &str, value: MetricValue) -> Self {
+    pub(super) fn new(name: &str, width: usize, value: MetricValue) -> Self {
         Self {
             name: name.to_string(),
             output: format!("metric {name}"),
+            width,
             value,
         }
     }
@@ -32,8 +36,68 @@ impl MetricInfo {
     }
 }
 
-/// The program's output of the loss.
-pub(super) const LOSS: &str = "loss";
+/// The metrics of a compiled step.
+#[derive(Clone, Debug)]
+pub struct MetricSet(Arc<[MetricInfo]>);
+
+impl MetricSet {
+    pub(super) fn new(infos: Vec<MetricInfo>) -> Self {
+        Self(infos.into())
+    }
+
+    /// The metrics of a classifier: the accuracy.
+    pub fn of_classifier() -> Self {
+        Self::new(vec![MetricInfo::new(ACCURACY, 1, MetricValue::fraction())])
+    }
+
+    /// The names of the metrics.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|info| info.name.as_str())
+    }
+
+    /// The number of the sums of all metrics.
+    pub(crate) fn width(&self) -> usize {
+        self.0.iter().map(|info| info.width).sum()
+    }
+
+    /// The sums of each metric, from those of all.
+    pub(crate) fn each<'s>(
+        &'s self,
+        mut sums: &'s [f64],
+    ) -> impl Iterator<Item = (&'s str, &'s [f64])> {
+        self.0.iter().map(move |info| {
+            let (own, rest) = sums.split_at(info.width.min(sums.len()));
+            sums = rest;
+            (info.name.as_str(), own)
+        })
+    }
+
+    /// The sums of all metrics, from those of each; `None` if they are those of other metrics.
+    pub(crate) fn joined(&self, sums: &BTreeMap<String, Vec<f64>>) -> Option<Vec<f64>> {
+        // There are no sums before the first step.
+        if sums.is_empty() {
+            return Some(vec![0.0; self.width()]);
+        }
+        let own = self.0.iter();
+        let own = own.map(|info| sums.get(&info.name).filter(|sums| sums.len() == info.width));
+        let own: Option<Vec<&Vec<f64>>> = own.collect();
+        own.filter(|own| own.len() == sums.len())
+            .map(|own| own.into_iter().flatten().copied().collect())
+    }
+
+    /// The values of the metrics for the sums over `samples` samples.
+    pub(crate) fn values(&self, loss: f64, sums: &[f64], samples: f64) -> MetricValues {
+        let each = self.0.iter().zip(self.each(sums));
+        MetricValues::new(
+            loss,
+            each.map(|(info, (name, own))| (name, info.value.of(own, samples))),
+        )
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|info| info.name == name)
+    }
+}
 
 /// The loss and the metrics of one step.
 #[derive(Clone, Debug)]
@@ -43,39 +107,35 @@ pub struct StepMetrics {
     /// The number of samples of the batch.
     pub samples: usize,
     sums: Vec<Vec<f64>>,
-    infos: Arc<[MetricInfo]>,
+    infos: MetricSet,
 }
 
 impl StepMetrics {
     /// The loss and the accuracy of a classifier, of which `correct` samples are classified correctly.
     pub fn of_classifier(loss: f64, correct: f64, samples: usize) -> Self {
-        let accuracy = Metric::value_of_fraction();
-        let infos = [MetricInfo::new(ACCURACY, accuracy)];
         Self {
             loss,
             samples,
             sums: vec![vec![correct]],
-            infos: Arc::new(infos),
+            infos: MetricSet::of_classifier(),
         }
     }
 
     /// The metric of this name; `None` if the step has none.
     pub fn get(&self, name: &str) -> Option<f64> {
-        let index = self.infos.iter().position(|info| info.name == name)?;
+        let index = self.infos.index(name)?;
         let sums = self.sums.get(index)?;
-        Some(self.infos[index].value.of(sums, self.samples as f64))
+        Some(self.infos.0[index].value.of(sums, self.samples as f64))
     }
 
-    /// The first sum of a metric; 0 if the step has no metric of this name.
-    pub(crate) fn sum(&self, name: &str) -> f64 {
-        let sums = self.sums(name);
-        sums.and_then(|sums| sums.first().copied()).unwrap_or(0.0)
+    /// The sums of all metrics.
+    pub(crate) fn all_sums(&self) -> impl Iterator<Item = f64> {
+        self.sums.iter().flatten().copied()
     }
 
     /// The sums of a metric over the samples; `None` if the step has none of this name.
     pub fn sums(&self, name: &str) -> Option<&[f64]> {
-        let index = self.infos.iter().position(|info| info.name == name)?;
-        self.sums.get(index).map(Vec::as_slice)
+        self.sums.get(self.infos.index(name)?).map(Vec::as_slice)
     }
 }
 
@@ -83,7 +143,7 @@ impl StepMetrics {
 impl fmt::Display for StepMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "loss {:.3}", self.loss)?;
-        for (info, sums) in self.infos.iter().zip(&self.sums) {
+        for (info, sums) in self.infos.0.iter().zip(&self.sums) {
             write!(
                 f,
                 ", {} {:.3}",
@@ -118,10 +178,25 @@ pub struct EpochMetrics {
     samples: f64,
     loss: f64,
     sums: Vec<Vec<f64>>,
-    infos: Option<Arc<[MetricInfo]>>,
+    infos: Option<MetricSet>,
 }
 
 impl EpochMetrics {
+    /// The metrics of `samples` samples, from the sum of their losses and the sums of all metrics.
+    pub(crate) fn of_sums(infos: &MetricSet, samples: usize, loss: f64, sums: &[f64]) -> Self {
+        Self {
+            samples: samples as f64,
+            loss,
+            sums: infos.each(sums).map(|(_, sums)| sums.to_vec()).collect(),
+            infos: Some(infos.clone()),
+        }
+    }
+
+    /// The values of the loss and of all metrics.
+    pub fn values(&self) -> MetricValues {
+        MetricValues::new(self.loss(), self.iter())
+    }
+
     /// Adds a step.
     pub fn add(&mut self, step: &StepMetrics) {
         let samples = step.samples as f64;
@@ -157,14 +232,13 @@ impl EpochMetrics {
     /// The sums of a metric over all samples, such as those of a confusion matrix; `None` as in
     /// [`EpochMetrics::get`].
     pub fn sums(&self, name: &str) -> Option<&[f64]> {
-        let infos = self.infos.as_ref()?;
-        let index = infos.iter().position(|info| info.name == name)?;
+        let index = self.infos.as_ref()?.index(name)?;
         self.sums.get(index).map(Vec::as_slice)
     }
 
     /// All metrics by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
-        let infos = self.infos.iter().flat_map(|infos| infos.iter());
+        let infos = self.infos.iter().flat_map(|infos| infos.0.iter());
         infos
             .zip(&self.sums)
             .map(|(info, sums)| (info.name.as_str(), info.value.of(sums, self.samples)))
@@ -190,18 +264,14 @@ enum Found {
     Coming {
         values: Box<dyn HostFuture>,
         samples: usize,
-        infos: Arc<[MetricInfo]>,
+        infos: MetricSet,
     },
 }
 
 impl PendingMetrics {
     /// Starts to copy the loss and the sums of a program's last run to the host.
-    pub(super) fn fetch(
-        program: &Program,
-        samples: usize,
-        infos: &Arc<[MetricInfo]>,
-    ) -> Result<Self> {
-        let sums = infos.iter().map(MetricInfo::output);
+    pub(super) fn fetch(program: &Program, samples: usize, infos: &MetricSet) -> Result<Self> {
+        let sums = infos.0.iter().map(MetricInfo::output);
         let names: Vec<&str> = [LOSS].into_iter().chain(sums).collect();
         Ok(Self(Found::Coming {
             values: program.fetch(&names)?,

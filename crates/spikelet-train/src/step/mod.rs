@@ -9,6 +9,7 @@ mod batch;
 mod classifier;
 mod compiled_eval;
 mod compiled_train;
+mod description;
 mod error;
 mod groups;
 mod inputs;
@@ -18,13 +19,15 @@ mod plan;
 mod trace;
 mod weights;
 
-pub(crate) use classifier::{ACCURACY, feed};
-pub use classifier::{BatchShape, is_scaled};
+pub(crate) use batch::feed;
+pub use classifier::BatchShape;
+pub use classifier::is_scaled;
+pub(crate) use classifier::{ACCURACY, LABELS};
 pub use compiled_eval::EvalStep;
 pub use compiled_train::TrainStep;
 pub use error::{StepError, TypeDifference};
 pub use inputs::Inputs;
-pub use metrics::{EpochMetrics, PendingMetrics, StepMetrics};
+pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use trace::Purpose;
@@ -262,7 +265,8 @@ impl<'a> Step<'a> {
     }
 
     /// Adds the gradients of `steps` batches before each update: the update is that of the mean loss of these batches.
-    /// Batch norm computes its statistics for each batch.
+    /// Batch norm computes its statistics for each batch. A [`Trainer`](crate::Trainer) leaves out the last batches of
+    /// an epoch that do not make up an update.
     #[must_use]
     pub fn accumulate(mut self, steps: usize) -> Self {
         self.accumulate = steps;
@@ -351,6 +355,51 @@ impl<'a> Step<'a> {
     pub fn outputs(mut self, yes: bool) -> Self {
         self.outputs = [yes, yes];
         self
+    }
+
+    /// The same step with another batch size, as that of an evaluation.
+    pub(crate) fn with_batch(&self, samples: usize) -> Self {
+        self.clone().batch_size(samples)
+    }
+
+    /// The same step as that of one of several ranks.
+    pub(crate) fn on_rank(self, rank: RankInfo) -> Self {
+        let sync_batch_norm = self.sync_batch_norm;
+        self.rank(rank, sync_batch_norm)
+    }
+
+    /// The number of samples of a batch.
+    pub(crate) fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// The number of batches of an update.
+    pub(crate) fn accumulated(&self) -> usize {
+        self.accumulate
+    }
+
+    /// The memory budget.
+    pub(crate) fn budget(&self) -> Option<MemoryBudget> {
+        self.memory_budget
+    }
+
+    /// The name.
+    pub(crate) fn name_of(&self) -> &str {
+        &self.name
+    }
+
+    /// The seed.
+    pub(crate) fn seed_of(&self) -> u64 {
+        self.seed
+    }
+
+    /// The bytes of the inputs of one sample.
+    pub(crate) fn input_bytes(&self) -> usize {
+        let given = self
+            .inputs
+            .iter()
+            .filter(|input| input.layout != Layout::Shared);
+        given.map(InputSpec::bytes).fold(0, usize::saturating_add)
     }
 
     /// Compiles the training step for the store's device. Parameters that the store does not have are initialized.

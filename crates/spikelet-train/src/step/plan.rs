@@ -32,6 +32,12 @@ pub(super) struct GivenInput {
     pub(super) required: bool,
 }
 
+/// A traced forward pass, to which outputs can be added.
+pub(crate) struct ForwardTrace {
+    pub(crate) cx: Context,
+    pub(super) common: Common,
+}
+
 /// A planned training step.
 pub struct StepPlan {
     pub(super) update: TracePlan,
@@ -112,13 +118,19 @@ impl Step<'_> {
     }
 
     /// Traces the forward pass of training, in which neurons record their inputs and states.
-    pub(crate) fn trace_watching(&self) -> Result<Context> {
-        Ok(self.trace_forward(Purpose::of(Mode::TRAIN), true)?.0)
+    pub(crate) fn trace_watching(&self) -> Result<ForwardTrace> {
+        self.forward_trace(Purpose::of(Mode::TRAIN), true)
     }
 
-    /// Traces an evaluation, to which outputs can be added.
-    pub(crate) fn trace_evaluation(&self) -> Result<Context> {
-        Ok(self.trace_forward(Purpose::EVALUATE, false)?.0)
+    /// Traces an evaluation.
+    pub(crate) fn trace_evaluation(&self) -> Result<ForwardTrace> {
+        self.forward_trace(Purpose::EVALUATE, false)
+    }
+
+    fn forward_trace(&self, purpose: Purpose, watching: bool) -> Result<ForwardTrace> {
+        let cx = self.trace_forward(purpose, watching)?.0;
+        let common = self.common(&cx);
+        Ok(ForwardTrace { cx, common })
     }
 }
 
@@ -126,6 +138,11 @@ impl StepPlan {
     /// The plan of the program that updates the parameters.
     pub fn plan(&self) -> &Plan {
         self.update.plan()
+    }
+
+    /// Whether averages of the weights are kept.
+    pub(crate) fn averages(&self) -> bool {
+        !self.averages.is_empty()
     }
 
     /// The plans of all programs.

@@ -3,16 +3,16 @@
 use super::error::StepError;
 use super::groups::{Assignment, Names};
 use super::inputs::Inputs;
-use super::metrics::{LOSS, MetricInfo};
+use super::metrics::{MetricInfo, MetricSet};
 use super::outputs::Outputs;
 use super::{Layout, Step};
+use crate::metric::LOSS;
 use crate::optim::{scalar_inputs_of, update_with_prefix};
 use crate::scaling::{LossScale, UpdateGuard, scales_loss};
 use spikelet_core::Result;
 use spikelet_distributed::average_over_ranks;
 use spikelet_graph::{DType, TensorType, Var};
 use spikelet_nn::module::{Context, Mode, Traced};
-use std::sync::Arc;
 
 /// The kind of a program that is traced from a step's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) enum Phase {
 /// Facts about a trace that its program needs.
 #[derive(Clone)]
 pub(super) struct TraceInfo {
-    pub(super) metrics: Arc<[MetricInfo]>,
+    pub(super) metrics: MetricSet,
     /// The names and types of the function's outputs.
     pub(super) outputs: Vec<(String, TensorType)>,
     pub(super) gradients: Vec<String>,
@@ -95,7 +95,7 @@ impl Step<'_> {
     }
 
     /// The name of the average of a tensor.
-    pub(super) fn average_name(&self, tensor: &str) -> String {
+    pub(crate) fn average_name(&self, tensor: &str) -> String {
         format!("{}.{tensor}", self.prefixed("ema"))
     }
 
@@ -172,7 +172,7 @@ impl Step<'_> {
         let described = outputs.outputs.iter();
         let described = described.map(|(name, value)| (name.clone(), value.ty().clone()));
         let info = TraceInfo {
-            metrics: Arc::from([]),
+            metrics: MetricSet::new(vec![]),
             outputs: described.collect(),
             gradients: vec![],
             activations: vec![],
@@ -181,7 +181,7 @@ impl Step<'_> {
     }
 
     /// Traces the sums of the metrics.
-    fn metrics(&self, outputs: &Outputs) -> Result<(NamedSums, Arc<[MetricInfo]>)> {
+    fn metrics(&self, outputs: &Outputs) -> Result<(NamedSums, MetricSet)> {
         let (mut sums, mut infos): (NamedSums, _) = (vec![], vec![]);
         for (name, metric) in &outputs.metrics {
             let metric = metric.clone().metric(self.samples);
@@ -193,11 +193,22 @@ impl Step<'_> {
                 }
                 .into());
             }
-            let info = MetricInfo::new(name, metric.function());
+            let kind = match name == LOSS {
+                true => Some("loss"),
+                false => infos
+                    .iter()
+                    .any(|info: &MetricInfo| info.name == *name)
+                    .then_some("metric"),
+            };
+            if let Some(kind) = kind {
+                let name = name.clone();
+                return Err(StepError::MetricName { name, kind }.into());
+            }
+            let info = MetricInfo::new(name, ty.len(), metric.function());
             sums.push((info.output().to_string(), metric.sums().clone()));
             infos.push(info);
         }
-        Ok((sums, infos.into()))
+        Ok((sums, MetricSet::new(infos)))
     }
 
     /// Traces a program without training.

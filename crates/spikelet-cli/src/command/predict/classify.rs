@@ -7,7 +7,7 @@ use spikelet::data::DataLoader;
 use spikelet::module::Module;
 use spikelet::report::Activity;
 use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, Checkpoint, EvalStep, Loss, Settings, Step};
+use spikelet::train::{BatchShape, EvalStep, Loss, Settings, Step};
 use std::sync::Arc;
 
 /// The scores of one image.
@@ -62,13 +62,13 @@ pub struct Classifier<'a> {
 impl<'a> Classifier<'a> {
     pub fn new(
         module: &'a dyn Module,
-        checkpoint: &'a Checkpoint,
+        settings: &'a Settings,
         classes: &'a [String],
         shape: [usize; 3],
     ) -> Self {
         Self {
             module,
-            settings: &checkpoint.settings,
+            settings,
             classes,
             shape,
             step: None,

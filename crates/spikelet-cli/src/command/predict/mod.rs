@@ -89,7 +89,8 @@ impl Predict {
         };
         let mut report = Report::new(&self, &classes);
         let module = trained.network.module()?;
-        let mut classifier = Classifier::new(&*module, &trained.checkpoint, &classes, shape);
+        let mut classifier =
+            Classifier::new(&*module, trained.checkpoint.settings()?, &classes, shape);
         let mut batch = vec![];
         for file in &files {
             for input in converter.open(file)? {

@@ -134,7 +134,7 @@ fn epochs(folder: &Path) -> Vec<Value> {
         let mut epoch: Value = serde_json::from_str(line).expect("JSON");
         let fields = epoch.as_object_mut().expect("an object");
         fields.remove("seconds");
-        fields.remove("images_per_second");
+        fields.remove("samples_per_second");
         epoch
     };
     lines.lines().map(parse).collect()

@@ -1,0 +1,236 @@
+//! The data of a run.
+
+use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
+use super::step::LABELS;
+use super::subject::Subject;
+use serde_json::{Value, json};
+use spikelet_core::{Error, Result};
+use spikelet_data::{DataLoader, LoaderConfig, Split};
+
+/// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
+///
+/// A [`Split`] of images is converted: its training images are augmented, normalized and divided into training and
+/// validation images as the [`Settings`](crate::Settings) say.
+///
+/// ```
+/// use spikelet_data::{DataLoader, LoaderConfig, split, synthetic};
+/// use spikelet_train::FitData;
+/// let digits = synthetic::digits_of(0, 512, 128);
+/// let parts = split(digits.train.clone(), &[0.9, 0.1], 0)?;
+/// let config = LoaderConfig { batch_size: 64, drop_last: true, ..LoaderConfig::default() };
+/// let data = FitData::new(DataLoader::new(parts[0].clone(), config.clone())?)
+///     .validation(DataLoader::new(parts[1].clone(), LoaderConfig::default())?)
+///     .test(DataLoader::new(digits.test.clone(), LoaderConfig::default())?);
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FitData(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Images(Split),
+    Loaders(Box<Loaders>),
+}
+
+#[derive(Clone, Debug)]
+struct Loaders {
+    train: DataLoader,
+    validation: Option<DataLoader>,
+    test: Option<DataLoader>,
+}
+
+impl FitData {
+    /// Training batches. The loader's batch size must be that of the step; incomplete batches are dropped.
+    pub fn new(train: DataLoader) -> Self {
+        Self(Source::Loaders(Box::new(Loaders {
+            train,
+            validation: None,
+            test: None,
+        })))
+    }
+
+    /// Adds a validation set, which selects the best epoch. Its loader's transforms are applied; batch size and order
+    /// are chosen by the trainer.
+    #[must_use]
+    pub fn validation(mut self, loader: DataLoader) -> Self {
+        if let Source::Loaders(loaders) = &mut self.0 {
+            loaders.validation = Some(loader);
+        }
+        self
+    }
+
+    /// Adds a test set, which is evaluated after each epoch and selects nothing.
+    #[must_use]
+    pub fn test(mut self, loader: DataLoader) -> Self {
+        if let Source::Loaders(loaders) = &mut self.0 {
+            loaders.test = Some(loader);
+        }
+        self
+    }
+}
+
+impl From<&Split> for FitData {
+    fn from(split: &Split) -> Self {
+        Self(Source::Images(split.clone()))
+    }
+}
+
+impl From<&FitData> for FitData {
+    fn from(data: &FitData) -> Self {
+        data.clone()
+    }
+}
+
+/// The loaders of a run.
+pub(super) struct RunData {
+    pub(super) train: DataLoader,
+    pub(super) test: Option<DataLoader>,
+    pub(super) validation: Option<DataLoader>,
+    /// The images, of which the report shows some.
+    pub(super) images: Option<Split>,
+}
+
+impl RunData {
+    /// The loaders for what is trained, and a number of loader threads (0: automatic).
+    pub(super) fn new(data: &FitData, subject: &Subject<'_>, threads: usize) -> Result<Self> {
+        let mut run = match &data.0 {
+            Source::Images(split) => Self::of_images(split, subject)?,
+            Source::Loaders(loaders) => Self {
+                train: loaders.train.clone(),
+                validation: loaders.validation.clone(),
+                test: loaders.test.clone(),
+                images: None,
+            },
+        };
+        let config = run.train.config();
+        let (given, expected) = (config.batch_size, subject.batch_size());
+        if given != expected {
+            return Err(Error::invalid(
+                "batch size",
+                format!("the loader's is {given}, the step's is {expected}"),
+                "give both the same",
+            ));
+        }
+        if !config.drop_last {
+            run.train = run.train.dropping_last()?;
+        }
+        if threads > 0 {
+            run.train = run.train.with_threads(threads);
+        }
+        Ok(run)
+    }
+
+    fn of_images(split: &Split, subject: &Subject<'_>) -> Result<Self> {
+        let in_order = LoaderConfig {
+            shuffle: false,
+            ..LoaderConfig::default()
+        };
+        let Some(settings) = subject.settings() else {
+            let config = LoaderConfig {
+                batch_size: subject.batch_size(),
+                drop_last: true,
+                seed: subject.seed(),
+                ..LoaderConfig::default()
+            };
+            return Ok(Self {
+                train: DataLoader::new(split.train.clone(), config)?,
+                validation: None,
+                test: Some(DataLoader::new(split.test.clone(), in_order)?),
+                images: Some(split.clone()),
+            });
+        };
+        let (train, validation) = settings.parts(&split.train)?;
+        let evaluated = |data| DataLoader::new(data, settings.test_batches(1));
+        let validation = validation.map(|data| evaluated(data));
+        let mut train = DataLoader::new(train, settings.training_batches())?;
+        if let Some(mixture) = settings.mixture(split.train.classes.len()) {
+            train = train.batch_transform(mixture)?;
+        }
+        Ok(Self {
+            train,
+            validation: validation.transpose()?,
+            test: Some(evaluated(split.test.clone())?),
+            images: Some(split.clone()),
+        })
+    }
+
+    /// The evaluated data sets: the test set, then the validation set.
+    pub(super) fn evaluated(&self) -> Vec<DataLoader> {
+        self.test.iter().chain(&self.validation).cloned().collect()
+    }
+
+    /// The identity of the data.
+    pub(super) fn identity(&self) -> Result<DatasetId> {
+        match &self.images {
+            Some(split) => Ok(DatasetId::of_split(split, self.train.dataset().len())),
+            None => {
+                DatasetId::of_loaders(&self.train, self.validation.as_ref(), self.test.as_ref())
+            }
+        }
+    }
+
+    /// The settings of the loaders, by which a resumed run recognizes them.
+    fn description(&self) -> Value {
+        let of = |loader: &DataLoader| {
+            let config = loader.config();
+            json!({
+                "shuffle": config.shuffle,
+                "seed": config.seed,
+                "augment": config.augment,
+                "normalize": config.normalize,
+                "weighted": config.weighted.as_ref().map(|weighted| weighted.digest()),
+                "transforms": loader.transforms(),
+            })
+        };
+        json!({
+            "train": of(&self.train),
+            "validation": self.validation.as_ref().map(of),
+            "test": self.test.as_ref().map(of),
+        })
+    }
+
+    /// The definition of a run with this data.
+    pub(super) fn definition(&self, subject: &Subject<'_>) -> Result<RunDefinition> {
+        Ok(match subject {
+            Subject::Classifier {
+                network, settings, ..
+            } => RunDefinition::Classifier {
+                network: network.clone(),
+                settings: settings.clone(),
+            },
+            Subject::Step {
+                train,
+                eval,
+                settings,
+            } => RunDefinition::Step(StepDefinition {
+                epochs: settings.epochs,
+                schedule: settings.schedule.clone(),
+                batch_size: train.samples(),
+                samples: self.train.samples(),
+                step: train.description()?,
+                eval_step: (eval.as_ref()).map(|step| step.description()).transpose()?,
+                loaders: self.description(),
+            }),
+        })
+    }
+
+    /// The shape of the images of a classifier.
+    pub(super) fn image_shape(&self) -> Result<[usize; 3]> {
+        let fields = self.train.fields();
+        let images = fields.iter().find(|field| field.name == "images");
+        let shape: Option<Vec<usize>> =
+            images.and_then(|field| field.shape.iter().copied().collect());
+        let shape = shape.and_then(|shape| <[usize; 3]>::try_from(shape).ok());
+        shape.ok_or_else(|| {
+            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+            Error::invalid(
+                "data",
+                format!("the samples are {}", fields.join(", ")),
+                format!(
+                    "a classifier needs `images` of one shape [channels, height, width] and `{LABELS}`; resize images \
+                     of several sizes with a transform, or train a `Step` with `Trainer::over`"
+                ),
+            )
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! The loss and the metrics of a data set.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The name of the loss among the values.
+pub(crate) const LOSS: &str = "loss";
+
+/// The mean loss and the metrics over a data set.
+///
+/// ```
+/// use spikelet_train::metric::MetricValues;
+/// let values = MetricValues::new(0.25, [("accuracy", 0.75)]);
+/// assert_eq!(values.get("accuracy"), Some(0.75));
+/// assert_eq!(values.get("loss"), Some(0.25));
+/// assert_eq!(values.to_string(), "loss 0.250, accuracy 0.750");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MetricValues {
+    /// The mean loss over the samples.
+    pub loss: f64,
+    metrics: BTreeMap<String, f64>,
+}
+
+impl MetricValues {
+    /// A loss, and metrics by name.
+    pub fn new<N: Into<String>>(loss: f64, metrics: impl IntoIterator<Item = (N, f64)>) -> Self {
+        let metrics = metrics.into_iter();
+        let metrics = metrics.map(|(name, value)| (name.into(), value)).collect();
+        Self { loss, metrics }
+    }
+
+    /// The metric of this name, or the loss for `loss`; `None` if there is none.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.iter()
+            .find_map(|(other, value)| (other == name).then_some(value))
+    }
+
+    /// The metric `accuracy`; NaN if there is none.
+    pub fn accuracy(&self) -> f64 {
+        self.get("accuracy").unwrap_or(f64::NAN)
+    }
+
+    /// The loss, then the metrics in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        let metrics = self.metrics.iter();
+        let metrics = metrics.map(|(name, value)| (name.as_str(), *value));
+        [(LOSS, self.loss)].into_iter().chain(metrics)
+    }
+}
+
+/// `loss 0.512, accuracy 0.875`.
+impl fmt::Display for MetricValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, (name, value)) in self.iter().enumerate() {
+            let separator = if k == 0 { "" } else { ", " };
+            write!(f, "{separator}{name} {value:.3}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! What a trainer trains: a classifier of images with [`Settings`], or any [`Step`].
+
+use super::Settings;
+use super::memory::RunSteps;
+use super::optim::LrSchedule;
+use super::step::{BatchShape, RankInfo, Step};
+use serde::{Deserialize, Serialize};
+use spikelet_core::{Error, Result};
+use spikelet_nn::module::Module;
+use spikelet_nn::network::Network;
+use std::fmt;
+use std::sync::Arc;
+
+/// The settings of a run of a [`Step`] that do not belong to the step.
+///
+/// ```
+/// use spikelet_train::FitSettings;
+/// let settings = FitSettings { epochs: 5, ..FitSettings::default() };
+/// assert_eq!(settings.evaluation_batch, None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FitSettings {
+    /// The number of passes over the training set.
+    pub epochs: usize,
+    /// The learning rate schedule: it multiplies the learning rates of the step.
+    pub schedule: LrSchedule,
+    /// The number of samples of an evaluation batch. By default as many as fit into the memory of a training step, up
+    /// to 500.
+    pub evaluation_batch: Option<usize>,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        Self {
+            epochs: 20,
+            schedule: LrSchedule::Cosine { min_factor: 0.0 },
+            evaluation_batch: None,
+        }
+    }
+}
+
+/// What is trained.
+pub(super) enum Subject<'a> {
+    Classifier {
+        module: Arc<dyn Module>,
+        network: Option<Network>,
+        settings: Box<Settings>,
+    },
+    Step {
+        train: Box<Step<'a>>,
+        /// The step of evaluations, if it is another one.
+        eval: Option<Box<Step<'a>>>,
+        settings: FitSettings,
+    },
+}
+
+impl Subject<'_> {
+    /// The settings of a classifier.
+    pub(super) fn settings(&self) -> Option<&Settings> {
+        match self {
+            Self::Classifier { settings, .. } => Some(settings),
+            Self::Step { .. } => None,
+        }
+    }
+
+    pub(super) fn epochs(&self) -> usize {
+        match self {
+            Self::Classifier { settings, .. } => settings.epochs,
+            Self::Step { settings, .. } => settings.epochs,
+        }
+    }
+
+    pub(super) fn schedule(&self) -> &LrSchedule {
+        match self {
+            Self::Classifier { settings, .. } => &settings.schedule,
+            Self::Step { settings, .. } => &settings.schedule,
+        }
+    }
+
+    pub(super) fn batch_size(&self) -> usize {
+        match self {
+            Self::Classifier { settings, .. } => settings.batch_size,
+            Self::Step { train, .. } => train.samples(),
+        }
+    }
+
+    /// The number of batches of an update.
+    pub(super) fn accumulate(&self) -> usize {
+        let batches = match self {
+            Self::Classifier { settings, .. } => settings.accumulate,
+            Self::Step { train, .. } => train.accumulated(),
+        };
+        batches.max(1)
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        match self {
+            Self::Classifier { settings, .. } => settings.seed,
+            Self::Step { train, .. } => train.seed_of(),
+        }
+    }
+
+    /// The name, for the report.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Classifier {
+                network: Some(network),
+                ..
+            } => network.name(),
+            Self::Step { train, .. } if !train.name_of().is_empty() => train.name_of(),
+            _ => "network",
+        }
+    }
+
+    /// Checks the settings.
+    pub(super) fn check(&self) -> Result<()> {
+        match self {
+            Self::Classifier { settings, .. } => settings.check(),
+            Self::Step { settings, .. } => {
+                let at_least_one = [
+                    ("epochs", settings.epochs),
+                    ("evaluation batch", settings.evaluation_batch.unwrap_or(1)),
+                ];
+                for (what, given) in at_least_one {
+                    if given == 0 {
+                        return Err(Error::invalid(what, "0 was given", "use at least 1"));
+                    }
+                }
+                settings.schedule.check()
+            }
+        }
+    }
+
+    /// The steps of a run on this rank. A classifier has images of the shape `image`, of which `examples` are in the
+    /// report.
+    pub(super) fn steps(
+        &self,
+        image: Option<[usize; 3]>,
+        rank: RankInfo,
+        tested: Vec<usize>,
+        examples: usize,
+    ) -> Result<RunSteps<'_>> {
+        Ok(match self {
+            Self::Classifier {
+                module, settings, ..
+            } => {
+                let image = image.unwrap_or_default();
+                let shape = BatchShape {
+                    batch: settings.batch_size,
+                    image,
+                };
+                let module = &**module;
+                let step = Step::classifier(module, settings, shape)?;
+                let report = BatchShape {
+                    batch: examples,
+                    image,
+                };
+                let report = (examples > 0)
+                    .then(|| Step::classifier_with_sequence(module, settings, report));
+                RunSteps {
+                    train: step.rank(rank, settings.sync_batch_norm),
+                    eval: Step::classifier_eval(module, settings, shape)?.outputs(false),
+                    report: report.transpose()?,
+                    evaluation_batch: settings.evaluation_batch,
+                    tested,
+                }
+            }
+            Self::Step {
+                train,
+                eval,
+                settings,
+            } => RunSteps {
+                train: train.as_ref().clone().on_rank(rank),
+                eval: eval
+                    .as_ref()
+                    .unwrap_or(train)
+                    .as_ref()
+                    .clone()
+                    .outputs(false),
+                report: None,
+                evaluation_batch: settings.evaluation_batch,
+                tested,
+            },
+        })
+    }
+
+    /// The step whose forward pass is run again to find the first value that is not finite.
+    pub(super) fn searched(&self, image: Option<[usize; 3]>) -> Result<Step<'_>> {
+        match self {
+            Self::Classifier {
+                module, settings, ..
+            } => {
+                let shape = BatchShape {
+                    batch: settings.batch_size,
+                    image: image.unwrap_or_default(),
+                };
+                Step::classifier_training(&**module, settings, shape, true)
+            }
+            Self::Step { train, .. } => Ok(train.as_ref().clone()),
+        }
+    }
+}
+
+impl fmt::Debug for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Classifier {
+                module,
+                network,
+                settings,
+            } => f
+                .debug_struct("Classifier")
+                .field("module", &&**module)
+                .field("network", network)
+                .field("settings", settings)
+                .finish(),
+            Self::Step {
+                train,
+                eval,
+                settings,
+            } => f
+                .debug_struct("Step")
+                .field("train", train)
+                .field("eval", eval)
+                .field("settings", settings)
+                .finish(),
+        }
+    }
+}
