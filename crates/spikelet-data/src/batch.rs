@@ -288,6 +288,18 @@ impl Batch {
         })?)
     }
 
+    /// The bytes of all tensors.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = self.tensors.iter().map(|(_, tensor)| match &tensor.values {
+            BatchValues::U8(values) => values.len(),
+            BatchValues::I64(values) => size_of_val(values.as_slice()),
+            BatchValues::F32(values) => size_of_val(values.as_slice()),
+            BatchValues::Bits(words) => size_of_val(words.as_slice()),
+            BatchValues::Events(events) => events.bytes(),
+        });
+        bytes.sum()
+    }
+
     /// Takes all tensors, whose memory is used again.
     pub(crate) fn take_tensors(&mut self) -> Vec<(Arc<str>, BatchTensor)> {
         mem::take(&mut self.tensors)

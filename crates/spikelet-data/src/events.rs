@@ -94,6 +94,15 @@ impl EventBatch {
         })
     }
 
+    /// The bytes of all columns.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.offsets.as_slice())
+            + size_of_val(self.t.as_slice())
+            + size_of_val(self.x.as_slice())
+            + size_of_val(self.y.as_slice())
+            + self.p.len()
+    }
+
     /// Removes all samples and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.offsets.clear();

@@ -99,6 +99,20 @@ impl Field {
         self
     }
 
+    /// The bytes of one sample in a batch; a variable axis counts as 1, and events as none.
+    pub(crate) fn bytes_in_batch(&self) -> usize {
+        let sizes = self.shape.iter().map(|size| size.unwrap_or(1));
+        let elements = sizes.fold(1, usize::saturating_mul);
+        match self.element {
+            _ if self.image => elements.saturating_mul(size_of::<f32>()),
+            ElementType::U8 => elements,
+            ElementType::I64 => elements.saturating_mul(size_of::<i64>()),
+            ElementType::F32 => elements.saturating_mul(size_of::<f32>()),
+            ElementType::Bits => elements / 8,
+            ElementType::Events => 0,
+        }
+    }
+
     /// Events: one axis of any length. A batch has the events of all samples, see
     /// [`EventBatch`](crate::EventBatch).
     pub fn events(name: impl Into<String>) -> Self {

@@ -3,6 +3,7 @@
 mod batches;
 mod config;
 mod order;
+mod window;
 
 pub use batches::Batches;
 pub use config::{LoaderConfig, Shard, WeightedSampling};
@@ -27,8 +28,8 @@ const MAX_THREADS: usize = 16;
 /// and its index in the data set. They do not depend on earlier epochs, the number of threads, the batch size, or the
 /// first batch that is loaded.
 ///
-/// At most four batches are in memory with one thread, and two for each of several threads, besides those that the
-/// caller holds.
+/// At most four batches are in memory with one thread, and two for each of several threads, and fewer if they are
+/// larger than [`LoaderConfig::prefetch_bytes`] together; besides those that the caller holds.
 ///
 /// ```
 /// use spikelet_data::{DataLoader, LoaderConfig, Result, synthetic};
@@ -308,6 +309,13 @@ impl DataLoader {
             0 => thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS)),
             threads => threads,
         }
+    }
+
+    /// The bytes of a batch, as far as they are known from the fields.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        let samples = self.config.batch_size.min(self.samples());
+        let bytes = self.batch_fields.iter().map(Field::bytes_in_batch);
+        bytes.fold(0, usize::saturating_add).saturating_mul(samples)
     }
 
     /// The samples of an epoch, in order.

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use spikelet_data::{
     Augment, Batch, BatchTensor, BatchTransform, BatchValues, DataLoader, Dataset, ElementType,
@@ -414,6 +417,13 @@ fn samples_that_are_not_as_described_are_errors() {
     assert!(values.contains("has 3 values, expected 2"), "{values}");
     let shape = error(x(SampleTensor::f32(&[3], vec![0.0; 3])));
     assert!(shape.contains("shape [3], expected [2]"), "{shape}");
+    let empty = Wrong(
+        Field::image("x", [1, 2, 2]).variable_axis(1),
+        x(SampleTensor::u8(&[1, 0, 2], vec![])),
+    );
+    let empty = DataLoader::new(Arc::new(empty), config(1, 1)).unwrap();
+    let empty = empty.epoch(0, 0).next().unwrap().unwrap_err().to_string();
+    assert!(empty.contains("expected an image with pixels"), "{empty}");
     let huge = error(x(SampleTensor::f32(&[usize::MAX, 8], vec![0.0; 3])));
     assert!(huge.contains("has 3 values"), "{huge}");
 }
@@ -582,4 +592,85 @@ fn samples_in_memory_are_copied_only_into_the_batch() {
         .unwrap()
         .epoch(0, 0));
     assert!(matches!(&batch[0].require("x").unwrap().values, BatchValues::F32(x) if x.len() == 60));
+}
+
+/// Samples of 1 KiB that record the largest index that was read.
+#[derive(Debug)]
+struct Recorded(AtomicUsize);
+
+impl Dataset for Recorded {
+    fn name(&self) -> &str {
+        "recorded"
+    }
+    fn len(&self) -> usize {
+        80
+    }
+    fn fields(&self) -> Vec<Field> {
+        vec![Field::new("x", ElementType::F32, [256])]
+    }
+    fn sample(&self, index: usize) -> Result<Sample<'_>> {
+        self.0.fetch_max(index, Ordering::SeqCst);
+        Ok(Sample::new().with("x", SampleTensor::f32(&[256], vec![index as f32; 256])))
+    }
+    fn digest(&self) -> Result<[u8; 32]> {
+        Ok([0; 32])
+    }
+}
+
+#[test]
+fn threads_are_as_many_batches_ahead_as_their_bytes_allow() {
+    const SAMPLES: usize = 4;
+    const BYTES: usize = SAMPLES * 1024;
+    for threads in [1, 2, 4, 7] {
+        for allowed in [0, 1, 2, 3, 100] {
+            let data = Arc::new(Recorded(AtomicUsize::new(0)));
+            let config = LoaderConfig {
+                batch_size: SAMPLES,
+                shuffle: false,
+                threads,
+                // Less than one batch more.
+                prefetch_bytes: (allowed + 1) * BYTES - 1,
+                ..LoaderConfig::default()
+            };
+            let mut batches = DataLoader::new(data.clone(), config).unwrap().epoch(0, 0);
+            let mut ahead = 0;
+            for index in 0..20 {
+                // Time to be further ahead than is allowed.
+                thread::sleep(Duration::from_millis(1));
+                let begun = data.0.load(Ordering::SeqCst) / SAMPLES;
+                ahead = ahead.max((begun + 1).saturating_sub(index));
+                let batch = batches.next().unwrap().unwrap();
+                assert_eq!(batch.f32("x").unwrap()[0], (index * SAMPLES) as f32);
+                if index % 2 == 0 {
+                    batches.recycle(batch);
+                }
+            }
+            assert!(batches.next().is_none());
+            assert!(
+                ahead <= allowed.max(1),
+                "{threads} threads, {allowed}: {ahead}"
+            );
+        }
+    }
+}
+
+#[test]
+fn batches_do_not_depend_on_the_memory_for_prepared_ones() {
+    let expected = all(loader(43, 5, 1).epoch(2, 0));
+    for threads in [1, 2, 4] {
+        for prefetch_bytes in [0, 3000, 10_000, usize::MAX] {
+            let config = LoaderConfig {
+                prefetch_bytes,
+                ..config(5, threads)
+            };
+            let loader = DataLoader::new(mixed(43), config)
+                .and_then(|loader| loader.transform(Jitter))
+                .and_then(|loader| loader.batch_transform(Weights))
+                .unwrap();
+            assert_eq!(all(loader.epoch(2, 0)), expected);
+            // An epoch that is not read to its end.
+            let first = loader.epoch(2, 0).next().unwrap().unwrap();
+            assert_eq!(first, expected[0]);
+        }
+    }
 }

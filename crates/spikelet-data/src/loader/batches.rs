@@ -1,14 +1,17 @@
 //! The batches of an epoch, prepared in advance on threads.
 //!
 //! With n threads, thread k prepares the batches k, k + n, k + 2n, …, and the iterator receives one from
-//! each in turn: batches are in order, and no thread is further ahead than the capacity of its channel.
+//! each in turn: batches are in order, and no thread is further ahead than the capacity of its channel, or than the
+//! memory for prepared batches allows ([`Window`]).
 
+use std::fmt;
 use std::iter::FusedIterator;
 use std::panic;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use super::window::Window;
 use super::{DataLoader, Shard};
 use crate::batch::Batch;
 use crate::error::Result;
@@ -28,7 +31,7 @@ pub struct Batches {
     workers: Vec<Worker>,
     /// The worker of the next batch.
     turn: usize,
-    spare: Arc<Spare>,
+    shared: Arc<Epoch>,
 }
 
 /// A thread that prepares every n-th batch.
@@ -61,7 +64,18 @@ struct Epoch {
     shard: Shard,
     /// Computed by the first thread that needs it.
     order: OnceLock<Vec<u32>>,
-    spare: Arc<Spare>,
+    spare: Spare,
+    window: Window,
+}
+
+impl fmt::Debug for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Epoch")
+            .field("epoch", &self.epoch)
+            .field("shard", &self.shard)
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Epoch {
@@ -70,12 +84,16 @@ impl Epoch {
         let order = self.order.get_or_init(|| self.loader.order(self.epoch));
         let mut collator = self.loader.collator();
         for index in indices {
+            if !self.window.enter(index) {
+                return;
+            }
             let mut batch = self.spare.take();
             let (epoch, shard) = (self.epoch, self.shard);
             let filled = self
                 .loader
                 .fill(&mut batch, &mut collator, epoch, order, shard, index);
             let failed = filled.is_err();
+            self.window.prepared(batch.bytes());
             if batches.send(filled.map(|()| batch)).is_err() || failed {
                 return;
             }
@@ -92,14 +110,14 @@ impl Batches {
         len: usize,
         threads: usize,
     ) -> Self {
-        let spare = Arc::new(Spare::default());
         let threads = threads.min(len);
         let shared = Arc::new(Epoch {
             loader: loader.clone(),
             epoch,
             shard,
             order: OnceLock::new(),
-            spare: spare.clone(),
+            spare: Spare::default(),
+            window: Window::new(loader.config.prefetch_bytes, loader.batch_bytes()),
         });
         let places = if threads == 1 {
             PREFETCH_ALONE
@@ -119,7 +137,7 @@ impl Batches {
             remaining: len,
             workers: (0..threads).map(start).collect(),
             turn: 0,
-            spare,
+            shared,
         }
     }
 
@@ -137,7 +155,7 @@ impl Batches {
     /// # Ok::<(), spikelet_data::Error>(())
     /// ```
     pub fn recycle(&self, batch: Batch) {
-        self.spare.lock().push(batch);
+        self.shared.spare.lock().push(batch);
     }
 }
 
@@ -156,6 +174,7 @@ impl Iterator for Batches {
             }
             Ok(Ok(batch)) => {
                 self.remaining -= 1;
+                self.shared.window.advance();
                 self.turn = (self.turn + 1) % self.workers.len();
                 Some(Ok(batch))
             }
@@ -182,6 +201,7 @@ impl Drop for Batches {
         for worker in &mut self.workers {
             worker.received = None;
         }
+        self.shared.window.close();
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
                 // `next` resumes the panic of a thread; a panic in `drop` could abort the process.

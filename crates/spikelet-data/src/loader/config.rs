@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 /// | `normalize` | none | mean and standard deviation with which image fields are normalized |
 /// | `weighted` | none | draw samples with replacement, instead of each once |
 /// | `threads` | 0 | number of threads that prepare batches; 0 selects it automatically |
+/// | `prefetch_bytes` | 4 GiB | memory of the batches that are prepared in advance |
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderConfig {
     /// The number of samples of a batch.
@@ -38,7 +39,16 @@ pub struct LoaderConfig {
     /// The number of threads that prepare batches in advance. 0 selects one for samples in memory that are not changed,
     /// otherwise one per core, up to 16. The batches do not depend on it.
     pub threads: usize,
+    /// The largest memory of the batches that are prepared in advance, or are being prepared, in bytes; those of the
+    /// caller do not count. Each of these batches counts as much as the largest one so far, since its size may only be
+    /// known when it is complete. At least one batch is always prepared. The batches do not depend on it.
+    ///
+    /// A batch of 256 RGB images of 224 × 224 pixels has 147 MiB: the default allows 27 of them.
+    pub prefetch_bytes: usize,
 }
+
+/// The memory of prepared batches by default: 4 GiB, or all where addresses have 32 bits.
+const PREFETCH_BYTES: usize = (1_u64 << 32).saturating_sub(1) as usize;
 
 impl Default for LoaderConfig {
     fn default() -> Self {
@@ -51,6 +61,7 @@ impl Default for LoaderConfig {
             normalize: None,
             weighted: None,
             threads: 0,
+            prefetch_bytes: PREFETCH_BYTES,
         }
     }
 }
