@@ -38,7 +38,6 @@
 mod augment;
 mod batch;
 mod bits;
-pub mod cifar100;
 mod collate;
 mod dataset;
 #[cfg(feature = "images")]
@@ -111,4 +110,5 @@ registry::data_sets! {
     mnist,
     fashion_mnist,
     cifar10,
+    cifar100,
 }

@@ -117,6 +117,12 @@ impl DataName {
             .map_or_else(|| no_digits().shape, |source| source.shape)
     }
 
+    /// The number of its classes.
+    fn classes(self) -> usize {
+        self.source()
+            .map_or_else(|| no_digits().classes.len(), |source| source.classes.len())
+    }
+
     /// The name, as on the command line.
     fn word(self) -> &'static str {
         self.0.name
@@ -134,6 +140,12 @@ fn sizes(image: [usize; 3]) -> String {
 }
 
 impl DataArgs {
+    /// The data set for a network: that of `--dataset`, or else `otherwise`, or else the first that fits.
+    fn name(&self, otherwise: Option<DataName>, network: &Network) -> Option<DataName> {
+        let named = self.data.or(otherwise);
+        named.or_else(|| DataName::fitting(network.image()).next())
+    }
+
     /// Reads or generates the test images. Without `--dataset` the data set is `otherwise`, or else the
     /// first that fits the network.
     ///
@@ -156,8 +168,7 @@ impl DataArgs {
         network: &Network,
         console: &Console,
     ) -> Result<Split, Failure> {
-        let named = self.data.or(otherwise);
-        let name = named.or_else(|| DataName::fitting(network.image()).next());
+        let name = self.name(otherwise, network);
         let name = name.ok_or_else(|| no_fitting(network))?;
         check_fits(name, network)?;
         let mut split = match name.source() {
@@ -205,6 +216,16 @@ impl TrainingDataArgs {
         self.train_images.get_or_insert(train);
         self.of.test_images.get_or_insert(run.test_samples);
         self
+    }
+
+    /// A new network with as many classes as the data set has. Without `--dataset` it is `otherwise`, or else the first
+    /// that fits the network.
+    #[must_use]
+    pub fn with_its_classes(&self, otherwise: Option<DataName>, network: Network) -> Network {
+        match self.of.name(otherwise, &network) {
+            Some(name) => network.with_classes(name.classes()),
+            None => network,
+        }
     }
 
     /// Reads or generates the data set. Without `--dataset` it is `otherwise`, or else the first that
@@ -294,7 +315,7 @@ fn no_fitting(network: &Network) -> Failure {
 fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
     let (given, taken) = (name.image(), network.image());
     if given == taken {
-        return Ok(());
+        return check_classes(name, network);
     }
     let fitting: Vec<&str> = DataName::fitting(taken).map(DataName::word).collect();
     if fitting.is_empty() {
@@ -317,10 +338,71 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
     ))
 }
 
+/// Checks that the network has an output for each class.
+fn check_classes(name: DataName, network: &Network) -> Result<(), Failure> {
+    let (given, taken) = (name.classes(), network.classes());
+    if given <= taken {
+        return Ok(());
+    }
+    Err(Failure::argument(
+        format!(
+            "this {} has {taken} classes, {} has {given}",
+            network.name(),
+            name.word()
+        ),
+        "a trained network keeps its classes: use a data set with as many, or train a new network",
+    ))
+}
+
 fn keep_first(dataset: &mut Arc<ImageDataset>, images: Option<usize>) {
     let kept = images.unwrap_or(usize::MAX).min(dataset.len());
     // The data set was just loaded and has no other owner: nothing is copied.
     let dataset = Arc::make_mut(dataset);
     dataset.images.truncate(kept * dataset.image_len());
     dataset.labels.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        data: TrainingDataArgs,
+    }
+
+    #[test]
+    fn a_new_network_has_the_classes_of_its_data_set() {
+        for (network, words, classes) in [
+            ("resnet18", &["x"][..], 10),
+            ("resnet18", &["x", "--dataset", "cifar-100"], 100),
+            ("cifar10-net", &["x", "--dataset", "cifar10"], 10),
+            ("mnist-fc", &["x", "--dataset", "fashion-mnist"], 10),
+        ] {
+            let words = Words::try_parse_from(words).unwrap_or_else(|e| panic!("{e}"));
+            let network = Network::find(network).expect("it is known");
+            let network = words.data.with_its_classes(None, network);
+            assert_eq!(network.classes(), classes);
+        }
+        let words = Words::try_parse_from(["x"]).unwrap_or_else(|e| panic!("{e}"));
+        let network = Network::find("resnet18").expect("it is known");
+        let otherwise = DataName::find("cifar100");
+        let network = words.data.with_its_classes(otherwise, network);
+        assert_eq!(network.classes(), 100);
+    }
+
+    #[test]
+    fn a_trained_network_refuses_data_with_more_classes() {
+        let network = Network::find("resnet18").expect("it is known");
+        let name = DataName::find("cifar100").expect("it is known");
+        let error = check_fits(name, &network).expect_err("it has ten");
+        let message = error.to_string();
+        assert!(
+            message.contains("this resnet18 has 10 classes, cifar100 has 100"),
+            "{message}"
+        );
+        check_fits(name, &network.with_classes(100)).unwrap_or_else(|e| panic!("{e}"));
+    }
 }

@@ -228,6 +228,10 @@ impl Train {
         };
         let data = resumed.and_then(|run| DataName::of_dataset(&run.dataset.name));
         let otherwise = self.start.dataset(&network).or(data);
+        let network = match resumed {
+            None => self.data.with_its_classes(otherwise, network),
+            Some(_) => network,
+        };
         Ok((network, settings, otherwise))
     }
 

@@ -49,12 +49,18 @@ fn images_that_do_not_fit_are_refused_before_they_are_read() {
         assert!(message.contains(part), "{part}: {message}");
     }
     let message = complaint(&["train", "cifar10-net", "--dataset", "mnist"], 2);
-    assert!(message.contains("fit cifar10-net: cifar10\n"), "{message}");
+    assert!(
+        message.contains("fit cifar10-net: cifar10, cifar100\n"),
+        "{message}"
+    );
     // Without a word it is CIFAR-10, which is not here.
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().to_string_lossy();
     let message = complaint(&["train", "cifar10-net", "--data-dir", &dir], 1);
     assert!(message.contains("CIFAR-10 is not complete"), "{message}");
+    let words = ["train", "resnet18", "--dataset", "cifar100", "--data-dir"];
+    let message = complaint(&[&words[..], &[&*dir]].concat(), 1);
+    assert!(message.contains("CIFAR-100 is not complete"), "{message}");
 }
 
 #[test]

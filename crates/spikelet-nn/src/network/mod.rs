@@ -103,6 +103,30 @@ impl Network {
         }
     }
 
+    /// The number of its classes.
+    pub fn classes(&self) -> usize {
+        match self {
+            Self::MnistFc(net) => net.classes,
+            Self::Csnn(net) => net.classes,
+            Self::Cifar10Net(net) => net.classes,
+            Self::PlifNet(net) => net.classes,
+            Self::ResNet18(net) => net.classes,
+        }
+    }
+
+    /// The same network with another number of classes.
+    #[must_use]
+    pub fn with_classes(mut self, classes: usize) -> Self {
+        *match &mut self {
+            Self::MnistFc(net) => &mut net.classes,
+            Self::Csnn(net) => &mut net.classes,
+            Self::Cifar10Net(net) => &mut net.classes,
+            Self::PlifNet(net) => &mut net.classes,
+            Self::ResNet18(net) => &mut net.classes,
+        } = classes;
+        self
+    }
+
     /// The specification of its neurons.
     pub fn neuron_mut(&mut self) -> &mut Value {
         match self {
@@ -184,6 +208,22 @@ mod tests {
     fn networks_have_the_sizes_of_their_sources() {
         assert_eq!(traced("resnet18", 4), (vec![4, 1, 10], 11_172_170));
         assert_eq!(traced("plif-net", 8), (vec![8, 1, 10], 13_198_980));
+    }
+
+    #[test]
+    fn every_network_has_as_many_outputs_as_classes() {
+        for name in Network::NAMES {
+            let network = Network::find(name).expect("it is known").with_classes(7);
+            assert_eq!(network.classes(), 7);
+            let cx = Context::new(Mode::EVALUATE, DType::F32);
+            let [channels, height, width] = network.image();
+            let image = cx
+                .tracer()
+                .input("image", DType::F32, [1, channels, height, width]);
+            let module = network.module().expect("the defaults are sound");
+            let output = cx.trace(&*module, image.repeat_over_time(2));
+            assert_eq!(output.expect("it is traced").shape(), [2, 1, 7], "{name}");
+        }
     }
 
     #[test]
