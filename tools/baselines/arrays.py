@@ -32,6 +32,7 @@ def main():
     np.save(folder / "bool.npy", np.arange(24).reshape(shape) % 3 == 0)
     np.save(folder / "fortran.npy", np.asfortranarray(values(shape, np.float32)))
     np.save(folder / "labels.npy", np.arange(4))
+    np.save(folder / "no_elements.npy", np.zeros((4, 3, 0), np.uint8))
     np.save(folder / "structured.npy", np.zeros(4, dtype=[("a", "<f4"), ("b", "<i8")]))
     with open(folder / "version_2.npy", "wb") as file:
         np.lib.format.write_array(file, values(shape, np.float32), version=(2, 0))

@@ -339,6 +339,14 @@ fn check(field: &Field, tensor: &SampleTensor<'_>) -> Result<(), TensorError> {
             help: FIELD_HELP,
         });
     }
+    if field.image && tensor.shape[usize::from(field.sequence)..].contains(&0) {
+        return Err(TensorError::Shape {
+            name: field.name.clone(),
+            found: tensor.shape.clone(),
+            expected: "an image with pixels".into(),
+            help: FIELD_HELP,
+        });
+    }
     Ok(())
 }
 
@@ -422,6 +430,10 @@ impl Grid<'_> {
         let time_axes = usize::from(self.sequence);
         let (source, target) = (&self.source[time_axes..], &self.target[time_axes..]);
         let len: usize = target.iter().product();
+        if len == 0 {
+            // Nothing to copy, in any number of steps.
+            return;
+        }
         let source_len: usize = source.iter().product();
         for t in 0..target_steps {
             let place = match self.sequence {

@@ -131,6 +131,7 @@ fn what_cannot_be_read_is_an_error_with_file_and_offset() {
     let npy = |name: &str| message(ArrayFiles::npy("x", [("x", file(name))]));
     assert!(npy("fortran.npy").contains("fortran.npy, byte 10: the array is in Fortran order"));
     assert!(npy("structured.npy").contains("unknown type"));
+    assert!(npy("no_elements.npy").contains("a sample of shape [3, 0] has no elements"));
     assert!(npy("tensors.safetensors").contains("byte 0: this is not an .npy file"));
     assert!(npy("none.npy").contains("cannot open"));
     let stored = message(ArrayFiles::npz(file("stored.npz"), &["z"]));
@@ -205,6 +206,9 @@ fn lengths_in_headers_are_not_believed() {
         "4611686018427387904, 8",
         "99999999999999999999999,",
         "",
+        // No elements: any number of samples or steps fits into the file.
+        "4294967295, 0",
+        "1, 4611686018427387904, 0",
     ] {
         let error = npy(shape);
         assert!(matches!(error, Error::Format { .. }), "{error}");
@@ -214,6 +218,46 @@ fn lengths_in_headers_are_not_believed() {
         let error = ArrayFiles::safetensors(&path, &[]).unwrap_err();
         assert!(matches!(error, Error::Format { .. }), "{error}");
     }
+}
+
+#[test]
+fn a_file_of_thousands_of_arrays_is_read_by_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.safetensors");
+    let entries = (0..5000).map(|k| {
+        format!(
+            r#""x{k}":{{"dtype":"U8","shape":[1],"data_offsets":[{k},{}]}}"#,
+            k + 1
+        )
+    });
+    let header = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend((0..5000).map(|k| k as u8));
+    fs::write(&path, bytes).unwrap();
+    let error = ArrayFiles::safetensors(&path, &[]).unwrap_err();
+    assert!(error.to_string().contains("5000 arrays"), "{error}");
+    let named = ArrayFiles::safetensors(&path, &["x7", "x4999"]).unwrap();
+    let sample = named.sample(0).unwrap();
+    assert_eq!(
+        sample.require("x4999").unwrap().as_u8(),
+        Some(&[4999_u32 as u8][..])
+    );
+}
+
+#[test]
+fn the_length_of_a_compressed_array_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.npz");
+    let mut bytes = fs::read(file("compressed.npz")).unwrap();
+    // The uncompressed size in the first record of the directory.
+    let record = (bytes.windows(4))
+        .position(|four| four == b"PK\x01\x02")
+        .unwrap();
+    bytes[record + 24..record + 28].copy_from_slice(&1_000_000_000_u32.to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    let error = ArrayFiles::npz(&path, &["x"]).unwrap_err().to_string();
+    assert!(error.contains("cannot have 1000000000 bytes"), "{error}");
 }
 
 /// A sparse file of 64 GiB: only the samples that are asked for are read.

@@ -1,7 +1,7 @@
 //! Mutations of valid inputs. They depend only on the seed and the number of the input.
 
 /// Unusual numbers as text.
-const NUMBERS: [&str; 14] = [
+const NUMBERS: [&str; 15] = [
     "0",
     "-1",
     "1e400",
@@ -10,6 +10,7 @@ const NUMBERS: [&str; 14] = [
     "0.5",
     "1e9",
     "65536",
+    "4294967295",
     "4294967296",
     "9223372036854775808",
     "18446744073709551615",

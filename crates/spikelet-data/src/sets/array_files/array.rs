@@ -61,7 +61,7 @@ impl Number {
 pub(super) enum Bytes {
     File(Arc<File>),
     /// Decompressed.
-    Memory(Arc<[u8]>),
+    Memory(Arc<Vec<u8>>),
 }
 
 /// A file that is open for reading at any position.
@@ -166,6 +166,15 @@ impl Array {
                 "axis 0 of an array are the samples; leave this array out",
             ));
         };
+        // Otherwise a file of a few bytes could have any number of samples, or of time steps.
+        if shape.contains(&0) {
+            return Err(format_error(
+                &source.path,
+                offset,
+                format!("a sample of shape {shape:?} has no elements"),
+                "leave this array out",
+            ));
+        }
         let mut sizes = shape.iter();
         let row_bytes = sizes.try_fold(number.bytes(), |n, &size| n.checked_mul(size));
         let bytes = row_bytes.and_then(|row| u64::try_from(row.checked_mul(len)?).ok());

@@ -19,6 +19,9 @@ use array::Array;
 /// The memory for compressed arrays of an `.npz` file if none is given.
 const COMPRESSED_BYTES: usize = 1 << 30;
 
+/// The largest number of arrays of a file that are read without their names.
+const MAX_ARRAYS: usize = 4096;
+
 /// A data set of arrays in files, whose axis 0 are the samples: `.npy`, `.npz` of NumPy, and safetensors.
 ///
 /// Files may be larger than memory: a sample is read from its place in the file when it is asked for. Only arrays in
@@ -59,8 +62,8 @@ impl ArrayFiles {
     /// Arrays in `.npy` files, one file for each field.
     ///
     /// # Errors
-    /// [`Error::Open`], [`Error::Read`], or [`Error::Format`] if a file is not a C-ordered array of a type in the table
-    /// or is not complete; [`Error::ArrayLengths`] if the arrays have different numbers of samples.
+    /// [`Error::Open`], [`Error::Read`], or [`Error::Format`] if a file is not a C-ordered array of a type in the table,
+    /// its samples have no elements, or it is not complete; [`Error::ArrayLengths`] if the arrays have different numbers of samples.
     pub fn npy<N: Into<String>, P: AsRef<Path>>(
         name: impl Into<String>,
         files: impl IntoIterator<Item = (N, P)>,
@@ -70,7 +73,7 @@ impl ArrayFiles {
         Self::new(name.into(), arrays)
     }
 
-    /// The arrays `names` in an `.npz` file; all if `names` is empty. An array of a file that `numpy.savez` has written
+    /// The arrays `names` in an `.npz` file; all, at most 4096, if `names` is empty. An array of a file that `numpy.savez` has written
     /// is read from its place; those of `numpy.savez_compressed` are decompressed into memory, at most 1 GiB.
     ///
     /// # Errors
@@ -88,7 +91,7 @@ impl ArrayFiles {
         Self::new(file_name(path), npy::open_npz(path, names, memory)?)
     }
 
-    /// The tensors `names` in a safetensors file; all, sorted by name, if `names` is empty.
+    /// The tensors `names` in a safetensors file; all, sorted by name and at most 4096, if `names` is empty.
     ///
     /// # Errors
     /// As [`Self::npy`], and [`Error::Format`] if a tensor is missing.
@@ -160,6 +163,16 @@ impl ArrayFiles {
 fn file_name(path: &Path) -> String {
     let name = path.file_stem().unwrap_or_default();
     name.to_string_lossy().into_owned()
+}
+
+/// Checks the number of arrays in a file of which none is named: that of fields of a sample.
+fn check_count(path: &Path, arrays: usize) -> Result<()> {
+    if arrays <= MAX_ARRAYS {
+        return Ok(());
+    }
+    let problem = format!("{arrays} arrays, more than {MAX_ARRAYS}");
+    let help = "give the names of those that are needed";
+    Err(format_error(path, 0, problem, help))
 }
 
 /// An error in the contents of a file.

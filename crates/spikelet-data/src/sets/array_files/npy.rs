@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use super::array::{Array, Bytes, Number, Source};
-use super::{format_error, zip};
+use super::{check_count, format_error, zip};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -36,7 +36,10 @@ pub(super) fn open_npz(path: &Path, names: &[&str], memory: usize) -> Result<Vec
         .map(|entry| entry.name.strip_suffix(".npy").unwrap_or(&entry.name))
         .collect();
     let wanted: Vec<&str> = match names {
-        [] => known.clone(),
+        [] => {
+            check_count(path, known.len())?;
+            known.clone()
+        }
         names => names.to_vec(),
     };
     let mut left = memory;

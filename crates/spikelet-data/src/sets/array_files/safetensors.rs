@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::array::{Array, Number, Source};
-use super::format_error;
+use super::{check_count, format_error};
 use crate::error::Result;
 
 /// The longest header that the format allows.
@@ -43,7 +43,10 @@ pub(super) fn open(path: &Path, names: &[&str]) -> Result<Vec<(String, Array)>> 
         }
     }
     let wanted: Vec<&str> = match names {
-        [] => tensors.keys().copied().collect(),
+        [] => {
+            check_count(path, tensors.len())?;
+            tensors.keys().copied().collect()
+        }
         names => names.to_vec(),
     };
     let array = |name: &str| {

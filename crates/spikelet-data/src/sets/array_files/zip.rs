@@ -18,6 +18,11 @@ const MAX_DIRECTORY: u64 = 1 << 26;
 const END_RECORD: u64 = 22;
 const MAX_COMMENT: u64 = 0xffff;
 
+/// The most bytes that a byte of Deflate data decompresses to.
+///
+/// Source: zlib, Technical Details, "Maximum Expansion Factor".
+const MAX_EXPANSION: usize = 1032;
+
 const HELP: &str =
     "the file was not copied to its end, or is no .npz file; save it with `numpy.savez`";
 
@@ -189,8 +194,13 @@ pub(super) fn inflate(source: &Source, entry: &Entry, limit: usize) -> Result<Ve
     }
     let compressed = usize::try_from(entry.compressed).unwrap_or(usize::MAX);
     let compressed = source.read(offset, compressed)?;
-    // The vector grows with the data: the length in the directory is not trusted.
+    // The length in the directory is not trusted beyond what the data can have.
     let mut bytes = Vec::new();
+    let most = compressed.len().saturating_mul(MAX_EXPANSION);
+    if expected > most || bytes.try_reserve_exact(expected).is_err() {
+        let problem = format!("`{}` cannot have {expected} bytes", entry.name);
+        return Err(error(problem, HELP));
+    }
     let mut decoder =
         DeflateDecoder::new(&compressed[..]).take(entry.uncompressed.saturating_add(1));
     let read = decoder.read_to_end(&mut bytes);

@@ -1,5 +1,7 @@
 //! The function and the valid inputs of each reader.
 
+mod data_sets;
+
 use crate::Target;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -23,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-pub const ALL: [Target; 12] = [
+pub const ALL: [Target; 18] = [
     Target {
         name: "idx",
         corpus: idx_corpus,
@@ -83,6 +85,36 @@ pub const ALL: [Target; 12] = [
         name: "archive",
         corpus: archive_corpus,
         run: archive,
+    },
+    Target {
+        name: "npy",
+        corpus: data_sets::npy_corpus,
+        run: data_sets::npy,
+    },
+    Target {
+        name: "npz",
+        corpus: data_sets::npz_corpus,
+        run: data_sets::npz,
+    },
+    Target {
+        name: "safetensors",
+        corpus: data_sets::safetensors_corpus,
+        run: data_sets::safetensors,
+    },
+    Target {
+        name: "csv",
+        corpus: data_sets::csv_corpus,
+        run: data_sets::csv,
+    },
+    Target {
+        name: "png",
+        corpus: data_sets::png_corpus,
+        run: data_sets::png,
+    },
+    Target {
+        name: "jpeg",
+        corpus: data_sets::jpeg_corpus,
+        run: data_sets::jpeg,
     },
 ];
 
