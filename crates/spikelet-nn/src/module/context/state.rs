@@ -1,0 +1,149 @@
+//! States and buffers of the current module.
+
+use super::{BEFORE, ChunkState, Context, LearnedStart, TracedState, TracedTensor};
+use crate::module::Init;
+use crate::trainable::{Bound, Granularity};
+use spikelet_graph::Var;
+
+impl Context {
+    /// The state `name` of the current module: carried from call to call if the mode carries states, otherwise
+    /// its reset value (a scalar, which broadcasts). In a network that runs step by step, it is the value after
+    /// the previous step.
+    pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
+        let start = || self.tracer.fill(self.tracer.float(), [], reset);
+        self.state_from(name, shape, reset, start)
+    }
+
+    /// As [`Context::state`], with the value `start` before the first step, which broadcasts to the shape of the
+    /// state, and `reset` as the initial value of a carried state before training.
+    pub(crate) fn state_from(
+        &self,
+        name: &str,
+        shape: impl Into<Vec<usize>>,
+        reset: f64,
+        start: impl FnOnce() -> Var,
+    ) -> Var {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &*self.unrolling.borrow()
+            && let Some(state) = unrolling.state(&path)
+        {
+            return state;
+        }
+        let var = if let Some(chunk) = self.chunk {
+            let before = match chunk.begins {
+                true => start(),
+                false => self.tracer.input(
+                    &format!("{BEFORE}{path}"),
+                    self.tracer.float(),
+                    shape.into(),
+                ),
+            };
+            self.chunk_states.borrow_mut().push(ChunkState {
+                path: path.clone(),
+                before: before.clone(),
+                after: None,
+            });
+            before
+        } else if self.mode.carry_state {
+            let shape = shape.into();
+            let var = self.tracer.state(&path, shape.clone());
+            let mut traced = self.traced.borrow_mut();
+            traced.states.push(TracedState {
+                name: path.clone(),
+                shape,
+                reset,
+            });
+            var
+        } else {
+            start()
+        };
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_state(path, &var);
+        }
+        var
+    }
+
+    /// Records that the state `name` of the current module is reset to a trainable value.
+    pub(crate) fn trainable_start(
+        &self,
+        name: &str,
+        parameter: &str,
+        granularity: Granularity,
+        bound: Bound,
+    ) {
+        let start = LearnedStart {
+            state: self.tracer.path_of(name),
+            parameter: self.tracer.path_of(parameter),
+            granularity,
+            bound,
+        };
+        let starts = &mut self.traced.borrow_mut().starts;
+        if self.mode.carry_state && !starts.contains(&start) {
+            starts.push(start);
+        }
+    }
+
+    /// A tensor of the current module that is stored with the model and is not trained, such as running
+    /// statistics. In a network that runs step by step, it is the value after the previous step.
+    pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &*self.unrolling.borrow()
+            && let Some(now) = unrolling.state(&path)
+        {
+            return now;
+        }
+        let var = self.tracer.find_input(&path).unwrap_or_else(|| {
+            let shape = shape.into();
+            let var = self.tracer.state(&path, shape.clone());
+            self.traced.borrow_mut().buffers.push(TracedTensor {
+                name: path.clone(),
+                shape,
+                init,
+            });
+            var
+        });
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_state(path, &var);
+        }
+        var
+    }
+
+    /// Sets the value of the buffer after this call.
+    pub fn set_buffer(&self, buffer: &Var, value: &Var) {
+        let step = match &mut *self.unrolling.borrow_mut() {
+            Some(unrolling) => unrolling.set_state(buffer, value),
+            None => false,
+        };
+        if !step {
+            self.tracer.update(buffer, value);
+        }
+    }
+
+    pub(super) fn is_buffer(&self, var: &Var) -> bool {
+        let traced = self.traced.borrow();
+        let mut paths = traced.buffers.iter().map(|buffer| &buffer.name);
+        paths.any(|path| {
+            self.tracer
+                .find_input(path)
+                .is_some_and(|b| b.id() == var.id())
+        })
+    }
+
+    /// Sets the value of the state after this call.
+    pub fn set_state(&self, state: &Var, value: &Var) {
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            if !unrolling.set_state(state, value) {
+                // Records the error that this is not a state.
+                self.tracer.update(state, value);
+            }
+        } else if self.chunk.is_some() {
+            let mut states = self.chunk_states.borrow_mut();
+            let known = states.iter_mut().find(|s| s.before.id() == state.id());
+            if let Some(known) = known {
+                known.after = Some(value.clone());
+            }
+        } else if self.mode.carry_state {
+            self.tracer.update(state, value);
+        }
+    }
+}

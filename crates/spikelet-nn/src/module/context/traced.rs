@@ -1,0 +1,96 @@
+//! The parameters, states, buffers and recorded values of a trace.
+
+use super::Context;
+use crate::RuntimeError;
+use crate::module::Init;
+use crate::trainable::{Bound, Granularity};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// A parameter or a buffer of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedTensor {
+    /// Its path.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its initial values.
+    pub init: Init,
+}
+
+/// A carried state of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedState {
+    /// Its path.
+    pub name: String,
+    /// Its shape, `[N, …]`.
+    pub shape: Vec<usize>,
+    /// Its reset value.
+    pub reset: f64,
+}
+
+/// Parameters, states and buffers of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Traced {
+    /// The parameters, in order of use.
+    pub parameters: Vec<TracedTensor>,
+    /// The carried states.
+    pub states: Vec<TracedState>,
+    /// Carried states that start from a trainable value.
+    pub starts: Vec<LearnedStart>,
+    /// The tensors of the model that are not trained.
+    pub buffers: Vec<TracedTensor>,
+    /// The recorded values of modules: name and value.
+    pub recorded: Vec<(String, Var)>,
+}
+
+/// A carried state whose reset value is learned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnedStart {
+    /// The state's name.
+    pub state: String,
+    /// The parameter's name.
+    pub parameter: String,
+    /// The granularity of the parameter.
+    pub granularity: Granularity,
+    /// The bound of the constant.
+    pub bound: Bound,
+}
+
+impl Context {
+    /// Records a value of the current module under `name`, for figures and tests.
+    pub fn record(&self, name: &str, value: &Var) {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            return unrolling.record(path, value);
+        }
+        self.traced
+            .borrow_mut()
+            .recorded
+            .push((path, value.clone()));
+    }
+
+    /// A recorded value of a layer, such as the spikes `trunk.lif.spike_seq` of the neuron `trunk.lif`.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// cx.trace(&net, x)?;
+    /// let firing_rate = cx.recorded("1.spike_seq")?.mean_all();
+    /// assert!(firing_rate.shape().is_empty());
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTensor`].
+    pub fn recorded(&self, path: &str) -> Result<Var> {
+        let traced = self.traced.borrow();
+        let found = traced.recorded.iter().find(|(known, _)| known == path);
+        let known = traced.recorded.iter().map(|(known, _)| known.as_str());
+        found
+            .map(|(_, value)| value.clone())
+            .ok_or_else(|| RuntimeError::unknown(path, known))
+    }
+}
