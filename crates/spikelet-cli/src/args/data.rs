@@ -117,12 +117,6 @@ impl DataName {
             .map_or_else(|| no_digits().shape, |source| source.shape)
     }
 
-    /// The number of its classes.
-    fn classes(self) -> usize {
-        self.source()
-            .map_or_else(|| no_digits().classes.len(), |source| source.classes.len())
-    }
-
     /// The name, as on the command line.
     fn word(self) -> &'static str {
         self.0.name
@@ -223,7 +217,7 @@ impl TrainingDataArgs {
     #[must_use]
     pub fn with_its_classes(&self, otherwise: Option<DataName>, network: Network) -> Network {
         match self.of.name(otherwise, &network) {
-            Some(name) => network.with_classes(name.classes()),
+            Some(name) => network.with_classes(name.classes().len()),
             None => network,
         }
     }
@@ -340,7 +334,7 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
 
 /// Checks that the network has an output for each class.
 fn check_classes(name: DataName, network: &Network) -> Result<(), Failure> {
-    let (given, taken) = (name.classes(), network.classes());
+    let (given, taken) = (name.classes().len(), network.classes());
     if given <= taken {
         return Ok(());
     }
