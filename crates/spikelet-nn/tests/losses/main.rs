@@ -1,5 +1,6 @@
 //! Losses: values by hand and PyTorch's, gradients by central differences in f64.
 
+mod cases;
 mod errors;
 mod reference;
 mod support;

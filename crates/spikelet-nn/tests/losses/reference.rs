@@ -1,75 +1,27 @@
 //! Losses against PyTorch's values and gradients, and central differences. `tools/baselines/losses.py` makes the
 //! file.
 
+use crate::cases;
 use crate::support::{Given, Probe, assert_close};
-use serde_json::Value;
-use spikelet_nn::loss::{CrossEntropy, Membrane};
 use spikelet_nn::prelude::*;
-
-const WEIGHTS: [f64; 5] = [1.0, 0.5, 0.5, 2.0, 0.0];
-
-fn numbers(value: &Value) -> Vec<f64> {
-    let values = value.as_array().expect("a list").iter();
-    values.map(|x| x.as_f64().expect("a number")).collect()
-}
-
-/// The loss of a case.
-fn build(name: &str, x: &[Var], y: &Var) -> Var {
-    let weighted = CrossEntropy::new().class_weights(WEIGHTS);
-    match name {
-        "cross_entropy" => loss::cross_entropy(&x[0], y),
-        "smoothed" => CrossEntropy::new().label_smoothing(0.1).loss(&x[0], y),
-        "weighted" => weighted.label_smoothing(0.2).loss(&x[0], y),
-        "soft" => CrossEntropy::new().soft(&x[0], &x[1]),
-        "soft_weighted" => weighted.label_smoothing(0.2).soft(&x[0], &x[1]),
-        "mse_labels" => loss::mse(&x[0], y),
-        "binary" => loss::binary_cross_entropy(&x[0], &x[1]),
-        "binary_weighted" => loss::weighted_binary_cross_entropy(&x[0], &x[1], 3.0),
-        "kl" => loss::kl_divergence(&x[0], &x[1], 3.0),
-        "squared" => loss::mean_squared_error(&x[0], &x[1]),
-        "l1" => loss::l1(&x[0], &x[1]),
-        "huber" => loss::huber(&x[0], &x[1], 0.7),
-        "smooth_l1" => loss::smooth_l1(&x[0], &x[1], 0.7),
-        "tet" => (CrossEntropy::new().label_smoothing(0.1)).at_each_step(&x[0], y),
-        "tet_weighted" => weighted.at_each_step(&x[0], y),
-        "tet_regularized" => loss::regularized_tet(&x[0], y, 0.05, 1.0),
-        "tet_soft" => CrossEntropy::new().soft_at_each_step(&x[0], &x[1]),
-        "last" => Membrane::Last.loss(&x[0], y),
-        "max" => Membrane::Max.loss(&x[0], y),
-        "mean" => Membrane::Mean.loss(&x[0], y),
-        "softmax_sum" => Membrane::SoftmaxSum.loss(&x[0], y),
-        "rate" => loss::spike_rate_mse(&x[0], y, 0.8, 0.05),
-        "count" => loss::spike_count_mse(&x[0], y, 4.0, 1.0),
-        "count_entropy" => loss::spike_count_cross_entropy(&x[0], y),
-        "first_entropy" => loss::first_spike_cross_entropy(&x[0], y),
-        "first_mse" => loss::first_spike_mse(&x[0], y, 1.0, 5.0),
-        "van_rossum" => loss::van_rossum(&x[0], &x[1], 2.5),
-        "rate_target" => loss::rate_target(&x[0], 0.1),
-        "rate_bounds" => loss::rate_bounds(&x[0], 0.2, 0.25),
-        "operations" => loss::synaptic_operations(&x[0], 72.0),
-        other => panic!("the case {other} has no loss here"),
-    }
-}
 
 #[test]
 fn every_loss_has_pytorchs_value_and_gradients() -> Result<()> {
-    let cases: Value = serde_json::from_str(include_str!("reference.json")).expect("JSON");
-    for (name, case) in cases.as_object().expect("cases by name") {
-        let inputs = case["inputs"].as_array().expect("inputs").iter();
-        let given: Vec<Given> = inputs
-            .map(|input| {
-                let shape = numbers(&input["shape"]).into_iter().map(|n| n as usize);
-                Given::new(shape.collect::<Vec<_>>(), numbers(&input["values"]))
-            })
+    for case in cases::all() {
+        let name = &case.name;
+        let given = case.inputs.into_iter();
+        let given: Vec<Given> = given
+            .map(|(shape, values)| Given::new(shape, values))
             .collect();
-        let labels = numbers(&case["labels"]).into_iter().map(|k| k as i64);
-        let labels: Vec<i64> = labels.collect();
-        let mut probe = Probe::new(&given, &labels, |x, y| build(name, x, y))?;
-        let expected = numbers(&serde_json::json!([case["loss"]]));
-        assert_close(name, &[probe.loss()?], &expected, 1e-12);
-        for k in 0..given.len() {
-            let (found, expected) = (probe.grad(k)?, numbers(&case["grads"][k]));
-            assert_close(&format!("{name}: gradient {k}"), &found, &expected, 1e-12);
+        let mut probe = Probe::new(&given, &case.labels, |x, y| cases::build(name, x, y))?;
+        assert_close(name, &[probe.loss()?], &[case.loss], 1e-12);
+        for (k, expected) in case.grads.iter().enumerate() {
+            assert_close(
+                &format!("{name}: gradient {k}"),
+                &probe.grad(k)?,
+                expected,
+                1e-12,
+            );
             // The teacher has no gradient; differences of large numbers are inexact.
             if !(name == "kl" && k == 1 || name.starts_with("binary")) {
                 probe.check_grad(k)?;
