@@ -215,7 +215,7 @@ mod tests {
         for name in Network::NAMES {
             let network = Network::find(name).expect("it is known").with_classes(7);
             assert_eq!(network.classes(), 7);
-            let cx = Context::new(Mode::EVALUATE, DType::F32);
+            let cx = Context::new(Mode::EVAL, DType::F32);
             let [channels, height, width] = network.image();
             let image = cx
                 .tracer()
