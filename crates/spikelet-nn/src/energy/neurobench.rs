@@ -30,7 +30,7 @@ use spikelet_core::Result;
 /// ```
 ///
 /// Source: J. Yik et al., *The neurobench framework for benchmarking neuromorphic computing algorithms and systems*,
-/// Nature Communications 16:1545, 2025; definitions and names of the NeuroBench harness 2.3.0.
+/// Nature Communications, 2025; definitions and names of the NeuroBench harness 2.3.0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct NeuroBench {

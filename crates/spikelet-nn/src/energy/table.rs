@@ -89,8 +89,8 @@ impl MemoryCosts {
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 ///
-/// Source: M. Horowitz, *1.1 Computing's energy problem (and what we can do about it)*, ISSCC 2014, pp. 10–14,
-/// figure 1.1.9: rough energies in 45 nm at 0.9 V.
+/// Source: M. Horowitz, *Computing's energy problem (and what we can do about it)*, ISSCC 2014: rough energies in
+/// 45 nm at 0.9 V.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTable {
     /// The name.
