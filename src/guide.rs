@@ -15,6 +15,7 @@ pages! {
     data = "docs/guide/data.md",
     energy = "docs/guide/energy.md",
     files_and_logs = "docs/guide/files-and-logs.md",
+    monitors = "docs/guide/monitors.md",
     fine_tuning = "docs/guide/fine-tuning.md",
     from_spikingjelly = "docs/guide/from-spikingjelly.md",
     from_snntorch_and_norse = "docs/guide/from-snntorch-and-norse.md",

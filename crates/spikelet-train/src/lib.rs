@@ -61,9 +61,9 @@ pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{
-    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, MetricSet, NamedMetric,
-    Outputs, PendingMetrics, RankInfo, Step, StepError, StepMetrics, StepPlan, TrainStep,
-    TypeDifference, is_scaled,
+    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, MetricSet, Monitor,
+    NamedMetric, Outputs, PendingMetrics, RankInfo, Step, StepError, StepMetrics, StepPlan,
+    TrainStep, TypeDifference, is_scaled,
 };
 
 pub use subject::FitSettings;

@@ -7,7 +7,7 @@
 use super::Settings;
 use super::forward::{Forward, USEFUL, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_free, missing, own_bytes, shared_bytes};
-use super::step::{BatchShape, EvalPlan, EvalStep, RankInfo, Step, StepPlan, TrainStep};
+use super::step::{BatchShape, EvalPlan, EvalStep, Monitor, RankInfo, Step, StepPlan, TrainStep};
 use spikelet_core::Result;
 use spikelet_graph::{Backend, DeviceKind, Plan, Target, TensorType};
 use spikelet_nn::module::Module;
@@ -174,6 +174,15 @@ pub(super) struct RunSteps<'a> {
 }
 
 impl RunSteps<'_> {
+    /// Adds monitors to training and evaluations.
+    pub(super) fn monitor(&mut self, monitors: &[(Monitor, String)]) {
+        for (monitor, pattern) in monitors {
+            for step in [&mut self.train, &mut self.eval] {
+                *step = step.clone().monitor(*monitor, pattern);
+            }
+        }
+    }
+
     /// Plans the training step and the evaluation; nothing is allocated. `agree` maps the evaluation batch of
     /// this rank to that of all ranks.
     pub(super) fn plan(

@@ -181,9 +181,17 @@ impl<'a> Run<'a> {
             _ => 0,
         };
         let programs = match engine {
+            Some(_) if !trainer.layer_monitors.is_empty() => {
+                return Err(Error::invalid(
+                    "monitors of layers",
+                    "a pipeline has none",
+                    "leave them out, or train on one device",
+                ));
+            }
             Some(engine) => build_engine(&**engine, subject, image, place, &tested, &mut store)?,
             None => {
-                let steps = subject.steps(image, place, tested, examples)?;
+                let mut steps = subject.steps(image, place, tested, examples)?;
+                steps.monitor(&trainer.layer_monitors);
                 Programs::on_one_device(&steps, &together, &mut store)?
             }
         };

@@ -77,6 +77,11 @@ impl LossScale {
         Ok(())
     }
 
+    /// The scale, by which the gradients of the scaled loss are divided.
+    pub(super) fn scale(&self) -> &Var {
+        &self.scale
+    }
+
     /// The scaled loss, for the backward pass.
     pub(super) fn scaled(&self, loss: &Var) -> Var {
         loss * &self.scale

@@ -5,7 +5,7 @@ use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
 use super::monitor::Goal;
-use super::step::Step;
+use super::step::{Monitor, Step};
 use super::subject::{FitSettings, Subject};
 use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::log::Output;
@@ -77,6 +77,8 @@ pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 /// ```
 pub struct Trainer<'a> {
     pub(super) subject: Subject<'a>,
+    /// Values of layers that are measured, with patterns of their names.
+    pub(super) layer_monitors: Vec<(Monitor, String)>,
     /// The metric that selects the best epoch, if it is given.
     pub(super) monitor: Option<(String, Goal)>,
     pub(super) backend: Option<Arc<dyn Backend>>,
@@ -214,9 +216,34 @@ impl<'a> Trainer<'a> {
         self
     }
 
+    /// Measures values of the layers whose paths match `pattern` in training and evaluations: see
+    /// [`Step::monitor`](super::Step::monitor). They are metrics in the epochs' records, logs and curves. A resumed run
+    /// may have other monitors if it resumes between two epochs.
+    ///
+    /// ```
+    /// use spikelet_train::Monitor;
+    /// use spikelet_train::prelude::*;
+    /// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
+    /// let digits = spikelet_data::synthetic::digits_of(0, 512, 128);
+    /// let settings = Settings { time_steps: 4, epochs: 1, ..Settings::default() };
+    /// let report = Trainer::new(net, settings)
+    ///     .monitor_layers(Monitor::Rate, "*")
+    ///     .monitor_layers(Monitor::Neurons, "*")
+    ///     .fit(&digits)?;
+    /// let test = report.last().and_then(|epoch| epoch.test.as_ref()).expect("a test set");
+    /// assert!(test.get("2.rate").is_some() && test.get("2.dead").is_some());
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn monitor_layers(mut self, monitor: Monitor, pattern: impl Into<String>) -> Self {
+        self.layer_monitors.push((monitor, pattern.into()));
+        self
+    }
+
     fn of(subject: Subject<'a>) -> Self {
         Self {
             subject,
+            layer_monitors: vec![],
             monitor: None,
             backend: None,
             place: None,

@@ -14,7 +14,7 @@ use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::pipeline::PipelineEngine;
 use spikelet::train::{
-    BuildEngine, Checkpoint, FitReport, Settings, TrainStep, Trainer, latest_run,
+    BuildEngine, Checkpoint, FitReport, Monitor, Settings, TrainStep, Trainer, latest_run,
 };
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -109,6 +109,16 @@ pub struct Train {
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "N", default_value_t = 50, value_parser = count)]
     curve_steps: usize,
 
+    /// Measure values of layers: rate, neurons, potential, gradient, or all; of chosen layers or
+    /// parameters as in rate=fc.*
+    ///
+    /// A list, separated by commas. rate: spikes for each neuron and time step. neurons: fractions that
+    /// never and always fire, in evaluations. potential: mean, deviation and distance to the threshold,
+    /// in evaluations. gradient: norm for each parameter, in training. The values are in epochs.jsonl
+    /// and in the curves.
+    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "LIST", value_delimiter = ',', value_parser = monitors)]
+    monitor: Vec<Monitors>,
+
     /// Maximum time between two checkpoints for --resume, in seconds
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
     checkpoint_seconds: f64,
@@ -145,6 +155,30 @@ const MOST_LOADER_THREADS: usize = 1024;
 
 fn loader_threads(text: &str) -> Result<usize, String> {
     up_to(MOST_LOADER_THREADS, text)
+}
+
+/// Monitors, and the pattern of the layers that they measure.
+#[derive(Clone, Debug)]
+struct Monitors {
+    which: Vec<Monitor>,
+    pattern: String,
+}
+
+fn monitors(text: &str) -> Result<Monitors, String> {
+    let (name, pattern) = text.split_once('=').unwrap_or((text, "*"));
+    let known = Monitor::ALL.into_iter();
+    let which: Vec<Monitor> = match name.trim() {
+        "all" => known.collect(),
+        name => known.filter(|monitor| monitor.name() == name).collect(),
+    };
+    if which.is_empty() {
+        let names = Monitor::ALL.map(Monitor::name).join(", ");
+        return Err(format!(
+            "there are {names} and all, as in rate,neurons=fc.*"
+        ));
+    }
+    let pattern = pattern.trim().to_string();
+    Ok(Monitors { which, pattern })
 }
 
 /// One of several processes.
@@ -332,6 +366,11 @@ impl Train {
             "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
         let mut trainer = Trainer::network(network, settings)?;
+        for Monitors { which, pattern } in &self.monitor {
+            for monitor in which {
+                trainer = trainer.monitor_layers(*monitor, pattern);
+            }
+        }
         if let Some(rank) = rank {
             trainer = trainer.group(rank.group);
         }

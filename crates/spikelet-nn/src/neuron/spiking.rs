@@ -128,6 +128,14 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         for (name, sequence) in &state_seqs {
             cx.record(&format!("{name}_seq"), sequence);
         }
+        if let Some((_, v)) = state_seqs.iter().find(|(name, _)| *name == "v") {
+            let trained = layout.params.iter().position(|p| p.name == "v_threshold");
+            let distance = match trained.and_then(|k| params.get(k)) {
+                Some(v_threshold) => (v - &v_threshold.cast(v.ty().dtype)).abs(),
+                None => (v - neuron.common().v_threshold).abs(),
+            };
+            cx.record("distance_seq", &distance);
+        }
     }
     Ok(Spiking { out, state_seqs })
 }

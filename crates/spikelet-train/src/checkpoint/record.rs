@@ -66,10 +66,15 @@ impl EpochRecord {
         ];
         let mut values = vec![];
         for (prefix, set) in sets {
-            for (name, _) in self.train.iter() {
-                let value = set.map(|set| set.get(name).unwrap_or(f64::NAN));
-                values.push((format!("{prefix}{name}"), value));
-            }
+            // A data set that does not exist has no values of the metrics of training.
+            let (of, exists) = match set {
+                Some(set) => (set, true),
+                None => (&self.train, false),
+            };
+            let own = of.iter();
+            values.extend(
+                own.map(|(name, value)| (format!("{prefix}{name}"), exists.then_some(value))),
+            );
         }
         values
     }

@@ -14,6 +14,7 @@ mod error;
 mod groups;
 mod inputs;
 mod metrics;
+mod monitors;
 mod outputs;
 mod plan;
 mod trace;
@@ -28,6 +29,7 @@ pub use compiled_train::TrainStep;
 pub use error::{StepError, TypeDifference};
 pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
+pub use monitors::Monitor;
 pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use trace::Purpose;
@@ -37,6 +39,7 @@ pub(crate) use weights::load_weights;
 use crate::optim::{Clip, Optimizer};
 use groups::{Group, Groups, Names};
 use inputs::{InputSpec, Layout};
+use monitors::Monitors;
 use spikelet_core::{MemoryBudget, Result};
 use spikelet_graph::{DType, Precision, Target};
 use spikelet_nn::module::{Context, Propagation};
@@ -120,6 +123,7 @@ pub struct Step<'a> {
     name: String,
     gradients: Vec<Names>,
     activations: Vec<Names>,
+    monitors: Monitors,
     /// Whether programs of training, and of evaluation, have the outputs of the function.
     outputs: [bool; 2],
 }
@@ -148,6 +152,7 @@ impl<'a> Step<'a> {
             name: String::new(),
             gradients: vec![],
             activations: vec![],
+            monitors: vec![],
             outputs: [false, true],
         }
     }

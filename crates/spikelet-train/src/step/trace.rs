@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::metrics::{MetricInfo, MetricSet};
 use super::outputs::Outputs;
 use super::{Layout, Step};
-use crate::metric::LOSS;
+use crate::metric::{LOSS, Metric};
 use crate::optim::{scalar_inputs_of, update_with_prefix};
 use crate::scaling::{LossScale, UpdateGuard, scales_loss};
 use spikelet_core::Result;
@@ -180,31 +180,32 @@ impl Step<'_> {
         Ok((outputs, info))
     }
 
-    /// Traces the sums of the metrics.
-    fn metrics(&self, outputs: &Outputs) -> Result<(NamedSums, MetricSet)> {
+    /// Traces the sums of the metrics, and of the monitors' metrics.
+    fn metrics(
+        &self,
+        outputs: &Outputs,
+        monitored: Vec<(String, Metric)>,
+    ) -> Result<(NamedSums, MetricSet)> {
         let (mut sums, mut infos): (NamedSums, _) = (vec![], vec![]);
-        for (name, metric) in &outputs.metrics {
-            let metric = metric.clone().metric(self.samples);
+        let own = outputs.metrics.iter();
+        let own = own.map(|(name, metric)| (name.clone(), metric.clone().metric(self.samples)));
+        for (name, metric) in own.chain(monitored) {
             let ty = metric.sums().ty();
             if ty.shape.len() > 1 || ty.dtype != DType::F32 {
-                return Err(StepError::MetricShape {
-                    name: name.clone(),
-                    given: ty.clone(),
-                }
-                .into());
+                let given = ty.clone();
+                return Err(StepError::MetricShape { name, given }.into());
             }
-            let kind = match name == LOSS {
+            let kind = match name.as_str() == LOSS {
                 true => Some("loss"),
                 false => infos
                     .iter()
-                    .any(|info: &MetricInfo| info.name == *name)
+                    .any(|info: &MetricInfo| info.name == name)
                     .then_some("metric"),
             };
             if let Some(kind) = kind {
-                let name = name.clone();
                 return Err(StepError::MetricName { name, kind }.into());
             }
-            let info = MetricInfo::new(name, ty.len(), metric.function());
+            let info = MetricInfo::new(&name, ty.len(), metric.function());
             sums.push((info.output().to_string(), metric.sums().clone()));
             infos.push(info);
         }
@@ -218,13 +219,14 @@ impl Step<'_> {
         watching: bool,
     ) -> Result<(Context, TraceInfo)> {
         let mut cx = self.context(purpose.mode);
-        if watching {
+        if watching || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }
         let (outputs, mut info) = self.call(&cx, purpose.single_step)?;
         let tracer = cx.tracer();
         if !purpose.predicts {
-            let (sums, infos) = self.metrics(&outputs)?;
+            let monitored = self.layer_metrics(&cx, false)?;
+            let (sums, infos) = self.metrics(&outputs, monitored)?;
             tracer.output(LOSS, &outputs.loss);
             sums.iter().for_each(|(name, sum)| tracer.output(name, sum));
             info.metrics = infos;
@@ -263,8 +265,6 @@ impl Step<'_> {
     ) -> Result<(Context, TraceInfo, Assignment, Averages)> {
         let cx = self.context(Mode::TRAIN);
         let (outputs, mut info) = self.call(&cx, false)?;
-        let (sums, infos) = self.metrics(&outputs)?;
-        info.metrics = infos;
         let traced = cx.traced();
         let assignment = self.groups.assign(&traced.parameters)?;
         let tracer = cx.tracer();
@@ -276,6 +276,12 @@ impl Step<'_> {
         let loss = &outputs.loss;
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(loss));
         let grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
+        let names = trained_names(&assignment);
+        let scaled = scale.as_ref().map(LossScale::scale);
+        let mut monitored = self.layer_metrics(&cx, true)?;
+        monitored.extend(self.gradient_metrics(names, &grads, scaled, self.samples)?);
+        let (sums, infos) = self.metrics(&outputs, monitored)?;
+        info.metrics = infos;
         let mut averages = vec![];
         match phase {
             Phase::Accumulate => self.trace_sums(&cx, &assignment, &grads, loss),
@@ -306,10 +312,7 @@ impl Step<'_> {
     /// Adds the gradients and the loss to the accumulated ones.
     fn trace_sums(&self, cx: &Context, assignment: &Assignment, grads: &[Var], loss: &Var) {
         let tracer = cx.tracer();
-        let names = assignment
-            .trained
-            .iter()
-            .map(|trained| trained.name.as_str());
+        let names = trained_names(assignment);
         let values = grads.iter().chain([loss]);
         for (name, value) in names.chain([LOSS]).zip(values) {
             let sum = tracer.state(&self.sum_name(name), value.shape());
@@ -330,10 +333,7 @@ impl Step<'_> {
         // All ranks decide in the same way whether to update: by the mean of the losses.
         grads.push(loss.clone());
         if self.accumulate > 1 {
-            let names = assignment
-                .trained
-                .iter()
-                .map(|trained| trained.name.as_str());
+            let names = trained_names(assignment);
             let summed = names.chain([LOSS]).zip(&grads).map(|(name, value)| {
                 let sum = tracer.state(&self.sum_name(name), value.shape());
                 tracer.update(&sum, &tracer.fill(DType::F32, value.shape(), 0.0));
@@ -356,10 +356,7 @@ impl Step<'_> {
         assignment: &Assignment,
         grads: &[Var],
     ) -> Result<Vec<String>> {
-        let names = assignment
-            .trained
-            .iter()
-            .map(|trained| trained.name.as_str());
+        let names = trained_names(assignment);
         check_all(&self.gradients, names.clone())?;
         let read = names.zip(grads);
         let read = read.filter(|(name, _)| self.gradients.iter().any(|names| names.matches(name)));
@@ -429,6 +426,14 @@ impl Step<'_> {
     }
 }
 
+/// The names of the trained parameters.
+fn trained_names(assignment: &Assignment) -> impl Iterator<Item = &str> + Clone {
+    assignment
+        .trained
+        .iter()
+        .map(|trained| trained.name.as_str())
+}
+
 /// The name of a group among the inputs of a program: none for the first, which most steps have only.
 pub(super) fn group_name(index: usize) -> String {
     match index {
@@ -438,12 +443,12 @@ pub(super) fn group_name(index: usize) -> String {
 }
 
 /// Checks that every pattern is valid and matches a name.
-fn check_all<'a>(
-    patterns: &[Names],
+pub(super) fn check_all<'a, 'p>(
+    patterns: impl IntoIterator<Item = &'p Names>,
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), StepError> {
     patterns
-        .iter()
+        .into_iter()
         .try_for_each(|pattern| pattern.check(names.clone()))
 }
 

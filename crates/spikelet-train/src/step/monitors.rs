@@ -1,0 +1,258 @@
+//! Monitors of layers: firing rates, neurons that never or always fire, potentials, gradients.
+//!
+//! A monitor is a metric ([`crate::metric`]): sums are computed on the device inside the step, so that values over
+//! whole data sets are exact for batches of different sizes and for several ranks. Its name is that of the layer or
+//! parameter and of the value, such as `fc.2.rate`.
+
+use super::Step;
+use super::groups::Names;
+use super::trace::check_all;
+use crate::metric::Metric;
+use spikelet_core::Result;
+use spikelet_expr::Expr;
+use spikelet_graph::{DType, Var};
+use spikelet_nn::module::Context;
+
+/// Values of layers that a step measures.
+///
+/// | monitor | measured in | metrics |
+/// |---|---|---|
+/// | [`Rate`](Self::Rate) | training, evaluations | `LAYER.rate`: spikes for each neuron and time step |
+/// | [`Neurons`](Self::Neurons) | evaluations | `LAYER.dead`, `LAYER.saturated`: the fraction of the neurons that never fire, and that fire at every time step, in the whole data set |
+/// | [`Potential`](Self::Potential) | evaluations | `LAYER.potential`, `LAYER.potential_std`: mean and standard deviation of V after the reset; `LAYER.distance`: mean of \|v_threshold − V\| |
+/// | [`Gradient`](Self::Gradient) | training | `PARAMETER.gradient`: root mean square over the batches of the norm of the gradient, before clipping |
+///
+/// With several ranks the gradient is that of the rank's own batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Monitor {
+    /// Firing rates.
+    Rate,
+    /// Neurons that never fire, and that always fire.
+    Neurons,
+    /// Membrane potentials, and their distance to the threshold.
+    Potential,
+    /// Norms of gradients.
+    Gradient,
+}
+
+impl Monitor {
+    /// All monitors.
+    pub const ALL: [Self; 4] = [Self::Rate, Self::Neurons, Self::Potential, Self::Gradient];
+
+    /// The name, as on the command line.
+    ///
+    /// ```
+    /// use spikelet_train::Monitor;
+    /// assert_eq!(Monitor::ALL.map(Monitor::name), ["rate", "neurons", "potential", "gradient"]);
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Neurons => "neurons",
+            Self::Potential => "potential",
+            Self::Gradient => "gradient",
+        }
+    }
+}
+
+/// The monitors of a step, each with a pattern of layers or parameters.
+pub(super) type Monitors = Vec<(Monitor, Names)>;
+
+/// The suffixes of the values that neurons record.
+const SPIKES: &str = "spike_seq";
+const POTENTIAL: &str = "v_seq";
+const DISTANCE: &str = "distance_seq";
+
+/// The path of a value of a layer; the network itself can be a neuron.
+fn path_of(layer: &str, value: &str) -> String {
+    match layer {
+        "" => value.to_string(),
+        layer => format!("{layer}.{value}"),
+    }
+}
+
+/// The layers that record a value of this name, with it.
+fn layers_with(recorded: &[(String, Var)], value: &str) -> Vec<(String, Var)> {
+    let layers = recorded.iter().filter_map(|(path, var)| {
+        let layer = path.strip_suffix(value)?;
+        let layer = match layer.strip_suffix('.') {
+            Some(layer) => layer,
+            None if layer.is_empty() => "",
+            None => return None,
+        };
+        Some((layer.to_string(), var.clone()))
+    });
+    layers.collect()
+}
+
+impl Step<'_> {
+    /// Measures values of the layers whose paths match `pattern`, or for [`Monitor::Gradient`] of the parameters whose
+    /// names match it, as metrics. Without this nothing is measured.
+    ///
+    /// ```
+    /// use spikelet_graph::op::HostTensor;
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::{Monitor, Step};
+    /// let net = Sequential::new().add(Linear::new(4, 16)).add(Lif::new(2.0)).add(Linear::new(16, 3));
+    /// let step = Step::new(|cx, inputs| {
+    ///     let scores = net.forward(cx, inputs["x"].repeat_over_time(8))?.mean(&[0]);
+    ///     Ok(loss::cross_entropy(&scores, &inputs["labels"]))
+    /// })
+    /// .batch_size(2)
+    /// .input("x", DType::F32, [4])
+    /// .input("labels", DType::I64, [])
+    /// .optimizer(Adam::default(), 1e-2)
+    /// .monitor(Monitor::Rate, "*")
+    /// .monitor(Monitor::Gradient, "2.*");
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// let x = [0.1, 0.9, 0.3, 0.0, 0.7, 0.2, 0.8, 0.4];
+    /// let inputs = [("x", HostTensor::F32(&x)), ("labels", HostTensor::I64(&[0, 2]))];
+    /// let metrics = step.compile(&mut store)?.run(inputs)?;
+    /// assert!(metrics.get("1.rate").is_some_and(|rate| (0.0..=1.0).contains(&rate)));
+    /// assert!(metrics.get("2.weight.gradient").is_some());
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn monitor(mut self, monitor: Monitor, pattern: impl Into<String>) -> Self {
+        self.monitors.push((monitor, Names::new(pattern)));
+        self
+    }
+
+    /// Whether neurons must record their potentials for an evaluation.
+    pub(super) fn monitors_potentials(&self) -> bool {
+        self.monitors
+            .iter()
+            .any(|(monitor, _)| *monitor == Monitor::Potential)
+    }
+
+    /// The values of layers with this monitor, that record `value`.
+    fn monitored(
+        &self,
+        monitor: Monitor,
+        recorded: &[(String, Var)],
+        value: &str,
+    ) -> Result<Vec<(String, Var)>> {
+        let own = self.monitors.iter().filter(|(other, _)| *other == monitor);
+        let patterns: Vec<&Names> = own.map(|(_, names)| names).collect();
+        let layers = layers_with(recorded, value);
+        check_all(
+            patterns.iter().copied(),
+            layers.iter().map(|(layer, _)| layer.as_str()),
+        )?;
+        let matching = layers
+            .into_iter()
+            .filter(|(layer, _)| patterns.iter().any(|names| names.matches(layer)));
+        Ok(matching.collect())
+    }
+
+    /// The metrics of the monitors of layers.
+    pub(super) fn layer_metrics(
+        &self,
+        cx: &Context,
+        training: bool,
+    ) -> Result<Vec<(String, Metric)>> {
+        if self.monitors.is_empty() {
+            return Ok(vec![]);
+        }
+        let recorded = cx.traced().recorded;
+        let mut metrics = vec![];
+        for (layer, spikes) in self.monitored(Monitor::Rate, &recorded, SPIKES)? {
+            metrics.push((path_of(&layer, "rate"), rate(&spikes)));
+        }
+        if training {
+            return Ok(metrics);
+        }
+        for (layer, spikes) in self.monitored(Monitor::Neurons, &recorded, SPIKES)? {
+            let [dead, saturated] = extremes(&spikes);
+            metrics.push((path_of(&layer, "dead"), dead));
+            metrics.push((path_of(&layer, "saturated"), saturated));
+        }
+        for (layer, potentials) in self.monitored(Monitor::Potential, &recorded, POTENTIAL)? {
+            let [mean, deviation] = moments(&potentials);
+            metrics.push((path_of(&layer, "potential"), mean));
+            metrics.push((path_of(&layer, "potential_std"), deviation));
+        }
+        for (layer, distances) in self.monitored(Monitor::Potential, &recorded, DISTANCE)? {
+            let [mean, _] = moments(&distances);
+            metrics.push((path_of(&layer, "distance"), mean));
+        }
+        Ok(metrics)
+    }
+
+    /// The metrics of the gradients of a batch of `samples` samples.
+    pub(super) fn gradient_metrics<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str> + Clone,
+        grads: &[Var],
+        scale: Option<&Var>,
+        samples: usize,
+    ) -> Result<Vec<(String, Metric)>> {
+        let own = self.monitors.iter();
+        let own = own.filter(|(monitor, _)| *monitor == Monitor::Gradient);
+        let patterns: Vec<&Names> = own.map(|(_, names)| names).collect();
+        check_all(patterns.iter().copied(), names.clone())?;
+        let metrics = names.zip(grads).filter_map(|(name, grad)| {
+            patterns.iter().find(|names| names.matches(name))?;
+            let grad = grad.cast(DType::F32);
+            let grad = match scale {
+                Some(scale) => Var::map(&[&grad, scale], |x| &x[0] / &x[1]),
+                None => grad,
+            };
+            let squares = grad.square().sum_all() * samples as f64;
+            let metric = Metric::new(squares, |sums, samples| (sums[0] / samples).sqrt());
+            Some((format!("{name}.gradient"), metric))
+        });
+        Ok(metrics.collect())
+    }
+}
+
+/// The number of neurons and of time steps of a sequence `[T, N, …]`.
+fn sizes(sequence: &Var) -> (f64, f64) {
+    let shape = sequence.shape();
+    let neurons: usize = shape.iter().skip(2).product();
+    (neurons as f64, shape.first().copied().unwrap_or(1) as f64)
+}
+
+/// Spikes for each neuron and time step.
+fn rate(spikes: &Var) -> Metric {
+    let (neurons, steps) = sizes(spikes);
+    Metric::new(spikes.cast(DType::F32).sum_all(), move |sums, samples| {
+        sums[0] / (samples * steps * neurons)
+    })
+}
+
+/// The fractions of the neurons that never fire, and that always fire.
+fn extremes(spikes: &Var) -> [Metric; 2] {
+    let (neurons, steps) = sizes(spikes);
+    let fires = spikes
+        .cast(DType::F32)
+        .map1(|s| Expr::select(s.abs().gt(0.0), 1.0, 0.0));
+    let fired = fires.sum(&[0, 1]).reshape([neurons as usize]);
+    let fraction = move |sums: &[f64], test: &dyn Fn(f64) -> bool| {
+        sums.iter().filter(|&&sum| test(sum)).count() as f64 / neurons.max(1.0)
+    };
+    [
+        Metric::new(fired.clone(), move |sums, _| {
+            fraction(sums, &|sum| sum == 0.0)
+        }),
+        Metric::new(fired, move |sums, samples| {
+            fraction(sums, &|sum| sum == samples * steps)
+        }),
+    ]
+}
+
+/// Mean and standard deviation of the elements of a sequence.
+fn moments(sequence: &Var) -> [Metric; 2] {
+    let (neurons, steps) = sizes(sequence);
+    let count = move |samples: f64| samples * steps * neurons;
+    let v = sequence.cast(DType::F32);
+    let both = Var::stack(&[&v.sum_all(), &v.square().sum_all()], 0);
+    [
+        Metric::new(v.sum_all(), move |sums, samples| sums[0] / count(samples)),
+        Metric::new(both, move |sums, samples| {
+            let mean = sums[0] / count(samples);
+            (sums[1] / count(samples) - mean * mean).max(0.0).sqrt()
+        }),
+    ]
+}
