@@ -20,6 +20,30 @@ fn one_hot_rows_have_a_one_at_the_label_and_none_for_a_label_outside() {
 }
 
 #[test]
+fn argmax_and_argmin_run_along_any_axis() {
+    // [2, 3, 2], with equal elements.
+    let values = [1., 5., 3., 5., 3., 0., -1., 2., 4., 2., -1., 7.];
+    let x = Tensor::f32([2, 3, 2], values);
+    for (axis, shape, largest, smallest) in [
+        (
+            0,
+            &[3, 2][..],
+            vec![0, 0, 1, 0, 0, 1],
+            vec![1, 1, 0, 1, 1, 0],
+        ),
+        (1, &[2, 2], vec![1, 0, 1, 2], vec![0, 2, 0, 0]),
+        (2, &[2, 3], vec![1, 1, 0, 1, 0, 1], vec![0, 0, 1, 0, 1, 0]),
+    ] {
+        let inputs = [x.clone()];
+        let expected = |values: Vec<i64>| Tensor::i64(shape, values);
+        let got = compute(&inputs, |_, x| x[0].argmax_along(axis));
+        assert_eq!(got, expected(largest), "axis {axis}");
+        let got = compute(&inputs, |_, x| x[0].argmin_along(axis));
+        assert_eq!(got, expected(smallest), "axis {axis}");
+    }
+}
+
+#[test]
 fn argmax_is_the_first_of_the_largest() {
     for dtype in [DType::F32, DType::F64] {
         let scores = Tensor::f64(

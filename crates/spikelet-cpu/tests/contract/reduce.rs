@@ -130,6 +130,29 @@ fn softmax_and_its_logarithm_run_over_the_last_axis() {
 }
 
 #[test]
+fn softmax_and_its_logarithm_run_along_any_axis() {
+    let shape = [2, 3, 4];
+    let x = tensor(&shape, 21);
+    let values = x.to_f64();
+    for axis in 0..3 {
+        let stride: usize = shape[axis + 1..].iter().product();
+        let log: Vec<f64> = (0..values.len())
+            .map(|at| {
+                let first = at - at / stride % shape[axis] * stride;
+                let along = (0..shape[axis]).map(|k| values[first + k * stride].exp());
+                values[at] - along.sum::<f64>().ln()
+            })
+            .collect();
+        let plain: Vec<f64> = log.iter().map(|x| x.exp()).collect();
+        let inputs = std::slice::from_ref(&x);
+        check_forward(inputs, &shape, &log, |_, x| x[0].log_softmax_along(axis));
+        check_forward(inputs, &shape, &plain, |_, x| x[0].softmax_along(axis));
+        check_gradients(inputs, |_, x| x[0].log_softmax_along(axis));
+        check_gradients(inputs, |_, x| x[0].softmax_along(axis));
+    }
+}
+
+#[test]
 fn large_scores_do_not_overflow_in_a_softmax() {
     let x = Tensor::f32([1, 3], [1000.0, 999.0, -1000.0]);
     let got = compute(&[x], |_, x: &[Var]| x[0].softmax()).to_f64();

@@ -20,6 +20,34 @@ impl Var {
         (-self).argmax()
     }
 
+    /// The index of the largest element along any axis, which is removed; the first of equal ones.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [8, 10, 32, 32]); // [N, C, H, W]
+    /// assert_eq!(x.argmax_along(1).shape(), [8, 32, 32]);
+    /// # tracer.check()?;
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    pub fn argmax_along(&self, axis: usize) -> Var {
+        let rank = self.rank();
+        if axis >= rank {
+            return self.no_axis("argmax", axis);
+        }
+        if axis + 1 == rank {
+            return self.argmax();
+        }
+        let others = (0..rank).filter(|&k| k != axis);
+        let order: Vec<usize> = others.chain([axis]).collect();
+        self.permute(&order).argmax()
+    }
+
+    /// The index of the smallest element along any axis, which is removed; the first of equal ones.
+    pub fn argmin_along(&self, axis: usize) -> Var {
+        (-self).argmax_along(axis)
+    }
+
     /// The `k` largest elements of the last axis, the largest first, and their indices (i64): each
     /// `[…, k]`. Of equal elements the first is taken first; NaN counts as larger than all numbers. With
     /// k = n it sorts. The gradient of an element of the result is that of the selected one.

@@ -144,6 +144,46 @@ impl Var {
         self.log_softmax().exp()
     }
 
+    /// Logarithm of the softmax along any axis.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [20, 8, 10]); // [T, N, C]
+    /// let attention = x.log_softmax_along(0).exp(); // over time
+    /// assert_eq!(attention.shape(), [20, 8, 10]);
+    /// # tracer.check()?;
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    pub fn log_softmax_along(&self, axis: usize) -> Var {
+        let rank = self.rank();
+        if axis >= rank {
+            return self.no_axis("log_softmax", axis);
+        }
+        match rank - 1 {
+            last if axis == last => self.log_softmax(),
+            last => self
+                .transpose(axis, last)
+                .log_softmax()
+                .transpose(axis, last),
+        }
+    }
+
+    /// Softmax along any axis.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [8, 10, 32, 32]); // [N, C, H, W]
+    /// let classes = x.softmax_along(1); // of each pixel
+    /// assert_eq!(classes.shape(), [8, 10, 32, 32]);
+    /// # tracer.check()?;
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    pub fn softmax_along(&self, axis: usize) -> Var {
+        self.log_softmax_along(axis).exp()
+    }
+
     fn axes(&self) -> Vec<usize> {
         (0..self.rank()).collect()
     }
