@@ -37,17 +37,34 @@ pub fn evaluate(
     data: &Arc<ImageDataset>,
     store: &mut VarStore,
 ) -> Result<Evaluation> {
+    let (step, loader) = classifier_loader(module, settings, data)?;
+    let found = evaluate_step(&step, settings.evaluation_batch, &loader, store)?;
+    Ok(Evaluation::of(&found))
+}
+
+impl Evaluation {
+    /// The result of a classifier's step.
+    pub(crate) fn of(found: &EpochMetrics) -> Self {
+        Self {
+            accuracy: found.values().accuracy(),
+            loss: found.loss(),
+        }
+    }
+}
+
+/// The step of a classifier for evaluations, and the loader of its data.
+pub(crate) fn classifier_loader<'a>(
+    module: &'a dyn Module,
+    settings: &Settings,
+    data: &Arc<ImageDataset>,
+) -> Result<(Step<'a>, DataLoader)> {
     let shape = BatchShape {
         batch: settings.batch_size,
         image: data.shape,
     };
     let step = Step::classifier_eval(module, settings, shape)?;
     let loader = DataLoader::new(data.clone(), settings.test_batches(1))?;
-    let found = evaluate_step(&step, settings.evaluation_batch, &loader, store)?;
-    Ok(Evaluation {
-        accuracy: found.values().accuracy(),
-        loss: found.loss(),
-    })
+    Ok((step, loader))
 }
 
 impl Step<'_> {
@@ -86,7 +103,7 @@ impl Step<'_> {
 }
 
 /// Evaluates a step with batches of the given size, or of one that fits into the memory.
-fn evaluate_step(
+pub(crate) fn evaluate_step(
     step: &Step<'_>,
     batch: Option<usize>,
     data: &DataLoader,

@@ -18,6 +18,7 @@ pub mod log;
 mod memory;
 pub mod metric;
 mod monitor;
+mod operations;
 pub mod optim;
 #[cfg(feature = "plots")]
 mod picture;
@@ -53,6 +54,7 @@ pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};
 pub use monitor::Goal;
+pub use operations::count_operations;
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };

@@ -21,7 +21,7 @@ use spikelet_core::Result;
 /// | `membrane_changes` | count | pairs of a neuron and a time step after the first whose potential was changed by the reset; `None` if it was not counted |
 /// | `inputs`, `outputs` | size | elements |
 /// | `analog_inputs`, `analog_outputs` | | whether they are stored as numbers; spikes are stored as bits |
-/// | `nonzero_outputs` | count | elements of the output that are not 0; with neurons, their spikes |
+/// | `nonzero_outputs` | count | elements of the output of neurons that are not 0: their spikes; 0 for a layer without neurons |
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LayerCounts {
@@ -57,7 +57,7 @@ pub struct LayerCounts {
     pub outputs: u64,
     /// Whether the output is stored as numbers, not as bits.
     pub analog_outputs: bool,
-    /// Elements of the output that are not 0.
+    /// Elements of the output of neurons that are not 0.
     pub nonzero_outputs: u64,
 }
 

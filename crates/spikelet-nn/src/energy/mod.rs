@@ -40,6 +40,7 @@ mod error;
 mod estimate;
 mod neurobench;
 mod neuron_ops;
+mod synapses;
 mod table;
 
 pub use counts::{LayerCounts, NetworkCounts};
@@ -47,4 +48,5 @@ pub use error::EnergyError;
 pub use estimate::{Energy, Estimate, LayerEnergy, WeightReads};
 pub use neurobench::{NeuroBench, NeuronOperations, SynapticOperations};
 pub use neuron_ops::NeuronOps;
+pub use synapses::{ConvSynapses, Synapses};
 pub use table::{CostTable, MemoryCosts, NumberFormat};

@@ -4,6 +4,7 @@
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
+use crate::energy::{ConvSynapses, Synapses};
 use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -121,6 +122,23 @@ impl<const D: usize> Conv<D> {
         }
     }
 
+    /// Counts the operations with the input `x`; of a transposed convolution with this output padding.
+    pub(super) fn count(&self, cx: &Context, x: &Var, transposed: Option<Vec<usize>>) {
+        cx.count_synapses("weight", x, || {
+            Synapses::Conv(ConvSynapses {
+                inputs: self.inputs,
+                outputs: self.outputs,
+                kernel: self.kernel.to_vec(),
+                stride: self.stride.to_vec(),
+                padding: self.padding.to_vec(),
+                dilation: self.dilation.to_vec(),
+                groups: self.groups,
+                size: x.shape()[3..].to_vec(),
+                transposed,
+            })
+        });
+    }
+
     /// A weight `[a, b, kernel…]` in the operation's order, `[a, kernel…, b]`.
     pub(super) fn weight(&self, cx: &Context, a: usize, b: usize) -> (Var, Init) {
         let init = Init::fan_in(b * self.kernel.iter().product::<usize>());
@@ -145,6 +163,7 @@ impl<const D: usize> Conv<D> {
 impl<const D: usize> Module for Conv<D> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         expect(cx, "convolution", &x, D, Some(self.inputs))?;
+        self.count(cx, &x, None);
         let (weight, init) = self.weight(cx, self.outputs, self.inputs / self.groups.max(1));
         let y = channels_last(&x).conv(&weight, self.op());
         Ok(self.add_bias(cx, y, init))

@@ -81,6 +81,7 @@ impl<const D: usize> Module for ConvTransposed<D> {
                 },
             ));
         };
+        conv.count(cx, &x, Some(self.output_padding.to_vec()));
         let (weight, init) = conv.weight(cx, conv.inputs, conv.outputs / conv.groups.max(1));
         let op = conv.op().part(ConvPart::Input, size);
         let y = channels_last(&x).conv(&weight, op);

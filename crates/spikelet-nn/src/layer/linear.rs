@@ -4,6 +4,7 @@
 
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
+use crate::energy::Synapses;
 use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -60,6 +61,10 @@ impl Module for Linear {
         }
         let outputs = Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0));
         cx.expect_domains("linear", &[outputs])?;
+        cx.count_synapses("weight", &x, || Synapses::Linear {
+            inputs: self.inputs,
+            outputs: self.outputs,
+        });
         let init = Init::fan_in(self.inputs);
         let weight = cx.parameter("weight", [self.outputs, self.inputs], init);
         let y = x.linear(&weight);

@@ -4,12 +4,14 @@ mod checks;
 mod chunk;
 mod group;
 mod mode;
+mod operations;
 mod state;
 mod steps;
 mod traced;
 
 pub use chunk::{BEFORE, Chunk, ChunkState};
 pub use mode::Mode;
+pub use operations::{CountedKind, CountedLayer};
 pub use traced::{LearnedStart, Traced, TracedState, TracedTensor};
 
 use super::unroll::Unrolling;
@@ -30,6 +32,8 @@ pub struct Context {
     propagation: Propagation,
     /// Whether neurons record their inputs and states.
     watches: bool,
+    /// Whether layers record what is needed to count their operations.
+    counts: bool,
     group: Group,
     traced: Rc<RefCell<Traced>>,
     /// Set where a network is traced for a part of the time steps.
@@ -50,6 +54,7 @@ impl Context {
             mode,
             propagation: Propagation::default(),
             watches: false,
+            counts: false,
             group: Group::default(),
             traced: Rc::default(),
             chunk: None,

@@ -15,7 +15,8 @@ mod unroll;
 
 pub use context::{BEFORE, GENERATOR};
 pub use context::{
-    Chunk, ChunkState, Context, LearnedStart, Mode, Traced, TracedState, TracedTensor,
+    Chunk, ChunkState, Context, CountedKind, CountedLayer, LearnedStart, Mode, Traced, TracedState,
+    TracedTensor,
 };
 pub use init::Init;
 pub use propagation::Propagation;

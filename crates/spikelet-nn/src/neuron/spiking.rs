@@ -117,6 +117,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     if neuron.output_kind() != OutputKind::Real {
         cx.record("spike_seq", &out);
     }
+    cx.count_neurons(neuron, &out).map_err(wrong)?;
     if let Some(decoded) = neuron.readout(&out) {
         cx.expect_all_steps(neuron.name())?;
         out = decoded.repeat_over_time(1);

@@ -15,6 +15,7 @@ mod groups;
 mod inputs;
 mod metrics;
 mod monitors;
+mod operations;
 mod outputs;
 mod plan;
 mod trace;
@@ -30,6 +31,7 @@ pub use error::{StepError, TypeDifference};
 pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use monitors::Monitor;
+pub(crate) use operations::{Activity, activity};
 pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use trace::Purpose;
@@ -124,6 +126,8 @@ pub struct Step<'a> {
     gradients: Vec<Names>,
     activations: Vec<Names>,
     monitors: Monitors,
+    /// Whether evaluations count the operations of layers.
+    counts: bool,
     /// Whether programs of training, and of evaluation, have the outputs of the function.
     outputs: [bool; 2],
 }
@@ -153,6 +157,7 @@ impl<'a> Step<'a> {
             gradients: vec![],
             activations: vec![],
             monitors: vec![],
+            counts: false,
             outputs: [false, true],
         }
     }

@@ -222,10 +222,14 @@ impl Step<'_> {
         if watching || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }
+        if self.counts {
+            cx = cx.counting_operations();
+        }
         let (outputs, mut info) = self.call(&cx, purpose.single_step)?;
         let tracer = cx.tracer();
         if !purpose.predicts {
-            let monitored = self.layer_metrics(&cx, false)?;
+            let mut monitored = self.layer_metrics(&cx, false)?;
+            monitored.extend(self.operation_metrics(&cx));
             let (sums, infos) = self.metrics(&outputs, monitored)?;
             tracer.output(LOSS, &outputs.loss);
             sums.iter().for_each(|(name, sum)| tracer.output(name, sum));

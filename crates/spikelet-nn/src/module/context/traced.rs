@@ -1,6 +1,6 @@
 //! The parameters, states, buffers and recorded values of a trace.
 
-use super::Context;
+use super::{Context, CountedLayer};
 use crate::RuntimeError;
 use crate::module::Init;
 use crate::trainable::{Bound, Granularity};
@@ -42,6 +42,8 @@ pub struct Traced {
     pub buffers: Vec<TracedTensor>,
     /// The recorded values of modules: name and value.
     pub recorded: Vec<(String, Var)>,
+    /// The layers whose operations are counted, in the order in which they run.
+    pub counted: Vec<CountedLayer>,
 }
 
 /// A carried state whose reset value is learned.

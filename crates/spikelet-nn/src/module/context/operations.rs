@@ -1,0 +1,138 @@
+//! The layers whose operations are counted.
+
+use super::Context;
+use crate::energy::{NeuronOps, Synapses};
+use crate::neuron::{Neuron, OutputKind};
+use spikelet_graph::Var;
+
+/// A layer whose operations are counted. Its values are recorded under `PATH.counted_seq`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedLayer {
+    /// Its path.
+    pub path: String,
+    /// Its operations.
+    pub kind: CountedKind,
+    /// The number of parameters and of buffers of the layers before it.
+    pub(super) before: [usize; 2],
+}
+
+/// The operations of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CountedKind {
+    /// Products of weights and inputs; the input is recorded, `[T, N, …]`.
+    Synapses {
+        /// The sizes.
+        synapses: Synapses,
+        /// The name of the weight.
+        weight: String,
+    },
+    /// Updates of neurons; their output is recorded, `[T, N, …]`.
+    Neurons {
+        /// The operations of one update.
+        ops: NeuronOps,
+        /// Whether the output has values other than −1, 0 and 1.
+        analog: bool,
+    },
+}
+
+/// The name of the value that a counted layer records.
+const COUNTED: &str = "counted_seq";
+
+impl Context {
+    /// Makes layers with weights record their inputs, and neurons their outputs, with what is needed to count
+    /// operations: [`Traced::counted`](super::Traced::counted). Must be set before anything is traced.
+    #[must_use]
+    pub fn counting_operations(mut self) -> Self {
+        self.counts = true;
+        self
+    }
+
+    /// Records the input `x`, `[T, N, …]` or without time `[N, …]` of two axes, of the current module with its
+    /// weight of this name, if operations are counted. Must be called before the weight is traced.
+    pub fn count_synapses(&self, weight: &str, x: &Var, synapses: impl FnOnce() -> Synapses) {
+        if !self.counts {
+            return;
+        }
+        let weight = self.tracer.path_of(weight);
+        let synapses = synapses();
+        self.count(CountedKind::Synapses { synapses, weight });
+        match x.rank() {
+            2 => self.record(COUNTED, &x.reshape([1, x.dim(0), x.dim(1)])),
+            _ => self.record(COUNTED, x),
+        }
+    }
+
+    /// Records the output of the neuron that is the current module, if operations are counted.
+    pub(crate) fn count_neurons(
+        &self,
+        neuron: &dyn Neuron,
+        output: &Var,
+    ) -> Result<(), crate::DefinitionError> {
+        if self.counts {
+            let kind = neuron.output_kind();
+            self.count(CountedKind::Neurons {
+                ops: NeuronOps::of(neuron)?,
+                analog: matches!(kind, OutputKind::Counts | OutputKind::Real),
+            });
+            self.record(COUNTED, output);
+        }
+        Ok(())
+    }
+
+    fn count(&self, kind: CountedKind) {
+        let path = self.tracer.path();
+        let traced = &mut *self.traced.borrow_mut();
+        // A layer that runs step by step is traced once for each step.
+        if self.is_unrolling() && traced.counted.iter().any(|layer| layer.path == path) {
+            return;
+        }
+        traced.counted.push(CountedLayer {
+            path,
+            kind,
+            before: [traced.parameters.len(), traced.buffers.len()],
+        });
+    }
+}
+
+impl super::Traced {
+    /// The values that the counted layers recorded, `[T, N, …]`, in the order of [`Traced::counted`](Self::counted).
+    pub fn counted_values(&self) -> Vec<Var> {
+        let mut recorded: Vec<Option<&(String, Var)>> = self.recorded.iter().map(Some).collect();
+        let values = self.counted.iter().filter_map(|layer| {
+            let name = match layer.path.as_str() {
+                "" => COUNTED.to_string(),
+                path => format!("{path}.{COUNTED}"),
+            };
+            // A layer that is called twice records twice.
+            let found = recorded
+                .iter_mut()
+                .find(|known| known.is_some_and(|(known, _)| *known == name))?;
+            found.take().map(|(_, value)| value.clone())
+        });
+        values.collect()
+    }
+
+    /// The number of elements of the parameters and of the buffers of each counted layer: of all that were traced
+    /// from it to the next counted layer; of the first layer also those before it.
+    pub fn counted_sizes(&self) -> Vec<[u64; 2]> {
+        let elements = |tensors: &[super::TracedTensor]| -> u64 {
+            let each = tensors.iter().map(|t| t.shape.iter().product::<usize>());
+            each.map(|len| len as u64).sum()
+        };
+        let all = [self.parameters.len(), self.buffers.len()];
+        let ends = self.counted.iter().skip(1).map(|layer| layer.before);
+        let mut start = [0, 0];
+        ends.chain([all])
+            .take(self.counted.len())
+            .map(|end| {
+                let sizes = [
+                    elements(&self.parameters[start[0]..end[0]]),
+                    elements(&self.buffers[start[1]..end[1]]),
+                ];
+                start = end;
+                sizes
+            })
+            .collect()
+    }
+}
