@@ -63,7 +63,9 @@ pub mod device;
 mod guide;
 pub mod prelude;
 
-pub use spikelet_core::{Error, MemoryBudget, ParseMemoryBudgetError, Result, files, human};
+pub use spikelet_core::{
+    Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, suggest,
+};
 #[cfg(feature = "cuda")]
 #[doc(inline)]
 pub use spikelet_cuda as cuda;

@@ -13,7 +13,6 @@ pub mod equation;
 pub mod failure;
 pub mod help;
 mod machine;
-mod suggest;
 pub mod table;
 
 pub use cli::Spikelet;

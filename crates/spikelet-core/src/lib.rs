@@ -1,11 +1,13 @@
-//! Shared foundations of the spikelet crates: the error type, atomic file writes, signal handlers, and
-//! human-readable sizes and durations.
+//! Shared foundations of the spikelet crates: the error type, documents that people write, atomic file writes,
+//! signal handlers, and human-readable sizes and durations.
 
+pub mod document;
 mod error;
 pub mod files;
 pub mod human;
 mod memory_budget;
 pub mod signals;
+pub mod suggest;
 
 pub use error::{Error, Result};
 pub use memory_budget::{MemoryBudget, ParseMemoryBudgetError};

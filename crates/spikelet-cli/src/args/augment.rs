@@ -1,7 +1,7 @@
 //! Augmentation and normalization of images on the command line.
 
 use crate::failure::Failure;
-use crate::suggest::closest;
+use spikelet::suggest::closest;
 use spikelet::data::{Augment, ImageDataset, ImageTransform, Normalize};
 use spikelet::train::Settings;
 

@@ -1,6 +1,6 @@
 //! Names of a family, with "did you mean …?".
 
-use crate::suggest::closest;
+use spikelet::suggest::closest;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};

@@ -2,7 +2,7 @@
 
 use super::{Setting, surrogate_names};
 use crate::failure::Failure;
-use crate::suggest::closest;
+use spikelet::suggest::closest;
 use serde_json::{Map, Value, json};
 use spikelet::DefinitionError;
 use spikelet::neuron::{self, Neuron};

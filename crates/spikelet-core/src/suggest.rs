@@ -4,6 +4,12 @@ use std::cmp::Reverse;
 use strsim::osa_distance;
 
 /// The name closest to `given`, if one is within a third of its length.
+///
+/// ```
+/// use spikelet_core::suggest::closest;
+/// assert_eq!(closest("tua", ["tau", "v_reset"]), Some("tau"));
+/// assert_eq!(closest("color", ["tau", "v_reset"]), None);
+/// ```
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = given.chars().count().div_ceil(3).max(1) + 1;
     // Of two names at the same distance, the one with the longer common beginning: typing errors are
