@@ -305,6 +305,16 @@ pub enum LayerProblem {
         /// The output of the shortcut.
         shortcut: TensorType,
     },
+    /// Parallel branches whose outputs cannot be combined.
+    #[error("branch 0 has the output {first}, branch {index} {other}")]
+    ParallelBranches {
+        /// The output of the first branch.
+        first: TensorType,
+        /// The branch that differs, from 0.
+        index: usize,
+        /// Its output.
+        other: TensorType,
+    },
     /// A neuron without the state `trace`.
     #[error("the neuron `{neuron}` has no state `trace`")]
     NoTrace {
@@ -369,6 +379,9 @@ impl LayerProblem {
             Self::UnusedSetting { .. } => "remove it: only average pooling counts padding",
             Self::Branches { .. } => {
                 "give it a shortcut whose output has the same shape, such as a 1×1 convolution"
+            }
+            Self::ParallelBranches { .. } => {
+                "give all branches the same output shape; concatenated ones may differ in axis 2"
             }
             Self::NoTrace { .. } => "use `OtttLif`, or a neuron that keeps a trace of its spikes",
             Self::StepByStep => {

@@ -8,10 +8,10 @@ pub use crate::encoder::members::*;
 pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
 pub use crate::layer::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d,
+    AdaptiveMaxPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Combine, Conv1d, Conv2d, Conv3d,
     ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, Flatten, GroupNorm,
-    Join, LayerNorm, Linear, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput, StepLoop,
-    TimeDistributed, TimeLast, TimeMean, TraceLearning, Voting,
+    Join, LayerNorm, Linear, Parallel, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput,
+    StepLoop, TimeDistributed, TimeLast, TimeMean, TraceLearning, Voting,
 };
 pub use crate::loss;
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};

@@ -1,8 +1,8 @@
 //! Augmentation and normalization of images on the command line.
 
 use crate::failure::Failure;
-use spikelet::suggest::closest;
 use spikelet::data::{Augment, ImageDataset, ImageTransform, Normalize};
+use spikelet::suggest::closest;
 use spikelet::train::Settings;
 
 /// Augmentation and normalization.

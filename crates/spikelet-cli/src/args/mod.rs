@@ -22,7 +22,7 @@ pub use augment::AugmentArgs;
 pub use data::{DATA_VARIABLE, DataArgs, DataName, TrainingDataArgs};
 pub use device::{DeviceArgs, open_device};
 pub use names::{data_names, neuron_names, surrogate_names};
-pub use network::NetworkArgs;
+pub use network::{NetworkArgs, NetworkName};
 pub use neuron::{NeuronArgs, overlay};
 pub use parallel::ParallelArgs;
 pub use picture::svg_path;

@@ -1,9 +1,9 @@
 //! Names of a family, with "did you mean …?".
 
-use spikelet::suggest::closest;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use spikelet::suggest::closest;
 use spikelet::{neuron, surrogate};
 use std::ffi::OsStr;
 

@@ -2,15 +2,93 @@
 
 use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to};
 use crate::failure::Failure;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use spikelet::network::Network;
 use spikelet::train::Settings;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf, is_separator};
+
+/// A network: one of [`Network::NAMES`], or a TOML file.
+#[derive(Clone, Debug)]
+pub enum NetworkName {
+    /// The name.
+    Named(String),
+    /// The path of the file, and its name without the extension.
+    File(PathBuf, String),
+}
+
+/// The tables beside `network` that a file may have.
+const OTHER_TABLES: [&str; 0] = [];
+
+impl NetworkName {
+    /// The parser of an argument: names, and paths. A path ends in `.toml` or has a separator.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        NetworkNames
+    }
+
+    /// The name; of a file, that of the file without its extension.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Named(name) | Self::File(_, name) => name,
+        }
+    }
+
+    /// The network.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is wrong.
+    pub fn network(&self) -> Result<Network, Failure> {
+        Ok(match self {
+            Self::Named(name) => Network::find(name)?,
+            Self::File(path, _) => Network::read(path, &OTHER_TABLES)?,
+        })
+    }
+}
+
+#[derive(Clone)]
+struct NetworkNames;
+
+impl TypedValueParser for NetworkNames {
+    type Value = NetworkName;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<NetworkName, clap::Error> {
+        let path = Path::new(value);
+        let is_file = path
+            .extension()
+            .is_some_and(|extension| extension == "toml");
+        if is_file || value.to_string_lossy().contains(is_separator) {
+            let stem = path.file_stem().unwrap_or(value).to_string_lossy();
+            // Runs are in a folder of this name.
+            let stem = stem.trim_start_matches('.').replace(is_separator, "-");
+            let name = if stem.is_empty() {
+                "network".to_string()
+            } else {
+                stem
+            };
+            return Ok(NetworkName::File(path.to_path_buf(), name));
+        }
+        let names = PossibleValuesParser::new(Network::NAMES);
+        names.parse_ref(command, arg, value).map(NetworkName::Named)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let file = PossibleValue::new("FILE.toml").help("a list of layers, see `spikelet models`");
+        let names = Network::NAMES.into_iter().map(PossibleValue::new);
+        Some(Box::new(names.chain([file])))
+    }
+}
 
 /// A network with its settings.
 #[derive(clap::Args, Debug)]
 pub struct NetworkArgs {
     /// Network [default: mnist-fc]
-    #[arg(value_name = "NETWORK", value_parser = Network::NAMES)]
-    name: Option<String>,
+    #[arg(value_name = "NETWORK", value_parser = NetworkName::parser())]
+    name: Option<NetworkName>,
 
     #[arg(hide_short_help = true, help = per_network("Number of neurons in the hidden layer", hidden_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     hidden: Option<usize>,
@@ -47,13 +125,16 @@ impl NetworkArgs {
     /// When the network does not have an option, or a constant of the neuron is unknown or of the
     /// wrong kind.
     pub fn build(&self, start: PresetArgs) -> Result<(Network, Settings), Failure> {
-        let network = Network::find(self.name())?;
+        let network = match &self.name {
+            Some(name) => name.network()?,
+            None => Network::find(DEFAULT)?,
+        };
         self.over(start.start(&network)?)
     }
 
-    /// The name of the network.
+    /// The name of the network; of one in a file, that of the file without its extension.
     pub fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or(DEFAULT)
+        self.name.as_ref().map_or(DEFAULT, NetworkName::text)
     }
 
     /// As [`NetworkArgs::build`], starting from the network and the settings of a resumed run.
@@ -65,7 +146,16 @@ impl NetworkArgs {
         start: PresetArgs,
         run: (Network, Settings),
     ) -> Result<(Network, Settings), Failure> {
-        let other = self.name.as_ref().is_some_and(|name| name != run.0.name());
+        let other = match &self.name {
+            None => false,
+            Some(NetworkName::Named(name)) => name != run.0.name(),
+            Some(file) => {
+                let mut given = file.network()?;
+                // The neuron of the run may have been set by options.
+                given.neuron_mut().clone_from(run.0.clone().neuron_mut());
+                given != run.0
+            }
+        };
         match other || start.is_given() {
             true => self.build(start),
             false => self.over(run),
@@ -138,7 +228,7 @@ fn part<'a, T>(
     option: &str,
     of: fn(&mut Network) -> Option<&mut T>,
 ) -> Result<&'a mut T, Failure> {
-    let name = network.name();
+    let name = network.name().to_string();
     of(network).ok_or_else(|| {
         let has = |name: &&str| Network::find(name).is_ok_and(|mut other| of(&mut other).is_some());
         let others: Vec<&str> = Network::NAMES.into_iter().filter(has).collect();

@@ -2,10 +2,10 @@
 
 use super::{Setting, surrogate_names};
 use crate::failure::Failure;
-use spikelet::suggest::closest;
 use serde_json::{Map, Value, json};
 use spikelet::DefinitionError;
 use spikelet::neuron::{self, Neuron};
+use spikelet::suggest::closest;
 use spikelet::surrogate;
 use std::sync::Arc;
 

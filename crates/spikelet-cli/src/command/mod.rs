@@ -6,6 +6,7 @@ mod doctor;
 mod eval;
 mod kernel;
 mod man;
+mod models;
 mod neuron;
 mod pipeline_text;
 mod plan;
@@ -34,6 +35,7 @@ pub enum Command {
     Predict(predict::Predict),
     Show(show::Show),
     Plan(plan::ShowPlan),
+    Models(models::Models),
     #[command(subcommand)]
     Neuron(neuron::Command),
     #[command(subcommand)]
@@ -59,6 +61,7 @@ impl Command {
             Self::Predict(command) => command.run(console),
             Self::Show(command) => command.run(console),
             Self::Plan(command) => command.run(console),
+            Self::Models(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),
             Self::Kernel(command) => command.run(console),

@@ -28,6 +28,7 @@ const TESTED: usize = 10_000;
     "spikelet plan mnist-fc" => "the plan of the default network",
     "spikelet plan mnist-fc --preset spikingflow --batch-size 64" => "with other settings",
     "spikelet plan csnn --channels 16" => "for another network",
+    "spikelet plan net.toml" => "for a list of layers in a file",
     "spikelet plan cifar10-net --preset spikingflow --arch 9.0" => "for a GPU that is not installed",
     "spikelet plan mnist-fc --profile 20" => "with the time of each kernel",
 ])]

@@ -4,13 +4,14 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "",
     "train",
     "eval",
     "predict",
     "show",
     "plan",
+    "models",
     "neuron",
     "neuron list",
     "neuron show",

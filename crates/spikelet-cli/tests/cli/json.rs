@@ -113,6 +113,8 @@ fn the_page_has_all_keys_of_listings() {
         ("kernel show", "--style fused --pass bptt"),
         ("plan", "mnist-fc -T 2 -b 2 --profile 1 --device cpu"),
         ("plan", "csnn -T 2 -b 2 --channels 2 --device cpu"),
+        ("models", ""),
+        ("models", "csnn"),
         ("doctor", ""),
         ("completions", "bash"),
     ] {

@@ -11,6 +11,7 @@ mod domains;
 mod help;
 mod json;
 mod kernel;
+mod network_file;
 mod neuron;
 mod output;
 mod pipeline;

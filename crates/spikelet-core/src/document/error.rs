@@ -74,7 +74,7 @@ pub enum DocumentProblem {
         expected: String,
     },
     /// A word that is not one of several.
-    #[error("`{key}` is {given}; it must be {}", .known.join(" or "))]
+    #[error("`{key}` is {given}; it must be {}", words(.known))]
     NotAChoice {
         /// The key.
         key: String,
@@ -96,11 +96,20 @@ pub enum DocumentProblem {
 }
 
 /// A list of names for a help text, with the closest to a misspelt one in front.
-pub fn known_names(given: &str, known: &[String], are: &str) -> String {
+fn known_names(given: &str, known: &[String], are: &str) -> String {
     let list = known.join(", ");
     match closest(given, known.iter().map(String::as_str)) {
         Some(name) => format!("did you mean `{name}`? {are}: {list}"),
         None => format!("{are}: {list}"),
+    }
+}
+
+/// `"add", "and" or "iand"`
+fn words(known: &[String]) -> String {
+    let quoted: Vec<String> = known.iter().map(|word| format!("\"{word}\"")).collect();
+    match &quoted[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.concat(),
     }
 }
 
@@ -116,12 +125,15 @@ impl DocumentProblem {
                 true => "remove it: there are no keys".to_string(),
                 false => known_names(key, known, "the keys are"),
             },
-            Self::MissingKey { key, .. } => format!("add `{key} = …`"),
+            Self::MissingKey { key, expected, .. } => match expected.starts_with("a table") {
+                true => format!("add the table [{key}]"),
+                false => format!("add `{key} = …`"),
+            },
             Self::WrongValue { key, expected, .. } => format!("set `{key}` to {expected}"),
             Self::NotAChoice { word, known, .. } => {
                 match closest(word, known.iter().map(String::as_str)) {
                     Some(name) => format!("did you mean \"{name}\"?"),
-                    None => format!("write \"{}\"", known.join("\" or \"")),
+                    None => format!("write {}", words(known)),
                 }
             }
             Self::Other { help, .. } => help.clone(),
@@ -175,6 +187,14 @@ impl Located {
             self.owner = owner();
         }
         self
+    }
+
+    /// The problem of the thing that the document describes, if it is of type `E`.
+    pub fn source<E: StdError + 'static>(&self) -> Option<&E> {
+        match &self.problem {
+            DocumentProblem::Other { source, .. } => source.downcast_ref(),
+            _ => None,
+        }
     }
 
     /// The error in a document without text, such as a part of a checkpoint.

@@ -40,6 +40,16 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// The fields of a table without keys.
+    pub fn empty(owner: impl Into<String>, known: &[&str], span: Option<Span>) -> Self {
+        Self {
+            owner: owner.into(),
+            entries: &[],
+            span,
+            known: known.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// The key with its value and its position, if it is given.
     pub fn entry(&self, key: &str) -> Option<&'a Entry> {
         debug_assert!(self.known.iter().any(|known| known == key), "{key}");

@@ -374,7 +374,8 @@ fn texts_corpus(_: &Path) -> Vec<Vec<u8>> {
         "cifar10-net",
         "0123456789abcdef0123456789abcdef",
     ];
-    texts.map(Vec::from).into()
+    let networks = Network::NAMES.into_iter().filter_map(Network::source_text);
+    texts.into_iter().chain(networks).map(Vec::from).collect()
 }
 
 fn texts(bytes: &[u8], _: &Path) {
@@ -390,6 +391,7 @@ fn texts(bytes: &[u8], _: &Path) {
     let _ = encoder::parse(&text);
     let _ = (neuron::find(&text), surrogate::find(&text));
     let _ = Network::find(&text);
+    let _ = Network::from_toml("net.toml", &text, &["training"]);
 }
 
 fn specs_corpus(_: &Path) -> Vec<Vec<u8>> {
@@ -400,6 +402,7 @@ fn specs_corpus(_: &Path) -> Vec<Vec<u8>> {
         .collect();
     for name in Network::NAMES {
         corpus.extend(Network::find(name).map(|network| of(json!(network))));
+        corpus.extend(Network::layers_of(name).map(|layers| of(json!(layers))));
     }
     for params in [
         json!({"neuron": "lif", "params": {"tau": 4.0, "v_reset": null}, "surrogate": "atan"}),

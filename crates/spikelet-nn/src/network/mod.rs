@@ -1,15 +1,26 @@
-//! Networks of the literature, as modules with their settings.
+//! Networks as data: those of the literature with their settings, and lists of layers from files.
 
+mod build;
 mod cifar10_net;
+mod cost;
 mod csnn;
+mod file;
+mod kinds;
+mod layers;
 mod mnist_fc;
+mod neuron;
 mod plif_net;
+mod problem;
 mod resnet18;
 
 pub use cifar10_net::Cifar10Net;
+pub use cost::{Cost, CostRow};
 pub use csnn::Csnn;
+pub use kinds::{LayerKind, layer_kinds};
+pub use layers::Layers;
 pub use mnist_fc::MnistFc;
 pub use plif_net::PlifNet;
+pub use problem::NetworkProblem;
 pub use resnet18::ResNet18;
 
 use crate::DefinitionError;
@@ -19,9 +30,11 @@ use serde_json::Value;
 use spikelet_core::{Error, Result};
 use std::sync::Arc;
 
-/// A network by name with its settings, as checkpoints hold it.
+/// A network, as checkpoints hold it: a name with settings, or a list of layers.
+///
+/// In JSON, an object with `layers` is a list of layers; otherwise `name` is one of [`Network::NAMES`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
+#[serde(tag = "name", rename_all = "kebab-case", remote = "Self")]
 #[non_exhaustive]
 pub enum Network {
     /// The two-layer network of SpikingFlow's MNIST tutorial.
@@ -35,20 +48,24 @@ pub enum Network {
     /// A pre-activation ResNet-18 for CIFAR-10.
     #[serde(rename = "resnet18")]
     ResNet18(ResNet18),
+    /// A list of layers.
+    #[serde(skip)]
+    Layers(Layers),
 }
 
 impl Network {
-    /// The names of all networks, as on the command line.
+    /// The names of the networks of this crate, as on the command line.
     pub const NAMES: [&str; 5] = ["mnist-fc", "csnn", "cifar10-net", "plif-net", "resnet18"];
 
-    /// The name, as on the command line.
-    pub fn name(&self) -> &'static str {
+    /// The name, as on the command line; of a list of layers, its own.
+    pub fn name(&self) -> &str {
         match self {
             Self::MnistFc(_) => "mnist-fc",
             Self::Csnn(_) => "csnn",
             Self::Cifar10Net(_) => "cifar10-net",
             Self::PlifNet(_) => "plif-net",
             Self::ResNet18(_) => "resnet18",
+            Self::Layers(net) => &net.name,
         }
     }
 
@@ -63,12 +80,15 @@ impl Network {
             "cifar10-net" => Ok(Self::Cifar10Net(Cifar10Net::default())),
             "plif-net" => Ok(Self::PlifNet(PlifNet::default())),
             "resnet18" => Ok(Self::ResNet18(ResNet18::default())),
-            _ => Err(DefinitionError::UnknownName {
-                family: "network",
-                name: name.to_string(),
-                known: Self::NAMES.to_vec(),
-            }
-            .into()),
+            _ => Err(Self::unknown(name).into()),
+        }
+    }
+
+    fn unknown(name: &str) -> DefinitionError {
+        DefinitionError::UnknownName {
+            family: "network",
+            name: name.to_string(),
+            known: Self::NAMES.to_vec(),
         }
     }
 
@@ -78,7 +98,7 @@ impl Network {
         match self {
             Self::MnistFc(_) | Self::Cifar10Net(_) => &["spikingflow"],
             Self::Csnn(_) => &["spikingjelly"],
-            Self::PlifNet(_) | Self::ResNet18(_) => &[],
+            Self::PlifNet(_) | Self::ResNet18(_) | Self::Layers(_) => &[],
         }
     }
 
@@ -88,7 +108,7 @@ impl Network {
             Self::MnistFc(_) => Self::MnistFc(MnistFc::preset()),
             Self::Csnn(_) => Self::Csnn(Csnn::default()),
             Self::Cifar10Net(_) => Self::Cifar10Net(Cifar10Net::preset()),
-            Self::PlifNet(_) | Self::ResNet18(_) => self.clone(),
+            Self::PlifNet(_) | Self::ResNet18(_) | Self::Layers(_) => self.clone(),
         }
     }
 
@@ -100,10 +120,11 @@ impl Network {
             Self::Cifar10Net(net) => [net.inputs, net.size, net.size],
             Self::PlifNet(net) => [net.inputs, net.size, net.size],
             Self::ResNet18(net) => [net.inputs, net.size, net.size],
+            Self::Layers(net) => net.image(),
         }
     }
 
-    /// The number of its classes.
+    /// The number of its classes; of a list of layers, that of its outputs, 0 if it is wrong.
     pub fn classes(&self) -> usize {
         match self {
             Self::MnistFc(net) => net.classes,
@@ -111,10 +132,12 @@ impl Network {
             Self::Cifar10Net(net) => net.classes,
             Self::PlifNet(net) => net.classes,
             Self::ResNet18(net) => net.classes,
+            Self::Layers(net) => net.outputs().unwrap_or_default(),
         }
     }
 
-    /// The same network with another number of classes.
+    /// The same network with another number of classes. A list of layers has those of its last layer and stays the
+    /// same.
     #[must_use]
     pub fn with_classes(mut self, classes: usize) -> Self {
         *match &mut self {
@@ -123,11 +146,12 @@ impl Network {
             Self::Cifar10Net(net) => &mut net.classes,
             Self::PlifNet(net) => &mut net.classes,
             Self::ResNet18(net) => &mut net.classes,
+            Self::Layers(_) => return self,
         } = classes;
         self
     }
 
-    /// The specification of its neurons.
+    /// The specification of its neurons; of a list of layers, of the layers without their own.
     pub fn neuron_mut(&mut self) -> &mut Value {
         match self {
             Self::MnistFc(net) => &mut net.neuron,
@@ -135,6 +159,7 @@ impl Network {
             Self::Cifar10Net(net) => &mut net.neuron,
             Self::PlifNet(net) => &mut net.neuron,
             Self::ResNet18(net) => &mut net.neuron,
+            Self::Layers(net) => &mut net.neuron,
         }
     }
 
@@ -149,6 +174,7 @@ impl Network {
             Self::Cifar10Net(net) => Arc::new(net.module()?),
             Self::PlifNet(net) => Arc::new(net.module()?),
             Self::ResNet18(net) => Arc::new(net.module()?),
+            Self::Layers(net) => net.module()?,
         })
     }
 }

@@ -1,0 +1,151 @@
+//! `spikelet models`
+
+use super::{examples, say_table};
+use crate::args::NetworkName;
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::json;
+use spikelet::human::thousands;
+use spikelet::log::Console;
+use spikelet::network::{Cost, Layers, Network};
+use std::process::ExitCode;
+
+/// List the named networks, or the layers of one network
+///
+/// Multiply-accumulates (MAC) are those of linear layers and convolutions on dense inputs, for one
+/// image and one time step. Layers before the first neuron of some networks run once for an image;
+/// theirs are told apart.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet models" => "a table of the named networks",
+    "spikelet models resnet18" => "the layers of a network",
+    "spikelet models net.toml" => "the layers of a network in a file",
+    "spikelet models --json" => "as JSON, with all layers",
+])]
+pub struct Models {
+    /// Network whose layers are listed [default: a table of all named networks]
+    #[arg(value_name = "NETWORK", value_parser = NetworkName::parser())]
+    network: Option<NetworkName>,
+}
+
+/// The time steps for which networks are traced; parameters of some neurons depend on them.
+const TIME_STEPS: usize = 1;
+
+impl Models {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        match &self.network {
+            Some(name) => {
+                let (layers, cost) = measured(&layers_of(name)?)?;
+                console.say_json(&line(&layers, &cost));
+                say_layers(console, &layers, &cost);
+            }
+            None => say_networks(console)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The list of layers of a network.
+fn layers_of(name: &NetworkName) -> Result<Layers, Failure> {
+    let network = match name {
+        NetworkName::Named(name) => return Ok(Network::layers_of(name)?),
+        NetworkName::File(..) => name.network()?,
+    };
+    match network {
+        Network::Layers(layers) => Ok(layers),
+        named => Err(Failure::argument(
+            format!("{} names the network {}", name.text(), named.name()),
+            format!("write `spikelet models {}`", named.name()),
+        )),
+    }
+}
+
+fn measured(layers: &Layers) -> Result<(Layers, Cost), Failure> {
+    Ok((layers.clone(), layers.cost(TIME_STEPS)?))
+}
+
+/// `1 × 28 × 28`
+fn sizes(sizes: &[usize]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+    sizes.join(" × ")
+}
+
+fn say_networks(console: &Console) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        "name",
+        "input",
+        "parameters",
+        "MAC/step",
+        "MAC/image",
+        "source",
+    ])
+    .right(&[2, 3, 4]);
+    for name in Network::NAMES {
+        let (layers, cost) = measured(&Network::layers_of(name)?)?;
+        console.say_json(&line(&layers, &cost));
+        table.row([
+            name.to_string(),
+            sizes(&layers.input),
+            thousands(cost.parameters() as u64),
+            thousands(cost.macs()),
+            thousands(cost.macs_per_image()),
+            layers.source,
+        ]);
+    }
+    say_table(console, &table);
+    console.say(console.dim("\nlayers of one: spikelet models NAME"));
+    Ok(())
+}
+
+fn say_layers(console: &Console, layers: &Layers, cost: &Cost) {
+    let head = [
+        "layer",
+        "kind",
+        "output",
+        "parameters",
+        "MAC/step",
+        "MAC/image",
+    ];
+    let mut table = Table::new(&head).right(&[3, 4, 5]);
+    let count = |count: u64| match count {
+        0 => String::new(),
+        count => thousands(count),
+    };
+    table.row(["input".to_string(), String::new(), sizes(&cost.input)]);
+    for row in &cost.rows {
+        let (step, image) = match row.per_image {
+            true => (0, row.macs),
+            false => (row.macs, 0),
+        };
+        table.row([
+            row.path.clone(),
+            row.kind.clone(),
+            sizes(&row.output),
+            count(row.parameters as u64),
+            count(step),
+            count(image),
+        ]);
+    }
+    let [total, blank] = ["total", ""].map(String::from);
+    let blanks = [total, blank.clone(), blank];
+    let sums = [cost.parameters() as u64, cost.macs(), cost.macs_per_image()];
+    table.row(blanks.into_iter().chain(sums.map(thousands)));
+    console.say(match layers.source.is_empty() {
+        true => layers.name.clone(),
+        false => format!("{}: {}", layers.name, layers.source),
+    });
+    say_table(console, &table);
+}
+
+fn line(layers: &Layers, cost: &Cost) -> serde_json::Value {
+    let rows = cost.rows.iter().map(|row| {
+        json!({
+            "path": row.path, "kind": row.kind, "output": row.output, "parameters": row.parameters,
+            "macs": row.macs, "per_image": row.per_image,
+        })
+    });
+    json!({
+        "name": layers.name, "source": layers.source, "input": cost.input, "parameters": cost.parameters(),
+        "macs_per_step": cost.macs(), "macs_per_image": cost.macs_per_image(), "layers": rows.collect::<Vec<_>>(),
+    })
+}

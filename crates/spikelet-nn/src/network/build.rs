@@ -1,0 +1,441 @@
+//! From a list of layers to modules: names, shapes, bounds.
+
+use super::Layers;
+use super::cost::CostRow;
+use super::kinds::{self, Kind, MainValue};
+use super::neuron::{definition_span, neuron_of, neuron_problem, neuron_spec};
+use super::problem::NetworkProblem;
+use crate::layer::TimeDistributed;
+use crate::module::{Context, Mode, Module, Sequential};
+use crate::neuron::Neuron;
+use crate::{LayerError, LayerProblem};
+use spikelet_core::Error;
+use spikelet_core::document::{Content, Fields, Located, Node};
+use spikelet_graph::{DType, Var};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The deepest nesting of layers.
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// The largest number of layers, repeated ones included.
+pub(super) const MAX_LAYERS: usize = 4096;
+
+/// The largest number of elements of one sequence at one time step of one image.
+pub(super) const MAX_ELEMENTS: usize = 1 << 32;
+
+/// The largest number of weights of a network.
+pub(super) const MAX_WEIGHTS: usize = 1 << 36;
+
+/// The name of the layer in front of networks whose input is no image.
+const RESHAPE: &str = "input";
+
+/// The time steps with which shapes are inferred: a layer that reduces them to one is seen.
+const TIME_STEPS: usize = 2;
+
+/// A layer of a list: the value after its kind, and its other keys.
+pub(super) struct LayerFields<'a> {
+    pub kind: &'static Kind,
+    /// The value of the key with the name of the kind.
+    pub main: Option<&'a Node>,
+    pub fields: Fields<'a>,
+}
+
+impl<'a> LayerFields<'a> {
+    /// The value of the kind's key, which was checked to be there.
+    pub fn main(&self) -> Result<&'a Node, Located> {
+        self.main.ok_or_else(|| {
+            let problem = NetworkProblem::NeedsValue {
+                kind: self.kind.name,
+                expected: self.kind.main.expected(),
+            };
+            problem.at(self.fields.span())
+        })
+    }
+
+    /// One size for all axes, or a size for each of `axes`; the value of `key`.
+    pub fn sizes(
+        &self,
+        key: &str,
+        axes: usize,
+        least: usize,
+    ) -> Result<Option<Vec<usize>>, Located> {
+        let node = match key == self.kind.name {
+            true => Some(self.main()?),
+            false => self.fields.get(key),
+        };
+        node.map(|node| sizes(node, key, axes, least)).transpose()
+    }
+}
+
+/// One size for all axes, or a size for each of `axes`.
+fn sizes(node: &Node, key: &str, axes: usize, least: usize) -> Result<Vec<usize>, Located> {
+    let expected = match axes {
+        1 => format!("an integer from {least} to {}", Layers::MAX_SIZE),
+        _ => format!(
+            "an integer from {least} to {}, or a list of {axes} of them",
+            Layers::MAX_SIZE
+        ),
+    };
+    let wrong = || node.wrong(key, expected.clone());
+    let read = |node: &Node| node.integer(key, least..=Layers::MAX_SIZE);
+    match &node.content {
+        Content::List(items) if items.len() == axes => {
+            let read: Result<_, _> = items.iter().map(read).collect();
+            read.map_err(|_| wrong())
+        }
+        _ => Ok(vec![read(node).map_err(|_| wrong())?; axes]),
+    }
+}
+
+/// The state of a network that is built layer by layer.
+pub(super) struct Builder {
+    /// The sizes of the current sequence at one time step.
+    pub shape: Vec<usize>,
+    /// Whether the current sequence has one time step only.
+    pub one_step: bool,
+    /// The neuron of layers without their own.
+    pub neuron: Arc<dyn Neuron>,
+    path: Vec<String>,
+    depth: usize,
+    layers: usize,
+    weights: usize,
+    rows: Vec<CostRow>,
+}
+
+impl Builder {
+    pub fn new(input: Vec<usize>, neuron: Arc<dyn Neuron>) -> Self {
+        Self {
+            shape: input,
+            one_step: false,
+            neuron,
+            path: vec![],
+            depth: 0,
+            layers: 0,
+            weights: 0,
+            rows: vec![],
+        }
+    }
+
+    /// The layers that were built, without containers.
+    pub fn into_rows(self) -> Vec<CostRow> {
+        self.rows
+    }
+
+    /// Counts one layer or one repetition.
+    pub fn count(&mut self) -> Result<(), Located> {
+        self.layers += 1;
+        match self.layers > MAX_LAYERS {
+            true => Err(NetworkProblem::TooManyLayers.at(None)),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs `inside` with `name` added to the path.
+    pub fn inside<T>(
+        &mut self,
+        name: &str,
+        inside: impl FnOnce(&mut Self) -> Result<T, Located>,
+    ) -> Result<T, Located> {
+        if self.depth == MAX_DEPTH {
+            return Err(NetworkProblem::TooDeep.at(None));
+        }
+        self.depth += 1;
+        self.path.push(name.to_string());
+        let made = inside(self);
+        self.path.pop();
+        self.depth -= 1;
+        made
+    }
+
+    /// The layers of a network, one after the other. Images of other axes are reshaped to the input.
+    pub fn network(&mut self, list: &Node) -> Result<Sequential, Located> {
+        if list.list("layers")?.is_empty() {
+            return Err(NetworkProblem::Empty.at(list.span.clone()));
+        }
+        let first = Sequential::new();
+        let first = match self.shape.len() {
+            3 => first,
+            _ => first.add_named(RESHAPE, reshape(self.shape.clone())),
+        };
+        self.sequence_after(first, list)
+    }
+
+    /// The layers of a list, one after the other.
+    pub fn sequence(&mut self, list: &Node) -> Result<Sequential, Located> {
+        self.sequence_after(Sequential::new(), list)
+    }
+
+    fn sequence_after(&mut self, mut made: Sequential, list: &Node) -> Result<Sequential, Located> {
+        let items = list.list("layers")?;
+        let mut names = BTreeSet::new();
+        if !made.is_empty() {
+            names.insert(RESHAPE.to_string());
+        }
+        for (k, item) in items.iter().enumerate() {
+            let name = match item.get("name") {
+                Some(node) => layer_name(node)?.to_string(),
+                None => k.to_string(),
+            };
+            if !names.insert(name.clone()) {
+                let at = item.get("name").unwrap_or(item).span.clone();
+                return Err(NetworkProblem::DuplicateName { name }.at(at));
+            }
+            let module = self.inside(&name, |b| b.layer(item, true))?;
+            made = made.add_named(&name, module);
+        }
+        Ok(made)
+    }
+
+    /// A list of layers, or a single layer with the name `name`.
+    pub fn body(&mut self, node: &Node, name: &str) -> Result<Arc<dyn Module>, Located> {
+        self.inside(name, |b| b.unnamed_body(node))
+    }
+
+    /// A list of layers, or a single layer, without a name of its own in paths.
+    pub fn unnamed_body(&mut self, node: &Node) -> Result<Arc<dyn Module>, Located> {
+        match &node.content {
+            Content::List(_) => Ok(Arc::new(self.sequence(node)?)),
+            _ => self.layer(node, false),
+        }
+    }
+
+    /// A layer. `named`: whether it may have a name.
+    fn layer(&mut self, node: &Node, named: bool) -> Result<Arc<dyn Module>, Located> {
+        let path = self.path.join(".");
+        let (kind, main) = kind_of(node).map_err(|e| e.or_of(|| format!("layer `{path}`")))?;
+        let owner = || format!("layer `{path}` ({})", kind.name);
+        let build = |b: &mut Self| {
+            b.count()?;
+            let mut known = [&[kind.name], kind.keys].concat();
+            known.extend(named.then_some("name"));
+            known.extend(node.get("layer").map(|_| "layer"));
+            let fields = match &node.content {
+                Content::Text(_) => {
+                    Fields::empty(format!("`{}`", kind.name), &known, node.span.clone())
+                }
+                _ => Fields::new(node, format!("`{}`", kind.name), &known)?,
+            };
+            let given = LayerFields { kind, main, fields };
+            match (kind.main, main) {
+                (MainValue::Required(_), None) => {
+                    given.main()?;
+                }
+                (MainValue::None, Some(value)) => {
+                    let problem = NetworkProblem::TakesNoValue { kind: kind.name };
+                    return Err(problem.at(value.span.clone()));
+                }
+                _ => {}
+            }
+            (kind.build)(&given, b)
+        };
+        build(self).map_err(|error| {
+            let span = error.source().and_then(|source| match source {
+                NetworkProblem::Definition(error) => definition_span(error, node),
+                _ => None,
+            });
+            error.or_at(span.or_else(|| node.span.clone())).or_of(owner)
+        })
+    }
+
+    /// Adds a layer without inner layers: infers its output, and checks its size and that of its `weights`.
+    /// `macs` of the output's elements are its multiply-accumulates at one time step.
+    pub fn leaf(
+        &mut self,
+        kind: &'static str,
+        module: impl Module + 'static,
+        weights: Option<usize>,
+        macs: impl Fn(usize) -> Option<usize>,
+    ) -> Result<Arc<dyn Module>, Located> {
+        let total = weights.and_then(|weights| self.weights.checked_add(weights));
+        match total {
+            Some(total) if total <= MAX_WEIGHTS => self.weights = total,
+            _ => return Err(NetworkProblem::TooManyWeights.at(None)),
+        }
+        let (output, one_step) = self.output_of(&module)?;
+        self.shape.clone_from(&output);
+        let elements = self.check_elements()?;
+        let macs = macs(elements).ok_or_else(|| NetworkProblem::TooManyWeights.at(None))?;
+        self.one_step |= one_step;
+        self.rows.push(CostRow {
+            path: self.path.join("."),
+            kind: kind.to_string(),
+            output,
+            parameters: 0,
+            macs: macs as u64,
+            per_image: self.one_step,
+        });
+        Ok(Arc::new(module))
+    }
+
+    /// The number of elements of the current sequence at one time step, if it is not too large.
+    pub fn check_elements(&self) -> Result<usize, Located> {
+        elements(&self.shape).ok_or_else(|| {
+            let shape = self.shape.clone();
+            NetworkProblem::TooManyElements { shape }.at(None)
+        })
+    }
+
+    /// The sizes of a layer's output at one time step, and whether it has only one. They are those of its trace.
+    fn output_of(&self, module: &dyn Module) -> Result<(Vec<usize>, bool), Located> {
+        let steps = if self.one_step { 1 } else { TIME_STEPS };
+        let cx = Context::new(Mode::EVAL, DType::F32);
+        let mut input = vec![steps, 1];
+        input.extend(&self.shape);
+        let x = cx.tracer().input("x_seq", DType::F32, input);
+        let y = cx.trace(module, x).map_err(|error| self.rejected(error))?;
+        let shape = y.shape().get(2..).unwrap_or_default().to_vec();
+        Ok((shape, y.dim(0) < TIME_STEPS))
+    }
+
+    /// The error of a layer that its own checks or those of an operation refuse.
+    fn rejected(&self, error: Error) -> Located {
+        let (problem, help) = match error {
+            Error::Graph(spikelet_graph::Error::Shape { problem, help, .. }) => (problem, help),
+            Error::Other(other) => match other.downcast::<LayerError>() {
+                Ok(error) => match error.problem {
+                    LayerProblem::Definition(definition) => {
+                        return NetworkProblem::Definition(definition).at(None);
+                    }
+                    problem => (problem.to_string(), problem.help()),
+                },
+                Err(other) => (other.to_string(), String::new()),
+            },
+            other => (other.to_string(), String::new()),
+        };
+        let input = self.shape.clone();
+        NetworkProblem::Rejected {
+            problem,
+            help,
+            input,
+        }
+        .at(None)
+    }
+
+    /// The error of a layer that takes an input with other axes.
+    pub fn wrong_axes(&self, kind: &'static str, expected: &'static str) -> Located {
+        let input = self.shape.clone();
+        NetworkProblem::Axes {
+            kind,
+            expected,
+            input,
+        }
+        .at(None)
+    }
+
+    /// Checks that a window is not larger than the padded input `[C, …]`.
+    pub fn expect_window(
+        &self,
+        kernel: &[usize],
+        dilation: &[usize],
+        padding: &[usize],
+    ) -> Result<(), Located> {
+        let extent =
+            |(kernel, dilation): (&usize, &usize)| (kernel - 1).saturating_mul(*dilation) + 1;
+        let window: Vec<usize> = kernel.iter().zip(dilation).map(extent).collect();
+        let sizes = self.shape[1..].iter().zip(padding);
+        let fits =
+            (window.iter().zip(sizes)).all(|(window, (size, pad))| *window <= size + 2 * pad);
+        match fits {
+            true => Ok(()),
+            false => Err(NetworkProblem::Window {
+                window,
+                padding: padding.to_vec(),
+                input: self.shape.clone(),
+            }
+            .at(None)),
+        }
+    }
+
+    /// The number of spatial axes of an input `[C, …]`, 1 to 3.
+    pub fn spatial_axes(&self, kind: &'static str) -> Result<usize, Located> {
+        match self.shape.len() {
+            axes @ 2..=4 => Ok(axes - 1),
+            _ => Err(self.wrong_axes(kind, "[C, L], [C, H, W] or [C, D, H, W]")),
+        }
+    }
+
+    /// The neuron of a specification in a layer.
+    pub fn own_neuron(&self, node: &Node) -> Result<Arc<dyn Neuron>, Located> {
+        let spec = neuron_spec(node)?;
+        neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))
+    }
+
+    /// Marks the layers from `first` on as computed once for an image.
+    pub fn mark_per_image(&mut self, first: usize) {
+        for row in &mut self.rows[first..] {
+            row.per_image = true;
+        }
+    }
+
+    /// The number of layers without inner layers so far.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+/// The product of sizes, if it is not too large.
+pub(super) fn elements(shape: &[usize]) -> Option<usize> {
+    let product = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+    product.filter(|&product| product <= MAX_ELEMENTS)
+}
+
+/// A layer that gives sequences of images the shape `input`.
+fn reshape(input: Vec<usize>) -> impl Module {
+    TimeDistributed(move |_: &Context, x: Var| {
+        let mut shape = vec![x.dim(0)];
+        shape.extend(&input);
+        Ok(x.reshape(shape))
+    })
+}
+
+/// The kind of a layer, and the value of the key with its name.
+fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
+    let unknown = |name: &str| NetworkProblem::UnknownLayer {
+        name: name.to_string(),
+    };
+    match &node.content {
+        Content::Text(name) => match kinds::find(name) {
+            Some(kind) => Ok((kind, None)),
+            None => Err(unknown(name).at(node.span.clone())),
+        },
+        Content::Table(entries) => {
+            if let Some(layer) = node.get("layer") {
+                let name = layer.text("layer")?;
+                let kind = kinds::find(name);
+                let kind = kind.ok_or_else(|| unknown(name).at(layer.span.clone()))?;
+                return Ok((kind, node.get(kind.name)));
+            }
+            let mut found = entries
+                .iter()
+                .filter_map(|e| Some((e, kinds::find(&e.key)?)));
+            match (found.next(), found.next()) {
+                (Some((first, _)), Some((second, _))) => Err(NetworkProblem::TwoKinds {
+                    first: first.key.clone(),
+                    second: second.key.clone(),
+                }
+                .at(second.span.clone())),
+                (Some((entry, kind)), None) => Ok((kind, Some(&entry.value))),
+                (None, _) => Err(match kinds::misspelt(entries) {
+                    Some(entry) => unknown(&entry.key).at(entry.span.clone()),
+                    None => NetworkProblem::NoKind.at(node.span.clone()),
+                }),
+            }
+        }
+        _ => Err(NetworkProblem::NotALayer.at(node.span.clone())),
+    }
+}
+
+/// A layer's name: a part of the paths of its parameters.
+fn layer_name(node: &Node) -> Result<&str, Located> {
+    const LONGEST: usize = 64;
+    let name = node.text("name")?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match !name.is_empty() && name.len() <= LONGEST && name.chars().all(fits) {
+        true => Ok(name),
+        false => Err(node.wrong(
+            "name",
+            format!("1 to {LONGEST} letters, digits, `_` or `-`"),
+        )),
+    }
+}

@@ -1,0 +1,160 @@
+//! Networks in TOML files, and the files of the named networks.
+
+use super::Network;
+use super::layers::{Layers, table};
+use super::neuron::{neuron_of, neuron_problem, neuron_spec};
+use super::problem::NetworkProblem;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use spikelet_core::Result;
+use spikelet_core::document::{Document, Fields, Located, Node};
+use std::path::Path;
+
+impl Network {
+    /// The network of the table `network` in a TOML file: a list of layers, or one of [`Network::NAMES`] with its
+    /// settings. `tables` are the other tables that the file may have; they are not read.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or as [`Layers::from_toml`].
+    pub fn read(path: impl AsRef<Path>, tables: &[&str]) -> Result<Self> {
+        Ok(Self::from_document(
+            &Document::read(path.as_ref())?,
+            tables,
+        )?)
+    }
+
+    /// As [`Network::read`], of a TOML text. `file` is its name in messages.
+    ///
+    /// ```
+    /// use spikelet_nn::network::Network;
+    /// let text = "[network]\nname = \"csnn\"\nchannels = 16\nneuron = \"plif\"\n";
+    /// let network = Network::from_toml("small.toml", text, &[])?;
+    /// assert_eq!(network.name(), "csnn");
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Network::read`].
+    pub fn from_toml(
+        file: &str,
+        text: &str,
+        tables: &[&str],
+    ) -> Result<Self, spikelet_core::document::DocumentError> {
+        Self::from_document(&Document::from_toml(file, text)?, tables)
+    }
+
+    /// As [`Network::read`], of a document that was read.
+    ///
+    /// # Errors
+    /// As [`Network::read`].
+    pub fn from_document(
+        document: &Document,
+        tables: &[&str],
+    ) -> Result<Self, spikelet_core::document::DocumentError> {
+        let read = || {
+            let table = table(document, tables)?;
+            match (table.get("layers"), table.get("name")) {
+                (None, Some(name)) => named(table, name),
+                _ => Layers::from_node(table, document.file()).map(Self::Layers),
+            }
+        };
+        read().map_err(|error| document.error(error))
+    }
+
+    /// A named network as a TOML text: a list of layers of the same parameters, initial values and outputs, with the
+    /// default settings.
+    ///
+    /// ```
+    /// use spikelet_nn::network::Network;
+    /// assert!(Network::source_text("csnn").is_some_and(|text| text.contains("{ max-pool = 2 }")));
+    /// ```
+    pub fn source_text(name: &str) -> Option<&'static str> {
+        Some(match name {
+            "mnist-fc" => include_str!("mnist-fc.toml"),
+            "csnn" => include_str!("csnn.toml"),
+            "cifar10-net" => include_str!("cifar10-net.toml"),
+            "plif-net" => include_str!("plif-net.toml"),
+            "resnet18" => include_str!("resnet18.toml"),
+            _ => return None,
+        })
+    }
+
+    /// A named network as a list of layers, see [`Network::source_text`].
+    ///
+    /// # Errors
+    /// [`DefinitionError::UnknownName`](crate::DefinitionError::UnknownName).
+    pub fn layers_of(name: &str) -> Result<Layers> {
+        match Self::source_text(name) {
+            Some(text) => Ok(Layers::from_toml(&format!("{name}.toml"), text, &[])?),
+            None => Err(Self::unknown(name).into()),
+        }
+    }
+}
+
+/// A named network with its settings.
+fn named(table: &Node, name: &Node) -> Result<Network, Located> {
+    let text = name.text("name")?;
+    if !Network::NAMES.contains(&text) {
+        return Err(NetworkProblem::Definition(Network::unknown(text)).at(name.span.clone()));
+    }
+    let wrong = |error: serde_json::Error| Located::other(error, "correct the value");
+    let known = Network::find(text).map_err(|error| Located::other(error.to_string(), ""))?;
+    let known = serde_json::to_value(known).map_err(wrong)?;
+    let keys: Vec<&str> = known
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .collect();
+    let fields = Fields::new(table, format!("the network `{text}`"), &keys)?;
+    let mut settings = table.to_json();
+    if let Some(node) = fields.get("neuron") {
+        let spec = neuron_spec(node)?;
+        neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))?;
+        settings["neuron"] = spec;
+    }
+    for entry in table.entries().unwrap_or_default() {
+        let mut one = known.clone();
+        one[&entry.key] = settings[&entry.key].clone();
+        if serde_json::from_value::<Network>(one).is_err() {
+            let kind = match &known[&entry.key] {
+                Value::Bool(_) => "true or false",
+                Value::Number(number) if number.is_f64() => "a number",
+                _ => "an integer of at least 0",
+            };
+            return Err(entry.value.wrong(&entry.key, kind));
+        }
+    }
+    let made: Network = serde_json::from_value(settings).map_err(wrong)?;
+    let refused = |error: spikelet_core::Error| {
+        let text = error.to_string();
+        let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+        Located::other(problem, help).or_at(table.span.clone())
+    };
+    made.module().map_err(refused)?;
+    Ok(made)
+}
+
+impl Serialize for Network {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Layers(layers) => layers.serialize(serializer),
+            // The derived function of this name.
+            named => Self::serialize(named, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let value = Value::deserialize(deserializer)?;
+        match value.get("layers") {
+            Some(_) => Layers::from_json(&value)
+                .map(Self::Layers)
+                .map_err(Error::custom),
+            // The derived function of this name.
+            None => Self::deserialize(value).map_err(Error::custom),
+        }
+    }
+}

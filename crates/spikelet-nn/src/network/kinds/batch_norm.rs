@@ -1,0 +1,33 @@
+//! `"batch-norm"`, `{ layer = "batch-norm", momentum = 0.05 }`
+
+use super::{Kind, MainValue};
+use crate::layer::BatchNorm;
+use crate::module::Module;
+use crate::network::build::{Builder, LayerFields};
+use spikelet_core::document::Located;
+use std::sync::Arc;
+
+pub(super) const BATCH_NORM: Kind = Kind {
+    name: "batch-norm",
+    summary: "batch normalization of each channel",
+    main: MainValue::None,
+    keys: &["epsilon", "momentum", "affine", "scale"],
+    build: |layer, b| match b.shape.len() {
+        1 | 2 => batch_norm::<1>(layer, b),
+        3 => batch_norm::<2>(layer, b),
+        _ => batch_norm::<3>(layer, b),
+    },
+};
+
+fn batch_norm<const D: usize>(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+) -> Result<Arc<dyn Module>, Located> {
+    let channels = b.shape[0];
+    let mut norm = BatchNorm::<D>::new(channels);
+    norm.epsilon = layer.fields.number("epsilon")?.unwrap_or(norm.epsilon);
+    norm.momentum = layer.fields.number("momentum")?.unwrap_or(norm.momentum);
+    norm.affine = layer.fields.flag("affine")?.unwrap_or(norm.affine);
+    norm.scale = layer.fields.number("scale")?.unwrap_or(norm.scale);
+    b.leaf(layer.kind.name, norm, channels.checked_mul(2), |_| Some(0))
+}

@@ -1,0 +1,124 @@
+//! `{ conv = 128, kernel = 3, padding = 1 }`, `{ conv-transposed = 64, kernel = 2, stride = 2 }`
+
+use super::{Kind, MainValue};
+use crate::layer::{Conv, ConvTransposed};
+use crate::module::{Init, Module};
+use crate::network::Layers;
+use crate::network::build::{Builder, LayerFields};
+use crate::network::problem::NetworkProblem;
+use spikelet_core::document::Located;
+use std::sync::Arc;
+
+pub(super) const CONV: Kind = Kind {
+    name: "conv",
+    summary: "convolution over one, two or three axes",
+    main: MainValue::Required("the number of output channels"),
+    keys: &[
+        "kernel", "stride", "padding", "dilation", "groups", "bias", "init",
+    ],
+    build: |layer, b| match b.spatial_axes("conv")? {
+        1 => conv::<1>(layer, b),
+        2 => conv::<2>(layer, b),
+        _ => conv::<3>(layer, b),
+    },
+};
+
+pub(super) const CONV_TRANSPOSED: Kind = Kind {
+    name: "conv-transposed",
+    summary: "transposed convolution over one, two or three axes",
+    main: MainValue::Required("the number of output channels"),
+    keys: &[
+        "kernel",
+        "stride",
+        "padding",
+        "output_padding",
+        "dilation",
+        "groups",
+        "bias",
+        "init",
+    ],
+    build: |layer, b| match b.spatial_axes("conv-transposed")? {
+        1 => conv_transposed::<1>(layer, b),
+        2 => conv_transposed::<2>(layer, b),
+        _ => conv_transposed::<3>(layer, b),
+    },
+};
+
+/// The settings of a convolution of the current input.
+fn settings<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<Conv<D>, Located> {
+    let inputs = b.shape[0];
+    let outputs = layer
+        .main()?
+        .integer(layer.kind.name, 1..=Layers::MAX_SIZE)?;
+    let array = |key, least| -> Result<Option<[usize; D]>, Located> {
+        let sizes = layer.sizes(key, D, least)?;
+        Ok(sizes.and_then(|sizes| sizes.try_into().ok()))
+    };
+    let fields = &layer.fields;
+    let groups = fields.integer("groups", 1..=Layers::MAX_SIZE)?.unwrap_or(1);
+    for (what, channels) in [("input", inputs), ("output", outputs)] {
+        if !channels.is_multiple_of(groups) {
+            let at = fields.get("groups").and_then(|node| node.span.clone());
+            let whole = format!("the {channels} {what} channels");
+            let problem = NetworkProblem::Divisor {
+                what: "groups",
+                parts: groups,
+                whole,
+            };
+            return Err(problem.at(at));
+        }
+    }
+    fields.require("kernel", "the size of the window")?;
+    let mut conv = Conv::new(inputs, outputs, array("kernel", 1)?.unwrap_or([1; D]));
+    conv.stride = array("stride", 1)?.unwrap_or(conv.stride);
+    conv.padding = array("padding", 0)?.unwrap_or(conv.padding);
+    conv.dilation = array("dilation", 1)?.unwrap_or(conv.dilation);
+    conv.groups = groups;
+    conv.bias = fields.flag("bias")?.unwrap_or(false);
+    if let Some(init) = fields.get("init") {
+        let kaiming = init.choice("init", &["fan-in", "kaiming-normal"])? == "kaiming-normal";
+        let window = conv
+            .kernel
+            .iter()
+            .fold(1_usize, |all, &n| all.saturating_mul(n));
+        conv.weight_init = kaiming.then(|| Init::kaiming_normal(outputs.saturating_mul(window)));
+    }
+    Ok(conv)
+}
+
+/// The weights between one channel of one side and the channels of its group on the other.
+fn window<const D: usize>(conv: &Conv<D>, channels: usize) -> Option<usize> {
+    let mut kernel = conv.kernel.iter();
+    kernel.try_fold(channels / conv.groups, |all, &n| all.checked_mul(n))
+}
+
+fn conv<const D: usize>(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+) -> Result<Arc<dyn Module>, Located> {
+    let conv = settings::<D>(layer, b)?;
+    b.expect_window(&conv.kernel, &conv.dilation, &conv.padding)?;
+    let window = window(&conv, conv.inputs);
+    let weights = window.and_then(|window| window.checked_mul(conv.outputs));
+    b.leaf("conv", conv, weights, |elements| {
+        window?.checked_mul(elements)
+    })
+}
+
+fn conv_transposed<const D: usize>(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+) -> Result<Arc<dyn Module>, Located> {
+    let conv = settings::<D>(layer, b)?;
+    let window = window(&conv, conv.outputs);
+    let weights = window.and_then(|window| window.checked_mul(conv.inputs));
+    let mut transposed = ConvTransposed::new(conv);
+    let padding = layer.sizes("output_padding", D, 0)?;
+    if let Some(padding) = padding.and_then(|sizes| sizes.try_into().ok()) {
+        transposed.output_padding = padding;
+    }
+    let inputs: usize = b.shape.iter().product();
+    b.leaf("conv-transposed", transposed, weights, |_| {
+        window?.checked_mul(inputs)
+    })
+}

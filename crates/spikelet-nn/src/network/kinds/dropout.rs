@@ -1,0 +1,43 @@
+//! `{ dropout = 0.5 }`, `{ dropout2d = 0.1 }`
+
+use super::{Kind, MainValue};
+use crate::layer::{Dropout, Dropout2d};
+use crate::network::build::LayerFields;
+use spikelet_core::document::Located;
+
+const PROBABILITY: MainValue = MainValue::Required("the probability");
+
+pub(super) const DROPOUT: Kind = Kind {
+    name: "dropout",
+    summary: "dropout of features, the same at all time steps",
+    main: PROBABILITY,
+    keys: &[],
+    build: |layer, b| {
+        b.leaf(
+            "dropout",
+            Dropout::new(probability(layer)?),
+            Some(0),
+            |_| Some(0),
+        )
+    },
+};
+
+pub(super) const DROPOUT2D: Kind = Kind {
+    name: "dropout2d",
+    summary: "dropout of complete channels, the same at all time steps",
+    main: PROBABILITY,
+    keys: &[],
+    build: |layer, b| {
+        let module = Dropout2d::new(probability(layer)?);
+        b.leaf("dropout2d", module, Some(0), |_| Some(0))
+    },
+};
+
+fn probability(layer: &LayerFields<'_>) -> Result<f64, Located> {
+    let (name, main) = (layer.kind.name, layer.main()?);
+    let p = main.number(name)?;
+    match (0.0..1.0).contains(&p) {
+        true => Ok(p),
+        false => Err(main.wrong(name, "at least 0 and below 1")),
+    }
+}

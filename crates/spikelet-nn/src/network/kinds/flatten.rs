@@ -1,0 +1,12 @@
+//! `"flatten"`
+
+use super::{Kind, MainValue};
+use crate::layer::Flatten;
+
+pub(super) const FLATTEN: Kind = Kind {
+    name: "flatten",
+    summary: "merges all axes into features",
+    main: MainValue::None,
+    keys: &[],
+    build: |_, b| b.leaf("flatten", Flatten, Some(0), |_| Some(0)),
+};

@@ -1,0 +1,22 @@
+//! `{ linear = 10, bias = true }`
+
+use super::{Kind, MainValue};
+use crate::layer::Linear;
+use crate::network::Layers;
+
+pub(super) const LINEAR: Kind = Kind {
+    name: "linear",
+    summary: "fully connected layer",
+    main: MainValue::Required("the number of output features"),
+    keys: &["bias"],
+    build: |layer, b| {
+        let outputs = layer.main()?.integer("linear", 1..=Layers::MAX_SIZE)?;
+        let [inputs] = b.shape[..] else {
+            return Err(b.wrong_axes("linear", "[features]"));
+        };
+        let bias = layer.fields.flag("bias")?.unwrap_or(false);
+        let module = Linear::new(inputs, outputs).bias(bias);
+        let weights = inputs.checked_mul(outputs);
+        b.leaf("linear", module, weights, |_| weights)
+    },
+};

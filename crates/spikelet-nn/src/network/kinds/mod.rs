@@ -1,0 +1,153 @@
+//! The kinds of layers of a list, one file each. A new one needs a file and a line in [`all`].
+
+mod batch_norm;
+mod branches;
+mod conv;
+mod dropout;
+mod flatten;
+mod group_norm;
+mod layer_norm;
+mod linear;
+mod neuron;
+mod pool;
+mod residual;
+mod sequence;
+mod static_input;
+mod time;
+mod voting;
+
+use super::build::{Builder, LayerFields};
+use crate::module::Module;
+use spikelet_core::document::{Entry, Located};
+use spikelet_core::suggest::closest;
+use std::sync::Arc;
+
+/// The value of the key with the name of a kind.
+#[derive(Clone, Copy)]
+pub(super) enum MainValue {
+    /// A layer has none: `"flatten"`.
+    None,
+    /// A layer may have one.
+    Optional(&'static str),
+    /// A layer must have one: `{ linear = 10 }`.
+    Required(&'static str),
+}
+
+impl MainValue {
+    /// The description of the value.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Optional(what) | Self::Required(what) => what,
+        }
+    }
+}
+
+/// A kind of layers.
+pub(super) struct Kind {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub main: MainValue,
+    /// The other keys.
+    pub keys: &'static [&'static str],
+    pub build: fn(&LayerFields<'_>, &mut Builder) -> Result<Arc<dyn Module>, Located>,
+}
+
+/// All kinds.
+pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
+    [
+        &linear::LINEAR,
+        &conv::CONV,
+        &conv::CONV_TRANSPOSED,
+        &pool::MAX_POOL,
+        &pool::AVG_POOL,
+        &pool::ADAPTIVE_MAX_POOL,
+        &pool::ADAPTIVE_AVG_POOL,
+        &batch_norm::BATCH_NORM,
+        &layer_norm::LAYER_NORM,
+        &group_norm::GROUP_NORM,
+        &dropout::DROPOUT,
+        &dropout::DROPOUT2D,
+        &flatten::FLATTEN,
+        &neuron::NEURON,
+        &voting::VOTING,
+        &time::TIME_MEAN,
+        &time::TIME_LAST,
+        &sequence::LAYERS,
+        &residual::RESIDUAL,
+        &branches::BRANCHES,
+        &static_input::STATIC,
+    ]
+    .into_iter()
+}
+
+/// The kind of this name.
+pub(super) fn find(name: &str) -> Option<&'static Kind> {
+    all().find(|kind| kind.name == name)
+}
+
+/// The name closest to a misspelt one. Names that other libraries use are known too.
+pub(super) fn closest_name(given: &str) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 14] = [
+        ("fc", "linear"),
+        ("dense", "linear"),
+        ("conv1d", "conv"),
+        ("conv2d", "conv"),
+        ("conv3d", "conv"),
+        ("conv-transpose", "conv-transposed"),
+        ("avgpool", "avg-pool"),
+        ("average-pool", "avg-pool"),
+        ("bn", "batch-norm"),
+        ("batchnorm2d", "batch-norm"),
+        ("spike", "neuron"),
+        ("lif", "neuron"),
+        ("parallel", "branches"),
+        ("sequential", "layers"),
+    ];
+    let given = given.to_lowercase().replace('_', "-");
+    let other = OTHERS.iter().find(|(other, _)| *other == given);
+    let names = all().map(|kind| kind.name);
+    other
+        .map(|(_, name)| *name)
+        .or_else(|| closest(&given, names))
+}
+
+/// The entry of a table that is meant as the name of a kind: the closest to one, or else the first that is no
+/// key of any kind.
+pub(super) fn misspelt(entries: &[Entry]) -> Option<&Entry> {
+    let is_key = |key: &str| key == "name" || all().any(|kind| kind.keys.contains(&key));
+    let mut unknown = entries.iter().filter(|entry| !is_key(&entry.key));
+    let first = unknown.clone().next();
+    unknown.find(|e| closest_name(&e.key).is_some()).or(first)
+}
+
+/// The name, the value, the further keys and a summary of all kinds of layers of a [`Layers`](super::Layers) list.
+///
+/// ```
+/// let kinds = spikelet_nn::network::layer_kinds();
+/// let conv = kinds.iter().find(|kind| kind.name == "conv").expect("a layer");
+/// assert_eq!(conv.keys[0], "kernel");
+/// ```
+pub fn layer_kinds() -> Vec<LayerKind> {
+    let described = |kind: &'static Kind| LayerKind {
+        name: kind.name,
+        value: kind.main.expected(),
+        keys: kind.keys,
+        summary: kind.summary,
+    };
+    all().map(described).collect()
+}
+
+/// A kind of layers in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayerKind {
+    /// Its name, the key of its value.
+    pub name: &'static str,
+    /// Its value; empty if it has none.
+    pub value: &'static str,
+    /// Its other keys.
+    pub keys: &'static [&'static str],
+    /// A summary of one line.
+    pub summary: &'static str,
+}

@@ -1,0 +1,17 @@
+//! `"neuron"`: the network's neuron. `{ neuron = { name = "plif", init_tau = 2.0 } }`: another one.
+
+use super::{Kind, MainValue};
+
+pub(super) const NEURON: Kind = Kind {
+    name: "neuron",
+    summary: "the network's neuron, or another one",
+    main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
+    keys: &[],
+    build: |layer, b| {
+        let neuron = match layer.main {
+            Some(node) => b.own_neuron(node)?,
+            None => b.neuron.clone(),
+        };
+        b.leaf("neuron", neuron, Some(0), |_| Some(0))
+    },
+};

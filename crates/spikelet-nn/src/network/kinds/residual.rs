@@ -1,0 +1,47 @@
+//! `{ residual = […], shortcut = […], join = "add" }`: main branch and shortcut, which is the input itself if it is
+//! not given. Both are a list of layers or a single layer.
+
+use super::{Kind, MainValue};
+use crate::layer::{Join, Residual};
+use crate::network::problem::NetworkProblem;
+use std::sync::Arc;
+
+pub(super) const RESIDUAL: Kind = Kind {
+    name: "residual",
+    summary: "a main branch joined with a shortcut",
+    main: MainValue::Required("the layers of the main branch"),
+    keys: &["shortcut", "join"],
+    build: |layer, b| {
+        let node = layer.main()?;
+        let input = (b.shape.clone(), b.one_step);
+        let mut module = Residual::new(b.body(node, "main")?);
+        let main = (std::mem::replace(&mut b.shape, input.0), b.one_step);
+        b.one_step = input.1;
+        if let Some(shortcut) = layer.fields.get("shortcut") {
+            module = module.shortcut(b.body(shortcut, "shortcut")?);
+        }
+        let other = (b.shape.clone(), b.one_step);
+        if main != other {
+            let text = |(shape, one_step): &(Vec<usize>, bool)| match one_step {
+                true => format!("{shape:?} of one time step"),
+                false => format!("{shape:?}"),
+            };
+            let problem = NetworkProblem::Branches {
+                first: "the main branch".to_string(),
+                first_output: text(&main),
+                second: "the shortcut".to_string(),
+                second_output: text(&other),
+                concat: false,
+            };
+            return Err(problem.at(layer.fields.span()));
+        }
+        if let Some(join) = layer.fields.get("join") {
+            module = module.join(match join.choice("join", &["add", "and", "iand"])? {
+                "and" => Join::And,
+                "iand" => Join::IAnd,
+                _ => Join::Add,
+            });
+        }
+        Ok(Arc::new(module))
+    },
+};

@@ -1,0 +1,28 @@
+//! `{ name = "stage1", layers = […], repeat = 2 }`: layers with a common name. With `repeat`, copies with weights
+//! of their own, named `0`, `1` ….
+
+use super::{Kind, MainValue};
+use crate::module::Sequential;
+use crate::network::build::MAX_LAYERS;
+use std::sync::Arc;
+
+pub(super) const LAYERS: Kind = Kind {
+    name: "layers",
+    summary: "layers in sequence, with a common name or repeated",
+    main: MainValue::Required("a list of layers"),
+    keys: &["repeat"],
+    build: |layer, b| {
+        let list = layer.main()?;
+        let Some(copies) = layer.fields.integer("repeat", 1..=MAX_LAYERS)? else {
+            return Ok(Arc::new(b.sequence(list)?));
+        };
+        let mut all = Sequential::new();
+        for copy in 0..copies {
+            b.count()?;
+            let name = copy.to_string();
+            let made = b.inside(&name, |b| b.sequence(list))?;
+            all = all.add_named(&name, made);
+        }
+        Ok(Arc::new(all))
+    },
+};

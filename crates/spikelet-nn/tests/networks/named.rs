@@ -1,0 +1,94 @@
+//! The named networks as files, and their old form in checkpoints.
+
+use crate::traced;
+use serde_json::json;
+use spikelet_nn::network::Network;
+use spikelet_nn::prelude::*;
+
+#[test]
+fn a_named_network_and_its_file_have_the_same_graph_and_parameters() {
+    for name in Network::NAMES {
+        let network = Network::find(name).expect("it is known");
+        let file = Network::layers_of(name).expect("the file is sound");
+        assert_eq!(file.name, name);
+        assert_eq!(file.image(), network.image(), "{name}");
+        for network in [network.clone(), network.preset()] {
+            let mut file = Network::Layers(file.clone());
+            let defaults = network == Network::find(name).expect("it is known");
+            // The file's own neuron is the default; that of the preset is the network's.
+            if !defaults {
+                *file.neuron_mut() = network.clone().neuron_mut().clone();
+            }
+            let mut input = vec![4, 2];
+            input.extend(network.image());
+            let modules = [&network, &file].map(|n| n.module().expect("it is sound"));
+            for mode in [Mode::TRAIN, Mode::EVAL, Mode::STREAM] {
+                let [known, found] = modules.each_ref().map(|m| traced(&**m, mode, &input));
+                assert!(!known.1.is_empty());
+                assert_eq!(known.1, found.1, "{name}");
+                assert_eq!(known.0, found.0, "{name}");
+            }
+            let [known, found] = modules.map(|m| m.tree().to_string());
+            assert_eq!(known, found);
+        }
+    }
+}
+
+#[test]
+fn networks_of_old_checkpoints_are_read() {
+    for spec in [
+        json!({"name": "csnn", "channels": 16, "hidden": 0, "inputs": 1, "size": 28, "classes": 10,
+               "neuron": {"neuron": "if", "params": {}}}),
+        json!({"name": "mnist-fc", "hidden": 7}),
+        json!({"name": "resnet18"}),
+    ] {
+        let network: Network = serde_json::from_value(spec.clone()).expect("a network");
+        assert_eq!(network.name(), spec["name"]);
+        let text = serde_json::to_string(&network).expect("plain data");
+        assert_eq!(serde_json::from_str::<Network>(&text).ok(), Some(network));
+    }
+    for wrong in [
+        json!({"name": "nothing"}),
+        json!({"name": "csnn", "channels": "many"}),
+        json!({"layers": 3}),
+        json!({"layers": [], "input": []}),
+        json!(3),
+        json!(null),
+    ] {
+        assert!(
+            serde_json::from_value::<Network>(wrong.clone()).is_err(),
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn a_list_of_layers_is_stored_as_json_of_the_same_structure() {
+    for name in Network::NAMES {
+        let layers = Network::layers_of(name).expect("the file is sound");
+        let network = Network::Layers(layers);
+        let value = serde_json::to_value(&network).expect("plain data");
+        assert_eq!(value["name"], name);
+        assert!(value["layers"].is_array());
+        let text = value.to_string();
+        assert_eq!(serde_json::from_str::<Network>(&text).ok(), Some(network));
+    }
+}
+
+#[test]
+fn a_file_may_name_a_network_with_settings_and_have_other_tables() {
+    let text = "[training]\nepochs = 3\n[network]\nname = \"csnn\"\nchannels = 16\nneuron = { name = \"plif\", surrogate = \"sigmoid\" }\n";
+    let mut network = Network::from_toml("run.toml", text, &["training"]).expect("sound");
+    let neuron = json!({"neuron": "plif", "params": {}, "surrogate": "sigmoid"});
+    assert_eq!(network.name(), "csnn");
+    assert_eq!(*network.neuron_mut(), neuron);
+    let value = serde_json::to_value(&network).expect("plain data");
+    assert_eq!(value["channels"], 16);
+    let error = Network::from_toml("run.toml", text, &["data"]).expect_err("another table");
+    assert!(
+        error
+            .to_string()
+            .starts_with("run.toml:1:2: the file has no key `training`"),
+        "{error}"
+    );
+}

@@ -1,0 +1,209 @@
+//! Lists of layers and the same networks in Rust.
+
+use crate::{layers, traced};
+use spikelet_nn::layer::{Combine, Parallel};
+use spikelet_nn::network::{Layers, Network};
+use spikelet_nn::prelude::*;
+
+/// Compares a list of layers with a module, in training and evaluation.
+fn same(file: &Layers, net: &dyn Module) {
+    let module = file.module().expect("sound");
+    let mut input = vec![3, 2];
+    input.extend(&file.input);
+    for mode in [Mode::TRAIN, Mode::EVAL] {
+        assert_eq!(traced(&*module, mode, &input), traced(net, mode, &input));
+    }
+}
+
+fn lif() -> Lif {
+    Lif::new(2.0)
+}
+
+#[test]
+fn residual_blocks_and_branches_are_those_of_rust() {
+    let block = |inputs| {
+        let main = Sequential::new()
+            .add(Conv2d::new(inputs, 8, 3).padding(1))
+            .add(BatchNorm2d::new(8))
+            .add(lif());
+        Residual::new(main)
+            .shortcut(Conv2d::new(inputs, 8, 1))
+            .join(Join::IAnd)
+    };
+    let a = Sequential::new().add(Conv2d::new(8, 4, 1)).add(lif());
+    let b = Sequential::new()
+        .add(Conv2d::new(8, 6, 3).padding(1))
+        .add(lif());
+    let net = Sequential::new()
+        .add_named(
+            "block",
+            Sequential::new()
+                .add_named("0", Sequential::new().add(block(2)))
+                .add_named("1", Sequential::new().add(block(8))),
+        )
+        .add(
+            Parallel::new(a)
+                .branch(b)
+                .branch(Sequential::new())
+                .combine(Combine::Concat),
+        )
+        .add(Flatten)
+        .add(Linear::new(18 * 25, 10).bias(true))
+        .add(lif());
+    let file = layers(
+        "[2, 5, 5]",
+        r#"[
+          { name = "block", repeat = 2, layers = [
+            { residual = [{ conv = 8, kernel = 3, padding = 1 }, "batch-norm", "neuron"], shortcut = { conv = 8, kernel = 1 }, join = "iand" },
+          ] },
+          { branches = [[{ conv = 4, kernel = 1 }, "neuron"], [{ conv = 6, kernel = 3, padding = 1 }, "neuron"], []], combine = "concat" },
+          "flatten",
+          { linear = 10, bias = true },
+          "neuron",
+        ]"#,
+    );
+    same(&file, &net);
+}
+
+#[test]
+fn every_kind_of_layer_is_that_of_rust() {
+    let net = Sequential::new()
+        .add(
+            Conv2d::new(4, 8, [3, 1])
+                .padding([1, 0])
+                .stride(2)
+                .dilation([1, 2])
+                .groups(2)
+                .bias(true),
+        )
+        .add(GroupNorm::new(2, 8))
+        .add(Plif::new(3.0))
+        .add(ConvTransposed2d::new(Conv2d::new(8, 4, 2).stride(2)).output_padding([1, 0]))
+        .add(
+            Pool2d::max([3, 2])
+                .stride(2)
+                .padding([1, 0])
+                .dilation(1)
+                .ceil(true),
+        )
+        .add(LayerNorm::new([4, 5, 4]))
+        .add(LayerNorm::new([4]))
+        .add(Dropout2d::new(0.25))
+        .add(Pool2d::average(2).stride(1).padding(1).count_padding(false))
+        .add(BatchNorm2d {
+            epsilon: 1e-3,
+            momentum: 0.5,
+            affine: false,
+            scale: 0.5,
+            ..BatchNorm2d::new(4)
+        })
+        .add(AdaptiveMaxPool2d::new([3, 2]))
+        .add(AdaptiveAvgPool2d::new(1))
+        .add(Flatten)
+        .add(BatchNorm1d::new(4))
+        .add(Dropout::new(0.5))
+        .add(Linear::new(4, 20))
+        .add(lif())
+        .add(Voting::new(10))
+        .add(TimeMean)
+        .add(TimeLast);
+    let file = layers(
+        "[4, 8, 8]",
+        r#"[
+          { conv = 8, kernel = [3, 1], padding = [1, 0], stride = 2, dilation = [1, 2], groups = 2, bias = true },
+          { group-norm = 2 },
+          { neuron = { name = "plif", init_tau = 3.0 } },
+          { conv-transposed = 4, kernel = 2, stride = 2, output_padding = [1, 0] },
+          { max-pool = [3, 2], stride = 2, padding = [1, 0], dilation = 1, ceil = true },
+          "layer-norm",
+          { layer = "layer-norm", axes = 1 },
+          { dropout2d = 0.25 },
+          { avg-pool = 2, stride = 1, padding = 1, count_padding = false },
+          { layer = "batch-norm", epsilon = 1e-3, momentum = 0.5, affine = false, scale = 0.5 },
+          { adaptive-max-pool = [3, 2] },
+          { adaptive-avg-pool = 1 },
+          "flatten",
+          "batch-norm",
+          { dropout = 0.5 },
+          { linear = 20 },
+          "neuron",
+          { voting = 10 },
+          "time-mean",
+          "time-last",
+        ]"#,
+    );
+    same(&file, &net);
+}
+
+#[test]
+fn inputs_have_one_to_four_axes_and_are_images_too() {
+    for (input, text, image) in [
+        ("[12]", "[{ linear = 3 }, \"neuron\"]", [1, 1, 12]),
+        (
+            "[2, 6]",
+            "[{ conv = 3, kernel = 3 }, \"batch-norm\", { max-pool = 2 }]",
+            [1, 2, 6],
+        ),
+        (
+            "[2, 3, 4, 5]",
+            "[{ conv = 3, kernel = [1, 2, 3] }, \"batch-norm\", { conv-transposed = 2, kernel = 2 }, { avg-pool = 2 }, { adaptive-max-pool = 1 }]",
+            [6, 4, 5],
+        ),
+    ] {
+        let file = layers(input, text);
+        assert_eq!(file.image(), image);
+        let module = file.module().expect("sound");
+        let own = [&[4, 2], &file.input[..]].concat();
+        let images = [&[4, 2], &image[..]].concat();
+        let [(_, a), (_, b)] = [own, images].map(|input| traced(&*module, Mode::TRAIN, &input));
+        assert_eq!(a, b);
+        assert!(a[0].name.starts_with("0."), "{}", a[0].name);
+    }
+}
+
+#[test]
+fn a_file_without_a_neuron_has_lif() {
+    let text = "[network]\ninput = [4]\nlayers = [\"neuron\"]\n";
+    let mut network = Network::from_toml("folder/small.toml", text, &[]).expect("sound");
+    assert_eq!(network.name(), "small");
+    assert_eq!(network.neuron_mut()["neuron"], "lif");
+}
+
+#[test]
+fn fields_that_were_changed_in_a_program_are_checked() {
+    let file = layers("[4]", "[{ linear = 3 }]");
+    for wrong in [
+        Layers {
+            input: vec![],
+            ..file.clone()
+        },
+        Layers {
+            input: vec![0],
+            ..file.clone()
+        },
+        Layers {
+            input: vec![usize::MAX; 3],
+            ..file.clone()
+        },
+        Layers {
+            input: vec![1; 5],
+            ..file.clone()
+        },
+        Layers {
+            layers: vec![],
+            ..file.clone()
+        },
+        Layers {
+            layers: vec![serde_json::json!(3)],
+            ..file.clone()
+        },
+        Layers {
+            neuron: serde_json::Value::Null,
+            ..file.clone()
+        },
+    ] {
+        assert!(wrong.module().is_err(), "{wrong:?}");
+        assert!(wrong.cost(1).is_err(), "{wrong:?}");
+        assert_eq!(wrong.image().len(), 3);
+    }
+}
