@@ -115,6 +115,7 @@ impl BuildEngine for PipelineOptions {
             engine: Box::new(PipelineEngine { step, partition }),
             evaluation,
             memory,
+            sampled: None,
             averaged: None,
         })
     }

@@ -1,7 +1,7 @@
 //! The programs of a run: training steps and evaluation batches, on one device or by another engine.
 
 use crate::draws::Draws;
-use crate::memory::{RunMemory, RunSteps, Task};
+use crate::memory::{Loaded, RunMemory, RunSteps, Task};
 use crate::ranks::Ranks;
 use crate::step::{MetricSet, PendingMetrics};
 use crate::{EvalStep, TrainStep};
@@ -176,6 +176,8 @@ pub struct Programs {
     pub evaluation: EvalEngines,
     /// The memory of both.
     pub memory: RunMemory,
+    /// The forward pass that measures firing rates of training batches, if there is one.
+    pub sampled: Option<EvalStep>,
     /// The averaged weights, under the names of the weights, if there are any.
     pub averaged: Option<VarStore>,
 }
@@ -194,13 +196,19 @@ impl Programs {
         plans.check(&**store.backend(), store, ranks)?;
         // All ranks of a device measure the same free memory: none has allocated anything before.
         together.wait_for_all()?;
-        let (step, evaluation, averaged) = plans.load(store)?;
+        let Loaded {
+            step,
+            evaluation,
+            sampled,
+            averaged,
+        } = plans.load(store)?;
         let mut engines = EvalEngines::new(memory.evaluation_batch);
         evaluation.into_iter().for_each(|step| engines.add(step));
         Ok(Self {
             evaluation: engines,
             engine: Box::new(step),
             memory,
+            sampled,
             averaged,
         })
     }

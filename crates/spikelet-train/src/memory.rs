@@ -56,6 +56,8 @@ pub struct RunPlans {
     evaluation: Vec<EvalPlan>,
     /// The forward pass for the examples of the report, if there is one.
     report: Option<EvalPlan>,
+    /// The forward pass that measures firing rates in training, if there is one.
+    sampled: Option<EvalPlan>,
     memory: RunMemory,
 }
 
@@ -80,6 +82,7 @@ impl RunPlans {
             train: Step::classifier(module, settings, shape)?,
             eval: Step::classifier_eval(module, settings, shape)?.outputs(false),
             report: None,
+            sampled: None,
             evaluation_batch: settings.evaluation_batch,
             tested: tested.to_vec(),
         };
@@ -98,8 +101,12 @@ impl RunPlans {
 
     /// The plans other than the training step.
     fn forward_passes(&self) -> impl Iterator<Item = &Plan> {
-        self.evaluation()
-            .chain(self.report.as_ref().map(EvalPlan::plan))
+        self.evaluation().chain(
+            [&self.report, &self.sampled]
+                .into_iter()
+                .flatten()
+                .map(EvalPlan::plan),
+        )
     }
 
     /// The memory of the plans.
@@ -131,24 +138,34 @@ impl RunPlans {
         check("training with its evaluation", &all, LESS_FOR_EVALUATION)
     }
 
-    /// Loads all plans into one arena. The third value has the averaged weights, if there are any, which the
-    /// evaluation uses then.
-    pub(super) fn load(
-        self,
-        store: &mut VarStore,
-    ) -> Result<(TrainStep, Vec<EvalStep>, Option<VarStore>)> {
+    /// Loads all plans into one arena. Evaluations use the averaged weights, if there are any.
+    pub(super) fn load(self, store: &mut VarStore) -> Result<Loaded> {
         let all = self.forward_passes().chain(self.step.plans());
         if let Some(largest) = all.max_by_key(|plan| plan.arena_bytes) {
             store.arena(largest)?;
         }
         let averages = self.step.averages();
         let step = self.step.load(store)?;
+        let sampled = self.sampled.map(|plan| plan.load(store)).transpose()?;
         let mut averaged = averages.then(|| step.averaged(store)).transpose()?;
         let weights = averaged.as_mut().unwrap_or(store);
         let evaluation = self.evaluation.into_iter().map(|plan| plan.load(weights));
-        let evaluation = evaluation.collect::<Result<_>>()?;
-        Ok((step, evaluation, averaged))
+        Ok(Loaded {
+            step,
+            evaluation: evaluation.collect::<Result<_>>()?,
+            sampled,
+            averaged,
+        })
     }
+}
+
+/// The programs of a run on one device.
+pub(super) struct Loaded {
+    pub(super) step: TrainStep,
+    pub(super) evaluation: Vec<EvalStep>,
+    pub(super) sampled: Option<EvalStep>,
+    /// The averaged weights under the names of the weights.
+    pub(super) averaged: Option<VarStore>,
 }
 
 /// How to lower the memory of a training step.
@@ -167,6 +184,8 @@ pub(super) struct RunSteps<'a> {
     pub(super) eval: Step<'a>,
     /// The evaluation of the images in the report, if there are any.
     pub(super) report: Option<Step<'a>>,
+    /// The step whose forward pass measures firing rates in training, if they are asked for.
+    pub(super) sampled: Option<Step<'a>>,
     /// The number of samples of an evaluation batch, if it is given.
     pub(super) evaluation_batch: Option<usize>,
     /// The number of samples of each evaluated data set.
@@ -174,11 +193,19 @@ pub(super) struct RunSteps<'a> {
 }
 
 impl RunSteps<'_> {
-    /// Adds monitors to training and evaluations.
+    /// Adds monitors: of gradients to training, of layers to evaluations. Firing rates in training are those of a
+    /// separate forward pass, which changes neither the speed nor the bits of the other steps.
     pub(super) fn monitor(&mut self, monitors: &[(Monitor, String)]) {
+        let untouched = self.train.clone().outputs(false);
         for (monitor, pattern) in monitors {
-            for step in [&mut self.train, &mut self.eval] {
-                *step = step.clone().monitor(*monitor, pattern);
+            let add = |step: &mut Step<'_>| *step = step.clone().monitor(*monitor, pattern);
+            match monitor {
+                Monitor::Gradient => add(&mut self.train),
+                Monitor::Rate => {
+                    add(&mut self.eval);
+                    add(self.sampled.get_or_insert(untouched.clone()));
+                }
+                _ => add(&mut self.eval),
             }
         }
     }
@@ -194,6 +221,7 @@ impl RunSteps<'_> {
             train,
             eval,
             report,
+            sampled,
             ..
         } = self;
         let budget = train.budget();
@@ -202,13 +230,14 @@ impl RunSteps<'_> {
             batch: self.evaluation_batch,
             device,
         };
-        let report = report.as_ref().map(|step| Forward { step, ..evaluation });
+        let forward = |step| Forward { step, ..evaluation };
+        let (report, sampled) = (report.as_ref().map(forward), sampled.as_ref().map(forward));
         let mut others = 0;
         if budget.is_some() {
             others = self.reserved();
-            if let Some(report) = &report {
-                let images = report.step.samples();
-                others += own_bytes(report.unlimited(images, device)?.plan());
+            for other in report.iter().chain(&sampled) {
+                let samples = other.step.samples();
+                others += own_bytes(other.unlimited(samples, device)?.plan());
             }
         }
         let step = train.plan_beside(device, others)?;
@@ -219,12 +248,15 @@ impl RunSteps<'_> {
         let limit = arenas.max().unwrap_or(0);
         let batch = agree(evaluation.batch(&self.tested, limit, self.most())?)?;
         let limit = budget.map(|_| limit);
-        let report = report.map(|report| report.plan(report.step.samples(), limit));
-        let report = report.transpose()?;
+        let plan = |forward: Forward<'_>| forward.plan(forward.step.samples(), limit);
+        let (report, sampled) = (
+            report.map(plan).transpose()?,
+            sampled.map(plan).transpose()?,
+        );
         let sizes = batches(batch, &self.tested);
         let evaluation = sizes.into_iter().map(|size| evaluation.plan(size, limit));
         let evaluation = evaluation.collect::<Result<Vec<_>>>()?;
-        let plans: Vec<&Plan> = (evaluation.iter().chain(&report))
+        let plans: Vec<&Plan> = (evaluation.iter().chain(&report).chain(&sampled))
             .map(EvalPlan::plan)
             .collect();
         let memory = RunMemory::of(&step, &plans, batch);
@@ -232,6 +264,7 @@ impl RunSteps<'_> {
             step,
             evaluation,
             report,
+            sampled,
             memory,
         })
     }

@@ -2,6 +2,7 @@
 
 mod epoch_end;
 mod folder;
+mod sampled_rates;
 #[cfg(test)]
 mod step_tests;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use super::{
 };
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
+use sampled_rates::SampledRates;
 use spikelet_core::{Error, Result};
 use spikelet_data::{DataLoader, Split};
 use spikelet_nn::runtime::VarStore;
@@ -109,6 +111,7 @@ pub(super) struct Run<'a> {
     metrics: MetricSet,
     monitor: Monitor,
     memory: RunMemory,
+    rates: SampledRates,
     evaluation: Evaluator,
     /// Whether there is a test set, and a validation set.
     evaluated: Evaluated,
@@ -215,6 +218,7 @@ impl<'a> Run<'a> {
             engine: programs.engine,
             monitor,
             memory: programs.memory,
+            rates: SampledRates::new(programs.sampled),
             evaluation,
             evaluated,
             progress: Progress {
@@ -311,6 +315,10 @@ impl<'a> Run<'a> {
             let started = self.progress.samples + ahead * step_samples;
             let at = epoch as f64 + started as f64 / all_samples as f64;
             let factor = schedule.factor_with(at, epochs as f64, &monitored);
+            if step.is_multiple_of(self.curve_steps) {
+                let curves = self.logs.as_mut().map(|logs| &mut logs.curves);
+                self.rates.start(&batch, step, curves)?;
+            }
             in_flight.push(self.engine.start(&batch, step, factor)?, step);
             batches.recycle(batch);
             if left == 0 || !left.is_multiple_of(accumulate) {
@@ -365,7 +373,8 @@ impl<'a> Run<'a> {
         while let Some(found) = in_flight.wait_for_oldest()? {
             self.count(found, clock, bar)?;
         }
-        Ok(())
+        let curves = self.logs.as_mut().map(|logs| &mut logs.curves);
+        self.rates.finish(curves)
     }
 
     /// Adds the results of a step to the epoch.

@@ -162,6 +162,7 @@ impl Subject<'_> {
                     train: step.rank(rank, settings.sync_batch_norm),
                     eval: Step::classifier_eval(module, settings, shape)?.outputs(false),
                     report: report.transpose()?,
+                    sampled: None,
                     evaluation_batch: settings.evaluation_batch,
                     tested,
                 }
@@ -179,6 +180,7 @@ impl Subject<'_> {
                     .clone()
                     .outputs(false),
                 report: None,
+                sampled: None,
                 evaluation_batch: settings.evaluation_batch,
                 tested,
             },

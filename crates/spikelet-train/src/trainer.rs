@@ -216,9 +216,10 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Measures values of the layers whose paths match `pattern` in training and evaluations: see
-    /// [`Step::monitor`](super::Step::monitor). They are metrics in the epochs' records, logs and curves. A resumed run
-    /// may have other monitors if it resumes between two epochs.
+    /// Measures values of the layers whose paths match `pattern`: see [`Step::monitor`](super::Step::monitor). Those of
+    /// evaluations, and norms of gradients, are metrics in the epochs' records, logs and curves. Firing rates of training
+    /// batches are measured every [`Trainer::curve_steps`] by a forward pass of its own and are in the curves; other steps
+    /// keep their bits and their speed. A resumed run may have other monitors if it resumes between two epochs.
     ///
     /// ```
     /// use spikelet_train::Monitor;

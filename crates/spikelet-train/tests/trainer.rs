@@ -5,7 +5,9 @@ use spikelet_core::{Error, Result};
 use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Split, synthetic};
 use spikelet_nn::tensors::TensorFile;
 use spikelet_train::prelude::*;
-use spikelet_train::{Checkpoint, FitData, FitReport, Goal, RunDefinition, TrainError, evaluate};
+use spikelet_train::{
+    Checkpoint, FitData, FitReport, Goal, Monitor, RunDefinition, TrainError, evaluate,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -108,6 +110,40 @@ fn the_loss_can_select_the_best_epoch() -> Result<()> {
         best.validation.as_ref().map(|values| values.loss),
         Some(least)
     );
+    Ok(())
+}
+
+#[test]
+fn firing_rates_are_measured_beside_the_training_which_keeps_its_bits() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trainer = || Trainer::new(net(), settings()).curve_steps(3);
+    let plain = trainer().fit(&digits())?;
+    let monitored = trainer()
+        .monitor_layers(Monitor::Rate, "*")
+        .monitor_layers(Monitor::Neurons, "4")
+        .folder(folder.path())
+        .fit(&digits())?;
+    let losses = |report: &FitReport| -> Vec<f64> {
+        let epochs = report.history.iter();
+        epochs.map(|epoch| epoch.train.loss).collect()
+    };
+    assert_eq!(losses(&monitored), losses(&plain));
+    let last = monitored.last().and_then(|epoch| epoch.validation.as_ref());
+    let last = last.expect("validation images");
+    assert!(last.get("2.rate").is_some_and(|rate| rate > 0.0));
+    assert!(last.get("4.dead").is_some() && last.get("2.dead").is_none());
+    let curves = std::fs::read_dir(folder.path().join("tensorboard")).expect("curves");
+    let curves = curves.last().expect("a file").expect("an entry").path();
+    let bytes = std::fs::read(curves).expect("readable");
+    // 22 batches an epoch, four epochs, every third step.
+    let points = |tag: &[u8]| {
+        bytes
+            .windows(tag.len())
+            .filter(|found| *found == tag)
+            .count()
+    };
+    assert_eq!(points(b"step/2.rate"), 22 * 4 / 3);
+    assert_eq!(points(b"step/loss"), 22 * 4 / 3);
     Ok(())
 }
 
