@@ -2,10 +2,14 @@
 
 use crate::RuntimeError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde_json::Value;
 use spikelet_core::files;
+use spikelet_core::files::FileError;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Data, Tensor, bf16, f16};
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// Named tensors with text metadata.
@@ -16,6 +20,9 @@ pub struct TensorFile {
     /// The file's metadata.
     pub metadata: BTreeMap<String, String>,
 }
+
+/// The largest size of a header in bytes, which is that of the safetensors library.
+const LARGEST_HEADER: u64 = 100_000_000;
 
 fn damaged(path: &Path, problem: String) -> Error {
     Error::TensorFile {
@@ -89,6 +96,49 @@ impl TensorFile {
         Ok(Self { tensors, metadata })
     }
 
+    /// Reads the metadata only: the header at the start of the file. Its tensors may have any size.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not a safetensors file, or does not have the size that its header gives.
+    pub fn read_metadata(path: impl AsRef<Path>) -> Result<BTreeMap<String, String>> {
+        let path = path.as_ref();
+        // Checked before it is opened: opening a FIFO waits for a writer.
+        let found = std::fs::metadata(path).map_err(FileError::io("read", path))?;
+        if !found.is_file() {
+            let path = path.to_path_buf();
+            return Err(FileError::NotRegular { path }.into());
+        }
+        let wrong = |problem: &str| damaged(path, format!("not a tensor file: {problem}"));
+        let mut file = File::open(path).map_err(FileError::io("read", path))?;
+        let mut length = [0; 8];
+        if found.len() < length.len() as u64 {
+            return Err(wrong("it is too short for a header"));
+        }
+        file.read_exact(&mut length)
+            .map_err(FileError::io("read", path))?;
+        let length = u64::from_le_bytes(length);
+        let after = length.checked_add(8).filter(|end| *end <= found.len());
+        let Some(after) = after.filter(|_| length <= LARGEST_HEADER) else {
+            return Err(wrong("its header is longer than the file"));
+        };
+        let mut header = vec![0; length as usize];
+        file.read_exact(&mut header)
+            .map_err(FileError::io("read", path))?;
+        let mut header: BTreeMap<String, Value> =
+            serde_json::from_slice(&header).map_err(|e| wrong(&format!("its header: {e}")))?;
+        let metadata = header.remove("__metadata__").unwrap_or_default();
+        let metadata: Option<BTreeMap<String, String>> =
+            serde_json::from_value(metadata).map_err(|e| wrong(&format!("its metadata: {e}")))?;
+        let ends = header
+            .values()
+            .map(|tensor| tensor["data_offsets"][1].as_u64());
+        let end = ends.map(|end| end.unwrap_or(u64::MAX)).max().unwrap_or(0);
+        if after.checked_add(end) != Some(found.len()) {
+            return Err(wrong("its size is not that of its tensors"));
+        }
+        Ok(metadata.unwrap_or_default())
+    }
+
     /// Writes the file atomically.
     ///
     /// # Errors
@@ -127,5 +177,40 @@ impl TensorFile {
         let known = self.tensors.keys().map(String::as_str);
         let found = self.tensors.get(name);
         found.ok_or_else(|| RuntimeError::unknown(name, known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metadata_is_read_without_the_tensors() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("some.safetensors");
+        let mut file = TensorFile::default();
+        assert!(TensorFile::read_metadata(&path).is_err());
+        file.write(&path).expect("written");
+        assert_eq!(TensorFile::read_metadata(&path).ok(), Some(BTreeMap::new()));
+        for (name, size) in [("b", 5), ("a", 3)] {
+            let tensor = Tensor::f32([size], vec![f32::NAN; size]);
+            file.tensors.insert(name.to_string(), tensor);
+        }
+        file.metadata.insert("by".to_string(), "τ".to_string());
+        file.write(&path).expect("written");
+        assert_eq!(
+            TensorFile::read_metadata(&path).ok(),
+            Some(file.metadata.clone())
+        );
+        // A file that ends anywhere else is damaged.
+        let bytes = files::read(&path).expect("written");
+        for end in [0, 3, 8, 20, bytes.len() - 1] {
+            std::fs::write(&path, &bytes[..end]).expect("written");
+            let error = TensorFile::read_metadata(&path).expect_err("damaged");
+            assert!(error.to_string().contains("not a tensor file"), "{error}");
+        }
+        std::fs::write(&path, [0xff; 64]).expect("written");
+        assert!(TensorFile::read_metadata(&path).is_err());
+        assert!(TensorFile::read_metadata(folder.path()).is_err());
     }
 }

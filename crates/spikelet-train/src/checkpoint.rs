@@ -4,6 +4,7 @@ mod dataset_id;
 mod definition;
 mod error;
 mod fields;
+mod info;
 mod loss_scale;
 mod progress;
 mod record;
@@ -13,6 +14,7 @@ pub use dataset_id::DatasetId;
 pub use definition::{RunDefinition, StepDefinition};
 pub use error::{CheckpointError, CheckpointProblem, Difference};
 pub(super) use fields::differences;
+pub use info::CheckpointInfo;
 pub use progress::Progress;
 pub use record::EpochRecord;
 pub(super) use record::best_of;
@@ -20,7 +22,6 @@ pub(super) use record::best_of;
 use super::Settings;
 use super::folder::{LAST, nothing_to_resume};
 use super::step::{BatchShape, Step};
-use fields::parse;
 use serde::Serialize;
 use serde_json::Value;
 use spikelet_core::files;
@@ -162,38 +163,7 @@ impl Checkpoint {
     }
 
     fn of_file(mut tensors: TensorFile, path: &Path) -> Result<Self, CheckpointProblem> {
-        let texts = std::mem::take(&mut tensors.metadata);
-        let format = texts.get("format").ok_or_else(|| {
-            CheckpointProblem::NotACheckpoint("the metadata has no `format`".to_string())
-        })?;
-        let earlier = format == upgrade::EARLIER;
-        if format != FORMAT && !earlier {
-            return Err(CheckpointProblem::Format {
-                found: format.clone(),
-                expected: FORMAT,
-            });
-        }
-        let mut metadata = HashMap::new();
-        for name in ["network", "settings", "step", "progress", "dataset"] {
-            let Some(text) = texts.get(name) else {
-                continue;
-            };
-            let value: Value = serde_json::from_str(text)
-                .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
-            let value = match name {
-                "progress" if earlier => upgrade::progress(value),
-                "dataset" if earlier => upgrade::dataset(value),
-                _ => value,
-            };
-            metadata.insert(name.to_string(), value);
-        }
-        let definition = RunDefinition::read(&metadata)?;
-        let dataset: DatasetId = parse("dataset", entry(&metadata, "dataset")?)?;
-        let mut progress: Progress = parse("progress", entry(&metadata, "progress")?)?;
-        if dataset.validation_samples > 0 {
-            progress.restore_validation();
-        }
-        progress.check(&definition.size(&dataset))?;
+        let info = CheckpointInfo::of_texts(&std::mem::take(&mut tensors.metadata))?;
         let named = tensors.tensors.iter();
         let broken = named.filter(|(_, tensor)| !is_finite(tensor));
         let broken: Vec<String> = broken.map(|(name, _)| name.clone()).collect();
@@ -202,9 +172,9 @@ impl Checkpoint {
         }
         loss_scale::check_loss_scale(&tensors)?;
         Ok(Self {
-            definition,
-            progress,
-            dataset,
+            definition: info.definition,
+            progress: info.progress,
+            dataset: info.dataset,
             tensors,
             path: path.to_path_buf(),
         })

@@ -6,7 +6,9 @@
 mod lock;
 mod new_folders;
 
-use lock::{LOCK, lock};
+pub(super) use lock::{LOCK, holder};
+
+use lock::lock;
 use new_folders::NewFolders;
 use spikelet_core::Result;
 use spikelet_core::files::{self, FileError};
@@ -316,6 +318,12 @@ fn date(time: SystemTime) -> String {
         false => (era * 400 + year + 1, month - 9),
     };
     format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The lock on a folder, for tests.
+#[cfg(test)]
+pub(super) fn test_lock(folder: &Path) -> File {
+    lock(folder).ok().flatten().expect("a lock")
 }
 
 #[cfg(test)]

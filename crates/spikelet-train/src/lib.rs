@@ -28,6 +28,7 @@ mod ranks;
 #[cfg(feature = "plots")]
 pub mod report;
 mod run;
+mod run_info;
 mod scaling;
 mod settings;
 #[cfg(feature = "plots")]
@@ -41,8 +42,8 @@ mod without_workspaces;
 mod writer;
 
 pub use checkpoint::{
-    Checkpoint, CheckpointError, CheckpointProblem, DatasetId, Difference, EpochRecord, Progress,
-    RunDefinition, StepDefinition,
+    Checkpoint, CheckpointError, CheckpointInfo, CheckpointProblem, DatasetId, Difference,
+    EpochRecord, Progress, RunDefinition, StepDefinition,
 };
 pub use draws::Draws;
 pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
@@ -58,6 +59,7 @@ pub use operations::count_operations;
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
+pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
 pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]

@@ -12,6 +12,7 @@ mod pipeline_text;
 mod plan;
 mod predict;
 mod program;
+mod runs;
 mod settings_text;
 mod show;
 mod surrogate;
@@ -34,6 +35,7 @@ pub enum Command {
     Eval(eval::Eval),
     Predict(predict::Predict),
     Show(show::Show),
+    Runs(runs::Runs),
     Plan(plan::ShowPlan),
     Models(models::Models),
     #[command(subcommand)]
@@ -60,6 +62,7 @@ impl Command {
             Self::Eval(command) => command.run(console),
             Self::Predict(command) => command.run(console),
             Self::Show(command) => command.run(console),
+            Self::Runs(command) => command.run(console),
             Self::Plan(command) => command.run(console),
             Self::Models(command) => command.run(console),
             Self::Neuron(command) => command.run(console),

@@ -4,12 +4,14 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "",
     "train",
     "eval",
     "predict",
     "show",
+    "runs",
+    "runs diff",
     "plan",
     "models",
     "neuron",

@@ -63,7 +63,7 @@ fn keys(value: &Value, prefix: &str, maps: &BTreeSet<&str>, found: &mut BTreeSet
 }
 
 /// Checks that these lines have the keys of these sections and no others.
-fn check(headings: &[&str], lines: &[Value]) {
+pub fn check(headings: &[&str], lines: &[Value]) {
     assert!(!lines.is_empty(), "{headings:?}");
     let sections = sections();
     let rows: Vec<&Row> = (headings.iter())

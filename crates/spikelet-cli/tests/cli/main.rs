@@ -18,6 +18,7 @@ mod pipeline;
 mod plan;
 mod predict;
 mod run_folder;
+mod runs;
 mod shell;
 #[cfg(unix)]
 mod signals;

@@ -61,7 +61,7 @@ impl RunDefinition {
     }
 
     /// The entries of the metadata.
-    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Classifier { network, settings } => vec![
                 ("network", to_json(network)),

@@ -6,9 +6,14 @@ use spikelet_core::files::FileError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// The locked file. It contains the id of the process.
-pub(super) const LOCK: &str = ".lock";
+pub(crate) const LOCK: &str = ".lock";
+
+/// The number of further attempts to lock a folder, and the time before each.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Locks a folder for this process; `None` if a run that could not start has just removed the folder
 /// or the file, so that no other process would find the locked file.
@@ -21,7 +26,16 @@ pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
         Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(None),
         Err(error) => return Err(FileError::io("open", &path)(error).into()),
     };
-    match file.try_lock() {
+    let mut locked = file.try_lock();
+    for _ in 0..TRIES {
+        // A process that asks for the holder of the lock has a shared lock for a moment.
+        let Err(TryLockError::WouldBlock) = locked else {
+            break;
+        };
+        std::thread::sleep(PAUSE);
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
@@ -46,6 +60,20 @@ pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
+/// Whether a process has the lock on a folder, and its id if it is known. Nothing is changed.
+pub(crate) fn holder(folder: &Path) -> Option<Option<u32>> {
+    let mut file = File::open(folder.join(LOCK)).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            Some(pid.trim().parse().ok())
+        }
+        // Released when the file is closed. On file systems without locks nothing is known.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
 /// Whether an open file is the file at this path.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
@@ -66,6 +94,18 @@ fn is_at(_file: &File, _path: &Path) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_holder_of_a_lock_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(holder(folder.path()), None);
+        let file = lock(folder.path()).expect("a lock").expect("it is there");
+        assert_eq!(holder(folder.path()), Some(Some(std::process::id())));
+        assert!(lock(folder.path()).is_err());
+        drop(file);
+        assert_eq!(holder(folder.path()), None);
+        assert!(lock(folder.path()).is_ok());
+    }
 
     #[test]
     fn a_lock_on_a_file_that_was_removed_is_none() {

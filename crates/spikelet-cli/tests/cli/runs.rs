@@ -1,0 +1,76 @@
+//! `spikelet runs`: lists and comparisons of runs.
+
+use crate::common::mentions;
+use crate::small::{SMALL, complaint_in, said_in};
+use serde_json::Value;
+
+fn lines(text: &str) -> Vec<Value> {
+    let each = text.lines();
+    each.map(|line| serde_json::from_str(line).expect("every line is JSON"))
+        .collect()
+}
+
+#[test]
+fn runs_are_listed_and_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let refused = complaint_in(folder, &["runs"]);
+    mentions(&refused, &["no folder runs", "spikelet train"]);
+    let train = ["train", "--schedule", "constant", "--quiet"];
+    let train = [&train[..], &SMALL[..]].concat();
+    for (name, more) in [
+        ("a", &["--epochs", "1"][..]),
+        ("b", &["--epochs", "2", "--lr", "0.01", "--hidden", "8"]),
+    ] {
+        let out = format!("runs/{name}");
+        said_in(folder, &[&train[..], more, &["--out", &out]].concat());
+    }
+    std::fs::create_dir_all(folder.join("runs/notes")).expect("a folder");
+
+    let text = said_in(folder, &["runs"]);
+    mentions(
+        &text,
+        &[
+            "runs/a  mnist-fc",
+            "1/1",
+            "2/2",
+            "finished",
+            "  learning_rate = 0.01",
+            "skipped runs/notes: there is no run in it",
+        ],
+    );
+    let found = lines(&said_in(folder, &["runs", "--json"]));
+    assert_eq!(found.len(), 3);
+    crate::json::check(&["`run`"], &found[..2]);
+    crate::json::check(&["`skipped`"], &found[2..]);
+    assert_eq!(found[1]["settings"]["settings.epochs"], 2);
+    assert_eq!(found[1]["last"]["epoch"], 2);
+
+    let text = said_in(
+        folder,
+        &["runs", "diff", "runs/a", "runs/b/last.safetensors"],
+    );
+    mentions(
+        &text,
+        &[
+            "network.hidden",
+            "learning_rate",
+            "0.01",
+            "best validation accuracy",
+        ],
+    );
+    let words = ["runs", "diff", "runs/a", "runs/b", "--json"];
+    let compared = lines(&said_in(folder, &words));
+    crate::json::check(&["`spikelet runs diff`"], &compared);
+    let epochs = &compared[0]["results"][0];
+    assert_eq!((&epochs["a"], &epochs["b"]), (&1.0.into(), &2.0.into()));
+
+    // A checkpoint that was cut off.
+    let path = folder.join("runs/b/last.safetensors");
+    let bytes = std::fs::read(&path).expect("a checkpoint");
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
+    let text = said_in(folder, &["runs"]);
+    mentions(&text, &["runs/a", "skipped runs/b: ", "last.safetensors"]);
+    complaint_in(folder, &["runs", "diff", "runs/a", "runs/b"]);
+    complaint_in(folder, &["runs", "diff", "runs/a", "nowhere"]);
+}
