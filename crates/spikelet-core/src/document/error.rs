@@ -149,7 +149,7 @@ pub struct Located {
     /// The part of the document that it belongs to, such as ``layer `conv.1` ``; empty if the message says it.
     pub owner: String,
     /// The problem.
-    pub problem: DocumentProblem,
+    pub problem: Box<DocumentProblem>,
 }
 
 impl Located {
@@ -158,7 +158,7 @@ impl Located {
         Self {
             span: None,
             owner: String::new(),
-            problem,
+            problem: Box::new(problem),
         }
     }
 
@@ -191,7 +191,7 @@ impl Located {
 
     /// The problem of the thing that the document describes, if it is of type `E`.
     pub fn source<E: StdError + 'static>(&self) -> Option<&E> {
-        match &self.problem {
+        match &*self.problem {
             DocumentProblem::Other { source, .. } => source.downcast_ref(),
             _ => None,
         }
@@ -218,12 +218,12 @@ pub struct DocumentError {
     /// The part of the document that it belongs to; may be empty.
     pub owner: String,
     /// The problem.
-    pub problem: DocumentProblem,
+    pub problem: Box<DocumentProblem>,
 }
 
 impl StdError for DocumentError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&self.problem)
+        Some(&*self.problem)
     }
 }
 

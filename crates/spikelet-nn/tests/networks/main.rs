@@ -15,7 +15,7 @@ fn traced(module: &dyn Module, mode: Mode, input: &[usize]) -> (String, Vec<Trac
     let cx = Context::new(mode, DType::F32);
     let x = cx.tracer().input("x_seq", DType::F32, input);
     let y = cx.trace(module, x).expect("it is traced");
-    let _ = cx.tracer().output("y", &y);
+    cx.tracer().output("y", &y);
     let Traced {
         mut parameters,
         buffers,

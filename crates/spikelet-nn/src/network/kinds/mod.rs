@@ -43,6 +43,9 @@ impl MainValue {
     }
 }
 
+/// Builds a layer from its keys.
+type Build = fn(&LayerFields<'_>, &mut Builder) -> Result<Arc<dyn Module>, Located>;
+
 /// A kind of layers.
 pub(super) struct Kind {
     pub name: &'static str,
@@ -50,7 +53,7 @@ pub(super) struct Kind {
     pub main: MainValue,
     /// The other keys.
     pub keys: &'static [&'static str],
-    pub build: fn(&LayerFields<'_>, &mut Builder) -> Result<Arc<dyn Module>, Located>,
+    pub build: Build,
 }
 
 /// All kinds.
