@@ -7,6 +7,7 @@ mod fields;
 mod info;
 mod loss_scale;
 mod progress;
+mod range;
 mod record;
 mod upgrade;
 

@@ -1,12 +1,12 @@
 //! The progress of a run.
 
 use super::error::CheckpointProblem;
+use super::range::{number, wrong};
 use super::record::{EpochRecord, best_of};
 use crate::metric::MetricValues;
 use crate::optim::LrSchedule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 /// The numbers of a run that limit its progress.
 pub(super) struct RunSize {
@@ -153,31 +153,6 @@ impl Progress {
         }
         Ok(())
     }
-}
-
-fn wrong(field: &str, found: impl Display, expected: impl Display) -> CheckpointProblem {
-    CheckpointProblem::Progress {
-        field: field.to_string(),
-        found: found.to_string(),
-        expected: expected.to_string(),
-    }
-}
-
-/// Checks that a value is from `least` to `most`; NaN is an error.
-pub(super) fn number<T: PartialOrd + Display>(
-    field: &str,
-    found: T,
-    least: T,
-    most: T,
-) -> Result<(), CheckpointProblem> {
-    if found >= least && found <= most {
-        return Ok(());
-    }
-    let expected = match least == most {
-        true => least.to_string(),
-        false => format!("a number from {least} to {most}"),
-    };
-    Err(wrong(field, found, expected))
 }
 
 #[cfg(test)]

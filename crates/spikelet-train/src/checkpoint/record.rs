@@ -1,7 +1,7 @@
 //! The results of an epoch.
 
 use super::error::CheckpointProblem;
-use super::progress::number;
+use super::range::number;
 use crate::metric::MetricValues;
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
