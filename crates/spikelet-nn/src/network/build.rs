@@ -3,6 +3,7 @@
 use super::Layers;
 use super::cost::CostRow;
 use super::kinds::{self, Kind, MainValue};
+use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use super::neuron::{definition_span, neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
 use crate::layer::TimeDistributed;
@@ -14,18 +15,6 @@ use spikelet_core::document::{Content, Fields, Located, Node};
 use spikelet_graph::{DType, Var};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// The deepest nesting of layers.
-pub(super) const MAX_DEPTH: usize = 32;
-
-/// The largest number of layers, repeated ones included.
-pub(super) const MAX_LAYERS: usize = 4096;
-
-/// The largest number of elements of one sequence at one time step of one image.
-pub(super) const MAX_ELEMENTS: usize = 1 << 32;
-
-/// The largest number of weights of a network.
-pub(super) const MAX_WEIGHTS: usize = 1 << 36;
 
 /// The name of the layer in front of networks whose input is no image.
 const RESHAPE: &str = "input";
@@ -393,6 +382,7 @@ fn reshape(input: Vec<usize>) -> impl Module {
 fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
     let unknown = |name: &str| NetworkProblem::UnknownLayer {
         name: name.to_string(),
+        help: kinds::help_for(name),
     };
     match &node.content {
         Content::Text(name) => match kinds::find(name) {
@@ -418,7 +408,10 @@ fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
                 (Some((entry, kind)), None) => Ok((kind, Some(&entry.value))),
                 (None, _) => Err(match kinds::misspelt(entries) {
                     Some(entry) => unknown(&entry.key).at(entry.span.clone()),
-                    None => NetworkProblem::NoKind.at(node.span.clone()),
+                    None => NetworkProblem::NoKind {
+                        help: kinds::names(),
+                    }
+                    .at(node.span.clone()),
                 }),
             }
         }

@@ -7,6 +7,7 @@ mod csnn;
 mod file;
 mod kinds;
 mod layers;
+mod limits;
 mod mnist_fc;
 mod neuron;
 mod plif_net;

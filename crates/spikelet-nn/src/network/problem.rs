@@ -1,7 +1,6 @@
 //! The errors of networks that are lists of layers.
 
-use super::build::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
-use super::kinds;
+use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use crate::DefinitionError;
 use spikelet_core::document::{Located, Span};
 use spikelet_core::suggest::closest;
@@ -15,10 +14,15 @@ pub enum NetworkProblem {
     UnknownLayer {
         /// The given name.
         name: String,
+        /// The name that may be meant, or all names.
+        help: String,
     },
     /// A table without the name of a layer.
     #[error("this table has no key with the name of a layer")]
-    NoKind,
+    NoKind {
+        /// All names.
+        help: String,
+    },
     /// A value that is neither a string nor a table.
     #[error("a layer is a string, such as \"flatten\", or a table, such as {{ linear = 10 }}")]
     NotALayer,
@@ -139,11 +143,7 @@ impl NetworkProblem {
     /// How to correct it.
     pub fn help(&self) -> String {
         let text = match self {
-            Self::UnknownLayer { name } => match kinds::closest_name(name) {
-                Some(name) => return format!("did you mean `{name}`?"),
-                None => return names(),
-            },
-            Self::NoKind => return names(),
+            Self::UnknownLayer { help, .. } | Self::NoKind { help } => return help.clone(),
             Self::NotALayer => "write a list of layers within a list as { layers = […] }",
             Self::TwoKinds { .. } => "write two layers: one table for each",
             Self::NeedsValue { kind, .. } => return format!("write {{ {kind} = … }}"),
@@ -174,12 +174,6 @@ impl NetworkProblem {
         };
         text.to_string()
     }
-}
-
-/// The names of all kinds.
-fn names() -> String {
-    let names: Vec<&str> = kinds::all().map(|kind| kind.name).collect();
-    format!("layers: {}", names.join(", "))
 }
 
 /// The help for a wrong neuron.

@@ -89,8 +89,22 @@ pub(super) fn find(name: &str) -> Option<&'static Kind> {
     all().find(|kind| kind.name == name)
 }
 
+/// The names of all kinds.
+pub(super) fn names() -> String {
+    let names: Vec<&str> = all().map(|kind| kind.name).collect();
+    format!("layers: {}", names.join(", "))
+}
+
+/// The help for a name that is no kind.
+pub(super) fn help_for(name: &str) -> String {
+    match closest_name(name) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => names(),
+    }
+}
+
 /// The name closest to a misspelt one. Names that other libraries use are known too.
-pub(super) fn closest_name(given: &str) -> Option<&'static str> {
+fn closest_name(given: &str) -> Option<&'static str> {
     const OTHERS: [(&str, &str); 14] = [
         ("fc", "linear"),
         ("dense", "linear"),

@@ -3,7 +3,7 @@
 
 use super::{Kind, MainValue};
 use crate::module::Sequential;
-use crate::network::build::MAX_LAYERS;
+use crate::network::limits::MAX_LAYERS;
 use std::sync::Arc;
 
 pub(super) const LAYERS: Kind = Kind {
