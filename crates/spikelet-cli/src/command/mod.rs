@@ -3,6 +3,7 @@
 pub mod bench;
 mod completions;
 mod doctor;
+mod energy;
 mod eval;
 mod kernel;
 mod man;
@@ -34,6 +35,7 @@ pub enum Command {
     Train(Box<train::Train>),
     Eval(eval::Eval),
     Predict(predict::Predict),
+    Energy(energy::EnergyOf),
     Show(show::Show),
     Runs(runs::Runs),
     Plan(plan::ShowPlan),
@@ -61,6 +63,7 @@ impl Command {
             Self::Train(command) => command.run(console),
             Self::Eval(command) => command.run(console),
             Self::Predict(command) => command.run(console),
+            Self::Energy(command) => command.run(console),
             Self::Show(command) => command.run(console),
             Self::Runs(command) => command.run(console),
             Self::Plan(command) => command.run(console),

@@ -4,11 +4,12 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "",
     "train",
     "eval",
     "predict",
+    "energy",
     "show",
     "runs",
     "runs diff",

@@ -147,7 +147,7 @@ fn the_page_has_all_keys_of_training() {
         check(&["`epoch`"], &lines[1..2]);
         check(&["`done` and `interrupted`"], &lines[2..]);
         let last = format!("{out}/last.safetensors");
-        for command in ["eval", "show"] {
+        for command in ["eval", "energy", "show"] {
             let lines = said_json(&[command, &last, "--test-images", "20"]);
             check(&[&format!("`spikelet {command}`")], &lines);
         }

@@ -145,16 +145,6 @@ impl Traffic<'_> {
     }
 }
 
-/// The bits of a layer's input and output in one pass: an element is stored as a number or as a spike.
-fn activation_bits(layer: &LayerCounts, format: NumberFormat) -> u64 {
-    let bits = |size: u64, analog: bool| {
-        let of_element = if analog { format.bits() } else { 1 };
-        size.saturating_mul(of_element)
-    };
-    let input = bits(layer.inputs, layer.analog_inputs);
-    input.saturating_add(bits(layer.outputs, layer.analog_outputs))
-}
-
 impl Estimate {
     /// The energy of a spiking network: an addition for each accumulate, a multiplication and an addition for each
     /// multiply-accumulate, the operations of each update of a neuron.
@@ -175,12 +165,10 @@ impl Estimate {
             [
                 layer.parameters.saturating_mul(format.bits()),
                 states.saturating_mul(sum.bits()),
-                activation_bits(layer, format),
+                layer.activation_bits(format),
             ]
         });
         let of_layer = |layer: &LayerCounts| {
-            let effective = [layer.accumulates, layer.multiply_accumulates];
-            let effective = effective.map(|count| count as f64 / samples);
             let passes = layer.passes as f64;
             let updates = layer.neurons as f64 * passes;
             let synapses = layer.accumulates as f64 * table.accumulate(format)
@@ -196,17 +184,10 @@ impl Estimate {
                 ..LayerEnergy::default()
             };
             if let Some(traffic) = &traffic {
-                let weights = match reads {
-                    WeightReads::EachOperation => effective.iter().sum(),
-                    WeightReads::EachPass => layer.weights as f64 * passes,
-                };
-                let others = (layer.parameters - layer.weights) as f64 * passes;
-                let parameters = (weights + others) * format.bits() as f64;
-                let states = 2.0 * updates * ops.states as f64 * sum.bits() as f64;
-                let activations = activation_bits(layer, format) as f64 * passes;
-                energy.parameters = traffic.energy(parameters, traffic.parameters);
-                energy.states = traffic.energy(states, traffic.states);
-                energy.activations = traffic.energy(activations, traffic.activations);
+                let bytes = layer.memory_traffic(counts.samples, format, reads);
+                energy.parameters = traffic.energy(bytes.parameters * 8.0, traffic.parameters);
+                energy.states = traffic.energy(bytes.states * 8.0, traffic.states);
+                energy.activations = traffic.energy(bytes.activations * 8.0, traffic.activations);
             }
             energy
         };

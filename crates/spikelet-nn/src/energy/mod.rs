@@ -42,6 +42,7 @@ mod neurobench;
 mod neuron_ops;
 mod synapses;
 mod table;
+mod traffic;
 
 pub use counts::{LayerCounts, NetworkCounts};
 pub use error::EnergyError;
@@ -50,3 +51,4 @@ pub use neurobench::{NeuroBench, NeuronOperations, SynapticOperations};
 pub use neuron_ops::NeuronOps;
 pub use synapses::{ConvSynapses, Synapses};
 pub use table::{CostTable, MemoryCosts, NumberFormat};
+pub use traffic::MemoryTraffic;
