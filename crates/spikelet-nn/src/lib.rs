@@ -14,10 +14,12 @@ pub mod loss;
 pub mod module;
 pub mod network;
 pub mod neuron;
+mod neuron_ops;
 pub mod prelude;
 mod registry;
 pub mod runtime;
 pub mod surrogate;
+mod synapses;
 pub mod tensors;
 mod trainable;
 

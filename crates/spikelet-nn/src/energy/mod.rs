@@ -39,16 +39,14 @@ mod counts;
 mod error;
 mod estimate;
 mod neurobench;
-mod neuron_ops;
-mod synapses;
 mod table;
 mod traffic;
 
+pub use crate::neuron_ops::NeuronOps;
+pub use crate::synapses::{ConvSynapses, Synapses};
 pub use counts::{LayerCounts, NetworkCounts};
 pub use error::EnergyError;
 pub use estimate::{Energy, Estimate, LayerEnergy, WeightReads};
 pub use neurobench::{NeuroBench, NeuronOperations, SynapticOperations};
-pub use neuron_ops::NeuronOps;
-pub use synapses::{ConvSynapses, Synapses};
 pub use table::{CostTable, MemoryCosts, NumberFormat};
 pub use traffic::MemoryTraffic;

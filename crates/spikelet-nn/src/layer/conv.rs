@@ -4,8 +4,8 @@
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
-use crate::energy::{ConvSynapses, Synapses};
 use crate::module::{Context, Init, Module, Tree};
+use crate::synapses::{ConvSynapses, Synapses};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;

@@ -4,8 +4,8 @@
 
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::energy::Synapses;
 use crate::module::{Context, Init, Module, Tree};
+use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 

@@ -6,6 +6,7 @@
 
 mod case;
 mod common;
+mod ops;
 mod over_time;
 mod readout;
 mod run;

@@ -5,6 +5,7 @@ use super::step::StepDefinition;
 use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused};
 use crate::LayerProblem;
 use crate::module::{Context, Init, Module, Tree};
+use crate::neuron_ops::NeuronOps;
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 use std::fmt;
@@ -117,7 +118,12 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     if neuron.output_kind() != OutputKind::Real {
         cx.record("spike_seq", &out);
     }
-    cx.count_neurons(neuron, &out).map_err(wrong)?;
+    if cx.counts_operations() {
+        let kind = neuron.output_kind();
+        let analog = matches!(kind, OutputKind::Counts | OutputKind::Real);
+        let ops = NeuronOps::of(neuron).map_err(wrong)?;
+        cx.count_neurons(ops, analog, &out);
+    }
     if let Some(decoded) = neuron.readout(&out) {
         cx.expect_all_steps(neuron.name())?;
         out = decoded.repeat_over_time(1);

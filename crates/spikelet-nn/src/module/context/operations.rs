@@ -1,8 +1,8 @@
 //! The layers whose operations are counted.
 
 use super::Context;
-use crate::energy::{NeuronOps, Synapses};
-use crate::neuron::{Neuron, OutputKind};
+use crate::neuron_ops::NeuronOps;
+use crate::synapses::Synapses;
 use spikelet_graph::Var;
 
 /// A layer whose operations are counted. Its values are recorded under `PATH.counted_seq`.
@@ -63,21 +63,16 @@ impl Context {
         }
     }
 
-    /// Records the output of the neuron that is the current module, if operations are counted.
-    pub(crate) fn count_neurons(
-        &self,
-        neuron: &dyn Neuron,
-        output: &Var,
-    ) -> Result<(), crate::DefinitionError> {
-        if self.counts {
-            let kind = neuron.output_kind();
-            self.count(CountedKind::Neurons {
-                ops: NeuronOps::of(neuron)?,
-                analog: matches!(kind, OutputKind::Counts | OutputKind::Real),
-            });
-            self.record(COUNTED, output);
-        }
-        Ok(())
+    /// Whether operations are counted.
+    pub(crate) fn counts_operations(&self) -> bool {
+        self.counts
+    }
+
+    /// Records the output of the neuron that is the current module, with the operations of an update; `analog` if the
+    /// output has values other than −1, 0 and 1.
+    pub(crate) fn count_neurons(&self, ops: NeuronOps, analog: bool, output: &Var) {
+        self.count(CountedKind::Neurons { ops, analog });
+        self.record(COUNTED, output);
     }
 
     fn count(&self, kind: CountedKind) {
