@@ -42,7 +42,7 @@ fn train_both(text: &str, net: Sequential) -> Result<()> {
     let tensors = |folder: &Path| TensorFile::read(folder.join("last.safetensors"));
     assert_eq!(tensors(&a)?.tensors, tensors(&b)?.tensors);
     // The checkpoint has the network: it is evaluated and resumed without the file.
-    let checkpoint = spikelet::train::Checkpoint::read(&a.join("last.safetensors"))?;
+    let checkpoint = spikelet::train::Checkpoint::read(a.join("last.safetensors"))?;
     assert_eq!(checkpoint.network(), Some(&network));
     let resumed = Trainer::network(
         &network,

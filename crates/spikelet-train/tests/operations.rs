@@ -37,7 +37,7 @@ fn net() -> Sequential {
 /// Weights of which some are 0.
 fn weights(len: usize, seed: usize) -> Vec<f32> {
     let value = |k: usize| ((k * 7919 + seed) % 23) as f32 / 11.0 - 0.7;
-    let zero = |k: usize| (k * k + seed) % 4 == 0;
+    let zero = |k: usize| (k * k + seed).is_multiple_of(4);
     (0..len)
         .map(|k| if zero(k) { 0.0 } else { value(k) })
         .collect()
