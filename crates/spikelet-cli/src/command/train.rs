@@ -2,8 +2,9 @@
 
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{
-    AugmentArgs, DataName, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, PresetArgs,
-    ScheduleArgs, SettingsArgs, TrainingDataArgs, count, described, positive, share, up_to,
+    AugmentArgs, DataName, DeviceArgs, Monitors, NetworkArgs, ParallelArgs, PipelineArgs,
+    PresetArgs, ScheduleArgs, SettingsArgs, TrainingDataArgs, count, described, positive, share,
+    up_to,
 };
 use crate::failure::Failure;
 use serde_json::json;
@@ -14,7 +15,7 @@ use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::pipeline::PipelineEngine;
 use spikelet::train::{
-    BuildEngine, Checkpoint, FitReport, Monitor, Settings, TrainStep, Trainer, latest_run,
+    BuildEngine, Checkpoint, FitReport, Settings, TrainStep, Trainer, latest_run,
 };
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -116,7 +117,7 @@ pub struct Train {
     /// never and always fire, in evaluations. potential: mean, deviation and distance to the threshold,
     /// in evaluations. gradient: norm for each parameter, in training. The values are in epochs.jsonl
     /// and in the curves.
-    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "LIST", value_delimiter = ',', value_parser = monitors)]
+    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "LIST", value_delimiter = ',', value_parser = Monitors::parse)]
     monitor: Vec<Monitors>,
 
     /// Maximum time between two checkpoints for --resume, in seconds
@@ -155,30 +156,6 @@ const MOST_LOADER_THREADS: usize = 1024;
 
 fn loader_threads(text: &str) -> Result<usize, String> {
     up_to(MOST_LOADER_THREADS, text)
-}
-
-/// Monitors, and the pattern of the layers that they measure.
-#[derive(Clone, Debug)]
-struct Monitors {
-    which: Vec<Monitor>,
-    pattern: String,
-}
-
-fn monitors(text: &str) -> Result<Monitors, String> {
-    let (name, pattern) = text.split_once('=').unwrap_or((text, "*"));
-    let known = Monitor::ALL.into_iter();
-    let which: Vec<Monitor> = match name.trim() {
-        "all" => known.collect(),
-        name => known.filter(|monitor| monitor.name() == name).collect(),
-    };
-    if which.is_empty() {
-        let names = Monitor::ALL.map(Monitor::name).join(", ");
-        return Err(format!(
-            "there are {names} and all, as in rate,neurons=fc.*"
-        ));
-    }
-    let pattern = pattern.trim().to_string();
-    Ok(Monitors { which, pattern })
 }
 
 /// One of several processes.
