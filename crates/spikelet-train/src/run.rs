@@ -295,8 +295,8 @@ impl<'a> Run<'a> {
             Some(Err(error)) => Origin::Unknown(Box::new(error.into())),
             Some(Ok(given)) => {
                 let draws = self.engine.draws(step);
-                let searched = self.trainer.subject.searched(self.image);
-                let found = searched.and_then(|step| {
+                let step = self.trainer.subject.train(self.image);
+                let found = step.and_then(|step| {
                     let mut gathered = self.on_one_device()?;
                     let store = gathered.as_mut().unwrap_or(&mut self.store);
                     failed_step::origin(&step, &given, draws, store)

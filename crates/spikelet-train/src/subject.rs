@@ -132,6 +132,23 @@ impl Subject<'_> {
         }
     }
 
+    /// The training step, as that of a single rank. A classifier has images of the shape `image`.
+    pub(super) fn train(&self, image: Option<[usize; 3]>) -> Result<Step<'_>> {
+        match self {
+            Self::Classifier {
+                module, settings, ..
+            } => {
+                let shape = BatchShape {
+                    batch: settings.batch_size,
+                    image: image.unwrap_or_default(),
+                };
+                let step = Step::classifier(&**module, settings, shape)?;
+                Ok(step.rank(RankInfo::default(), settings.sync_batch_norm))
+            }
+            Self::Step { train, .. } => Ok(train.as_ref().clone()),
+        }
+    }
+
     /// The steps of a run on this rank. A classifier has images of the shape `image`, of which `examples` are in the
     /// report.
     pub(super) fn steps(
@@ -141,26 +158,22 @@ impl Subject<'_> {
         tested: Vec<usize>,
         examples: usize,
     ) -> Result<RunSteps<'_>> {
+        let train = self.train(image)?.on_rank(rank);
         Ok(match self {
             Self::Classifier {
                 module, settings, ..
             } => {
-                let image = image.unwrap_or_default();
-                let shape = BatchShape {
-                    batch: settings.batch_size,
-                    image,
+                let shape = |batch| BatchShape {
+                    batch,
+                    image: image.unwrap_or_default(),
                 };
                 let module = &**module;
-                let step = Step::classifier(module, settings, shape)?;
-                let report = BatchShape {
-                    batch: examples,
-                    image,
-                };
+                let eval = Step::classifier_eval(module, settings, shape(settings.batch_size))?;
                 let report = (examples > 0)
-                    .then(|| Step::classifier_with_sequence(module, settings, report));
+                    .then(|| Step::classifier_with_sequence(module, settings, shape(examples)));
                 RunSteps {
-                    train: step.rank(rank, settings.sync_batch_norm),
-                    eval: Step::classifier_eval(module, settings, shape)?.outputs(false),
+                    train,
+                    eval: eval.outputs(false),
                     report: report.transpose()?,
                     sampled: None,
                     evaluation_batch: settings.evaluation_batch,
@@ -168,39 +181,18 @@ impl Subject<'_> {
                 }
             }
             Self::Step {
-                train,
+                train: own,
                 eval,
                 settings,
             } => RunSteps {
-                train: train.as_ref().clone().on_rank(rank),
-                eval: eval
-                    .as_ref()
-                    .unwrap_or(train)
-                    .as_ref()
-                    .clone()
-                    .outputs(false),
+                train,
+                eval: eval.as_ref().unwrap_or(own).as_ref().clone().outputs(false),
                 report: None,
                 sampled: None,
                 evaluation_batch: settings.evaluation_batch,
                 tested,
             },
         })
-    }
-
-    /// The step whose forward pass is run again to find the first value that is not finite.
-    pub(super) fn searched(&self, image: Option<[usize; 3]>) -> Result<Step<'_>> {
-        match self {
-            Self::Classifier {
-                module, settings, ..
-            } => {
-                let shape = BatchShape {
-                    batch: settings.batch_size,
-                    image: image.unwrap_or_default(),
-                };
-                Step::classifier_training(&**module, settings, shape, true)
-            }
-            Self::Step { train, .. } => Ok(train.as_ref().clone()),
-        }
     }
 }
 

@@ -276,3 +276,21 @@ fn first_case() -> &'static str {
     });
     &NAME
 }
+
+#[test]
+fn a_network_that_was_trained_on_mixed_images_predicts_and_is_evaluated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = text(&folder.path().join("run"));
+    let line = "train --mixup 0.2 --train-images 256 --test-images 20 -T 2 --epochs 1 --device cpu --quiet --out";
+    said(&line.split_whitespace().chain([&out[..]]).collect::<Vec<_>>());
+    let checkpoint = format!("{out}/last.safetensors");
+    let picture = folder.path().join("digit.png");
+    let digits = digits();
+    write_png(&picture, digits.shape, digits.image(0).expect("an image"));
+    let found = said_json(&["predict", &checkpoint, &text(&picture)]);
+    assert_eq!(found.len(), 1);
+    for command in ["eval", "energy"] {
+        said(&[command, &checkpoint, "--test-images", "20"]);
+    }
+    said(&["show", &checkpoint, "--test-images", "20", "--index", "0"]);
+}

@@ -99,7 +99,7 @@ impl Context {
     }
 
     /// Whether neurons record their inputs and states.
-    pub(crate) fn watches(&self) -> bool {
+    pub fn watches(&self) -> bool {
         self.watches
     }
 

@@ -51,25 +51,18 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classifier_training(module, settings, shape, false)
-    }
-
-    /// The same, with the network's output at every step as the output `output_seq` if `sequence` is set.
-    pub(crate) fn classifier_training(
-        module: &'a dyn Module,
-        settings: &Settings,
-        shape: BatchShape,
-        sequence: bool,
-    ) -> Result<Self> {
         let soft = match settings.mixes() {
             true => Some(classes_of(module, settings, shape.image)?),
             false => None,
         };
-        Self::classify(module, settings, shape, soft, sequence)
+        Self::classify(module, settings, shape, soft, false)
     }
 
-    /// The same for evaluations, whose labels are those of the data set.
-    pub(crate) fn classifier_eval(
+    /// The same for evaluations and predictions, whose `labels` are always i64 `[N]`.
+    ///
+    /// # Errors
+    /// When a setting is invalid.
+    pub fn classifier_eval(
         module: &'a dyn Module,
         settings: &Settings,
         shape: BatchShape,
@@ -77,7 +70,7 @@ impl<'a> Step<'a> {
         Self::classify(module, settings, shape, None, false)
     }
 
-    /// That of evaluations, with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
+    /// That of [`Step::classifier_eval`], with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
     pub(crate) fn classifier_with_sequence(
         module: &'a dyn Module,
         settings: &Settings,
@@ -106,12 +99,12 @@ impl<'a> Step<'a> {
                 _ => metric::accuracy(&scores, &labels.argmax()),
             };
             let outputs = Outputs::loss(loss).metric(ACCURACY, accuracy);
+            // The output is examined with the values of the neurons.
+            if cx.watches() {
+                cx.record(OUTPUT_SEQ, &output.join());
+            }
             let outputs = match sequence {
-                true => {
-                    let output_seq = output.join();
-                    cx.record(OUTPUT_SEQ, &output_seq);
-                    outputs.output(OUTPUT_SEQ, &output_seq)
-                }
+                true => outputs.output(OUTPUT_SEQ, &output.join()),
                 false => outputs,
             };
             Ok(outputs.output("scores", &scores))

@@ -65,7 +65,7 @@ fn planned(
         image: network.image(),
     };
     let module = network.module()?;
-    let step = Step::classifier(&*module, settings, shape)?.outputs(false);
+    let step = Step::classifier_eval(&*module, settings, shape)?.outputs(false);
     let plan = step.plan_eval(device)?;
     plan.check(device)?;
     Ok(plan)

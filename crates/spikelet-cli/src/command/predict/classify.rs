@@ -96,7 +96,7 @@ impl<'a> Classifier<'a> {
                     batch: inputs.len(),
                     image: self.shape,
                 };
-                Step::classifier(self.module, self.settings, shape)?.compile_eval(store)?
+                Step::classifier_eval(self.module, self.settings, shape)?.compile_eval(store)?
             }
         };
         let step = self.step.insert(step);
