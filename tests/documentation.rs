@@ -44,6 +44,11 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
+fn file_name(page: &Path) -> String {
+    let name = page.file_name().expect("a file");
+    name.to_string_lossy().into_owned()
+}
+
 #[test]
 fn every_page_is_in_the_contents_of_the_book_and_of_the_guide() {
     let linked = |path: &str| -> BTreeSet<String> {
@@ -52,11 +57,7 @@ fn every_page_is_in_the_contents_of_the_book_and_of_the_guide() {
     };
     let (book, guide) = (linked("docs/SUMMARY.md"), linked("docs/guide/README.md"));
     for page in pages("docs/guide") {
-        let name = page
-            .file_name()
-            .expect("a file")
-            .to_string_lossy()
-            .into_owned();
+        let name = file_name(&page);
         assert!(
             book.contains(&format!("guide/{name}")),
             "SUMMARY.md lacks {name}"
@@ -67,11 +68,7 @@ fn every_page_is_in_the_contents_of_the_book_and_of_the_guide() {
         );
     }
     for page in pages("docs") {
-        let name = page
-            .file_name()
-            .expect("a file")
-            .to_string_lossy()
-            .into_owned();
+        let name = file_name(&page);
         assert!(
             name == "SUMMARY.md" || book.contains(&name),
             "SUMMARY.md lacks {name}"

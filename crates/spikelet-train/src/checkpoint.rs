@@ -181,12 +181,9 @@ impl Checkpoint {
         })
     }
 
-    /// The network, if it is one of the named networks.
+    /// The network, if it is one of the named networks or from a file.
     pub fn network(&self) -> Option<&Network> {
-        match &self.definition {
-            RunDefinition::Classifier { network, .. } => network.as_ref(),
-            RunDefinition::Step(_) => None,
-        }
+        self.definition.network()
     }
 
     /// The settings of a classifier.

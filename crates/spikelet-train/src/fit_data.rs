@@ -1,6 +1,7 @@
 //! The data of a run.
 
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
+use super::hexadecimal::hexadecimal;
 use super::step::LABELS;
 use super::subject::Subject;
 use serde_json::{Value, json};
@@ -178,7 +179,7 @@ impl RunData {
                 "seed": config.seed,
                 "augment": config.augment,
                 "normalize": config.normalize,
-                "weighted": config.weighted.as_ref().map(|weighted| weighted.digest()),
+                "weighted": config.weighted.as_ref().map(|weighted| hexadecimal(&weighted.digest())),
                 "transforms": loader.transforms(),
             })
         };

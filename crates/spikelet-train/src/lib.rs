@@ -12,12 +12,13 @@ mod fit_data;
 mod folder;
 mod forward;
 mod free_memory;
+mod hexadecimal;
 mod in_flight;
 mod interrupt;
 pub mod log;
 mod memory;
 pub mod metric;
-mod monitor;
+mod monitored_metric;
 mod operations;
 pub mod optim;
 #[cfg(feature = "plots")]
@@ -54,7 +55,7 @@ pub use folder::{RunFolderError, latest_run};
 pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};
-pub use monitor::Goal;
+pub use monitored_metric::Goal;
 pub use operations::count_operations;
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,

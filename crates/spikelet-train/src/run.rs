@@ -15,7 +15,7 @@ use super::evaluation::Evaluator;
 use super::failed_step;
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
-use super::monitor::Monitor;
+use super::monitored_metric::MonitoredMetric;
 #[cfg(feature = "plots")]
 use super::picture;
 use super::ranks::{Ranks, Signal, SyncSchedule};
@@ -67,7 +67,7 @@ pub(super) struct Run<'a> {
     image: Option<[usize; 3]>,
     engine: Box<dyn Engine>,
     metrics: MetricSet,
-    monitor: Monitor,
+    monitor: MonitoredMetric,
     memory: RunMemory,
     rates: SampledRates,
     evaluation: Evaluator,

@@ -2,11 +2,12 @@
 
 use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences};
 use super::folder::{BEST, EPOCHS, LAST, LOCK, REPORT, holder};
-use super::{RunDefinition, latest_run};
+use super::latest_run;
 use crate::log::jsonl;
 use serde_json::Value;
 use spikelet_core::files::FileError;
 use spikelet_core::{Error, Result};
+use spikelet_nn::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -126,10 +127,8 @@ impl RunInfo {
 
     /// The name of the network; `None` for a network or a step of one's own, and until the first checkpoint.
     pub fn network(&self) -> Option<&str> {
-        match &self.checkpoint.as_ref()?.definition {
-            RunDefinition::Classifier { network, .. } => network.as_ref().map(|n| n.name()),
-            RunDefinition::Step(_) => None,
-        }
+        let network = self.checkpoint.as_ref()?.definition.network();
+        network.map(Network::name)
     }
 
     /// The number of epochs of the complete run, if it is known.
@@ -183,12 +182,13 @@ impl FoundRuns {
     /// The settings in which the runs differ. A field that only some of them have, such as a constant of their
     /// optimizer, is among them; the sizes of networks with different names are not.
     pub fn differing_settings(&self) -> Vec<Setting> {
-        let runs = || self.runs.iter().filter(|run| run.checkpoint.is_some());
-        let known: Vec<BTreeMap<String, Value>> = runs().map(RunInfo::settings).collect();
-        let names: BTreeSet<Option<&str>> = runs().map(RunInfo::network).collect();
-        let fields: BTreeSet<&String> = known.iter().flat_map(BTreeMap::keys).collect();
+        let all: Vec<BTreeMap<String, Value>> = self.runs.iter().map(RunInfo::settings).collect();
+        // The settings of a run without a checkpoint are not known.
+        let known = || (self.runs.iter().zip(&all)).filter(|(run, _)| run.checkpoint.is_some());
+        let names: BTreeSet<Option<&str>> = known().map(|(run, _)| run.network()).collect();
+        let fields: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
         let differs = |field: &&&String| {
-            let mut values = known.iter().map(|settings| settings.get(**field));
+            let mut values = known().map(|(_, settings)| settings.get(**field));
             let first = values.next();
             let is_listed = !field.starts_with("network.") || names.len() == 1;
             is_listed && values.any(|value| Some(value) != first)
@@ -196,8 +196,8 @@ impl FoundRuns {
         let differing = fields.iter().filter(differs);
         let each = differing.map(|field| Setting {
             field: (*field).clone(),
-            values: (self.runs.iter())
-                .map(|run| run.settings().remove(*field))
+            values: (all.iter())
+                .map(|settings| settings.get(*field).cloned())
                 .collect(),
         });
         each.collect()

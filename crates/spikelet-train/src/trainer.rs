@@ -4,7 +4,7 @@ use super::callbacks::Callbacks;
 use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
-use super::monitor::Goal;
+use super::monitored_metric::Goal;
 use super::step::{Monitor, Step};
 use super::subject::{FitSettings, Subject};
 use super::{BuildEngine, Engine, RunMemory, Settings};

@@ -2,7 +2,7 @@
 
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
-use crate::args::{DataArgs, DeviceArgs, count};
+use crate::args::EvaluationArgs;
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Value, json};
@@ -13,7 +13,6 @@ use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::Console;
 use spikelet::module::Precision;
 use spikelet::train::count_operations;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -31,24 +30,12 @@ use std::time::Instant;
     "spikelet energy best.safetensors --weight-reads each-pass" => "for hardware that reads a weight once in each time step",
 ])]
 pub struct EnergyOf {
-    /// Checkpoint written by `spikelet train`
-    #[arg(value_name = "CHECKPOINT")]
-    checkpoint: PathBuf,
-
     /// How often a weight is read from memory
     #[arg(long, value_name = "READS", value_enum, default_value_t = Reads::EachOperation)]
     weight_reads: Reads,
 
-    /// Batch size of evaluation; affects speed and memory only [default: the largest that fits into
-    /// the memory of a training step, at most 500]
-    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
-    eval_batch_size: Option<usize>,
-
     #[command(flatten)]
-    data: DataArgs,
-
-    #[command(flatten)]
-    device: DeviceArgs,
+    evaluation: EvaluationArgs,
 }
 
 /// [`WeightReads`] on the command line.
@@ -71,12 +58,9 @@ impl From<Reads> for WeightReads {
 
 impl EnergyOf {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let mut trained = Trained::open(&self.checkpoint, &self.device)?;
-        let test = &trained.test(&self.data, console)?;
-        let network = &trained.network;
+        let (mut trained, settings, test) = Trained::evaluated(&self.evaluation, console)?;
+        let (network, test) = (&trained.network, &test);
         let start = Instant::now();
-        let mut settings = trained.checkpoint.settings()?.clone();
-        settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
         let (evaluation, counts) =
             count_operations(&*network.module()?, &settings, test, &mut trained.store)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -90,7 +74,7 @@ impl EnergyOf {
         };
         let estimates = report.estimates()?;
         console.say_json(&json!({
-            "checkpoint": path_text(&self.checkpoint), "network": network, "dataset": test.name, "images": test.len(),
+            "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name, "images": test.len(),
             "accuracy": evaluation.accuracy, "loss": evaluation.loss, "seconds": seconds, "format": report.format,
             "weight_reads": report.reads, "layers": report.layers_json(),
             "neurobench": NeuroBench::of(&report.counts, report.format)?,

@@ -1,18 +1,18 @@
 //! A trained network of a checkpoint, and its test images.
 
-use crate::args::{DataArgs, DataName, DeviceArgs};
+use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs};
 use crate::failure::Failure;
 use spikelet::data::ImageDataset;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::Checkpoint;
+use spikelet::train::{Checkpoint, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The content of a checkpoint.
 pub struct Trained {
-    path: PathBuf,
+    pub path: PathBuf,
     pub checkpoint: Checkpoint,
     pub network: Network,
     /// Its tensors, on the device.
@@ -40,6 +40,21 @@ impl Trained {
             network,
             store,
         })
+    }
+
+    /// A checkpoint with the settings of its evaluation and the test images.
+    ///
+    /// # Errors
+    /// As [`Trained::open`] and [`Trained::test`].
+    pub fn evaluated(
+        args: &EvaluationArgs,
+        console: &Console,
+    ) -> Result<(Self, Settings, Arc<ImageDataset>), Failure> {
+        let trained = Self::open(&args.checkpoint, &args.device)?;
+        let test = trained.test(&args.data, console)?;
+        let mut settings = trained.checkpoint.settings()?.clone();
+        settings.evaluation_batch = args.eval_batch_size.or(settings.evaluation_batch);
+        Ok((trained, settings, test))
     }
 
     /// The data set of the training; `None` if this program does not know it.

@@ -282,7 +282,12 @@ fn a_network_that_was_trained_on_mixed_images_predicts_and_is_evaluated() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = text(&folder.path().join("run"));
     let line = "train --mixup 0.2 --train-images 256 --test-images 20 -T 2 --epochs 1 --device cpu --quiet --out";
-    said(&line.split_whitespace().chain([&out[..]]).collect::<Vec<_>>());
+    said(
+        &line
+            .split_whitespace()
+            .chain([&out[..]])
+            .collect::<Vec<_>>(),
+    );
     let checkpoint = format!("{out}/last.safetensors");
     let picture = folder.path().join("digit.png");
     let digits = digits();

@@ -90,12 +90,11 @@ pub struct WeightedSampling {
 }
 
 impl WeightedSampling {
-    /// A SHA-256 digest of the weights and the number of samples, in hexadecimal digits.
+    /// A SHA-256 digest of the weights and the number of samples.
     #[must_use]
-    pub fn digest(&self) -> String {
+    pub fn digest(&self) -> [u8; 32] {
         let digest = Parts::of("weighted sampling").number(self.samples);
-        let digest = digest.values(&self.weights, f64::to_le_bytes).finish();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        digest.values(&self.weights, f64::to_le_bytes).finish()
     }
 
     /// Checks the weights of the samples of `dataset`.

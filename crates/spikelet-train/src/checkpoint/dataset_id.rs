@@ -1,5 +1,6 @@
 //! The identity of the data of a run.
 
+use crate::hexadecimal::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spikelet_core::Result;
@@ -20,10 +21,6 @@ pub struct DatasetId {
     pub sha256: String,
 }
 
-fn hexadecimal(digest: [u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl DatasetId {
     /// The identity of a data set of which `train_samples` are left after the validation images are held out.
     pub(crate) fn of_split(data: &Split, train_samples: usize) -> Self {
@@ -32,7 +29,7 @@ impl DatasetId {
             train_samples,
             validation_samples: data.train.len() - train_samples,
             test_samples: data.test.len(),
-            sha256: hexadecimal(data.digest()),
+            sha256: hexadecimal(&data.digest()),
         }
     }
 
@@ -55,7 +52,7 @@ impl DatasetId {
             train_samples: train.dataset().len(),
             validation_samples: samples(validation),
             test_samples: samples(test),
-            sha256: hexadecimal(digest.finalize().into()),
+            sha256: hexadecimal(&digest.finalize()),
         })
     }
 }

@@ -46,6 +46,14 @@ pub struct StepDefinition {
 }
 
 impl RunDefinition {
+    /// The network, if it is one of the named networks or from a file.
+    pub fn network(&self) -> Option<&Network> {
+        match self {
+            Self::Classifier { network, .. } => network.as_ref(),
+            Self::Step(_) => None,
+        }
+    }
+
     pub(super) fn size(&self, dataset: &DatasetId) -> RunSize {
         let (epochs, batch_size, samples) = match self {
             Self::Classifier { settings, .. } => {

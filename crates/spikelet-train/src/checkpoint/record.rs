@@ -2,7 +2,7 @@
 
 use super::error::CheckpointProblem;
 use super::range::number;
-use crate::metric::MetricValues;
+use crate::metric::{LOSS, MetricValues};
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -152,7 +152,7 @@ impl<'de> Deserialize<'de> for EpochRecord {
                 exists |= value.is_some();
                 let value = value.unwrap_or(f64::NAN);
                 match metric {
-                    "loss" => loss = value,
+                    LOSS => loss = value,
                     _ => metrics.push((metric, value)),
                 }
             }

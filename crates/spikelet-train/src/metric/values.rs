@@ -30,13 +30,13 @@ impl MetricValues {
         Self { loss, metrics }
     }
 
-    /// The metric of this name, or the loss for `loss`; `None` if there is none.
+    /// Returns the value of the metric `name`, or the mean loss if `name` is `loss`; `None` if there is no such metric.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.iter()
             .find_map(|(other, value)| (other == name).then_some(value))
     }
 
-    /// The metric `accuracy`; NaN if there is none.
+    /// Returns the value of the metric `accuracy`, or NaN if there is no such metric.
     pub fn accuracy(&self) -> f64 {
         self.get("accuracy").unwrap_or(f64::NAN)
     }

@@ -34,7 +34,7 @@ impl Run<'_> {
         let before = self.monitor.best(&p.history);
         let now = validation
             .as_ref()
-            .and_then(|values| values.get(&self.monitor.metric));
+            .and_then(|values| values.get(&self.monitor.name));
         let improved = now.is_some_and(|now| self.monitor.improves(now, before));
         let sums = self.metrics.joined(&p.sums).unwrap_or_default();
         let record = EpochRecord {
@@ -42,7 +42,7 @@ impl Run<'_> {
             train: self.metrics.values(p.loss_sum / batches, &sums, samples),
             validation,
             test,
-            monitor: self.monitor.metric.clone(),
+            monitor: self.monitor.name.clone(),
             best: if improved { now } else { before },
             samples_per_second: samples / p.train_seconds.max(f64::MIN_POSITIVE),
             seconds: p.train_seconds + tested.elapsed().as_secs_f64(),
@@ -102,7 +102,7 @@ impl Run<'_> {
     }
 
     fn announce(&self, record: &EpochRecord) {
-        let metric = self.monitor.metric.as_str();
+        let metric = self.monitor.name.as_str();
         let value = |set: Option<&MetricValues>| set?.get(metric);
         self.console.say(EpochLine {
             epoch: record.epoch,

@@ -11,7 +11,7 @@ use crate::fit_data::{FitData, RunData};
 use crate::folder::RunFolder;
 use crate::log::{Console, Output};
 use crate::memory::Task;
-use crate::monitor::Monitor;
+use crate::monitored_metric::MonitoredMetric;
 use crate::ranks::{Ranks, SyncSchedule};
 use crate::subject::Subject;
 use crate::trainer::{EXAMPLES, Trainer};
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
             }
         };
         let metrics = programs.engine.metrics();
-        let monitor = Monitor::new(trainer.monitor.as_ref(), &metrics, subject.schedule())?;
+        let monitor = MonitoredMetric::new(trainer.monitor.as_ref(), &metrics, subject.schedule())?;
         let evaluation = Evaluator::new(programs.evaluation, &loaders)?;
         let curve_steps =
             together.broadcast_from_rank0(trainer.curve_steps.to_le_bytes().to_vec())?;

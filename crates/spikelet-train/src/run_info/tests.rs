@@ -1,7 +1,8 @@
 use super::*;
+
 use crate::checkpoint::Checkpoint;
 use crate::metric::MetricValues;
-use crate::{DatasetId, Progress, Settings};
+use crate::{DatasetId, Progress, RunDefinition, Settings};
 use serde_json::json;
 use spikelet_nn::network::Network;
 use spikelet_nn::runtime::VarStore;

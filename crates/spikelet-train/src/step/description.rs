@@ -4,11 +4,11 @@ use super::Step;
 use super::groups::Group;
 use super::trace::Phase;
 use crate::RankInfo;
+use crate::hexadecimal::hexadecimal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use spikelet_core::Result;
 use spikelet_graph::TensorType;
-use std::fmt::Write;
 
 impl Step<'_> {
     /// The settings of the step and a digest of its graph. Neither depends on the number of ranks or on the memory
@@ -17,11 +17,7 @@ impl Step<'_> {
         let alone = self.clone().on_rank(RankInfo::default());
         let (cx, ..) = alone.trace_training(Phase::Update)?;
         let graph = cx.tracer().finish()?;
-        let digest = Sha256::digest(graph.to_string().as_bytes());
-        let digest = digest.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let digest = hexadecimal(&Sha256::digest(graph.to_string().as_bytes()));
         let inputs = self.inputs.iter().map(|input| {
             let ty = TensorType::new(input.dtype, input.shape.clone());
             let layout = format!("{:?}", input.layout).to_lowercase();

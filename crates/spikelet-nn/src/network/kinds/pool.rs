@@ -39,28 +39,10 @@ pub(super) const ADAPTIVE_MAX_POOL: Kind = Kind {
     summary: "max pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
-    build: |layer, b| {
-        let name = layer.kind.name;
-        match b.spatial_axes(name)? {
-            1 => b.leaf(
-                name,
-                AdaptiveMaxPool::new(main::<1>(layer)?),
-                Some(0),
-                |_| Some(0),
-            ),
-            2 => b.leaf(
-                name,
-                AdaptiveMaxPool::new(main::<2>(layer)?),
-                Some(0),
-                |_| Some(0),
-            ),
-            _ => b.leaf(
-                name,
-                AdaptiveMaxPool::new(main::<3>(layer)?),
-                Some(0),
-                |_| Some(0),
-            ),
-        }
+    build: |layer, b| match b.spatial_axes(layer.kind.name)? {
+        1 => adaptive::<1, _>(layer, b, AdaptiveMaxPool::new),
+        2 => adaptive::<2, _>(layer, b, AdaptiveMaxPool::new),
+        _ => adaptive::<3, _>(layer, b, AdaptiveMaxPool::new),
     },
 };
 
@@ -69,28 +51,10 @@ pub(super) const ADAPTIVE_AVG_POOL: Kind = Kind {
     summary: "average pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
-    build: |layer, b| {
-        let name = layer.kind.name;
-        match b.spatial_axes(name)? {
-            1 => b.leaf(
-                name,
-                AdaptiveAvgPool::new(main::<1>(layer)?),
-                Some(0),
-                |_| Some(0),
-            ),
-            2 => b.leaf(
-                name,
-                AdaptiveAvgPool::new(main::<2>(layer)?),
-                Some(0),
-                |_| Some(0),
-            ),
-            _ => b.leaf(
-                name,
-                AdaptiveAvgPool::new(main::<3>(layer)?),
-                Some(0),
-                |_| Some(0),
-            ),
-        }
+    build: |layer, b| match b.spatial_axes(layer.kind.name)? {
+        1 => adaptive::<1, _>(layer, b, AdaptiveAvgPool::new),
+        2 => adaptive::<2, _>(layer, b, AdaptiveAvgPool::new),
+        _ => adaptive::<3, _>(layer, b, AdaptiveAvgPool::new),
     },
 };
 
@@ -156,4 +120,13 @@ fn average<const D: usize>(
         pool = pool.count_padding(yes);
     }
     b.leaf(layer.kind.name, pool, Some(0), |_| Some(0))
+}
+
+/// Pooling to an output of the given size.
+fn adaptive<const D: usize, M: Module + 'static>(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+    of: fn([usize; D]) -> M,
+) -> Result<Arc<dyn Module>, Located> {
+    b.leaf(layer.kind.name, of(main(layer)?), Some(0), |_| Some(0))
 }

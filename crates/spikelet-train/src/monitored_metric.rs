@@ -17,14 +17,14 @@ pub enum Goal {
 
 /// The metric that selects the best epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Monitor {
-    pub(super) metric: String,
+pub(super) struct MonitoredMetric {
+    pub(super) name: String,
     pub(super) goal: Goal,
     /// The metric that a plateau schedule monitors.
     pub(super) of_plateau: String,
 }
 
-impl Monitor {
+impl MonitoredMetric {
     /// The given metric; or else the accuracy, if the step has it; or else the loss.
     pub(super) fn new(
         given: Option<&(String, Goal)>,
@@ -63,7 +63,7 @@ impl Monitor {
             _ => metric.clone(),
         };
         Ok(Self {
-            metric,
+            name: metric,
             goal,
             of_plateau,
         })
@@ -82,7 +82,7 @@ impl Monitor {
     pub(super) fn best(&self, history: &[EpochRecord]) -> Option<f64> {
         let values = history.iter().filter_map(|record| {
             let validation = record.validation.as_ref()?;
-            validation.get(&self.metric)
+            validation.get(&self.name)
         });
         values.fold(None, |best, value| match self.improves(value, best) {
             true => Some(value),
@@ -107,8 +107,8 @@ mod tests {
     fn a_plateau_schedule_monitors_the_same_metric_if_the_goals_agree() {
         let accuracy = MetricSet::of_classifier();
         let of = |given: Option<&(String, Goal)>, maximize| {
-            let monitor = Monitor::new(given, &accuracy, &plateau(maximize));
-            monitor.map(|m| (m.metric, m.of_plateau))
+            let monitor = MonitoredMetric::new(given, &accuracy, &plateau(maximize));
+            monitor.map(|m| (m.name, m.of_plateau))
         };
         let both = |a: &str, b: &str| Some((a.to_string(), b.to_string()));
         assert_eq!(of(None, true).ok(), both("accuracy", "accuracy"));
@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn nan_is_never_better() {
         let schedule = LrSchedule::Constant;
-        let monitor = Monitor::new(None, &MetricSet::of_classifier(), &schedule).expect("sound");
+        let monitor =
+            MonitoredMetric::new(None, &MetricSet::of_classifier(), &schedule).expect("sound");
         assert!(!monitor.improves(f64::NAN, None) && !monitor.improves(f64::NAN, Some(0.5)));
         assert!(monitor.improves(0.6, Some(0.5)) && !monitor.improves(0.5, Some(0.5)));
     }
