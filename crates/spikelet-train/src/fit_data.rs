@@ -1,6 +1,7 @@
 //! The data of a run.
 
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
+use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
 use super::step::LABELS;
 use super::subject::Subject;
@@ -158,6 +159,20 @@ impl RunData {
     /// The evaluated data sets: the test set, then the validation set.
     pub(super) fn evaluated(&self) -> Vec<DataLoader> {
         self.test.iter().chain(&self.validation).cloned().collect()
+    }
+
+    /// The facts that a diagnosis of the run needs.
+    pub(super) fn facts(&self, ranks: usize, pretrained: bool) -> RunFacts {
+        let samples = |loader: Option<&DataLoader>| loader.map_or(0, |l| l.dataset().len());
+        let classes = self.train.dataset().class_names(LABELS).len();
+        RunFacts {
+            classes: (classes > 0).then_some(classes),
+            train_samples: self.train.dataset().len(),
+            validation_samples: samples(self.validation.as_ref()),
+            test_samples: samples(self.test.as_ref()),
+            steps_per_epoch: self.train.len() / ranks.max(1),
+            pretrained,
+        }
     }
 
     /// The identity of the data.

@@ -23,6 +23,8 @@ pub(super) const LAST: &str = "last.safetensors";
 pub(super) const BEST: &str = "best.safetensors";
 /// The log of the epochs.
 pub(super) const EPOCHS: &str = "epochs.jsonl";
+/// The log of the measurements from which the health of a run is diagnosed.
+pub(super) const HEALTH: &str = "health.jsonl";
 /// The folder of the TensorBoard curves.
 pub(super) const CURVES: &str = "tensorboard";
 /// The report.
@@ -171,7 +173,7 @@ impl RunFolder {
     /// are removed first, so that files of two runs are never mixed.
     pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
         if !resumes {
-            for name in [LAST, BEST, REPORT] {
+            for name in [LAST, BEST, REPORT, HEALTH] {
                 files::remove(&self.path.join(name))?;
             }
         }

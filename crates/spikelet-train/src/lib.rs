@@ -12,6 +12,7 @@ mod fit_data;
 mod folder;
 mod forward;
 mod free_memory;
+pub mod health;
 mod hexadecimal;
 mod in_flight;
 mod interrupt;

@@ -22,6 +22,7 @@ use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{MetricSet, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
+use crate::health::{self, Evidence};
 use crate::log::{Console, EpochBar};
 use folder::Logs;
 use sampled_rates::SampledRates;
@@ -70,6 +71,8 @@ pub(super) struct Run<'a> {
     monitor: MonitoredMetric,
     memory: RunMemory,
     rates: SampledRates,
+    /// The evidence of the run's health, without the history.
+    evidence: Evidence,
     evaluation: Evaluator,
     /// Whether there is a test set, and a validation set.
     evaluated: Evaluated,
@@ -329,6 +332,10 @@ impl<'a> Run<'a> {
         }
         let seconds = self.earlier + self.started.elapsed().as_secs_f64();
         let history = self.progress.history.clone();
+        let evidence = Evidence {
+            history: history.clone(),
+            ..std::mem::take(&mut self.evidence)
+        };
         let speeds: f64 = history.iter().map(|r| r.samples_per_second).sum();
         let mut outcome = FitReport {
             epochs_trained: history.len() - self.epochs_before,
@@ -344,6 +351,8 @@ impl<'a> Run<'a> {
             checkpoint: self.checkpoint_path(),
             picture: None,
             goal: self.monitor.goal,
+            findings: health::findings(&evidence),
+            evidence,
             history,
         };
         if !interrupted {

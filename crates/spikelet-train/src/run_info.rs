@@ -2,6 +2,7 @@
 
 use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences};
 use super::folder::{BEST, EPOCHS, LAST, LOCK, REPORT, holder};
+use super::health::{self, Evidence, Finding};
 use super::latest_run;
 use crate::log::jsonl;
 use serde_json::Value;
@@ -147,6 +148,34 @@ impl RunInfo {
         let until_checkpoint = checkpoint.map_or(0.0, |checkpoint| checkpoint.progress.seconds);
         let of_epochs: f64 = self.history.iter().map(|record| record.seconds).sum();
         of_epochs.max(until_checkpoint)
+    }
+
+    /// The evidence of the health of the run: its history, and the measurements in its folder.
+    ///
+    /// # Errors
+    /// When the log of the measurements is damaged.
+    pub fn evidence(&self) -> Result<Evidence> {
+        let history = self.history.clone();
+        let measured = health::evidence(&self.folder)?;
+        Ok(Evidence {
+            history,
+            ..measured
+        })
+    }
+
+    /// The problems of the run in words; empty for a healthy one.
+    ///
+    /// ```no_run
+    /// for finding in spikelet_train::RunInfo::read("runs/mnist-fc/latest")?.findings()? {
+    ///     println!("{finding}");
+    /// }
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RunInfo::evidence`].
+    pub fn findings(&self) -> Result<Vec<Finding>> {
+        Ok(health::findings(&self.evidence()?))
     }
 
     /// The settings, network or step and data set by their paths, such as `settings.learning_rate`.

@@ -8,6 +8,7 @@ use super::monitored_metric::Goal;
 use super::step::{Monitor, Step};
 use super::subject::{FitSettings, Subject};
 use super::{BuildEngine, Engine, RunMemory, Settings};
+use crate::health::{Evidence, Finding};
 use crate::log::Output;
 use spikelet_core::Result;
 use spikelet_distributed::RankGroup;
@@ -125,6 +126,10 @@ pub struct FitReport {
     pub checkpoint: Option<PathBuf>,
     /// The report, if a folder was given.
     pub picture: Option<PathBuf>,
+    /// The measurements of the run, from which the findings follow.
+    pub evidence: Evidence,
+    /// The problems of the run, in words; empty for a healthy one.
+    pub findings: Vec<Finding>,
 }
 
 impl FitReport {

@@ -440,6 +440,7 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         "folder": path(&outcome.folder),
         "checkpoint": path(&outcome.checkpoint),
         "picture": path(&outcome.picture),
+        "findings": outcome.findings,
     }));
     let epochs = match outcome.history.len() {
         1 => "1 epoch".to_string(),
@@ -463,6 +464,9 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
             duration(outcome.seconds),
             test(outcome.test_accuracy()),
         )),
+    }
+    for finding in &outcome.findings {
+        console.say(console.yellow(finding));
     }
     if let Some(best) = best {
         let validation = percent(best.validation_accuracy().unwrap_or_default());

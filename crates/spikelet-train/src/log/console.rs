@@ -104,6 +104,11 @@ impl Console {
         self.paint("32", text)
     }
 
+    /// `text` in yellow if colors are enabled.
+    pub fn yellow(&self, text: impl Display) -> String {
+        self.paint("33", text)
+    }
+
     /// `text` in red if colors are enabled.
     pub fn red(&self, text: impl Display) -> String {
         self.paint("31", text)

@@ -6,6 +6,7 @@ use super::super::folder::{BEST, CURVES, EPOCHS, LAST, RunFolder, checkpoint_of}
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{EpochSums, Run};
+use crate::health::HealthLog;
 use crate::log::{JsonLines, SummaryWriter};
 use crate::ranks::Ranks;
 use crate::step::load_weights;
@@ -26,6 +27,8 @@ pub(super) struct Logs {
     pub(super) checkpoints: Writer,
     pub(super) curves: SummaryWriter,
     pub(super) epochs: JsonLines,
+    #[expect(dead_code, reason = "the trainer measures nothing yet")]
+    pub(super) health: HealthLog,
 }
 
 impl Logs {
@@ -96,6 +99,14 @@ impl Run<'_> {
         let together = self.together.clone();
         let call = self.trainer.callbacks.checkpoint.clone();
         let last = folder.path().join(LAST);
+        let health = match resumes {
+            true => {
+                let (log, probes) = HealthLog::resume(folder.path(), self.progress.step)?;
+                self.evidence.probes = probes;
+                log
+            }
+            false => HealthLog::create(folder.path()),
+        };
         let between_epochs = self.progress.batch == 0;
         self.logs = Some(Logs {
             checkpoints: Writer::new(move |path, progress| {
@@ -110,6 +121,7 @@ impl Run<'_> {
                 true => JsonLines::resume(epochs, "epoch", self.progress.epoch as u64)?,
                 false => JsonLines::create(epochs)?,
             },
+            health,
             // The curves of an earlier run would be in the same plot.
             curves: SummaryWriter::resume_with(&curves, |step, tag| {
                 // The points of an epoch have its last step, which a checkpoint that was saved

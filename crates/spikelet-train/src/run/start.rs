@@ -9,6 +9,7 @@ use crate::engine::Programs;
 use crate::evaluation::Evaluator;
 use crate::fit_data::{FitData, RunData};
 use crate::folder::RunFolder;
+use crate::health::Evidence;
 use crate::log::{Console, Output};
 use crate::memory::Task;
 use crate::monitored_metric::MonitoredMetric;
@@ -57,6 +58,7 @@ impl<'a> Run<'a> {
             rank: together.rank(),
             ranks: together.ranks(),
         };
+        let facts = data.facts(together.ranks(), trainer.weights.is_some());
         let loaders = data.evaluated();
         let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();
         let image = match subject.settings() {
@@ -103,6 +105,10 @@ impl<'a> Run<'a> {
             monitor,
             memory: programs.memory,
             rates: SampledRates::new(programs.sampled),
+            evidence: Evidence {
+                run: facts,
+                ..Evidence::default()
+            },
             evaluation,
             evaluated,
             progress: Progress {

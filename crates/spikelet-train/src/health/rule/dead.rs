@@ -1,0 +1,30 @@
+//! A layer that never fires. The layers behind it are silent for this reason.
+
+use super::super::words::{named, when};
+use super::super::{Evidence, Finding, FindingKind};
+
+pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
+    // A silent branch beside a connection that skips it does not stop a network.
+    if evidence.works() == Some(true) {
+        return vec![];
+    }
+    let Some(probe) = evidence.last_probe() else {
+        return vec![];
+    };
+    let Some(layer) = probe
+        .layers
+        .iter()
+        .find(|layer| layer.rate == 0.0 && layer.neurons > 0)
+    else {
+        return vec![];
+    };
+    let sentence = format!(
+        "No neuron of {} fires {} (0 of {}): nothing passes this layer.",
+        named(&layer.name),
+        when(probe),
+        layer.neurons,
+    );
+    let advice = "Lower its threshold (--set v_threshold=0.5), start with larger weights, put batch norm before it, or use a \
+                  neuron that does not divide its input by tau (decay_input: false).";
+    vec![Finding::new(FindingKind::DeadLayer, probe.epoch, sentence, advice).in_layer(&layer.name)]
+}

@@ -1,0 +1,55 @@
+//! Gradients that shrink from the last layer to the first.
+//!
+//! Compared are elasticities ‖g‖·‖w‖, which do not depend on the scales of the weights.
+
+use super::super::words::{figure, named};
+use super::super::{Evidence, Finding, FindingKind, ParameterProbe, Probe};
+
+/// The elasticity of the first weight, as a fraction of the largest one.
+const VANISHES: f64 = 1e-5;
+
+pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
+    let mut later = evidence.probes.iter().filter(|probe| probe.step > 0);
+    let Some(last) = later.next_back() else {
+        return vec![];
+    };
+    // A measurement of one batch may be an exception.
+    let before = later.next_back().or(evidence.first_probe());
+    if before.is_some_and(|before| vanished(before).is_none()) {
+        return vec![];
+    }
+    let Some((first, largest)) = vanished(last) else {
+        return vec![];
+    };
+    let sentence = format!(
+        "The gradient of {} has the norm {} at the end of epoch {}, {} of that of {}: gradients vanish on the way to the \
+         first layers.",
+        named(&first.name),
+        figure(first.gradient),
+        last.epoch,
+        figure(first.gradient / largest.gradient),
+        named(&largest.name),
+    );
+    let advice = "Use a wider surrogate (--surrogate atan, or a smaller alpha), put batch norm before the neurons, add residual \
+                  connections, or take fewer layers.";
+    vec![
+        Finding::new(
+            FindingKind::VanishingGradients,
+            last.epoch,
+            sentence,
+            advice,
+        )
+        .in_layer(first.layer()),
+    ]
+}
+
+/// The first weight and the one with the largest elasticity, if the first has nearly none.
+fn vanished(probe: &Probe) -> Option<(&ParameterProbe, &ParameterProbe)> {
+    let elasticity = |p: &ParameterProbe| p.gradient * p.norm;
+    let first = probe.parameters.first()?;
+    let largest = probe
+        .parameters
+        .iter()
+        .max_by(|a, b| elasticity(a).total_cmp(&elasticity(b)))?;
+    (elasticity(first) < VANISHES * elasticity(largest)).then_some((first, largest))
+}
