@@ -19,6 +19,8 @@ mod show;
 mod surrogate;
 mod train;
 mod trained;
+#[cfg(feature = "watch")]
+mod watch;
 
 use program::{StepProgram, plan_json, summary};
 use settings_text::settings_text;
@@ -38,6 +40,8 @@ pub enum Command {
     Energy(energy::EnergyOf),
     Show(show::Show),
     Runs(runs::Runs),
+    #[cfg(feature = "watch")]
+    Watch(watch::Watch),
     Plan(plan::ShowPlan),
     Models(models::Models),
     #[command(subcommand)]
@@ -66,6 +70,8 @@ impl Command {
             Self::Energy(command) => command.run(console),
             Self::Show(command) => command.run(console),
             Self::Runs(command) => command.run(console),
+            #[cfg(feature = "watch")]
+            Self::Watch(command) => command.run(console),
             Self::Plan(command) => command.run(console),
             Self::Models(command) => command.run(console),
             Self::Neuron(command) => command.run(console),

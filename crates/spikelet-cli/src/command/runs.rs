@@ -78,7 +78,8 @@ impl Runs {
     }
 }
 
-fn run_json(run: &RunInfo, differing: &[Setting], k: usize) -> Value {
+/// A run as the line `run` of the JSON output, with its values of the settings that differ; `k` is its index.
+pub fn run_json(run: &RunInfo, differing: &[Setting], k: usize) -> Value {
     let pid = match run.state {
         RunState::Running { pid } => pid,
         _ => None,

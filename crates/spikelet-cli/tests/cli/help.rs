@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "",
     "train",
     "eval",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 23] = [
     "show",
     "runs",
     "runs diff",
+    "watch",
     "plan",
     "models",
     "neuron",

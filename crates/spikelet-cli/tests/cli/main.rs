@@ -24,4 +24,6 @@ mod shell;
 mod signals;
 mod small;
 mod train;
+#[cfg(feature = "watch")]
+mod watch;
 mod wrong_input;

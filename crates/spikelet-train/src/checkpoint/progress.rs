@@ -38,6 +38,9 @@ pub struct Progress {
     pub train_seconds: f64,
     /// The seconds of the run.
     pub seconds: f64,
+    /// Memory that training and evaluation use on the device, in bytes; 0 in checkpoints of earlier versions.
+    #[serde(default)]
+    pub peak_bytes: usize,
     /// The completed epochs.
     pub history: Vec<EpochRecord>,
 }
@@ -185,6 +188,7 @@ mod tests {
             sums: BTreeMap::from([("accuracy".to_string(), vec![80.0])]),
             train_seconds: 1.0,
             seconds: 3.0,
+            peak_bytes: 1 << 20,
             history: vec![record(1, 0.5)],
         };
         let size = RunSize {

@@ -53,6 +53,7 @@ impl Run<'_> {
             seconds: self.earlier + self.started.elapsed().as_secs_f64(),
             history: std::mem::take(&mut p.history),
             ranks: p.ranks,
+            peak_bytes: p.peak_bytes,
             ..Progress::default()
         };
         self.own = EpochSums::new(&self.metrics);

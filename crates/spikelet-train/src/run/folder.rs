@@ -173,6 +173,7 @@ impl Run<'_> {
         }
         self.progress = progress;
         self.progress.ranks = now;
+        self.progress.peak_bytes = self.memory.peak;
         self.epochs_before = self.progress.epoch;
         self.earlier = self.progress.seconds;
         self.resumed = EpochSums {

@@ -113,6 +113,7 @@ impl<'a> Run<'a> {
             evaluated,
             progress: Progress {
                 ranks: place.ranks,
+                peak_bytes: programs.memory.peak,
                 ..Progress::default()
             },
             own: EpochSums::new(&metrics),

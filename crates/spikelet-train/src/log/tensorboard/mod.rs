@@ -3,7 +3,10 @@
 //! A file is a sequence of TFRecords (`record.rs`), each with one protobuf `Event` (`event.rs`).
 
 mod event;
+mod read;
 mod record;
+
+pub use read::read_scalars;
 
 use spikelet_core::files::{self, FileError};
 use std::fs::{File, OpenOptions};
