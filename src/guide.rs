@@ -33,6 +33,7 @@ pages! {
     regression = "docs/guide/regression.md",
     state_and_time = "docs/guide/state-and-time.md",
     surrogates = "docs/guide/surrogates.md",
+    sweeps = "docs/guide/sweeps.md",
     training = "docs/guide/training.md",
     training_loop = "docs/guide/training-loop.md",
     two_networks = "docs/guide/two-networks.md",

@@ -3,13 +3,17 @@
 //! A folder belongs to one process at a time, which has a lock on a file in it. The system releases the lock when
 //! the process ends.
 
+mod error;
 mod lock;
 mod new_folders;
+mod series;
 
 pub(super) use lock::{LOCK, holder};
 
+pub use error::RunFolderError;
 use lock::lock;
 use new_folders::NewFolders;
+pub use series::SeriesFolder;
 use spikelet_core::Result;
 use spikelet_core::files::{self, FileError};
 use std::fs::File;
@@ -32,58 +36,6 @@ pub(super) const REPORT: &str = "report.svg";
 
 /// The link to the latest run.
 const LATEST: &str = "latest";
-
-/// A folder that cannot be used for a run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunFolderError {
-    /// Another run is writing to the folder.
-    #[error(
-        "{} is in use by another run{}\n  help: wait for its end, or give another folder",
-        .folder.display(), .pid.map(|pid| format!(", process {pid}")).unwrap_or_default()
-    )]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-        /// The id of its process, if it is known.
-        pid: Option<u32>,
-    },
-    /// The folder has a run, which a new one would replace.
-    #[error(
-        "{} holds a run\n  help: give another folder, continue that run (--resume), or replace it (--force)",
-        .folder.display()
-    )]
-    HoldsRun {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// There is no checkpoint to resume from.
-    #[error(
-        "nothing to resume: there is no checkpoint {}\n  help: {help}",
-        .checkpoint.display()
-    )]
-    NothingToResume {
-        /// The missing checkpoint.
-        checkpoint: PathBuf,
-        /// The remedy.
-        help: &'static str,
-    },
-    /// There are no runs.
-    #[error(
-        "nothing to resume: there is no run in {}\n  help: start one without --resume, or name a run's folder: --resume DIR",
-        .parent.display()
-    )]
-    NoRuns {
-        /// The folder of runs.
-        parent: PathBuf,
-    },
-}
-
-impl From<RunFolderError> for spikelet_core::Error {
-    fn from(error: RunFolderError) -> Self {
-        Self::other(error)
-    }
-}
 
 /// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +98,11 @@ impl RunFolder {
             path,
             numbered,
         };
-        if *former == Former::Refuse && folder.holds_run() {
+        if SeriesFolder::is_at(&folder.path) {
+            let folder = folder.path.clone();
+            return Err(RunFolderError::HoldsSeries { folder }.into());
+        }
+        if *former == Former::Refuse && holds_run(&folder.path) {
             let folder = folder.path.clone();
             return Err(RunFolderError::HoldsRun { folder }.into());
         }
@@ -160,13 +116,6 @@ impl RunFolder {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-
-    fn holds_run(&self) -> bool {
-        let epochs = self.path.join(EPOCHS).metadata();
-        let files = [LAST, BEST, REPORT];
-        files.iter().any(|name| self.path.join(name).exists())
-            || epochs.is_ok_and(|found| found.len() > 0)
     }
 
     /// Marks the beginning of the run: a numbered folder becomes the latest. Checkpoints and logs of an older run
@@ -192,6 +141,13 @@ impl Drop for RunFolder {
             let _ = files::remove(&self.path.join(LOCK));
         }
     }
+}
+
+/// Whether a run has written into a folder.
+fn holds_run(folder: &Path) -> bool {
+    let epochs = folder.join(EPOCHS).metadata();
+    let files = [LAST, BEST, REPORT];
+    files.iter().any(|name| folder.join(name).exists()) || epochs.is_ok_and(|found| found.len() > 0)
 }
 
 /// The checkpoint to resume from, if any.

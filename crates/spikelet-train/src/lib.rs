@@ -52,7 +52,7 @@ pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
 pub use error::{NotFinite, Origin, TrainError};
 pub use evaluation::{Evaluation, evaluate};
 pub use fit_data::FitData;
-pub use folder::{RunFolderError, latest_run};
+pub use folder::{RunFolderError, SeriesFolder, latest_run};
 pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};

@@ -3,7 +3,7 @@
 use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences};
 use super::folder::{BEST, EPOCHS, LAST, LOCK, REPORT, holder};
 use super::health::{self, Evidence, Finding};
-use super::latest_run;
+use super::{RunFolderError, latest_run};
 use crate::log::jsonl;
 use serde_json::Value;
 use spikelet_core::files::FileError;
@@ -89,9 +89,14 @@ impl RunInfo {
             true => run.parent().unwrap_or(Path::new(".")),
             false => run,
         };
-        match holds_run(folder) {
-            true => Self::of_folder(folder),
-            false => Self::of_folder(&latest_run(folder)?),
+        if holds_run(folder) {
+            return Self::of_folder(folder);
+        }
+        let latest = latest_run(folder)?;
+        match holds_run(&latest) {
+            true => Self::of_folder(&latest),
+            // The latest is a series of runs.
+            false => Err(RunFolderError::NoRuns { parent: latest }.into()),
         }
     }
 

@@ -8,6 +8,7 @@ use spikelet::distributed::{
 };
 use spikelet::network::Network;
 use spikelet::train::Settings;
+use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,6 +56,10 @@ pub struct ParallelArgs {
     /// Time without a heartbeat after which a rank ends the run, in seconds
     #[arg(hide_short_help = true, long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
     rank_timeout: f64,
+
+    /// The arguments of the command, if they are not those of the process: a run of a series.
+    #[arg(skip)]
+    arguments: Option<Vec<String>>,
 }
 
 fn seconds(given: f64) -> Duration {
@@ -88,6 +93,11 @@ impl ParallelArgs {
         settings.sync_batch_norm |= self.sync_batch_norm;
     }
 
+    /// Sets the arguments of `spikelet train` that ranks are started with, instead of those of this process.
+    pub fn start_with(&mut self, arguments: Vec<String>) {
+        self.arguments = Some(arguments);
+    }
+
     /// Starts this number of ranks as processes of this program.
     ///
     /// # Errors
@@ -100,7 +110,14 @@ impl ParallelArgs {
                 "start it by its absolute path",
             )
         })?;
-        let arguments = std::env::args_os().skip(1);
+        let arguments: Vec<OsString> = match &self.arguments {
+            Some(words) => ["train"]
+                .into_iter()
+                .chain(words.iter().map(String::as_str))
+                .map(OsString::from)
+                .collect(),
+            None => std::env::args_os().skip(1).collect(),
+        };
         let launcher = Launcher::new(program, arguments, ranks)
             .master(self.master.clone())
             .on_stderr_line(|rank, line| {

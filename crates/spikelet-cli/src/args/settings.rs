@@ -58,7 +58,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     precision: Option<Precision>,
 
     /// Mixed precision: the same as --precision bf16
-    #[arg(long, conflicts_with = "precision")]
+    #[arg(hide_short_help = true, long, conflicts_with = "precision")]
     amp: bool,
 
     /// Memory limit of training and evaluation: an amount (400MiB, 2GB), or a fraction of the

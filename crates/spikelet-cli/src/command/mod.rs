@@ -14,9 +14,11 @@ mod plan;
 mod predict;
 mod program;
 mod runs;
+mod series;
 mod settings_text;
 mod show;
 mod surrogate;
+mod sweep;
 mod train;
 mod trained;
 #[cfg(feature = "watch")]
@@ -39,6 +41,7 @@ pub enum Command {
     Predict(predict::Predict),
     Energy(energy::EnergyOf),
     Show(show::Show),
+    Sweep(sweep::Sweep),
     Runs(runs::Runs),
     #[cfg(feature = "watch")]
     Watch(watch::Watch),
@@ -69,6 +72,7 @@ impl Command {
             Self::Predict(command) => command.run(console),
             Self::Energy(command) => command.run(console),
             Self::Show(command) => command.run(console),
+            Self::Sweep(command) => command.run(console),
             Self::Runs(command) => command.run(console),
             #[cfg(feature = "watch")]
             Self::Watch(command) => command.run(console),

@@ -172,14 +172,7 @@ fn say_runs(console: &Console, folder: &Path, found: &FoundRuns, differing: &[Se
     if !differing.is_empty() {
         console.say("");
         console.say(console.bold("settings that differ"));
-        for (k, run) in found.runs.iter().enumerate() {
-            console.say(format!("{}", run.folder.display()));
-            for setting in differing {
-                if let Some(value) = &setting.values[k] {
-                    console.say(format!("  {} = {value}", short(&setting.field)));
-                }
-            }
-        }
+        say_settings(console, &found.runs, differing);
     }
     for skipped in &found.skipped {
         let folder = skipped.folder.display();
@@ -187,9 +180,43 @@ fn say_runs(console: &Console, folder: &Path, found: &FoundRuns, differing: &[Se
     }
 }
 
-/// The path of a field without `settings.`.
+/// The widest table of settings; wider ones are lists.
+const WIDTH: usize = 120;
+
+/// The settings that differ: a table if it is narrow, otherwise a list for each run.
+fn say_settings(console: &Console, runs: &[RunInfo], differing: &[Setting]) {
+    let names = differing.iter().map(|setting| short(&setting.field));
+    let head: Vec<&str> = ["run"].into_iter().chain(names).collect();
+    let columns: Vec<usize> = (1..head.len()).collect();
+    let mut table = Table::new(&head).right(&columns);
+    for (k, run) in runs.iter().enumerate() {
+        let folder = run.folder.display().to_string();
+        let values = differing.iter().map(|setting| {
+            let value = setting.values[k].as_ref();
+            value.map_or("–".to_string(), Value::to_string)
+        });
+        table.row([folder].into_iter().chain(values));
+    }
+    let lines = table.lines();
+    let width = lines.iter().map(|line| line.chars().count()).max();
+    if width.is_some_and(|width| width <= WIDTH) {
+        return say_table(console, &table);
+    }
+    for (k, run) in runs.iter().enumerate() {
+        console.say(format!("{}", run.folder.display()));
+        for setting in differing {
+            if let Some(value) = &setting.values[k] {
+                console.say(format!("  {} = {value}", short(&setting.field)));
+            }
+        }
+    }
+}
+
+/// The path of a field without `settings.`, or of a constant of the neuron as `--set` names it.
 fn short(field: &str) -> &str {
-    field.strip_prefix("settings.").unwrap_or(field)
+    let mut prefixes = ["settings.", "network.neuron.params."].into_iter();
+    let found = prefixes.find_map(|prefix| field.strip_prefix(prefix));
+    found.unwrap_or(field)
 }
 
 fn state(run: &RunInfo) -> String {

@@ -1,5 +1,8 @@
 //! `spikelet train`
 
+pub mod arguments;
+mod seeds;
+
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{
     AugmentArgs, DataName, DeviceArgs, Monitors, NetworkArgs, ParallelArgs, PipelineArgs,
@@ -7,6 +10,7 @@ use crate::args::{
     up_to,
 };
 use crate::failure::Failure;
+use seeds::Seeds;
 use serde_json::json;
 use spikelet::data::Split;
 use spikelet::distributed::{RankGroup, Role};
@@ -51,6 +55,7 @@ const INTERRUPTED: u8 = 130;
     "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "as a pipeline of five stages on four GPUs",
     "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --static-input" => "as a pipeline on the two halves of the cores, without an encoder",
     "spikelet train --resume" => "continue the latest run of mnist-fc",
+    "spikelet train --seeds 0..3 --epochs 2" => "with three seeds: mean and standard deviation",
     "spikelet train --resume runs/csnn/latest" => "continue that run, with its network, settings and data",
     "spikelet train --out runs/mine --force" => "into a given folder, replacing the run in it",
 ])]
@@ -77,6 +82,15 @@ pub struct Train {
 
     #[arg(help_heading = "Training", help = "Random seed of weights, shuffling and encoders", long_help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
+
+    /// Train once with each of these seeds: 0..5 (0 to 4), 0..=4, or 1,5,7
+    ///
+    /// The runs are trained one after another, in folders such as
+    /// runs/mnist-fc/seeds/2026-11-22-001/seed-0. Prints the accuracy of each seed, the mean and the
+    /// sample standard deviation (n − 1). Runs that were interrupted or killed are continued by
+    /// `--resume` with the folder of all seeds.
+    #[arg(help_heading = "Training", long, value_name = "SEEDS", conflicts_with_all = ["seed", "force"])]
+    seeds: Option<Seeds>,
 
     #[command(flatten)]
     schedule: ScheduleArgs,
@@ -248,6 +262,16 @@ impl Train {
 
     pub fn run(mut self, console: &Console) -> Result<ExitCode, Failure> {
         let role = self.parallel.role()?;
+        let series = seeds::Request {
+            seeds: self.seeds.as_ref(),
+            out: self.out.as_deref(),
+            resume: self.resume.as_ref().map(Option::as_deref),
+            parent: Path::new("runs").join(self.network.name()).join("seeds"),
+            is_rank: matches!(&role, Role::Rank(_)),
+        };
+        if let Some(code) = series.run(console)? {
+            return Ok(code);
+        }
         let leads = !matches!(&role, Role::Rank(world) if world.rank > 0);
         let target = self.target(leads)?;
         let resumed = match &target {

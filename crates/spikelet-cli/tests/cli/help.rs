@@ -4,13 +4,14 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "",
     "train",
     "eval",
     "predict",
     "energy",
     "show",
+    "sweep",
     "runs",
     "runs diff",
     "watch",

@@ -19,10 +19,12 @@ mod plan;
 mod predict;
 mod run_folder;
 mod runs;
+mod seeds;
 mod shell;
 #[cfg(unix)]
 mod signals;
 mod small;
+mod sweep;
 mod train;
 #[cfg(feature = "watch")]
 mod watch;

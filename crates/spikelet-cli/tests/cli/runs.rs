@@ -35,7 +35,8 @@ fn runs_are_listed_and_compared() {
             "1/1",
             "2/2",
             "finished",
-            "  learning_rate = 0.01",
+            "learning_rate",
+            "0.01",
             "skipped runs/notes: there is no run in it",
         ],
     );

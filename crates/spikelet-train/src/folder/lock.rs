@@ -15,10 +15,15 @@ pub(crate) const LOCK: &str = ".lock";
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Locks a folder for this process; `None` if a run that could not start has just removed the folder
-/// or the file, so that no other process would find the locked file.
+/// Locks the folder of a run for this process, as [`lock_file`].
 pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
-    let path = folder.join(LOCK);
+    lock_file(folder, LOCK)
+}
+
+/// Locks a file of this name in a folder for this process; `None` if a run that could not start has just removed the folder
+/// or the file, so that no other process would find the locked file.
+pub(super) fn lock_file(folder: &Path, name: &str) -> Result<Option<File>> {
+    let path = folder.join(name);
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false);
     let mut file = match options.open(&path) {

@@ -1,0 +1,175 @@
+//! `spikelet sweep`: grids and random searches, and their continuation after `kill -9`.
+
+use crate::common::mentions;
+use crate::seeds::{lines, of_event, started, tensors};
+use crate::small::{complaint_in, said_in};
+use std::path::Path;
+
+const FILE: &str = "experiment = \"mnist-fc\"\n\n[values]\ntau = [2.0, 4.0, 8.0]\n";
+
+/// The options of small runs after the file and its options.
+const SMALL: [&str; 15] = [
+    "--",
+    "--neuron",
+    "lif",
+    "--train-images",
+    "256",
+    "--test-images",
+    "100",
+    "--batch-size",
+    "64",
+    "--time-steps",
+    "4",
+    "--device",
+    "cpu",
+    "--threads",
+    "1",
+];
+
+fn sweep<'a>(options: &[&'a str], of_train: &[&'a str]) -> Vec<&'a str> {
+    [&["sweep", "sweep.toml"], options, &SMALL, of_train].concat()
+}
+
+fn write(folder: &Path, text: &str) {
+    std::fs::write(folder.join("sweep.toml"), text).expect("written");
+}
+
+#[test]
+fn a_killed_sweep_is_resumed_bit_for_bit_and_selects_by_validation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, FILE);
+    let of_train = ["--epochs", "10", "--checkpoint-seconds", "0.01"];
+    let whole = said_in(folder, &sweep(&["--out", "a", "--json"], &of_train));
+    let whole = lines(&whole);
+    let words = sweep(&["--out", "b", "--quiet"], &of_train);
+    let mut child = started(folder, &words, "b/run-02/epochs.jsonl", 4);
+    let second = complaint_in(folder, &sweep(&["--resume", "b"], &of_train));
+    mentions(&second, &["b is in use"]);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+
+    // Neither another file nor other options.
+    write(folder, &FILE.replace("8.0", "16.0"));
+    mentions(
+        &complaint_in(folder, &["sweep", "sweep.toml", "--resume", "b"]),
+        &["values.tau is [2.0,4.0,8.0] in the series and [2.0,4.0,16.0] here"],
+    );
+    write(folder, FILE);
+    let other = [
+        "sweep",
+        "sweep.toml",
+        "--resume",
+        "b",
+        "--",
+        "--epochs",
+        "3",
+    ];
+    mentions(
+        &complaint_in(folder, &other),
+        &["--epochs=3 is given", "--epochs=10"],
+    );
+    let single = ["train", "--resume", "b"];
+    mentions(
+        &complaint_in(folder, &single),
+        &["is a sweep", "spikelet sweep FILE --resume"],
+    );
+
+    let resumed = said_in(folder, &["sweep", "sweep.toml", "--resume", "b", "--json"]);
+    let resumed = lines(&resumed);
+    assert_eq!(of_event(&resumed, "series")[0]["completed"], 1);
+    for run in 1..=3 {
+        for name in ["best", "last"] {
+            let path =
+                |series: &str| folder.join(format!("{series}/run-0{run}/{name}.safetensors"));
+            assert_eq!(tensors(&path("a")), tensors(&path("b")), "{run}, {name}");
+        }
+    }
+    let [a, b] = [&whole, &resumed].map(|lines| of_event(lines, "sweep_done")[0].clone());
+    assert_eq!(a["best"]["name"], b["best"]["name"]);
+    crate::json::check(&["`sweep_done`"], &[a.clone()]);
+    let accuracies = a["runs"].as_array().expect("runs").iter().map(|run| {
+        let accuracy = &run["result"]["validation_accuracy"];
+        accuracy.as_f64().expect("a number")
+    });
+    let highest = accuracies.fold(0.0, f64::max);
+    assert_eq!(a["best"]["result"]["validation_accuracy"], highest);
+    // A finished sweep prints its results again.
+    let text = said_in(folder, &["sweep", "sweep.toml", "--resume", "b"]);
+    mentions(
+        &text,
+        &[
+            "3 of 3 runs are completed",
+            "tau",
+            "best by validation: run-0",
+            "test accuracy",
+        ],
+    );
+    mentions(
+        &said_in(folder, &["runs", "b"]),
+        &["run       tau", "b/run-03  8.0"],
+    );
+}
+
+#[test]
+fn without_a_validation_set_no_run_is_selected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, &FILE.replace(", 8.0", ""));
+    let of_train = ["--epochs", "1", "--validation", "0"];
+    let text = said_in(folder, &sweep(&[], &of_train));
+    mentions(
+        &text,
+        &[
+            "no best run is selected",
+            "the test set must not select",
+            "runs/sweeps/sweep/",
+        ],
+    );
+    assert!(!text.contains("best by validation"), "{text}");
+}
+
+#[test]
+fn a_random_search_is_listed_and_its_values_are_checked_before_the_first_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let random = "experiment = \"mnist-fc\"\nsearch = \"random\"\nruns = 5\nseed = 3\n[values]\n\
+                  tau = { min = 1.5, max = 20.0, scale = \"log\" }\nv_threshold = [0.5, 1.0]\n";
+    write(folder, random);
+    let words = sweep(&["--dry-run", "--json"], &[]);
+    let found = lines(&said_in(folder, &words));
+    assert_eq!(found, lines(&said_in(folder, &words)));
+    assert_eq!(found.len(), 5);
+    crate::json::check(&["`sweep_run`"], &found);
+    mentions(
+        &said_in(folder, &sweep(&["--dry-run"], &[])),
+        &["run-05", "v_threshold"],
+    );
+
+    for (text, parts) in [
+        (
+            random.replace("1.5", "0.5").replace("20.0", "0.9"),
+            &["run-01 (tau = 0.", "lif"][..],
+        ),
+        (FILE.replace("4.0", "0.5"), &["run-02 (tau = 0.5)"]),
+        (
+            FILE.replace("tau", "tua"),
+            &["run-01 (tua = 2.0)", "did you mean `tau`?"],
+        ),
+        (FILE.replace("mnist-fc", "mnist-fk"), &["mnist-fk"]),
+        (
+            FILE.replace("[values]", "[valus]"),
+            &["sweep.toml:3:2", "did you mean `values`?"],
+        ),
+    ] {
+        write(folder, &text);
+        let problem = complaint_in(folder, &sweep(&[], &[]));
+        mentions(&problem, parts);
+        assert!(problem.contains("help: "), "{problem}");
+        assert!(!folder.join("runs").exists(), "{text}");
+    }
+    mentions(
+        &complaint_in(folder, &["sweep", "none.toml"]),
+        &["none.toml", "cannot be read"],
+    );
+}
