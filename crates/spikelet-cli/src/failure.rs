@@ -44,6 +44,12 @@ impl From<spikelet::Error> for Failure {
     }
 }
 
+impl From<spikelet::document::DocumentError> for Failure {
+    fn from(error: spikelet::document::DocumentError) -> Self {
+        spikelet::Error::from(error).into()
+    }
+}
+
 impl From<spikelet::graph::Error> for Failure {
     fn from(error: spikelet::graph::Error) -> Self {
         spikelet::Error::from(error).into()

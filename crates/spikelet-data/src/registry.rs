@@ -1,6 +1,7 @@
 //! Data sets by name.
 
 use crate::source::Source;
+use crate::synthetic;
 
 /// A data set by its name.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +12,19 @@ pub struct Entry {
     pub summary: &'static str,
     /// The source of its files; `None` for generated images.
     pub source: Option<fn() -> Source>,
+}
+
+impl Entry {
+    /// The name of the data set in checkpoints.
+    ///
+    /// ```
+    /// let mnist = spikelet_data::entries().into_iter().find(|entry| entry.name == "mnist");
+    /// assert_eq!(mnist.map(|entry| entry.title()), Some("MNIST".to_string()));
+    /// ```
+    pub fn title(&self) -> String {
+        let drawn = || synthetic::digits_of(0, 0, 0).train.name.clone();
+        self.source.map_or_else(drawn, |source| source().name)
+    }
 }
 
 /// Declares the data sets: a public module for each, with its `ENTRY`.

@@ -92,6 +92,7 @@ impl BuildEngine for PipelineOptions {
         let unsupported = [
             ("accumulated gradients", settings.accumulate != 1),
             ("averages of the weights", settings.ema.is_some()),
+            ("groups of parameters", !settings.groups.is_empty()),
             ("mixed images", settings.mixes()),
         ];
         if let Some((setting, _)) = unsupported.into_iter().find(|(_, is_set)| *is_set) {

@@ -31,6 +31,8 @@ pub(super) const EPOCHS: &str = "epochs.jsonl";
 pub(super) const HEALTH: &str = "health.jsonl";
 /// The folder of the TensorBoard curves.
 pub(super) const CURVES: &str = "tensorboard";
+/// The experiment.
+pub(super) const EXPERIMENT: &str = "experiment.toml";
 /// The report.
 pub(super) const REPORT: &str = "report.svg";
 
@@ -122,7 +124,7 @@ impl RunFolder {
     /// are removed first, so that files of two runs are never mixed.
     pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
         if !resumes {
-            for name in [LAST, BEST, REPORT, HEALTH] {
+            for name in [LAST, BEST, REPORT, HEALTH, EXPERIMENT] {
                 files::remove(&self.path.join(name))?;
             }
         }

@@ -6,6 +6,7 @@ mod draws;
 mod engine;
 mod error;
 mod evaluation;
+pub mod experiment;
 mod failed_step;
 mod fit;
 mod fit_data;
@@ -22,6 +23,7 @@ pub mod metric;
 mod monitored_metric;
 mod operations;
 pub mod optim;
+mod parameter_group;
 #[cfg(feature = "plots")]
 mod picture;
 pub mod prelude;
@@ -61,6 +63,7 @@ pub use operations::count_operations;
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
+pub use parameter_group::ParameterGroup;
 pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
 pub use settings::{Loss, Settings};

@@ -1,5 +1,6 @@
 //! The settings of training.
 
+use crate::ParameterGroup;
 use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, decays};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -90,6 +91,9 @@ pub struct Settings {
     pub schedule: LrSchedule,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
+    /// Parameters with another optimizer or learning rate, or that are not trained. The first group that matches applies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ParameterGroup>,
     /// Gradient clipping, if any.
     pub clip: Option<Clip>,
     /// The number of batches whose gradients are added before each update, at least 1: see
@@ -148,6 +152,7 @@ impl Default for Settings {
             learning_rate: 2e-3,
             schedule: LrSchedule::Cosine { min_factor: 0.0 },
             optimizer: OptimizerConfig::Adam(Adam::default()),
+            groups: vec![],
             clip: None,
             accumulate: 1,
             ema: None,
@@ -307,6 +312,9 @@ impl Settings {
         }
         self.schedule.check()?;
         self.optimizer.check()?;
+        for group in &self.groups {
+            group.config(self.optimizer)?.check()?;
+        }
         self.clip.as_ref().map_or(Ok(()), Clip::check)?;
         if !(0.0..1.0).contains(&self.validation) {
             return Err(Error::invalid(

@@ -8,6 +8,7 @@ use super::monitored_metric::Goal;
 use super::step::{Monitor, Step};
 use super::subject::{FitSettings, Subject};
 use super::{BuildEngine, Engine, RunMemory, Settings};
+use crate::experiment::Experiment;
 use crate::health::{Evidence, Finding};
 use crate::log::Output;
 use spikelet_core::Result;
@@ -88,6 +89,8 @@ pub struct Trainer<'a> {
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
     pub(super) curve_steps: u64,
+    /// The text of `experiment.toml` in the folder of the run.
+    pub(super) experiment: Option<String>,
     /// Returns whether the run should end; called between batches.
     pub(super) end_request: Option<EndRequest>,
     pub(super) loader_threads: usize,
@@ -257,6 +260,7 @@ impl<'a> Trainer<'a> {
             output: Output::Quiet,
             checkpoint_every: Duration::from_secs(20),
             curve_steps: CURVE_STEPS,
+            experiment: None,
             end_request: None,
             loader_threads: 0,
             group: None,
@@ -364,6 +368,13 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn curve_steps(mut self, steps: u64) -> Self {
         self.curve_steps = steps.max(1);
+        self
+    }
+
+    /// Writes the experiment into the folder of the run, as `experiment.toml`.
+    #[must_use]
+    pub fn experiment(mut self, experiment: &Experiment) -> Self {
+        self.experiment = Some(experiment.to_toml());
         self
     }
 

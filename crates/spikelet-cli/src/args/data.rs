@@ -7,7 +7,7 @@ use spikelet::data::{self, ImageDataset, Progress, Source, Split, synthetic};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
-use spikelet::train::DatasetId;
+use spikelet::train::experiment::{DataSettings, Experiment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,7 +87,12 @@ impl DataName {
 
     /// The data set of this name in checkpoints.
     pub fn of_dataset(title: &str) -> Option<Self> {
-        Self::all().find(|known| known.title() == title)
+        Self::all().find(|known| known.0.title() == title)
+    }
+
+    /// The data set of an experiment, if it names one.
+    fn of_experiment(data: &DataSettings) -> Option<Self> {
+        data.dataset.as_deref().and_then(Self::find)
     }
 
     /// The data sets whose images are of this shape.
@@ -98,11 +103,6 @@ impl DataName {
     /// The source of its files, if it has any.
     fn source(self) -> Option<Source> {
         self.0.source.map(|source| source())
-    }
-
-    fn title(self) -> String {
-        let drawn = || no_digits().name.clone();
-        self.source().map_or_else(drawn, |source| source.name)
     }
 
     /// The names of its classes.
@@ -203,37 +203,29 @@ impl DataArgs {
 }
 
 impl TrainingDataArgs {
-    /// The number of images of the resumed run, unless it is given.
-    #[must_use]
-    pub fn of_run(mut self, run: &DatasetId) -> Self {
-        let train = run.train_samples.saturating_add(run.validation_samples);
-        self.train_images.get_or_insert(train);
-        self.of.test_images.get_or_insert(run.test_samples);
-        self
-    }
-
-    /// A new network with as many classes as the data set has. Without `--dataset` it is `otherwise`, or else the first
-    /// that fits the network.
-    #[must_use]
-    pub fn with_its_classes(&self, otherwise: Option<DataName>, network: Network) -> Network {
-        match self.of.name(otherwise, &network) {
-            Some(name) => network.with_classes(name.classes().len()),
-            None => network,
+    /// Sets the given options in an experiment.
+    pub fn put(&self, data: &mut DataSettings) {
+        if let Some(name) = self.of.data {
+            data.dataset = Some(name.word().to_string());
         }
+        data.train_images = self.train_images.or(data.train_images);
+        data.test_images = self.of.test_images.or(data.test_images);
     }
 
-    /// Reads or generates the data set. Without `--dataset` it is `otherwise`, or else the first that
-    /// fits the network.
+    /// Reads or generates the data set of an experiment. One that does not name it takes the first that fits the
+    /// network.
     ///
     /// # Errors
     /// When its images do not fit the network, or its files are missing or damaged.
-    pub fn load(
-        &self,
-        otherwise: Option<DataName>,
-        network: &Network,
-        console: &Console,
-    ) -> Result<Split, Failure> {
-        (self.of).load(otherwise, self.train_images, network, console)
+    pub fn load(&self, experiment: &Experiment, console: &Console) -> Result<Split, Failure> {
+        let Experiment { data, network, .. } = experiment;
+        let of = DataArgs {
+            test_images: data.test_images,
+            ..self.of.clone()
+        };
+        let name = DataName::of_experiment(data);
+        let train = data.train_images;
+        DataArgs { data: name, ..of }.load(None, train, network, console)
     }
 
     /// As [`TrainingDataArgs::load`], on one of several ranks: the first of each host downloads for
@@ -243,13 +235,12 @@ impl TrainingDataArgs {
     /// As [`TrainingDataArgs::load`]; when a rank has other images.
     pub fn load_on_rank(
         &self,
-        otherwise: Option<DataName>,
-        network: &Network,
+        experiment: &Experiment,
         console: &Console,
         group: &RankGroup,
     ) -> Result<Split, Failure> {
         let first = group.world().local_rank == 0;
-        let load = || self.load(otherwise, network, console);
+        let load = || self.load(experiment, console);
         let split = match (self.of.download, first) {
             (false, _) => load()?,
             (true, true) => {
@@ -269,14 +260,24 @@ impl TrainingDataArgs {
         )?;
         Ok(split)
     }
+}
 
-    /// The data set and the numbers of images, as far as they are known before reading.
-    pub fn meant(&self, otherwise: Option<DataName>) -> String {
-        let name = (self.of.data.or(otherwise)).map_or_else(|| "default", DataName::word);
-        let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
-        let [train, test] = [self.train_images, self.of.test_images].map(first);
-        format!("{name} ({train} + {test})")
+/// The data set of an experiment and the numbers of images, as far as they are known before reading.
+pub fn data_text(data: &DataSettings) -> String {
+    let name = data.dataset.as_deref().unwrap_or("default");
+    let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
+    let [train, test] = [data.train_images, data.test_images].map(first);
+    format!("{name} ({train} + {test})")
+}
+
+/// The network of an experiment that begins, with as many classes as the data set has.
+pub fn with_classes_of_data(mut experiment: Experiment) -> Experiment {
+    let named = DataName::of_experiment(&experiment.data);
+    let image = experiment.network.image();
+    if let Some(name) = named.or_else(|| DataName::fitting(image).next()) {
+        experiment.network = experiment.network.with_classes(name.classes().len());
     }
+    experiment
 }
 
 /// The library's error with the options of this program in its help.
@@ -377,14 +378,11 @@ mod tests {
         ] {
             let words = Words::try_parse_from(words).unwrap_or_else(|e| panic!("{e}"));
             let network = Network::find(network).expect("it is known");
-            let network = words.data.with_its_classes(None, network);
-            assert_eq!(network.classes(), classes);
+            let mut experiment = Experiment::of_network(network);
+            words.data.put(&mut experiment.data);
+            let experiment = with_classes_of_data(experiment);
+            assert_eq!(experiment.network.classes(), classes);
         }
-        let words = Words::try_parse_from(["x"]).unwrap_or_else(|e| panic!("{e}"));
-        let network = Network::find("resnet18").expect("it is known");
-        let otherwise = DataName::find("cifar100");
-        let network = words.data.with_its_classes(otherwise, network);
-        assert_eq!(network.classes(), 100);
     }
 
     #[test]

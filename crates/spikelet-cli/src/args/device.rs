@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use spikelet::graph::Backend;
+use spikelet::train::experiment::DeviceSettings;
 use spikelet::{Error, device};
 use std::sync::Arc;
 
@@ -9,16 +10,19 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Device")]
 pub struct DeviceArgs {
-    /// Device: auto, cpu, cuda or cuda:1
+    /// Device: auto, cpu, cuda or cuda:1 [default: auto]
     ///
     /// auto is a GPU if one is available, cuda:1 the second GPU.
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub device: String,
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
 
     /// Number of CPU threads; 0: one per core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     pub threads: usize,
 }
+
+/// A GPU if one is available.
+const AUTO: &str = "auto";
 
 /// The largest number of threads; more of them only wait for each other.
 fn most_threads() -> usize {
@@ -53,12 +57,33 @@ impl DeviceArgs {
     /// # Errors
     /// When it is not known or cannot be used.
     pub fn open(&self) -> Result<Arc<dyn Backend>, Failure> {
-        open_device(&self.device, self.threads)
+        open_device(self.name(), self.threads)
+    }
+
+    /// The name of the device.
+    pub fn name(&self) -> &str {
+        self.device.as_deref().unwrap_or(AUTO)
+    }
+
+    /// The arguments, and the values of an experiment where they are not given.
+    pub fn over(mut self, experiment: &DeviceSettings) -> Self {
+        self.device.get_or_insert_with(|| experiment.name.clone());
+        if self.threads == 0 {
+            self.threads = experiment.threads;
+        }
+        self
+    }
+
+    /// Sets the device and its threads in an experiment.
+    pub fn put(&self, experiment: &mut DeviceSettings) {
+        let own = self.clone().over(experiment);
+        experiment.name = own.name().to_string();
+        experiment.threads = own.threads;
     }
 
     /// The arguments of a rank: its device, and its share of the cores unless --threads is given.
     pub fn of_rank(mut self, device: String, ranks_on_host: usize) -> Self {
-        self.device = device;
+        self.device = Some(device);
         if self.threads == 0 {
             self.threads = (self.thread_count() / ranks_on_host).max(1);
         }

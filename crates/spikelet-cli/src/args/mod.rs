@@ -5,7 +5,7 @@ mod augment;
 mod data;
 mod device;
 mod evaluation;
-mod monitors;
+mod experiment;
 mod names;
 mod network;
 mod neuron;
@@ -20,11 +20,13 @@ mod settings;
 pub mod value;
 
 pub use arch::capability;
-pub use augment::AugmentArgs;
-pub use data::{DATA_VARIABLE, DataArgs, DataName, TrainingDataArgs};
+pub use augment::{AugmentArgs, normalization_of};
+pub use data::{
+    DATA_VARIABLE, DataArgs, DataName, TrainingDataArgs, data_text, with_classes_of_data,
+};
 pub use device::{DeviceArgs, open_device};
 pub use evaluation::EvaluationArgs;
-pub use monitors::Monitors;
+pub use experiment::ExperimentArgs;
 pub use names::{data_names, neuron_names, surrogate_names};
 pub use network::{NetworkArgs, NetworkName};
 pub use neuron::{NeuronArgs, overlay};

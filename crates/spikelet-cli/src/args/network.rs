@@ -1,10 +1,11 @@
 //! Networks on the command line.
 
-use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to};
+use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to, value};
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use spikelet::document::Document;
 use spikelet::network::Network;
-use spikelet::train::Settings;
+use spikelet::train::experiment::Experiment;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, is_separator};
 
@@ -16,9 +17,6 @@ pub enum NetworkName {
     /// The path of the file, and its name without the extension.
     File(PathBuf, String),
 }
-
-/// The tables beside `network` that a file may have.
-const OTHER_TABLES: [&str; 0] = [];
 
 impl NetworkName {
     /// The parser of an argument: names, and paths. A path ends in `.toml` or has a separator.
@@ -40,7 +38,7 @@ impl NetworkName {
     pub fn network(&self) -> Result<Network, Failure> {
         Ok(match self {
             Self::Named(name) => Network::find(name)?,
-            Self::File(path, _) => Network::read(path, &OTHER_TABLES)?,
+            Self::File(path, _) => Experiment::read(path)?.network,
         })
     }
 }
@@ -119,17 +117,22 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkArgs {
-    /// The network and its settings: those of the preset or the defaults, with the given options.
+    /// The experiment of the network with its settings: those of the file, of the preset or the defaults, with the
+    /// given options.
     ///
     /// # Errors
-    /// When the network does not have an option, or a constant of the neuron is unknown or of the
-    /// wrong kind.
-    pub fn build(&self, start: PresetArgs) -> Result<(Network, Settings), Failure> {
-        let network = match &self.name {
-            Some(name) => name.network()?,
-            None => Network::find(DEFAULT)?,
+    /// When a file is wrong, the network does not have an option, or a constant of the neuron or a key of `--set` is
+    /// unknown or of the wrong kind.
+    pub fn build(&self, start: PresetArgs) -> Result<Experiment, Failure> {
+        let experiment = match &self.name {
+            Some(name @ NetworkName::File(path, _)) => {
+                start.check(name)?;
+                Experiment::read(path)?
+            }
+            Some(NetworkName::Named(name)) => start.start(Network::find(name)?)?,
+            None => start.start(Network::find(DEFAULT)?)?,
         };
-        self.over(start.start(&network)?)
+        self.over(experiment)
     }
 
     /// The name of the network; of one in a file, that of the file without its extension.
@@ -137,48 +140,66 @@ impl NetworkArgs {
         self.name.as_ref().map_or(DEFAULT, NetworkName::text)
     }
 
-    /// As [`NetworkArgs::build`], starting from the network and the settings of a resumed run.
-    ///
-    /// # Errors
-    /// As [`NetworkArgs::build`].
-    pub fn build_resumed(
-        &self,
-        start: PresetArgs,
-        run: (Network, Settings),
-    ) -> Result<(Network, Settings), Failure> {
-        let other = match &self.name {
-            None => false,
-            Some(NetworkName::Named(name)) => name != run.0.name(),
-            Some(file) => {
-                let mut given = file.network()?;
-                // The neuron of the run may have been set by options.
-                given.neuron_mut().clone_from(run.0.clone().neuron_mut());
-                given != run.0
-            }
-        };
-        match other || start.is_given() {
-            true => self.build(start),
-            false => self.over(run),
+    /// Removes the name or the file.
+    pub fn forget_name(&mut self) {
+        self.name = None;
+    }
+
+    /// The path of a network in a file.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.name {
+            Some(NetworkName::File(path, _)) => Some(path),
+            _ => None,
         }
     }
 
-    /// Applies the given options to a network.
-    fn over(
-        &self,
-        (mut network, settings): (Network, Settings),
-    ) -> Result<(Network, Settings), Failure> {
+    /// As [`NetworkArgs::build`], starting from the experiment of a resumed run.
+    ///
+    /// # Errors
+    /// As [`NetworkArgs::build`].
+    pub fn build_resumed(&self, start: PresetArgs, run: Experiment) -> Result<Experiment, Failure> {
+        let mut resumed = run;
+        match &self.name {
+            _ if start.is_given() => return self.build(start),
+            None => {}
+            Some(NetworkName::Named(name)) if name == resumed.network.name() => {}
+            Some(NetworkName::Named(_)) => return self.build(start),
+            Some(NetworkName::File(path, _)) => {
+                let document = Document::read(path)?;
+                let mut given = Experiment::from_document(&document)?.network;
+                // The neuron of the run may have been set by options.
+                given
+                    .neuron_mut()
+                    .clone_from(resumed.network.clone().neuron_mut());
+                if given != resumed.network {
+                    return self.build(start);
+                }
+                resumed.change_settings(&document)?;
+            }
+        }
+        self.over(resumed)
+    }
+
+    /// Applies the given options to an experiment.
+    fn over(&self, mut experiment: Experiment) -> Result<Experiment, Failure> {
+        let (keys, neuron) = self.neuron.split();
+        if !keys.is_empty() {
+            let changed = experiment.change(&value::document(&keys)?);
+            changed.map_err(|error| Failure::wrong(&error.into()))?;
+        }
+        let network = &mut experiment.network;
         if let Some(hidden) = self.hidden {
-            *part(&mut network, "--hidden", hidden_of)? = hidden;
+            *part(network, "--hidden", hidden_of)? = hidden;
         }
         if let Some(channels) = self.channels {
-            *part(&mut network, "--channels", channels_of)? = channels;
+            *part(network, "--channels", channels_of)? = channels;
         }
         if self.no_conv_bias {
-            *part(&mut network, "--no-conv-bias", bias_of)? = false;
+            *part(network, "--no-conv-bias", bias_of)? = false;
         }
-        let neuron = network.neuron_mut();
-        *neuron = self.neuron.spec_over(self.neuron_name.as_deref(), neuron)?;
-        Ok((network, settings))
+        let own = network.neuron_mut();
+        *own = neuron.spec_over(self.neuron_name.as_deref(), own)?;
+        Ok(experiment)
     }
 }
 

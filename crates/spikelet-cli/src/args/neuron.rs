@@ -10,14 +10,15 @@ use spikelet::surrogate;
 use std::sync::Arc;
 
 /// Constants of a neuron.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Neuron")]
 pub struct NeuronArgs {
     /// Surrogate gradient (see `spikelet surrogate list`)
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
     pub surrogate: Option<String>,
 
-    /// Set a constant of the neuron or of its surrogate: tau=4, surrogate.alpha=2; may be repeated
+    /// Set a constant of the neuron or of its surrogate: tau=4, surrogate.alpha=2; or a key of an
+    /// experiment file: optimizer.lr=1e-3; may be repeated
     ///
     /// `trainable.KEY=layer`, `channel` or `neuron` makes the constant a trainable parameter.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -57,6 +58,15 @@ pub fn overlay(
 }
 
 impl NeuronArgs {
+    /// The settings with keys of experiment files, and the arguments without them.
+    pub fn split(&self) -> (Vec<Setting>, Self) {
+        let mut neuron = self.clone();
+        let all = std::mem::take(&mut neuron.set).into_iter();
+        let (keys, own) = all.partition(Setting::is_of_experiment);
+        neuron.set = own;
+        (keys, neuron)
+    }
+
     /// Builds the neuron of this name.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use spikelet::distributed::{
 };
 use spikelet::network::Network;
 use spikelet::train::Settings;
+use spikelet::train::experiment::Experiment;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::path::PathBuf;
@@ -80,6 +81,14 @@ impl ParallelArgs {
         Ok(role)
     }
 
+    /// The role in an experiment, whose file may have several ranks. A launcher's variables come before them.
+    pub fn launched(&self, role: Role, experiment: &Experiment) -> Role {
+        match (role, experiment.device.data_parallel) {
+            (Role::Single, ranks) if ranks > 1 => Role::Launch(ranks),
+            (role, _) => role,
+        }
+    }
+
     fn secure(&self, world: &mut World) -> spikelet::Result<()> {
         if let Some(file) = &self.rendezvous_secret_file {
             world.secret = Some(Secret::read(file)?);
@@ -88,9 +97,11 @@ impl ParallelArgs {
         world.check_secret()
     }
 
-    /// Sets the given options in the settings.
-    pub fn put(&self, settings: &mut Settings) {
-        settings.sync_batch_norm |= self.sync_batch_norm;
+    /// Sets the given options in an experiment.
+    pub fn put(&self, experiment: &mut Experiment) {
+        experiment.settings.sync_batch_norm |= self.sync_batch_norm;
+        let ranks = &mut experiment.device.data_parallel;
+        *ranks = self.data_parallel.unwrap_or(*ranks);
     }
 
     /// Sets the arguments of `spikelet train` that ranks are started with, instead of those of this process.
@@ -103,7 +114,7 @@ impl ParallelArgs {
     /// # Errors
     /// When there are too few GPUs, or a process cannot be started.
     pub fn launch(&self, ranks: usize, device: &DeviceArgs) -> Result<ExitCode, Failure> {
-        check_devices(&device.device, ranks).map_err(|error| Failure::wrong(&error))?;
+        check_devices(device.name(), ranks).map_err(|error| Failure::wrong(&error))?;
         let program = std::env::current_exe().map_err(|e| {
             Failure::other(
                 format!("the path of this program is unknown: {e}"),
@@ -146,7 +157,7 @@ impl ParallelArgs {
         settings: &Settings,
         data: &str,
     ) -> Result<(Arc<RankGroup>, String), Failure> {
-        let name = device_of(&world, &device.device).map_err(|error| Failure::wrong(&error))?;
+        let name = device_of(&world, device.name()).map_err(|error| Failure::wrong(&error))?;
         let kind = name.split(':').next().unwrap_or_default();
         let run = Fingerprint::new()
             .with_fields(settings)

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use spikelet::graph::Backend;
 use spikelet::pipeline::{PipelineConfig, PipelineSchedule, StageReplicas};
 use spikelet::pipeline::{PipelineOptions, Stages};
-use spikelet::train::Settings;
+use spikelet::train::experiment::Experiment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,32 +60,38 @@ fn stages(text: &str) -> Result<Stages, String> {
 }
 
 impl PipelineArgs {
-    /// Sets the given options in the settings.
-    pub fn put(&self, settings: &mut Settings) {
+    /// Sets the given options in an experiment.
+    pub fn put(&self, experiment: &mut Experiment) {
         if self.static_input {
-            settings.encoder = "direct".to_string();
+            experiment.settings.encoder = "direct".to_string();
         }
+        let device = &mut experiment.device;
+        if !self.pipeline.is_empty() {
+            device.pipeline.clone_from(&self.pipeline);
+        }
+        device.split_size = self.split_size.or(device.split_size);
     }
 
-    /// The pipeline, if --pipeline is given.
+    /// The pipeline of an experiment, if it has one.
     ///
     /// # Errors
     /// When a device is not known or cannot be used.
     pub fn options(
         &self,
-        settings: &Settings,
+        experiment: &Experiment,
         own: &DeviceArgs,
         trace: Option<PathBuf>,
     ) -> Result<Option<PipelineOptions>, Failure> {
-        if self.pipeline.is_empty() {
+        let pipeline = &experiment.device.pipeline;
+        if pipeline.is_empty() {
             return Ok(None);
         }
         let name = |name: &str| match name.trim().parse::<usize>() {
-            Ok(number) if own.device == "cpu" => format!("cpu:{number}"),
+            Ok(number) if own.name() == "cpu" => format!("cpu:{number}"),
             Ok(number) => format!("cuda:{number}"),
             Err(_) => name.trim().to_string(),
         };
-        let teams: Vec<Vec<String>> = (self.pipeline.iter())
+        let teams: Vec<Vec<String>> = (pipeline.iter())
             .map(|team| team.split('+').map(name).collect())
             .collect();
         let names: Vec<String> = teams.concat();
@@ -109,12 +115,12 @@ impl PipelineArgs {
         let schedule = PipelineSchedule::NAMES
             .into_iter()
             .find(|(n, _)| *n == self.pipeline_schedule);
-        let whole = settings.batch_size.div_ceil(names.len());
+        let whole = experiment.settings.batch_size.div_ceil(names.len());
         Ok(Some(PipelineOptions {
             devices,
             stages: self.stages.clone(),
             config: PipelineConfig {
-                split_size: self.split_size.unwrap_or(whole),
+                split_size: experiment.device.split_size.unwrap_or(whole),
                 time_chunk: self.time_chunk,
                 schedule: schedule.map_or(PipelineSchedule::Auto, |(_, schedule)| schedule),
             },

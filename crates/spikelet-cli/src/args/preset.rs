@@ -1,11 +1,12 @@
 //! The settings that a network starts from.
 
-use super::DataName;
+use super::NetworkName;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use serde_json::Value;
 use spikelet::network::Network;
 use spikelet::train::Settings;
+use spikelet::train::experiment::Experiment;
 
 /// The source of a preset's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -62,15 +63,14 @@ impl PresetArgs {
         }
     }
 
-    /// The data set of the preset, if the network starts from it.
-    pub fn dataset(&self, network: &Network) -> Option<DataName> {
-        let name = match network {
-            Network::MnistFc(_) => "mnist",
-            Network::Csnn(_) | Network::PlifNet(_) => "fashion-mnist",
-            Network::Cifar10Net(_) | Network::ResNet18(_) => "cifar10",
-            _ => return None,
-        };
-        DataName::find(name).filter(|_| self.is_given())
+    /// The data set of the network's preset.
+    fn dataset(&self, network: &Network) -> Option<&'static str> {
+        match network {
+            Network::MnistFc(_) => Some("mnist"),
+            Network::Csnn(_) | Network::PlifNet(_) => Some("fashion-mnist"),
+            Network::Cifar10Net(_) | Network::ResNet18(_) => Some("cifar10"),
+            _ => None,
+        }
     }
 
     /// Whether a network starts from a preset.
@@ -86,13 +86,27 @@ impl PresetArgs {
         }
     }
 
-    /// The network and the settings to start from.
+    /// Checks that no preset is given for a network in a file.
+    ///
+    /// # Errors
+    /// When one is given.
+    pub fn check(&self, file: &NetworkName) -> Result<(), Failure> {
+        match self.preset {
+            None => Ok(()),
+            Some(preset) => Err(Failure::argument(
+                format!("{} has no preset `{}`", file.text(), preset.name()),
+                "leave --preset out: a file has its own settings",
+            )),
+        }
+    }
+
+    /// The experiment to start from.
     ///
     /// # Errors
     /// When the network has no preset of this name.
-    pub fn start(&self, network: &Network) -> Result<(Network, Settings), Failure> {
+    pub fn start(&self, network: Network) -> Result<Experiment, Failure> {
         if !self.is_given() {
-            return Ok((network.clone(), Settings::of_network(network)));
+            return Ok(Experiment::of_network(network));
         }
         let given = self.preset.map(Preset::name);
         if let Some(name) = given.filter(|name| !network.presets().contains(name)) {
@@ -108,7 +122,9 @@ impl PresetArgs {
         if self.compared && neuron == "soft_pulse_lif" {
             *neuron = Value::from("lif");
         }
-        Ok((start, Settings::preset_of(network)))
+        let mut experiment = Experiment::new(start, Settings::preset_of(&network));
+        experiment.data.dataset = self.dataset(&network).map(String::from);
+        Ok(experiment)
     }
 }
 
@@ -134,11 +150,11 @@ mod tests {
                     ..PresetArgs::default()
                 };
                 let known = network.presets().contains(&preset.name());
-                match given.start(&network) {
-                    Ok((start, settings)) => {
+                match given.start(network.clone()) {
+                    Ok(start) => {
                         assert!(known, "{name}");
-                        assert_eq!(start, network.preset());
-                        assert_eq!(settings, Settings::preset_of(&network));
+                        assert_eq!(start.network, network.preset());
+                        assert_eq!(start.settings, Settings::preset_of(&network));
                     }
                     Err(Failure::Argument { help, .. }) => {
                         let own = network.presets().first().copied();
@@ -156,8 +172,8 @@ mod tests {
         for name in ["mnist-fc", "cifar10-net"] {
             let network = Network::find(name).expect("it is known");
             let reset_grad = |start: PresetArgs| {
-                let (mut network, _) = start.start(&network).expect("it has a preset");
-                let neuron = neuron::from_spec(network.neuron_mut()).expect("a neuron");
+                let mut start = start.start(network.clone()).expect("it has a preset");
+                let neuron = neuron::from_spec(start.network.neuron_mut()).expect("a neuron");
                 let surrogate = neuron.common().surrogate.spec();
                 assert_eq!(
                     surrogate,
@@ -180,10 +196,9 @@ mod tests {
             ("resnet18", 100, "cifar10"),
         ] {
             let network = Network::find(name).expect("it is known");
-            let (_, settings) = own().start(&network).expect("it has a preset");
-            assert_eq!(settings.epochs, epochs, "{name}");
-            assert_eq!(own().dataset(&network), DataName::find(data), "{name}");
-            assert_eq!(PresetArgs::default().dataset(&network), None);
+            let start = own().start(network.clone()).expect("it has a preset");
+            assert_eq!(start.settings.epochs, epochs, "{name}");
+            assert_eq!(start.data.dataset.as_deref(), Some(data), "{name}");
         }
     }
 
@@ -191,12 +206,9 @@ mod tests {
     fn without_a_preset_a_network_starts_from_its_defaults() {
         for name in Network::NAMES {
             let network = Network::find(name).expect("it is known");
-            let start = PresetArgs::default().start(&network);
-            let (start, settings) = start.expect("defaults are sound");
-            assert_eq!(
-                (&start, settings),
-                (&network, Settings::of_network(&network))
-            );
+            let start = PresetArgs::default().start(network.clone());
+            let start = start.expect("defaults are sound");
+            assert_eq!(start, Experiment::of_network(network));
         }
     }
 }

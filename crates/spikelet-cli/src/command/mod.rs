@@ -2,6 +2,7 @@
 
 pub mod bench;
 mod completions;
+mod config;
 mod doctor;
 mod energy;
 mod eval;
@@ -37,6 +38,7 @@ use std::process::ExitCode;
 #[derive(clap::Subcommand)]
 pub enum Command {
     Train(Box<train::Train>),
+    Config(Box<config::Config>),
     Eval(eval::Eval),
     Predict(predict::Predict),
     Energy(energy::EnergyOf),
@@ -68,6 +70,7 @@ impl Command {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         match self {
             Self::Train(command) => command.run(console),
+            Self::Config(command) => command.run(console),
             Self::Eval(command) => command.run(console),
             Self::Predict(command) => command.run(console),
             Self::Energy(command) => command.run(console),

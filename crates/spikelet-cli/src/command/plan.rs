@@ -57,8 +57,10 @@ pub struct ShowPlan {
 
 impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(self.start)?;
-        let settings = self.settings.build(settings)?;
+        let experiment = self.network.build(self.start)?;
+        let settings = self.settings.build(experiment.settings)?;
+        let network = experiment.network;
+        let place = self.device.over(&experiment.device);
         let (module, image) = (network.module()?, network.image());
         let planned =
             |device: &dyn Target| RunPlans::new(&*module, &settings, image, &[TESTED], device);
@@ -67,9 +69,9 @@ impl ShowPlan {
                 let gpu = OfflineTarget::new(Properties::large(arch));
                 (planned(&gpu)?, None)
             }
-            (None, None) => (planned(&*self.device.open()?)?, None),
+            (None, None) => (planned(&*place.open()?)?, None),
             (None, Some(runs)) => {
-                let device = self.device.open()?;
+                let device = place.open()?;
                 let run = planned(&*device)?;
                 let mut program = StepProgram::compile(&network, &settings, device)?;
                 let times = program.profile(runs)?;

@@ -4,11 +4,7 @@ pub mod arguments;
 mod seeds;
 
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
-use crate::args::{
-    AugmentArgs, DataName, DeviceArgs, Monitors, NetworkArgs, ParallelArgs, PipelineArgs,
-    PresetArgs, ScheduleArgs, SettingsArgs, TrainingDataArgs, count, described, positive, share,
-    up_to,
-};
+use crate::args::{DeviceArgs, ExperimentArgs, data_text, normalization_of};
 use crate::failure::Failure;
 use seeds::Seeds;
 use serde_json::json;
@@ -16,8 +12,8 @@ use spikelet::data::Split;
 use spikelet::distributed::{RankGroup, Role};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
-use spikelet::network::Network;
 use spikelet::pipeline::PipelineEngine;
+use spikelet::train::experiment::{Experiment, LayerMonitors};
 use spikelet::train::{
     BuildEngine, Checkpoint, FitReport, Settings, TrainStep, Trainer, latest_run,
 };
@@ -61,27 +57,7 @@ const INTERRUPTED: u8 = 130;
 ])]
 pub struct Train {
     #[command(flatten)]
-    network: NetworkArgs,
-
-    #[command(flatten)]
-    start: PresetArgs,
-
-    #[command(flatten)]
-    data: TrainingDataArgs,
-
-    /// Number of threads that load and augment batches [default: 1; with --augment one per core, at
-    /// most 8]
-    #[arg(hide_short_help = true, help_heading = "Data", long, short = 'j', visible_alias = "workers", value_name = "N", value_parser = loader_threads)]
-    loader_threads: Option<usize>,
-
-    #[arg(help_heading = "Training", help = "Number of epochs", long_help = described("Number of epochs", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
-    epochs: Option<usize>,
-
-    #[arg(help_heading = "Training", help = "Base learning rate", long_help = described("Base learning rate", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
-    learning_rate: Option<f64>,
-
-    #[arg(help_heading = "Training", help = "Random seed of weights, shuffling and encoders", long_help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
-    seed: Option<u64>,
+    experiment: ExperimentArgs,
 
     /// Train once with each of these seeds: 0..5 (0 to 4), 0..=4, or 1,5,7
     ///
@@ -91,18 +67,6 @@ pub struct Train {
     /// `--resume` with the folder of all seeds.
     #[arg(help_heading = "Training", long, value_name = "SEEDS", conflicts_with_all = ["seed", "force"])]
     seeds: Option<Seeds>,
-
-    #[command(flatten)]
-    schedule: ScheduleArgs,
-
-    #[command(flatten)]
-    settings: SettingsArgs,
-
-    #[command(flatten)]
-    images: AugmentArgs,
-
-    #[arg(hide_short_help = true, help_heading = "Training", help = described("Fraction of the training images held out to select the best epoch, the same for all seeds; 0: train on all images and keep the last epoch", |s| s.validation.to_string()), long, value_name = "FRACTION", value_parser = share)]
-    validation: Option<f64>,
 
     /// Folder of the run [default: a new one in runs/NETWORK]
     ///
@@ -120,39 +84,12 @@ pub struct Train {
     )]
     force: bool,
 
-    /// Number of training steps between two points of the training curves
-    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "N", default_value_t = 50, value_parser = count)]
-    curve_steps: usize,
-
-    /// Measure values of layers: rate, neurons, potential, gradient, or all; of chosen layers or
-    /// parameters as in rate=fc.*
-    ///
-    /// A list, separated by commas. rate: spikes for each neuron and time step. neurons: fractions that
-    /// never and always fire, in evaluations. potential: mean, deviation and distance to the threshold,
-    /// in evaluations. gradient: norm for each parameter, in training. The values are in epochs.jsonl
-    /// and in the curves.
-    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "LIST", value_delimiter = ',', value_parser = Monitors::parse)]
-    monitor: Vec<Monitors>,
-
-    /// Maximum time between two checkpoints for --resume, in seconds
-    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
-    checkpoint_seconds: f64,
-
     /// Resume a run from its last checkpoint [default: the latest run]
     ///
     /// RUN is a folder or one of its checkpoints; without it, the run in --out, or else the latest
     /// run of the network. Network, settings and data are those of the run.
     #[arg(help_heading = "Output", long, value_name = "RUN", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
-
-    #[command(flatten)]
-    device: DeviceArgs,
-
-    #[command(flatten)]
-    parallel: ParallelArgs,
-
-    #[command(flatten)]
-    pipeline: PipelineArgs,
 
     /// Write a timeline of one step of the pipeline, in Chrome's trace format
     #[arg(
@@ -163,13 +100,6 @@ pub struct Train {
         requires = "pipeline"
     )]
     trace: Option<PathBuf>,
-}
-
-/// The largest number of loader threads.
-const MOST_LOADER_THREADS: usize = 1024;
-
-fn loader_threads(text: &str) -> Result<usize, String> {
-    up_to(MOST_LOADER_THREADS, text)
 }
 
 /// One of several processes.
@@ -188,14 +118,6 @@ enum Target {
     Resume(PathBuf),
 }
 
-/// A training job.
-struct Job<'a> {
-    network: &'a Network,
-    target: Target,
-    /// The data set without --dataset.
-    otherwise: Option<DataName>,
-}
-
 /// The checkpoint of a resumed run. Ranks other than 0 may have no access to the file: they take the
 /// options of the command line, which rank 0 compares.
 fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
@@ -209,7 +131,7 @@ fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
 impl Train {
     /// The folder of the run.
     fn target(&self, leads: bool) -> Result<Target, Failure> {
-        let runs = || Path::new("runs").join(self.network.name());
+        let runs = || Path::new("runs").join(self.experiment.network.name());
         Ok(match (&self.resume, &self.out) {
             (None, Some(folder)) => Target::At(folder.clone()),
             (None, None) => Target::NewIn(runs()),
@@ -234,39 +156,14 @@ impl Train {
         })
     }
 
-    /// The network, the settings and the data set to start from: those of the resumed run,
-    /// of the preset, or the defaults.
-    fn start_from(
-        &self,
-        resumed: Option<&Checkpoint>,
-    ) -> Result<(Network, Settings, Option<DataName>), Failure> {
-        let theirs = match resumed {
-            Some(run) => {
-                let settings = run.settings()?.clone();
-                run.network().map(|network| (network.clone(), settings))
-            }
-            None => None,
-        };
-        let (network, settings) = match theirs {
-            None => self.network.build(self.start)?,
-            Some(theirs) => self.network.build_resumed(self.start, theirs)?,
-        };
-        let data = resumed.and_then(|run| DataName::of_dataset(&run.dataset.name));
-        let otherwise = self.start.dataset(&network).or(data);
-        let network = match resumed {
-            None => self.data.with_its_classes(otherwise, network),
-            Some(_) => network,
-        };
-        Ok((network, settings, otherwise))
-    }
-
-    pub fn run(mut self, console: &Console) -> Result<ExitCode, Failure> {
-        let role = self.parallel.role()?;
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        let parallel = &self.experiment.parallel;
+        let role = parallel.role()?;
         let series = seeds::Request {
             seeds: self.seeds.as_ref(),
             out: self.out.as_deref(),
             resume: self.resume.as_ref().map(Option::as_deref),
-            parent: Path::new("runs").join(self.network.name()).join("seeds"),
+            parent: Path::new("runs").join(self.experiment.network.name()).join("seeds"),
             is_rank: matches!(&role, Role::Rank(_)),
         };
         if let Some(code) = series.run(console)? {
@@ -278,73 +175,61 @@ impl Train {
             Target::Resume(run) => resumed(run, leads)?,
             _ => None,
         };
-        let start = self.start_from(resumed.as_ref())?;
-        let (network, settings, otherwise) = start;
-        if let Some(run) = &resumed {
-            self.data = self.data.of_run(&run.dataset);
-        }
-        let mut settings = self.settings_over(settings)?;
-        self.parallel.put(&mut settings);
-        self.pipeline.put(&mut settings);
-        settings.check()?;
-        let job = Job {
-            network: &network,
-            target,
-            otherwise,
-        };
-        match role {
-            Role::Single => self.train(job, settings, None, console),
-            Role::Launch(ranks) => self.parallel.launch(ranks, &self.device),
+        let experiment = self.experiment.build(resumed.as_ref())?;
+        match parallel.launched(role, &experiment) {
+            Role::Single => self.train(experiment, target, None, console),
+            Role::Launch(ranks) => parallel.launch(ranks, &self.device(&experiment)),
             Role::Rank(world) => {
                 let quiet = world.rank > 0;
-                let found = (self.parallel).meet(
+                let (group, device) = parallel.meet(
                     world,
-                    &self.device,
-                    &network,
-                    &settings,
-                    &self.data.meant(otherwise),
+                    &self.device(&experiment),
+                    &experiment.network,
+                    &experiment.settings,
+                    &data_text(&experiment.data),
                 )?;
-                let (group, device) = found;
                 let quiet = quiet.then(|| Console::new(Output::Quiet));
                 let rank = Rank {
                     group: group.clone(),
                     device,
                 };
                 let console = quiet.as_ref().unwrap_or(console);
-                group.run(|| self.train(job, settings, Some(rank), console))
+                group.run(|| self.train(experiment, target, Some(rank), console))
             }
         }
     }
 
+    fn device(&self, experiment: &Experiment) -> DeviceArgs {
+        self.experiment.device.clone().over(&experiment.device)
+    }
+
     fn train(
         self,
-        job: Job<'_>,
-        mut settings: Settings,
+        experiment: Experiment,
+        target: Target,
         rank: Option<Rank>,
         console: &Console,
     ) -> Result<ExitCode, Failure> {
-        let Job {
-            network,
-            target,
-            otherwise,
-        } = job;
+        let (args, network) = (&self.experiment, &experiment.network);
         let data = match &rank {
-            None => self.data.load(otherwise, network, console)?,
-            Some(rank) => (self.data).load_on_rank(otherwise, network, console, &rank.group)?,
+            None => args.data.load(&experiment, console)?,
+            Some(rank) => args.data.load_on_rank(&experiment, console, &rank.group)?,
         };
-        self.images.put(&mut settings, &data.train)?;
-        let pipeline = self
-            .pipeline
-            .options(&settings, &self.device, self.trace.clone())?;
+        let settings = Settings {
+            normalize: normalization_of(&experiment, &data.train)?,
+            ..experiment.settings.clone()
+        };
+        let own_device = self.device(&experiment);
+        let trace = self.trace.clone();
+        let pipeline = args.pipeline.options(&experiment, &own_device, trace)?;
         let first = pipeline.as_ref().and_then(|p| p.first_device().cloned());
         let (device, backend) = match &rank {
             None => {
-                let backend = first.map_or_else(|| self.device.open(), Ok)?;
-                (self.device.clone(), backend)
+                let backend = first.map_or_else(|| own_device.open(), Ok)?;
+                (own_device, backend)
             }
             Some(Rank { group, device }) => {
-                let own =
-                    (self.device.clone()).of_rank(device.clone(), group.world().ranks_on_host());
+                let own = own_device.of_rank(device.clone(), group.world().ranks_on_host());
                 let backend = spikelet::device::open_in_group(group, device, own.threads)?;
                 (own, backend)
             }
@@ -352,7 +237,7 @@ impl Train {
         console.say(format!(
             "spikelet {} · {} on {} · {}",
             env!("CARGO_PKG_VERSION"),
-            self.start.describe(network.name()),
+            args.start.describe(network.name()),
             describe(&data),
             device.describe(&*backend),
         ));
@@ -367,8 +252,8 @@ impl Train {
             "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
         let mut trainer = Trainer::network(network, settings)?;
-        for Monitors { which, pattern } in &self.monitor {
-            for monitor in which {
+        for LayerMonitors { monitors, pattern } in &experiment.output.monitor {
+            for monitor in monitors {
                 trainer = trainer.monitor_layers(*monitor, pattern);
             }
         }
@@ -383,11 +268,13 @@ impl Train {
             Target::At(folder) => trainer.folder(folder).force(self.force),
             Target::NewIn(parent) => trainer.new_folder_in(parent),
         };
+        let output = &experiment.output;
         let outcome = trainer
             .backend(backend)
-            .loader_threads(self.loader_threads.unwrap_or(0))
-            .curve_steps(self.curve_steps as u64)
-            .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
+            .experiment(&experiment)
+            .loader_threads(experiment.data.loader_threads.unwrap_or(0))
+            .curve_steps(output.curve_steps as u64)
+            .checkpoint_every(Duration::from_secs_f64(output.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
             .fit_with(&data, |run| {
@@ -408,22 +295,12 @@ impl Train {
                 }
                 console.say_json(&start);
             })?;
-        finish(console, &outcome, self.start.is_given());
+        finish(console, &outcome, args.start.is_given());
         Ok(if outcome.interrupted {
             ExitCode::from(INTERRUPTED)
         } else {
             ExitCode::SUCCESS
         })
-    }
-
-    fn settings_over(&self, start: Settings) -> Result<Settings, Failure> {
-        let mut settings = self.settings.build(start)?;
-        settings.epochs = self.epochs.unwrap_or(settings.epochs);
-        settings.learning_rate = self.learning_rate.unwrap_or(settings.learning_rate);
-        settings.seed = self.seed.unwrap_or(settings.seed);
-        settings.validation = self.validation.unwrap_or(settings.validation);
-        settings.schedule = self.schedule.build(settings.schedule)?;
-        Ok(settings)
     }
 }
 

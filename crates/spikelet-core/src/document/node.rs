@@ -90,6 +90,42 @@ impl Node {
         }
     }
 
+    /// This value with the keys of `over`: tables are merged key by key, other values are replaced. A table with
+    /// another `name` replaces the whole table.
+    ///
+    /// ```
+    /// use spikelet_core::document::Document;
+    /// let read = |text| Document::from_toml("a.toml", text);
+    /// let (base, over) = (read("a = 1\nb = { c = 2, d = 3 }")?, read("b.c = 4")?);
+    /// let merged = base.root().merged(over.root()).to_json();
+    /// assert_eq!(merged, serde_json::json!({"a": 1, "b": {"c": 4, "d": 3}}));
+    /// # Ok::<(), spikelet_core::document::DocumentError>(())
+    /// ```
+    #[must_use]
+    pub fn merged(&self, over: &Self) -> Self {
+        let (Some(own), Some(given)) = (self.entries(), over.entries()) else {
+            return over.clone();
+        };
+        let name = |node: &Self| node.get("name").map(Self::to_json);
+        if name(over).is_some_and(|given| name(self).is_some_and(|own| own != given)) {
+            return over.clone();
+        }
+        let mut entries = own.to_vec();
+        for entry in given {
+            match entries.iter_mut().find(|own| own.key == entry.key) {
+                Some(own) => {
+                    own.value = own.value.merged(&entry.value);
+                    own.span.clone_from(&entry.span);
+                }
+                None => entries.push(entry.clone()),
+            }
+        }
+        Self {
+            content: Content::Table(entries),
+            span: over.span.clone(),
+        }
+    }
+
     /// The entries, if it is a table.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.content {

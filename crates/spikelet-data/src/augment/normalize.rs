@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::image_dataset::ImageDataset;
 
 /// The normalization of each channel, (pixel − mean) / std, where pixels are 0 (black) to 1 (white).
 ///
@@ -52,9 +53,58 @@ impl Normalize {
         Ok(())
     }
 
+    /// The mean and standard deviation of each channel over all images, where white is 1. The sums are exact: they are
+    /// integers.
+    ///
+    /// ```
+    /// use spikelet_data::{Normalize, synthetic};
+    /// let normalize = Normalize::of_images(&synthetic::digits_of(1, 100, 10).train);
+    /// assert!(normalize.check(1).is_ok() && normalize.mean[0] < 0.5);
+    /// ```
+    pub fn of_images(dataset: &ImageDataset) -> Self {
+        let [channels, height, width] = dataset.shape;
+        let mut sums = vec![[0_u64; 2]; channels];
+        let planes = dataset.images.chunks_exact((height * width).max(1));
+        for (k, plane) in planes.enumerate() {
+            let sum = &mut sums[k % channels];
+            sum[0] += plane.iter().map(|&x| u64::from(x)).sum::<u64>();
+            sum[1] += plane.iter().map(|&x| u64::from(x).pow(2)).sum::<u64>();
+        }
+        let count = (dataset.len() * height * width).max(1) as u64;
+        let white = 255.0 * count as f64;
+        // n·Σx² − (Σx)² is n²·255² times the variance.
+        let spread = |[sum, squares]: [u64; 2]| {
+            let squares = u128::from(count) * u128::from(squares);
+            squares.saturating_sub(u128::from(sum).pow(2)) as f64
+        };
+        Self {
+            mean: sums.iter().map(|s| (s[0] as f64 / white) as f32).collect(),
+            std: sums
+                .iter()
+                .map(|&s| (spread(s).sqrt() / white) as f32)
+                .collect(),
+        }
+    }
+
     /// The mean and standard deviation of a channel, after the check.
     pub(super) fn of_channel(&self, channel: usize) -> (f32, f32) {
         let pick = |values: &[f32]| values[channel.min(values.len() - 1)];
         (pick(&self.mean), pick(&self.std))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_of_images_are_those_of_their_pixels() {
+        let classes = vec!["only".to_string()];
+        // Two images of two channels with two pixels each.
+        let images = vec![0, 255, 10, 10, 255, 0, 20, 20];
+        let data = ImageDataset::new("two", images, vec![0, 0], [2, 1, 2], classes).expect("sound");
+        let found = Normalize::of_images(&data);
+        assert_eq!(found.mean, [0.5, (15.0 / 255.0) as f32]);
+        assert_eq!(found.std, [0.5, (5.0 / 255.0) as f32]);
     }
 }

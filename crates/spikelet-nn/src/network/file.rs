@@ -92,7 +92,7 @@ impl Network {
 }
 
 /// A named network with its settings.
-fn named(table: &Node, name: &Node) -> Result<Network, Located> {
+pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
     let text = name.text("name")?;
     if !Network::NAMES.contains(&text) {
         return Err(NetworkProblem::Definition(Network::unknown(text)).at(name.span.clone()));

@@ -1,6 +1,7 @@
 //! Networks as data: those of the literature with their settings, and lists of layers from files.
 
 mod build;
+mod change;
 mod cifar10_net;
 mod cost;
 mod csnn;

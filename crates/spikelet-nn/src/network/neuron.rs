@@ -49,6 +49,24 @@ pub(super) fn neuron_spec(node: &Node) -> Result<Value, Located> {
     Ok(Value::Object(spec))
 }
 
+/// The table of a neuron in a file, which [`neuron_spec`] reads as this specification.
+pub(super) fn neuron_table(spec: &Value) -> Value {
+    let mut table = Map::from_iter([("name".to_string(), spec["neuron"].clone())]);
+    let constants = spec["params"].as_object().into_iter().flatten();
+    let beside = BESIDE.iter().filter_map(|key| Some((*key, spec.get(key)?)));
+    for (key, value) in constants
+        .map(|(key, value)| (key.as_str(), value))
+        .chain(beside)
+    {
+        let value = match value {
+            Value::Null => Value::from("none"),
+            value => value.clone(),
+        };
+        table.insert(key.to_string(), value);
+    }
+    Value::Object(table)
+}
+
 /// The neuron of a specification. Constants that cannot be trainable are an error here already.
 pub(super) fn neuron_of(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
     let constants = &spec["params"];

@@ -2,7 +2,7 @@
 
 use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
 use super::super::failed_step::check_weights;
-use super::super::folder::{BEST, CURVES, EPOCHS, LAST, RunFolder, checkpoint_of};
+use super::super::folder::{BEST, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_of};
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{EpochSums, Run};
@@ -12,7 +12,7 @@ use crate::ranks::Ranks;
 use crate::step::load_weights;
 use crate::{DatasetId, RunDefinition};
 use spikelet_core::Result;
-use spikelet_core::files;
+use spikelet_core::files::{self, write_atomically};
 use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 use std::path::PathBuf;
@@ -95,6 +95,9 @@ impl Run<'_> {
             return Ok(());
         };
         folder.begin(resumes)?;
+        if let Some(text) = &self.trainer.experiment {
+            write_atomically(folder.path().join(EXPERIMENT), text.as_bytes())?;
+        }
         let (curves, epochs) = (folder.path().join(CURVES), folder.path().join(EPOCHS));
         let together = self.together.clone();
         let call = self.trainer.callbacks.checkpoint.clone();

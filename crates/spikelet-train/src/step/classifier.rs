@@ -1,5 +1,6 @@
 //! The step of a classifier of images with the settings of a [`Trainer`](crate::Trainer).
 
+use super::groups::Names;
 use super::{Inputs, Outputs, Step};
 use crate::scaling::scales_loss;
 use crate::{Settings, metric};
@@ -127,9 +128,17 @@ impl<'a> Step<'a> {
             .propagation(settings.propagation)
             .memory_budget(settings.memory_budget)
             .seed(settings.seed);
-        Ok(match settings.bias_decay {
+        let step = match settings.bias_decay {
             true => step,
             false => step.no_weight_decay_on_vectors(),
+        };
+        settings.groups.iter().try_fold(step, |step, group| {
+            if group.frozen {
+                return Ok(step.freeze(&group.parameters));
+            }
+            let optimizer = group.config(settings.optimizer)?.shared();
+            let rate = group.learning_rate.unwrap_or(settings.learning_rate);
+            Ok(step.in_group(Some(Names::new(&group.parameters)), optimizer, rate))
         })
     }
 }

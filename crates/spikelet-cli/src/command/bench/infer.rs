@@ -73,16 +73,18 @@ fn planned(
 
 impl Infer {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(PresetArgs::COMPARED)?;
-        let settings = self.settings.build(settings)?;
-        let backend = self.device.open()?;
+        let experiment = self.network.build(PresetArgs::COMPARED)?;
+        let settings = self.settings.build(experiment.settings)?;
+        let network = experiment.network;
+        let device = self.device.clone().over(&experiment.device);
+        let backend = device.open()?;
         let only = self.repeats.only.clone();
         console.say(format!(
             "{}, {} time steps, {} · {}",
             network.name(),
             settings.time_steps,
             settings.precision,
-            self.device.describe(&*backend),
+            device.describe(&*backend),
         ));
         let mut table =
             Table::new(&["batch", "kernels", "ms", "img/s", "memory"]).right(&[0, 1, 2, 3, 4]);

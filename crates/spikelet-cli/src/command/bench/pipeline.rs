@@ -14,6 +14,7 @@ use spikelet::network::Network;
 use spikelet::pipeline::PipelineOptions;
 use spikelet::pipeline::PipelineStep;
 use spikelet::runtime::VarStore;
+use spikelet::train::experiment::Experiment;
 use spikelet::train::{BuildEngine, Settings};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -65,15 +66,19 @@ struct Row {
 
 impl Pipeline {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(self.start.compared())?;
-        let mut settings = self.settings.build(settings)?;
-        self.pipeline.put(&mut settings);
-        let Some(mut options) = self.pipeline.options(&settings, &self.device, None)? else {
+        let mut experiment = self.network.build(self.start.compared())?;
+        experiment.settings = self.settings.build(experiment.settings)?;
+        self.pipeline.put(&mut experiment);
+        let device = self.device.clone().over(&experiment.device);
+        let Some(mut options) = self.pipeline.options(&experiment, &device, None)? else {
             return Err(Failure::argument(
                 "no devices were given",
                 "give --pipeline 0,1",
             ));
         };
+        let Experiment {
+            network, settings, ..
+        } = experiment;
         let mut rows = vec![];
         if !self.no_single {
             rows.push(self.single(&network, &settings, &options)?);

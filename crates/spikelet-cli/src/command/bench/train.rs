@@ -10,6 +10,7 @@ use serde_json::json;
 use spikelet::distributed::Role;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
+use spikelet::train::experiment::Experiment;
 use std::process::ExitCode;
 
 /// Measure a training step of a network
@@ -44,30 +45,30 @@ pub struct Train {
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         // Published figures of other libraries are for the preset.
-        let (network, settings) = self.network.build(PresetArgs::COMPARED)?;
-        let mut settings = self.settings.build(settings)?;
-        self.parallel.put(&mut settings);
-        match self.parallel.role()? {
+        let mut experiment = self.network.build(PresetArgs::COMPARED)?;
+        experiment.settings = self.settings.build(experiment.settings)?;
+        self.parallel.put(&mut experiment);
+        let device = self.device.clone().over(&experiment.device);
+        let role = self.parallel.launched(self.parallel.role()?, &experiment);
+        let Experiment {
+            network, settings, ..
+        } = experiment;
+        match role {
             Role::Single => {}
-            Role::Launch(ranks) => return self.parallel.launch(ranks, &self.device),
+            Role::Launch(ranks) => return self.parallel.launch(ranks, &device),
             Role::Rank(world) => {
-                let met = self.parallel.meet(
-                    world,
-                    &self.device,
-                    &network,
-                    &settings,
-                    "random images",
-                )?;
+                let met =
+                    self.parallel
+                        .meet(world, &device, &network, &settings, "random images")?;
                 let group = met.0.clone();
-                return group
-                    .run(|| ranks::measure(&network, &settings, met, &self.device, console));
+                return group.run(|| ranks::measure(&network, &settings, met, &device, console));
             }
         }
         let name = format!("{}_step", network.name().replace('-', "_"));
-        let backend = self.device.open()?;
+        let backend = device.open()?;
         let copy = Copy {
             bytes: USUAL,
-            threads: self.device.threads,
+            threads: device.threads,
         };
         if self.repeats.only.as_deref() == Some(COPY) {
             console.say_json(&copy.measure(&backend, &self.repeats)?.json());

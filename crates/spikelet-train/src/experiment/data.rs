@@ -1,0 +1,276 @@
+//! The table `data`.
+
+use super::augment::{augmentations, items, transform};
+use super::table::{Key, Table, number_in, or_none, refused, value_or_none};
+use super::{Experiment, Normalization};
+use crate::DatasetId;
+use serde_json::{Value, json};
+use spikelet_core::document::{Fields, Located, Node};
+use spikelet_data::{Augment, Normalize, entries};
+
+/// The data set of an experiment, and how its images are used. Augmentation and validation are in
+/// [`Settings`](crate::Settings).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct DataSettings {
+    /// The name of the data set, one of [`entries`]; `None` for the first that fits the network.
+    pub dataset: Option<String>,
+    /// The number of training images: the first ones; all by default.
+    pub train_images: Option<usize>,
+    /// The number of test images: the first ones; all by default.
+    pub test_images: Option<usize>,
+    /// The normalization of pixels.
+    pub normalize: Normalization,
+    /// The number of threads that load and augment batches; chosen by default.
+    pub loader_threads: Option<usize>,
+}
+
+impl DataSettings {
+    /// Takes the data set of a run, and as many of its images.
+    pub(super) fn use_images_of(&mut self, run: &DatasetId) {
+        let known = entries()
+            .into_iter()
+            .find(|entry| entry.title() == run.name);
+        self.dataset = known.map(|entry| entry.name.to_string());
+        let train = run.train_samples.saturating_add(run.validation_samples);
+        self.train_images = Some(train).filter(|images| *images > 0);
+        self.test_images = Some(run.test_samples).filter(|images| *images > 0);
+    }
+}
+
+pub(super) const TABLE: Table = Table {
+    name: "data",
+    summary: "The data set, and how its images are used.",
+    keys: &[
+        Key {
+            name: "dataset",
+            doc: "data set; \"auto\": the first that fits the network",
+            schema: || json!({"enum": names()}),
+        },
+        Key {
+            name: "train_images",
+            doc: "number of training images, the first ones, or \"all\"",
+            schema: count_or_all,
+        },
+        Key {
+            name: "test_images",
+            doc: "number of test images, the first ones, or \"all\"",
+            schema: count_or_all,
+        },
+        Key {
+            name: "validation",
+            doc: "fraction of the training images that selects the best epoch",
+            schema: || json!({"type": "number", "minimum": 0, "exclusiveMaximum": 1}),
+        },
+        Key {
+            name: "normalize",
+            doc: "\"none\", \"auto\" (statistics of the training images), or { mean = [0.5], std = [0.2] }",
+            schema: normalize_schema,
+        },
+        Key {
+            name: "augment",
+            doc: "random changes of training images, such as [\"crop=4\", \"flip\"]",
+            schema: || json!({"type": "array", "items": {"type": ["string", "object"]}}),
+        },
+        Key {
+            name: "mixup",
+            doc: "α of the shares in which pairs of images are mixed, or \"none\"",
+            schema: alpha_schema,
+        },
+        Key {
+            name: "cutmix",
+            doc: "α of the areas that are pasted from other images, or \"none\"",
+            schema: alpha_schema,
+        },
+        Key {
+            name: "loader_threads",
+            doc: "threads that load and augment batches, or \"auto\"",
+            schema: || json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_THREADS}, {"const": AUTO}]}),
+        },
+    ],
+    constants: Vec::new,
+    read,
+    write,
+};
+
+/// The largest number of loader threads.
+const MAX_THREADS: usize = 1024;
+
+/// The string for a choice by the program.
+const AUTO: &str = "auto";
+
+/// The string for all images.
+const ALL: &str = "all";
+
+fn names() -> Vec<&'static str> {
+    let known = entries().into_iter().map(|entry| entry.name);
+    known.chain([AUTO]).collect()
+}
+
+fn count_or_all() -> Value {
+    json!({"anyOf": [{"type": "integer", "minimum": 1}, {"const": ALL}]})
+}
+
+fn alpha_schema() -> Value {
+    json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "none"}]})
+}
+
+fn normalize_schema() -> Value {
+    let numbers = json!({"type": "array", "items": {"type": "number"}, "minItems": 1});
+    let given = json!({
+        "type": "object", "properties": {"mean": numbers, "std": numbers},
+        "required": ["mean", "std"], "additionalProperties": false,
+    });
+    json!({"anyOf": [{"enum": ["none", AUTO]}, given]})
+}
+
+fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
+    let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
+    let Experiment { data, settings, .. } = experiment;
+    if let Some(node) = fields.get("dataset") {
+        let name = node.choice("dataset", &names())?;
+        data.dataset = (name != AUTO).then(|| name.to_string());
+    }
+    if let Some(images) = images(&fields, "train_images")? {
+        data.train_images = images;
+    }
+    if let Some(images) = images(&fields, "test_images")? {
+        data.test_images = images;
+    }
+    if let Some(node) = fields.get("validation") {
+        settings.validation = number_in(
+            node,
+            "validation",
+            "a number from 0 to below 1, such as 0.1",
+            |share| (0.0..1.0).contains(&share),
+        )?;
+    }
+    if let Some(node) = fields.get("normalize") {
+        data.normalize = normalization(node)?;
+    }
+    if let Some(node) = fields.get("augment") {
+        settings.augment = augmentation(node)?;
+    }
+    for (key, alpha) in [
+        ("mixup", &mut settings.mixup),
+        ("cutmix", &mut settings.cutmix),
+    ] {
+        let Some(node) = fields.get(key) else {
+            continue;
+        };
+        let expected = "a number above 0, such as 0.2, or \"none\"";
+        let fits = |alpha: f64| alpha as f32 > 0.0 && (alpha as f32).is_finite();
+        let read = |node: &Node| number_in(node, key, expected, fits);
+        *alpha = or_none(node, read)?.map(|alpha| alpha as f32);
+    }
+    if let Some(node) = fields.get("loader_threads") {
+        data.loader_threads = match node.as_text() {
+            Some(AUTO) => None,
+            _ => Some(node.integer("loader_threads", 1..=MAX_THREADS)?),
+        };
+    }
+    Ok(())
+}
+
+/// A number of images, if it is given; `None` in it are all.
+fn images(fields: &Fields<'_>, key: &str) -> Result<Option<Option<usize>>, Located> {
+    let Some(node) = fields.get(key) else {
+        return Ok(None);
+    };
+    if node.as_text() == Some(ALL) {
+        return Ok(Some(None));
+    }
+    let read = node.integer(key, 1..=usize::MAX);
+    let read = read.map_err(|_| node.wrong(key, "an integer of at least 1, or \"all\""));
+    Ok(Some(Some(read?)))
+}
+
+fn normalization(node: &Node) -> Result<Normalization, Located> {
+    let expected = "\"none\", \"auto\", or { mean = [0.5], std = [0.2] }";
+    match node.as_text() {
+        Some("none") => return Ok(Normalization::None),
+        Some(AUTO) => return Ok(Normalization::Auto),
+        Some(_) => return Err(node.wrong("normalize", expected)),
+        None => {}
+    }
+    let Some(_) = node.entries() else {
+        return Err(node.wrong("normalize", expected));
+    };
+    let fields = Fields::new(node, "`normalize`", &["mean", "std"])?;
+    let values = |key: &str| -> Result<Vec<f32>, Located> {
+        let node = fields.require(key, "a list with one number, or one per channel")?;
+        let each = node.list(key)?.iter();
+        each.map(|item| Ok(item.number(key)? as f32)).collect()
+    };
+    let normalize = Normalize {
+        mean: values("mean")?,
+        std: values("std")?,
+    };
+    let channels = normalize.mean.len().max(normalize.std.len());
+    let checked = normalize.check(channels);
+    checked.map_err(|problem| refused(&problem, node))?;
+    Ok(Normalization::Given(normalize))
+}
+
+fn augmentation(node: &Node) -> Result<Augment, Located> {
+    let list = node.list("augment")?;
+    let expected =
+        "a string such as \"crop=4\", or a table such as { color-jitter = { hue = 0.2 } }";
+    let mut words = vec![];
+    let mut transforms = vec![];
+    for item in list {
+        match (item.as_text(), item.entries()) {
+            (Some(word), _) => {
+                // The position of a transform among the others is kept.
+                let one = augmentations([word]);
+                let one = one.map_err(|error| refused(&error, item))?;
+                transforms.extend(one.transforms);
+                words.push(word);
+            }
+            (None, Some(_)) => {
+                let made = transform(item.to_json());
+                transforms.push(made.map_err(|error| refused(&error, item))?);
+            }
+            (None, None) => return Err(item.wrong("augment", expected)),
+        }
+    }
+    let read = augmentations(words.iter().copied()).map_err(|error| {
+        let wrong = list.iter().filter(|item| item.as_text().is_some());
+        refused(&error, wrong.clone().nth(error.item).unwrap_or(node))
+    });
+    Ok(Augment {
+        transforms,
+        ..read?
+    })
+}
+
+fn write(experiment: &Experiment) -> Vec<(String, Value)> {
+    let Experiment { data, settings, .. } = experiment;
+    let images = |images: Option<usize>| images.map_or_else(|| Value::from(ALL), Value::from);
+    let normalize = match &data.normalize {
+        Normalization::None => json!("none"),
+        Normalization::Auto => json!(AUTO),
+        Normalization::Given(given) => json!({"mean": given.mean, "std": given.std}),
+    };
+    let dataset = data.dataset.as_deref().unwrap_or(AUTO);
+    let threads = data.loader_threads;
+    let threads = threads.map_or_else(|| Value::from(AUTO), Value::from);
+    [
+        ("dataset", Value::from(dataset)),
+        ("train_images", images(data.train_images)),
+        ("test_images", images(data.test_images)),
+        ("validation", Value::from(settings.validation)),
+        ("normalize", normalize),
+        ("augment", Value::from(items(&settings.augment))),
+        ("mixup", value_or_none(settings.mixup.map(shortest))),
+        ("cutmix", value_or_none(settings.cutmix.map(shortest))),
+        ("loader_threads", threads),
+    ]
+    .map(|(key, value)| (key.to_string(), value))
+    .into()
+}
+
+/// The number with the fewest digits that is this one in 32 bits.
+fn shortest(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
+}

@@ -1,0 +1,57 @@
+//! The table `loss`.
+
+use super::Experiment;
+use super::table::{Key, Table, number_in};
+use crate::Loss;
+use serde_json::{Value, json};
+use spikelet_core::document::{Fields, Located, Node};
+
+pub(super) const TABLE: Table = Table {
+    name: "loss",
+    summary: "The loss of the scores, which are the mean of the output over time.",
+    keys: &[
+        Key {
+            name: "name",
+            doc: "\"cross-entropy\", \"mse\", or \"tet\" (cross entropy at each time step)",
+            schema: || json!({"enum": Loss::NAMES}),
+        },
+        Key {
+            name: "label_smoothing",
+            doc: "label smoothing of cross-entropy and tet",
+            schema: || json!({"type": "number", "minimum": 0, "exclusiveMaximum": 1}),
+        },
+    ],
+    constants: Vec::new,
+    read,
+    write,
+};
+
+fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
+    let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
+    let settings = &mut experiment.settings;
+    if let Some(node) = fields.get("name") {
+        let name = node.choice("name", &Loss::NAMES)?;
+        settings.loss = Loss::find(name).map_err(|error| super::table::refused(&error, node))?;
+    }
+    if let Some(node) = fields.get("label_smoothing") {
+        let key = "label_smoothing";
+        settings.label_smoothing = number_in(node, key, "a number from 0 to below 1", |x| {
+            (0.0..1.0).contains(&x)
+        })?;
+        if settings.loss == Loss::Mse && settings.label_smoothing != 0.0 {
+            return Err(node.wrong(key, "0 with the loss \"mse\", which has none"));
+        }
+    }
+    Ok(())
+}
+
+fn write(experiment: &Experiment) -> Vec<(String, Value)> {
+    let settings = &experiment.settings;
+    vec![
+        ("name".to_string(), Value::from(settings.loss.name())),
+        (
+            "label_smoothing".to_string(),
+            Value::from(settings.label_smoothing),
+        ),
+    ]
+}

@@ -1,0 +1,109 @@
+//! How pixels are normalized.
+
+use spikelet_data::{ImageDataset, Normalize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How pixels are normalized, before the training images are known.
+///
+/// ```
+/// use spikelet_train::experiment::Normalization;
+/// assert_eq!("auto".parse(), Ok(Normalization::Auto));
+/// assert!("0.13/0.31".parse::<Normalization>().is_ok());
+/// assert!("much".parse::<Normalization>().is_err());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Normalization {
+    /// Not at all.
+    #[default]
+    None,
+    /// By mean and standard deviation of the training images per channel.
+    Auto,
+    /// By these values.
+    Given(Normalize),
+}
+
+/// A text that is no [`Normalization`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write none, auto, or MEAN/STD such as 0.13/0.31")]
+pub struct ParseNormalizationError;
+
+impl Normalization {
+    /// The normalization for these training images.
+    pub fn of(&self, train: &ImageDataset) -> Option<Normalize> {
+        match self {
+            Self::None => None,
+            Self::Auto => Some(Normalize::of_images(train)),
+            Self::Given(given) => Some(given.clone()),
+        }
+    }
+}
+
+impl From<Option<Normalize>> for Normalization {
+    fn from(normalize: Option<Normalize>) -> Self {
+        normalize.map_or(Self::None, Self::Given)
+    }
+}
+
+/// `none`, `auto`, or `MEAN/STD` with one value or one per channel, separated by commas.
+impl FromStr for Normalization {
+    type Err = ParseNormalizationError;
+
+    fn from_str(text: &str) -> Result<Self, ParseNormalizationError> {
+        match text {
+            "none" => return Ok(Self::None),
+            "auto" => return Ok(Self::Auto),
+            _ => {}
+        }
+        let (mean, std) = text.split_once('/').ok_or(ParseNormalizationError)?;
+        let values = |text: &str| -> Result<Vec<f32>, ParseNormalizationError> {
+            let each = text.split(',').map(|value| value.trim().parse());
+            each.collect::<Result<_, _>>()
+                .map_err(|_| ParseNormalizationError)
+        };
+        Ok(Self::Given(Normalize {
+            mean: values(mean)?,
+            std: values(std)?,
+        }))
+    }
+}
+
+/// As it is parsed.
+impl fmt::Display for Normalization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |values: &[f32]| {
+            let each: Vec<String> = values.iter().map(ToString::to_string).collect();
+            each.join(",")
+        };
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Auto => f.write_str("auto"),
+            Self::Given(given) => write!(f, "{}/{}", list(&given.mean), list(&given.std)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_are_given_or_computed() {
+        let given = Normalize {
+            mean: vec![0.5, 0.25, -0.5],
+            std: vec![0.2],
+        };
+        let text = "0.5,0.25,-0.5/0.2";
+        let read: Normalization = text.parse().expect("it is one");
+        assert_eq!(read.to_string(), text);
+        assert_eq!(read, Normalization::Given(given));
+        for wrong in ["0.5", "a/b", "0.5/", "/"] {
+            assert_eq!(
+                wrong.parse::<Normalization>(),
+                Err(ParseNormalizationError),
+                "{wrong}"
+            );
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The tables of an experiment file.
+
+use super::{Experiment, data, device, encoder, loss, optimizer, output, schedule, training};
+use serde_json::Value;
+use spikelet_core::document::{Located, Node};
+
+/// A table of the file.
+pub(super) struct Table {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it holds, in one line.
+    pub(super) summary: &'static str,
+    /// Its keys. Those of optimizers, encoders and schedules come after these.
+    pub(super) keys: &'static [Key],
+    /// The schema of keys that are not in `keys`, by name.
+    pub(super) constants: fn() -> Vec<(String, Value)>,
+    /// Reads the keys that are given.
+    pub(super) read: fn(&mut Experiment, &Node) -> Result<(), Located>,
+    /// All keys with their values, in the order of the file; those without a value are left out.
+    pub(super) write: fn(&Experiment) -> Vec<(String, Value)>,
+}
+
+/// A key of a table.
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    /// What it is, in one line.
+    pub(super) doc: &'static str,
+    /// Its JSON schema.
+    pub(super) schema: fn() -> Value,
+}
+
+/// All tables but `network`, in the order of the file.
+pub(super) const TABLES: [Table; 8] = [
+    data::TABLE,
+    encoder::TABLE,
+    loss::TABLE,
+    optimizer::TABLE,
+    schedule::TABLE,
+    training::TABLE,
+    device::TABLE,
+    output::TABLE,
+];
+
+/// The table after which `network` is written.
+pub(super) const BEFORE_NETWORK: &str = encoder::TABLE.name;
+
+/// The names of all tables.
+pub(super) fn names() -> Vec<&'static str> {
+    let others = TABLES.iter().map(|table| table.name);
+    others.chain(["network"]).collect()
+}
+
+impl Table {
+    /// The names of its keys.
+    pub(super) fn key_names(&self) -> Vec<&'static str> {
+        self.keys.iter().map(|key| key.name).collect()
+    }
+
+    /// Its name in messages.
+    pub(super) fn title(&self) -> String {
+        format!("[{}]", self.name)
+    }
+}
+
+/// The string that stands for a value that is not set, which TOML does not have.
+pub(super) const NONE: &str = "none";
+
+/// Whether the value is [`NONE`].
+pub(super) fn is_none(node: &Node) -> bool {
+    node.as_text() == Some(NONE)
+}
+
+/// The value of a key that may be [`NONE`].
+pub(super) fn or_none<T>(
+    node: &Node,
+    read: impl FnOnce(&Node) -> Result<T, Located>,
+) -> Result<Option<T>, Located> {
+    match is_none(node) {
+        true => Ok(None),
+        false => read(node).map(Some),
+    }
+}
+
+/// A value that may not be set.
+pub(super) fn value_or_none<T: Into<Value>>(value: Option<T>) -> Value {
+    value.map_or_else(|| Value::from(NONE), Into::into)
+}
+
+/// A number in a range, which is the value of `key`.
+pub(super) fn number_in(
+    node: &Node,
+    key: &str,
+    expected: &str,
+    fits: impl Fn(f64) -> bool,
+) -> Result<f64, Located> {
+    match node.number(key) {
+        Ok(number) if fits(number) => Ok(number),
+        _ => Err(node.wrong(key, expected)),
+    }
+}
+
+/// A string that is read by a parser, which is the value of `key`.
+pub(super) fn parsed<T: std::str::FromStr>(node: &Node, key: &str) -> Result<T, Located>
+where
+    T::Err: std::fmt::Display,
+{
+    node.text(key)?
+        .parse()
+        .map_err(|error: T::Err| refused(&error, node))
+}
+
+/// A value that is refused by the library, with its message and help.
+pub(super) fn refused(error: &impl std::fmt::Display, node: &Node) -> Located {
+    let text = error.to_string();
+    let (problem, help) = text
+        .split_once("\n  help: ")
+        .unwrap_or((&text, "correct the value"));
+    Located::other(problem, help).or_at(node.span.clone())
+}

@@ -1,0 +1,144 @@
+//! The table `training`.
+
+use super::Experiment;
+use super::table::{Key, Table, number_in, or_none, parsed, value_or_none};
+use serde_json::{Value, json};
+use spikelet_core::MemoryBudget;
+use spikelet_core::document::{Fields, Located, Node};
+use spikelet_nn::module::{Precision, Propagation};
+
+pub(super) const TABLE: Table = Table {
+    name: "training",
+    summary: "Epochs, batches, numbers.",
+    keys: &[
+        Key {
+            name: "epochs",
+            doc: "passes over the training set",
+            schema: count,
+        },
+        Key {
+            name: "time_steps",
+            doc: "time steps of a sequence",
+            schema: count,
+        },
+        Key {
+            name: "batch_size",
+            doc: "images of a training step, on each rank",
+            schema: count,
+        },
+        Key {
+            name: "accumulate",
+            doc: "batches whose gradients are added before each update",
+            schema: count,
+        },
+        Key {
+            name: "ema",
+            doc: "decay of an average of the weights, which is evaluated, or \"none\"",
+            schema: || json!({"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"const": "none"}]}),
+        },
+        Key {
+            name: "precision",
+            doc: "number format: \"f32\", \"tf32\", \"bf16\" or \"f16\"",
+            schema: || json!({"enum": Precision::ALL.map(|p| p.name())}),
+        },
+        Key {
+            name: "propagation",
+            doc: "order of layers and time steps",
+            schema: || json!({"enum": Propagation::ALL.map(|p| p.name())}),
+        },
+        Key {
+            name: "memory_budget",
+            doc: "memory limit: an amount (\"400MiB\"), a fraction (\"0.5\"), or \"none\"",
+            schema: || json!({"type": "string"}),
+        },
+        Key {
+            name: "evaluation_batch",
+            doc: "images of an evaluation batch, or \"auto\"",
+            schema: || json!({"anyOf": [{"type": "integer", "minimum": 1}, {"const": AUTO}]}),
+        },
+        Key {
+            name: "seed",
+            doc: "seed of initial weights, shuffling and encoders",
+            schema: || json!({"type": "integer", "minimum": 0}),
+        },
+    ],
+    constants: Vec::new,
+    read,
+    write,
+};
+
+/// The string for a choice by the program.
+const AUTO: &str = "auto";
+
+/// The largest number of time steps, images or epochs.
+const MOST: usize = u32::MAX as usize;
+
+fn count() -> Value {
+    json!({"type": "integer", "minimum": 1})
+}
+
+fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
+    let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
+    let settings = &mut experiment.settings;
+    for (key, value) in [
+        ("epochs", &mut settings.epochs),
+        ("time_steps", &mut settings.time_steps),
+        ("batch_size", &mut settings.batch_size),
+        ("accumulate", &mut settings.accumulate),
+    ] {
+        *value = fields.integer(key, 1..=MOST)?.unwrap_or(*value);
+    }
+    if let Some(node) = fields.get("ema") {
+        let expected = "a number from 0 to below 1, such as 0.999, or \"none\"";
+        let fits = |decay| (0.0..1.0).contains(&decay);
+        settings.ema = or_none(node, |node| number_in(node, "ema", expected, fits))?;
+    }
+    if let Some(node) = fields.get("precision") {
+        let names = Precision::ALL.map(|precision| precision.name());
+        node.choice("precision", &names)?;
+        settings.precision = parsed(node, "precision")?;
+    }
+    if let Some(node) = fields.get("propagation") {
+        let names = Propagation::ALL.map(|propagation| propagation.name());
+        node.choice("propagation", &names)?;
+        settings.propagation = parsed(node, "propagation")?;
+    }
+    if let Some(node) = fields.get("memory_budget") {
+        settings.memory_budget = or_none(node, |node| parsed(node, "memory_budget"))?;
+    }
+    if let Some(node) = fields.get("evaluation_batch") {
+        settings.evaluation_batch = match node.as_text() {
+            Some(AUTO) => None,
+            _ => Some(node.integer("evaluation_batch", 1..=MOST)?),
+        };
+    }
+    if let Some(node) = fields.get("seed") {
+        settings.seed = node.integer("seed", 0..=i64::MAX as usize)? as u64;
+    }
+    Ok(())
+}
+
+fn write(experiment: &Experiment) -> Vec<(String, Value)> {
+    let settings = &experiment.settings;
+    let budget = settings.memory_budget.map(|budget| match budget {
+        // Without rounding.
+        MemoryBudget::Bytes(bytes) => format!("{bytes}B"),
+        share @ MemoryBudget::Fraction(_) => share.to_string(),
+    });
+    let batch = settings.evaluation_batch;
+    let batch = batch.map_or_else(|| Value::from(AUTO), Value::from);
+    [
+        ("epochs", json!(settings.epochs)),
+        ("time_steps", json!(settings.time_steps)),
+        ("batch_size", json!(settings.batch_size)),
+        ("accumulate", json!(settings.accumulate)),
+        ("ema", value_or_none(settings.ema)),
+        ("precision", json!(settings.precision.name())),
+        ("propagation", json!(settings.propagation.name())),
+        ("memory_budget", value_or_none(budget)),
+        ("evaluation_batch", batch),
+        ("seed", json!(settings.seed)),
+    ]
+    .map(|(key, value)| (key.to_string(), value))
+    .into()
+}
