@@ -14,6 +14,7 @@ pages! {
     data_parallel = "docs/guide/data-parallel.md",
     data = "docs/guide/data.md",
     energy = "docs/guide/energy.md",
+    experiments = "docs/guide/experiments.md",
     files_and_logs = "docs/guide/files-and-logs.md",
     monitors = "docs/guide/monitors.md",
     fine_tuning = "docs/guide/fine-tuning.md",

@@ -89,3 +89,19 @@ fn every_link_leads_to_a_file() {
         }
     }
 }
+
+#[test]
+fn experiments_of_the_guide_and_recipes_are_read() {
+    use spikelet::train::experiment::Experiment;
+    let page = read(&root().join("docs/guide/experiments.md"));
+    let blocks = page.split("```toml\n").skip(1);
+    let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        Experiment::from_toml("experiments.md", block).unwrap_or_else(|error| panic!("{error}"));
+    }
+    for entry in fs::read_dir(root().join("recipes")).expect("the folder is there") {
+        let path = entry.expect("an entry").path();
+        Experiment::read(&path).unwrap_or_else(|error| panic!("{error}"));
+    }
+}

@@ -17,9 +17,9 @@ pub struct NeuronArgs {
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
     pub surrogate: Option<String>,
 
-    /// Set a constant of the neuron or of its surrogate: tau=4, surrogate.alpha=2; or a key of an
-    /// experiment file: optimizer.lr=1e-3; may be repeated
+    /// Set a constant of the neuron or of its surrogate: tau=4, surrogate.alpha=2; may be repeated
     ///
+    /// A key with the name of a table, such as optimizer.lr=1e-3, is that of an experiment file.
     /// `trainable.KEY=layer`, `channel` or `neuron` makes the constant a trainable parameter.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,

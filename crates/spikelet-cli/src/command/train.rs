@@ -45,6 +45,7 @@ const INTERRUPTED: u8 = 130;
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
     "spikelet train cifar10-net --augment crop=4,flip --normalize auto" => "with augmentation",
     "spikelet train resnet18 --normalize auto --validation 0 --amp" => "a residual network on all images of CIFAR-10",
+    "spikelet train run.toml --set optimizer.lr=3e-3" => "an experiment in a file (see `spikelet config`), with another learning rate",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
     "spikelet train --data-parallel 2 --device cpu" => "in two processes that share the cores",

@@ -5,6 +5,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_spikelet");
 
 mod bench;
 mod common;
+mod config;
 mod convolution;
 mod data_parallel;
 mod domains;
