@@ -164,7 +164,9 @@ impl Train {
             seeds: self.seeds.as_ref(),
             out: self.out.as_deref(),
             resume: self.resume.as_ref().map(Option::as_deref),
-            parent: Path::new("runs").join(self.experiment.network.name()).join("seeds"),
+            parent: Path::new("runs")
+                .join(self.experiment.network.name())
+                .join("seeds"),
             is_rank: matches!(&role, Role::Rank(_)),
         };
         if let Some(code) = series.run(console)? {

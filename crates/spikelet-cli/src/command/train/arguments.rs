@@ -108,7 +108,7 @@ pub fn run(mut words: Vec<String>, console: &Console) -> Result<ExitCode, Failur
         Output::Quiet => words.push("--quiet".to_string()),
         _ => {}
     }
-    train.parallel.start_with(words);
+    train.experiment.parallel.start_with(words);
     train.run(console)
 }
 
@@ -119,9 +119,7 @@ pub fn run(mut words: Vec<String>, console: &Console) -> Result<ExitCode, Failur
 pub fn check(words: impl IntoIterator<Item = String>) -> Result<(), Failure> {
     let matches = parse(words.into_iter().map(OsString::from))?;
     let train = Arguments::from_arg_matches(&matches).map_err(wrong)?.train;
-    let (_, settings, _) = train.start_from(None)?;
-    train.settings_over(settings)?.check()?;
-    Ok(())
+    train.experiment.build(None).map(|_| ())
 }
 
 /// The arguments of a resumed series: those that are stored, and those of this process about the machine.
