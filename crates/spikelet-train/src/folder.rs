@@ -33,8 +33,12 @@ pub(super) const HEALTH: &str = "health.jsonl";
 pub(super) const CURVES: &str = "tensorboard";
 /// The experiment.
 pub(super) const EXPERIMENT: &str = "experiment.toml";
-/// The report.
+/// The report as a picture.
 pub(super) const REPORT: &str = "report.svg";
+/// The report as a page.
+pub(super) const REPORT_PAGE: &str = "report.html";
+/// The command that repeats the run.
+pub(super) const COMMAND: &str = "command.txt";
 
 /// The link to the latest run.
 const LATEST: &str = "latest";
@@ -124,7 +128,15 @@ impl RunFolder {
     /// are removed first, so that files of two runs are never mixed.
     pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
         if !resumes {
-            for name in [LAST, BEST, REPORT, HEALTH, EXPERIMENT] {
+            for name in [
+                LAST,
+                BEST,
+                REPORT,
+                REPORT_PAGE,
+                COMMAND,
+                HEALTH,
+                EXPERIMENT,
+            ] {
                 files::remove(&self.path.join(name))?;
             }
         }

@@ -15,6 +15,8 @@ mod forward;
 mod free_memory;
 pub mod health;
 mod hexadecimal;
+#[cfg(feature = "plots")]
+mod html_report;
 mod in_flight;
 mod interrupt;
 pub mod log;
@@ -39,6 +41,8 @@ mod settings;
 mod show;
 mod step;
 mod subject;
+#[cfg(feature = "plots")]
+mod test_pass;
 pub mod timing;
 mod trainer;
 mod trainer_calls;

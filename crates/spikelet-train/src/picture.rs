@@ -1,59 +1,17 @@
-//! The report of a run.
+//! The report of a run as a picture.
 
 use super::checkpoint::EpochRecord;
-use super::evaluation::Evaluator;
-use super::forward::Forward;
-use super::show::{examples_of, first_examples};
-use super::step::{BatchShape, Step};
-use super::subject::Subject;
-use super::trainer::{EXAMPLES, FitReport, Trainer};
+use super::trainer::{FitReport, Trainer};
 use crate::metric::MetricValues;
 use crate::report::{EpochPoint, Example, Report};
-use spikelet_core::Result;
 use spikelet_core::human::percent;
-use spikelet_data::ImageDataset;
-use spikelet_nn::runtime::VarStore;
-
-/// The first test images with the output spikes of a classifier; none of another step.
-pub(super) fn examples(
-    trainer: &Trainer<'_>,
-    test: &ImageDataset,
-    evaluation: &mut Evaluator,
-    store: &mut VarStore,
-) -> Result<Vec<Example>> {
-    let Subject::Classifier {
-        module, settings, ..
-    } = &trainer.subject
-    else {
-        return Ok(vec![]);
-    };
-    if let Some(eval) = evaluation.engine_within(test.len())
-        && let Some(examples) = first_examples(eval, settings, test, EXAMPLES)?
-    {
-        return Ok(examples);
-    }
-    let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
-    let shape = BatchShape {
-        batch: indices.len(),
-        image: test.shape,
-    };
-    let limit = settings.memory_budget.map(|_| store.arena_bytes());
-    let device = store.backend().clone();
-    let forward = Forward {
-        step: &Step::classifier_with_sequence(&**module, settings, shape)?,
-        batch: None,
-        device: &*device,
-    };
-    let step = forward.plan(indices.len(), limit)?.load(store)?;
-    examples_of(step, settings, test, &indices)
-}
 
 /// The report of a run on the data set `dataset`.
 pub(super) fn report(
     trainer: &Trainer<'_>,
     dataset: &str,
     device: &str,
-    examples: Vec<Example>,
+    examples: &[Example],
     outcome: &FitReport,
 ) -> Report {
     let metric = outcome.last().map_or("loss", |last| last.monitor.as_str());
@@ -95,7 +53,7 @@ pub(super) fn report(
         metric: metric.to_string(),
         goal: outcome.goal,
         epochs: outcome.history.iter().map(point).collect(),
-        examples,
+        examples: examples.to_vec(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod epoch_end;
 mod folder;
+#[cfg(feature = "plots")]
+mod report;
 mod sampled_rates;
 mod start;
 #[cfg(test)]
@@ -16,8 +18,6 @@ use super::failed_step;
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
 use super::monitored_metric::MonitoredMetric;
-#[cfg(feature = "plots")]
-use super::picture;
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{MetricSet, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
@@ -111,6 +111,8 @@ impl<'a> Run<'a> {
         let interrupted = self.train_epochs();
         let done = interrupted.and_then(|interrupted| self.finish(interrupted));
         if let Err(error) = &done {
+            #[cfg(feature = "plots")]
+            self.write_report_of_failure(error);
             // Before its device is dropped, which may wait for the other ranks.
             self.together.report(error);
         }
@@ -330,6 +332,18 @@ impl<'a> Run<'a> {
         if let Some(logs) = &self.logs {
             logs.checkpoints.finish()?;
         }
+        #[cfg_attr(
+            not(feature = "plots"),
+            expect(unused_mut, reason = "reports set their paths")
+        )]
+        let mut outcome = self.outcome(interrupted);
+        #[cfg(feature = "plots")]
+        self.write_reports(&mut outcome)?;
+        Ok(outcome)
+    }
+
+    /// The result of the run so far, without reports.
+    fn outcome(&self, interrupted: bool) -> FitReport {
         let seconds = self.earlier + self.started.elapsed().as_secs_f64();
         let history = self.progress.history.clone();
         let evidence = Evidence {
@@ -337,7 +351,7 @@ impl<'a> Run<'a> {
             ..std::mem::take(&mut self.evidence)
         };
         let speeds: f64 = history.iter().map(|r| r.samples_per_second).sum();
-        let mut outcome = FitReport {
+        FitReport {
             epochs_trained: history.len() - self.epochs_before,
             seconds,
             samples_per_second: speeds / history.len().max(1) as f64,
@@ -350,40 +364,11 @@ impl<'a> Run<'a> {
                 .map(|logs| logs.folder.path().to_path_buf()),
             checkpoint: self.checkpoint_path(),
             picture: None,
+            report: None,
             goal: self.monitor.goal,
             findings: health::findings(&evidence),
             evidence,
             history,
-        };
-        if !interrupted {
-            outcome.picture = self.draw(&outcome)?;
         }
-        Ok(outcome)
-    }
-
-    /// Writes the report of the run and returns its path.
-    #[cfg(feature = "plots")]
-    fn draw(&mut self, outcome: &FitReport) -> Result<Option<PathBuf>> {
-        let Some(logs) = &self.logs else {
-            return Ok(None);
-        };
-        let path = logs.folder.path().join(super::folder::REPORT);
-        let evaluation = &mut self.evaluation;
-        let examples = match &self.images {
-            Some(split) => {
-                let store = self.averaged.as_mut().unwrap_or(&mut self.store);
-                picture::examples(self.trainer, &split.test, evaluation, store)?
-            }
-            None => vec![],
-        };
-        let name = self.loader.dataset().name();
-        let device = self.store.backend().name();
-        picture::report(self.trainer, name, &device, examples, outcome).save(&path)?;
-        Ok(Some(path))
-    }
-
-    #[cfg(not(feature = "plots"))]
-    fn draw(&mut self, _: &FitReport) -> Result<Option<PathBuf>> {
-        Ok(None)
     }
 }

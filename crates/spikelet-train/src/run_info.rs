@@ -326,7 +326,8 @@ fn definition_of(checkpoint: &CheckpointInfo) -> BTreeMap<&'static str, Value> {
     values
 }
 
-fn flatten(path: &str, value: Value, found: &mut BTreeMap<String, Value>) {
+/// The values of an object by their paths.
+pub(super) fn flatten(path: &str, value: Value, found: &mut BTreeMap<String, Value>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {

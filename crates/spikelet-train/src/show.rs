@@ -13,7 +13,11 @@ use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
 /// The images `indices` as an evaluation batch.
-fn batch_of(settings: &Settings, dataset: &ImageDataset, indices: &[usize]) -> Result<Batch> {
+pub(super) fn batch_of(
+    settings: &Settings,
+    dataset: &ImageDataset,
+    indices: &[usize],
+) -> Result<Batch> {
     let mut some = ImageDataset {
         images: vec![],
         labels: vec![],
@@ -45,7 +49,7 @@ fn pixels_of(image: &[u8], [channels, height, width]: [usize; 3]) -> Vec<u8> {
 }
 
 /// The images with their output spikes `[T, N, classes]` and scores `[N, classes]`.
-fn examples(
+pub(super) fn examples_of_outputs(
     dataset: &ImageDataset,
     indices: &[usize],
     output: &Tensor,
@@ -78,7 +82,7 @@ fn examples(
 }
 
 /// The scores of each image.
-fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
+pub(super) fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
     let classes = scores.shape.last().copied().unwrap_or(1).max(1);
     scores
         .to_f64()
@@ -111,7 +115,7 @@ pub fn show_examples(
 }
 
 /// The same with a forward pass that returns the network's output at every step.
-pub(super) fn examples_of(
+fn examples_of(
     mut step: EvalStep,
     settings: &Settings,
     dataset: &ImageDataset,
@@ -120,38 +124,48 @@ pub(super) fn examples_of(
     step.run_batch(&batch_of(settings, dataset, indices)?, 0)?;
     let output = step.output("output_seq")?;
     let scores = rows(&step.output("scores")?);
-    Ok(examples(dataset, indices, &output, &scores))
+    Ok(examples_of_outputs(dataset, indices, &output, &scores))
 }
 
-/// The first images, at most `most` and a batch, with an engine that returns the outputs of all steps. It needs no
-/// memory in addition to that of the evaluation.
+/// The first images, at most `most` and a batch, and the scores of the first `tested` images, with an engine that returns
+/// the outputs of all steps. It needs no memory in addition to that of the evaluation.
 pub(super) fn first_examples(
     eval: &mut dyn EvalEngine,
     settings: &Settings,
     dataset: &ImageDataset,
     most: usize,
-) -> Result<Option<Vec<Example>>> {
-    let indices: Vec<usize> = (0..eval.batch_size()).collect();
-    let Some(all) = eval.output_seq(&batch_of(settings, dataset, &indices)?, 0)? else {
-        return Ok(None);
-    };
-    let (time_steps, classes) = (all.shape[0], all.shape[2]);
-    let shown = &indices[..most.min(indices.len())];
-    let values = all.to_f64();
-    let steps = values.chunks_exact(indices.len() * classes);
-    let first: Vec<f64> = steps
-        .flat_map(|step| step[..shown.len() * classes].to_vec())
-        .collect();
-    let mut scores = vec![vec![0.0; classes]; shown.len()];
-    for step in first.chunks_exact(shown.len() * classes) {
-        for (scores, own) in scores.iter_mut().zip(step.chunks_exact(classes)) {
-            for (score, value) in scores.iter_mut().zip(own) {
-                *score += value / time_steps as f64;
+    tested: usize,
+) -> Result<Option<(Vec<Example>, Vec<Vec<f64>>)>> {
+    let batch = eval.batch_size();
+    let (mut shown, mut all_scores): (Vec<Example>, Vec<Vec<f64>>) = (vec![], vec![]);
+    // Images that do not fill a batch are left out.
+    for first in (0..=dataset.len().min(tested).saturating_sub(batch)).step_by(batch) {
+        let indices: Vec<usize> = (first..first + batch).collect();
+        let Some(all) = eval.output_seq(&batch_of(settings, dataset, &indices)?, first)? else {
+            return Ok(None);
+        };
+        let (time_steps, classes) = (all.shape[0], all.shape[2]);
+        let values = all.to_f64();
+        let mut scores = vec![vec![0.0; classes]; batch];
+        for step in values.chunks_exact(batch * classes) {
+            for (scores, own) in scores.iter_mut().zip(step.chunks_exact(classes)) {
+                for (score, value) in scores.iter_mut().zip(own) {
+                    *score += value / time_steps as f64;
+                }
             }
         }
+        if first == 0 {
+            let count = most.min(batch);
+            let steps = values.chunks_exact(batch * classes);
+            let own: Vec<f64> = steps
+                .flat_map(|step| step[..count * classes].to_vec())
+                .collect();
+            let output = Tensor::f64([time_steps, count, classes], own);
+            shown = examples_of_outputs(dataset, &indices[..count], &output, &scores);
+        }
+        all_scores.extend(scores);
     }
-    let output = Tensor::f64([time_steps, shown.len(), classes], first);
-    Ok(Some(examples(dataset, shown, &output, &scores)))
+    Ok(Some((shown, all_scores)))
 }
 
 /// The name of the recorded spikes of a neuron.
@@ -208,7 +222,7 @@ impl Activity {
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));
         let layers = layers.collect::<Result<_>>()?;
         let scores = rows(&program.get("scores")?);
-        let examples = examples(dataset, indices, &program.get("output_seq")?, &scores);
+        let examples = examples_of_outputs(dataset, indices, &program.get("output_seq")?, &scores);
         Ok(Self {
             indices: indices.to_vec(),
             examples,

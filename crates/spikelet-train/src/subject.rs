@@ -40,6 +40,10 @@ impl Default for FitSettings {
     }
 }
 
+/// The largest batch of the report's forward pass.
+#[cfg(feature = "plots")]
+const MOST_REPORTED: usize = 100;
+
 /// What is trained.
 pub(super) enum Subject<'a> {
     Classifier {
@@ -149,6 +153,43 @@ impl Subject<'_> {
         }
     }
 
+    /// The forward pass of a classifier for the report, which shows `examples` of `tested` images.
+    #[cfg(feature = "plots")]
+    pub(super) fn report_step(
+        &self,
+        image: Option<[usize; 3]>,
+        examples: usize,
+        tested: usize,
+    ) -> Result<Option<Step<'_>>> {
+        let (
+            Self::Classifier {
+                module, settings, ..
+            },
+            Some(image),
+            1..,
+        ) = (self, image, examples)
+        else {
+            return Ok(None);
+        };
+        // A memory budget includes this pass: its batch is as small as possible then.
+        let batch = match settings.memory_budget {
+            Some(_) => examples,
+            None => settings
+                .batch_size
+                .clamp(examples, MOST_REPORTED.max(examples)),
+        };
+        let shape = BatchShape {
+            batch: batch.min(tested),
+            image,
+        };
+        Step::classifier_for_report(&**module, settings, shape, examples.min(tested)).map(Some)
+    }
+
+    #[cfg(not(feature = "plots"))]
+    fn report_step(&self, _: Option<[usize; 3]>, _: usize, _: usize) -> Result<Option<Step<'_>>> {
+        Ok(None)
+    }
+
     /// The steps of a run on this rank. A classifier has images of the shape `image`, of which `examples` are in the
     /// report.
     pub(super) fn steps(
@@ -169,12 +210,14 @@ impl Subject<'_> {
                 };
                 let module = &**module;
                 let eval = Step::classifier_eval(module, settings, shape(settings.batch_size))?;
-                let report = (examples > 0)
-                    .then(|| Step::classifier_with_sequence(module, settings, shape(examples)));
                 RunSteps {
                     train,
                     eval: eval.outputs(false),
-                    report: report.transpose()?,
+                    report: self.report_step(
+                        image,
+                        examples,
+                        tested.first().copied().unwrap_or(0),
+                    )?,
                     sampled: None,
                     evaluation_batch: settings.evaluation_batch,
                     tested,

@@ -101,6 +101,8 @@ pub struct Trainer<'a> {
     pub(super) patience: Option<usize>,
     /// A file of weights from which the training starts.
     pub(super) weights: Option<PathBuf>,
+    /// The command that repeats the run, for its report.
+    pub(super) command: Option<String>,
 }
 
 /// The result of a run.
@@ -127,8 +129,10 @@ pub struct FitReport {
     pub folder: Option<PathBuf>,
     /// The path of the weights of the best epoch, or of the last one without a best epoch, if a folder was given.
     pub checkpoint: Option<PathBuf>,
-    /// The report, if a folder was given.
+    /// The report as a picture, `report.svg`, if a folder was given.
     pub picture: Option<PathBuf>,
+    /// The report as a page, `report.html`, if a folder was given.
+    pub report: Option<PathBuf>,
     /// The measurements of the run, from which the findings follow.
     pub evidence: Evidence,
     /// The problems of the run, in words; empty for a healthy one.
@@ -268,6 +272,7 @@ impl<'a> Trainer<'a> {
             callbacks: Callbacks::default(),
             patience: None,
             weights: None,
+            command: None,
         }
     }
 
@@ -361,6 +366,14 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn loader_threads(mut self, threads: usize) -> Self {
         self.loader_threads = threads;
+        self
+    }
+
+    /// The command that repeats the run. It is stored in the folder (`command.txt`) and shown in the report; a resumed run
+    /// keeps that of its beginning.
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
         self
     }
 

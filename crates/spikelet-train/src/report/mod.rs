@@ -14,6 +14,7 @@ pub mod curves;
 mod drawing;
 mod font;
 mod gates;
+pub(crate) mod html;
 mod image;
 mod plot;
 mod png;

@@ -2,7 +2,9 @@
 
 use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
 use super::super::failed_step::check_weights;
-use super::super::folder::{BEST, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_of};
+use super::super::folder::{
+    BEST, COMMAND, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_of,
+};
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{EpochSums, Run};
@@ -97,6 +99,10 @@ impl Run<'_> {
         folder.begin(resumes)?;
         if let Some(text) = &self.trainer.experiment {
             write_atomically(folder.path().join(EXPERIMENT), text.as_bytes())?;
+        }
+        // A resumed run keeps the command that began it.
+        if let Some(command) = self.trainer.command.as_ref().filter(|_| !resumes) {
+            write_atomically(folder.path().join(COMMAND), command.as_bytes())?;
         }
         let (curves, epochs) = (folder.path().join(CURVES), folder.path().join(EPOCHS));
         let together = self.together.clone();

@@ -56,7 +56,7 @@ impl<'a> Step<'a> {
             true => Some(classes_of(module, settings, shape.image)?),
             false => None,
         };
-        Self::classify(module, settings, shape, soft, false)
+        Self::classify(module, settings, shape, soft, 0)
     }
 
     /// The same for evaluations and predictions, whose `labels` are always i64 `[N]`.
@@ -68,7 +68,7 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, None, false)
+        Self::classify(module, settings, shape, None, 0)
     }
 
     /// That of [`Step::classifier_eval`], with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
@@ -77,16 +77,29 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, None, true)
+        Self::classify(module, settings, shape, None, shape.batch)
     }
 
-    /// With `soft` classes, labels are probabilities.
+    /// The evaluation for the report: the activity of neurons, and the network's output at every step, for the first
+    /// `samples` images of a batch.
+    #[cfg(feature = "plots")]
+    pub(crate) fn classifier_for_report(
+        module: &'a dyn Module,
+        settings: &Settings,
+        shape: BatchShape,
+        samples: usize,
+    ) -> Result<Self> {
+        let step = Self::classify(module, settings, shape, None, samples)?;
+        Ok(step.observe(samples))
+    }
+
+    /// With `soft` classes, labels are probabilities. The output at every step is that of the first `sequences` images.
     fn classify(
         module: &'a dyn Module,
         settings: &Settings,
         shape: BatchShape,
         soft: Option<usize>,
-        sequence: bool,
+        sequences: usize,
     ) -> Result<Self> {
         settings.check()?;
         let encoder = encoder::parse(&settings.encoder)?;
@@ -104,9 +117,10 @@ impl<'a> Step<'a> {
             if cx.watches() {
                 cx.record(OUTPUT_SEQ, &output.join());
             }
-            let outputs = match sequence {
-                true => outputs.output(OUTPUT_SEQ, &output.join()),
-                false => outputs,
+            let outputs = match sequences {
+                0 => outputs,
+                all if all == inputs.samples() => outputs.output(OUTPUT_SEQ, &output.join()),
+                some => outputs.output(OUTPUT_SEQ, &output.join().slice(1, 0..some)),
             };
             Ok(outputs.output("scores", &scores))
         };
@@ -151,6 +165,6 @@ pub fn is_scaled(settings: &Settings) -> bool {
 /// The number of scores of a network for images of this shape.
 fn classes_of(module: &dyn Module, settings: &Settings, image: [usize; 3]) -> Result<usize> {
     let shape = BatchShape { batch: 1, image };
-    let step = Step::classify(module, settings, shape, None, false)?;
+    let step = Step::classify(module, settings, shape, None, 0)?;
     Ok(step.output_types()?.first().map_or(0, |ty| ty.len()))
 }

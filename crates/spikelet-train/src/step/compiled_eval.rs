@@ -16,7 +16,7 @@ use std::fmt;
 pub struct EvalStep {
     program: Program,
     pub(super) common: Common,
-    info: TraceInfo,
+    pub(super) info: TraceInfo,
     traced: Traced,
     /// The number of time steps before the next run, if states are carried from run to run.
     time: usize,

@@ -15,6 +15,11 @@ mod groups;
 mod inputs;
 mod metrics;
 mod monitors;
+#[cfg_attr(
+    not(feature = "plots"),
+    expect(dead_code, reason = "the report reads it")
+)]
+mod observed;
 mod operations;
 mod outputs;
 mod plan;
@@ -31,6 +36,8 @@ pub use error::{StepError, TypeDifference};
 pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use monitors::Monitor;
+#[cfg(feature = "plots")]
+pub(crate) use observed::{Observation, ObservedLayer};
 pub(crate) use operations::{Activity, activity};
 pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
@@ -128,6 +135,8 @@ pub struct Step<'a> {
     monitors: Monitors,
     /// Whether evaluations count the operations of layers.
     counts: bool,
+    /// The number of samples whose neurons are observed in evaluations.
+    observed: usize,
     /// Whether programs of training, and of evaluation, have the outputs of the function.
     outputs: [bool; 2],
 }
@@ -158,6 +167,7 @@ impl<'a> Step<'a> {
             activations: vec![],
             monitors: vec![],
             counts: false,
+            observed: 0,
             outputs: [false, true],
         }
     }

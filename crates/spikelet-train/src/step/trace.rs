@@ -4,6 +4,7 @@ use super::error::StepError;
 use super::groups::{Assignment, Names};
 use super::inputs::Inputs;
 use super::metrics::{MetricInfo, MetricSet};
+use super::observed::ObservedLayer;
 use super::outputs::Outputs;
 use super::{Layout, Step};
 use crate::metric::{LOSS, Metric};
@@ -64,6 +65,7 @@ pub(super) struct TraceInfo {
     pub(super) outputs: Vec<(String, TensorType)>,
     pub(super) gradients: Vec<String>,
     pub(super) activations: Vec<String>,
+    pub(super) observed: Vec<ObservedLayer>,
 }
 
 /// The sums of metrics, with the names of their outputs.
@@ -176,6 +178,7 @@ impl Step<'_> {
             outputs: described.collect(),
             gradients: vec![],
             activations: vec![],
+            observed: vec![],
         };
         Ok((outputs, info))
     }
@@ -219,7 +222,8 @@ impl Step<'_> {
         watching: bool,
     ) -> Result<(Context, TraceInfo)> {
         let mut cx = self.context(purpose.mode);
-        if watching || !purpose.predicts && self.monitors_potentials() {
+        let observes = !purpose.predicts && self.observed > 0;
+        if watching || observes || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }
         if self.counts {
@@ -240,6 +244,9 @@ impl Step<'_> {
             named.for_each(|(name, value)| tracer.output(name, value));
         }
         info.activations = self.read_recorded(&cx)?;
+        if observes {
+            info.observed = self.trace_observed(&cx);
+        }
         if purpose.predicts {
             tracer.remove_unread_inputs();
         }

@@ -1,0 +1,143 @@
+//! `report.html` from the records of a run.
+
+mod activity;
+mod configuration;
+mod curves;
+mod headline;
+mod layers;
+mod tested;
+
+use super::checkpoint::{DatasetId, EpochRecord};
+use super::memory::RunMemory;
+use super::optim::LrSchedule;
+use super::report::html::HtmlReport;
+use super::test_pass::TestPass;
+use super::{RunDefinition, Settings};
+use crate::Goal;
+use spikelet_data::ImageDataset;
+use spikelet_graph::Plan;
+use std::collections::BTreeMap;
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Finished,
+    StoppedEarly,
+    Interrupted,
+    Failed(String),
+}
+
+/// Everything that is known of a run at its end.
+pub(super) struct RunRecords<'a> {
+    /// The network or step, and the data set.
+    pub(super) name: &'a str,
+    pub(super) dataset: &'a str,
+    pub(super) end: &'a End,
+    pub(super) history: &'a [EpochRecord],
+    /// The number of epochs of the complete run.
+    pub(super) epochs: usize,
+    /// The metric that selects the best epoch.
+    pub(super) metric: &'a str,
+    pub(super) goal: Goal,
+    pub(super) seconds: f64,
+    pub(super) samples_per_second: f64,
+    /// `img/s` or `samples/s`.
+    pub(super) speed_unit: &'static str,
+    pub(super) device: &'a str,
+    pub(super) ranks: usize,
+    pub(super) memory: RunMemory,
+    /// The plan of a training step on one device.
+    pub(super) plan: Option<&'a Plan>,
+    /// The settings of a classifier.
+    pub(super) settings: Option<&'a Settings>,
+    pub(super) schedule: &'a LrSchedule,
+    /// The values that a plateau schedule monitors, one for each epoch.
+    pub(super) plateau: &'a [f64],
+    /// The curves of steps and epochs by their tags.
+    pub(super) scalars: &'a BTreeMap<String, Vec<(u64, f32)>>,
+    pub(super) definition: Option<&'a (RunDefinition, DatasetId)>,
+    pub(super) command: Option<String>,
+    pub(super) folder: String,
+    /// The test images of a classifier, with the results of the forward pass.
+    pub(super) tested: Option<(&'a ImageDataset, &'a TestPass)>,
+}
+
+impl RunRecords<'_> {
+    /// The first epoch with the best value of the metric on the validation set.
+    fn best(&self) -> Option<&EpochRecord> {
+        super::checkpoint::best_of(self.history)
+    }
+
+    /// The data of the page.
+    pub(super) fn report(&self) -> HtmlReport {
+        let observed = self.tested.map(|(_, pass)| pass.layers.as_slice());
+        let mut panels = curves::of_epochs(self);
+        panels.extend(curves::of_steps(self));
+        let monitored = layers::panels(self);
+        let measured = !monitored.is_empty();
+        panels.extend(monitored);
+        let rows = layers::rows(self, observed.unwrap_or_default());
+        let (confusion, worst) = match self.tested {
+            Some((test, pass)) => tested::quality(self, test, pass),
+            None => (None, None),
+        };
+        let samples = self
+            .tested
+            .and_then(|(test, pass)| activity::samples(test, pass));
+        let classes = match confusion.is_some() || samples.is_some() {
+            true => self
+                .tested
+                .map(|(test, _)| test.classes.iter().map(|name| short(name)).collect()),
+            false => None,
+        };
+        let mut report = HtmlReport {
+            title: format!("{} on {}", short(self.name), short(self.dataset)),
+            subtitle: headline::subtitle(self),
+            status: match self.end {
+                End::Finished => "finished",
+                End::StoppedEarly => "stopped early",
+                End::Interrupted => "interrupted",
+                End::Failed(_) => "failed",
+            },
+            message: headline::message(self),
+            version: env!("CARGO_PKG_VERSION"),
+            tiles: headline::tiles(self),
+            findings: vec![],
+            panels,
+            no_monitors: (!measured).then(|| NO_MONITORS.to_string()),
+            layers_note: layers::note(self),
+            layers: rows,
+            classes: classes.unwrap_or_default(),
+            samples,
+            confusion,
+            worst,
+            command: self.command.as_deref().map(|command| cut(command, 4000)),
+            configuration: configuration::tables(self),
+        };
+        report.bound();
+        report
+    }
+}
+
+/// The text in place of curves of layers.
+const NO_MONITORS: &str = "Layers were not measured in this run. With --monitor all (in a program: \
+Trainer::monitor_layers) this section has firing rates, neurons that never or always fire, potentials and norms of \
+gradients of every layer over training.";
+
+/// The largest number of characters of a name.
+const LONGEST_NAME: usize = 200;
+
+/// A name, shortened if it is very long.
+fn short(name: &str) -> String {
+    cut(name, LONGEST_NAME)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! `report.html`: the report of a run as one HTML file without references to other files.
+//!
+//! [`HtmlReport`] is the data, which the page has as JSON. Its figures are drawn in the browser by the scripts in
+//! `assets` and by uPlot (`vendor/uplot`). A content security policy allows the scripts of the page only, by their
+//! digests, and no connection: text from a network or a data set is never run, even if it were markup.
+
+mod panel;
+mod thumbnail;
+
+pub(crate) use panel::{Panel, Series, rounded};
+pub(crate) use thumbnail::thumbnail;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use spikelet_core::files::{self, FileError};
+use std::path::Path;
+
+/// The page, with places in double braces.
+const PAGE: &str = include_str!("assets/page.html");
+const STYLES: [&str; 2] = [
+    include_str!("vendor/uplot/uPlot.min.css"),
+    include_str!("assets/style.css"),
+];
+const SCRIPTS: [&str; 6] = [
+    include_str!("vendor/uplot/uPlot.iife.min.js"),
+    include_str!("assets/dom.js"),
+    include_str!("assets/charts.js"),
+    include_str!("assets/canvas.js"),
+    include_str!("assets/samples.js"),
+    include_str!("assets/page.js"),
+];
+const LICENSE: &str = include_str!("vendor/uplot/LICENSE");
+
+/// The largest number of points of all curves together.
+const MOST_POINTS: usize = 100_000;
+/// The points of a curve if there are few curves, and if there are many.
+const POINTS_OF_A_CURVE: [usize; 2] = [40, 2000];
+
+/// The data of the page. Parts that a run does not have are absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct HtmlReport {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    /// `finished`, `stopped early`, `interrupted` or `failed`.
+    pub(crate) status: &'static str,
+    /// The error of a run that failed, or the remedy for one that was interrupted.
+    pub(crate) message: Option<String>,
+    pub(crate) version: &'static str,
+    /// The most important results.
+    pub(crate) tiles: Vec<Tile>,
+    /// Problems with advice.
+    pub(crate) findings: Vec<Advice>,
+    pub(crate) panels: Vec<Panel>,
+    /// What to do to see layers over training, if no monitor was on.
+    pub(crate) no_monitors: Option<String>,
+    pub(crate) layers: Vec<LayerRow>,
+    pub(crate) layers_note: String,
+    pub(crate) classes: Vec<String>,
+    pub(crate) samples: Option<Samples>,
+    pub(crate) confusion: Option<Confusion>,
+    pub(crate) worst: Option<Worst>,
+    pub(crate) command: Option<String>,
+    pub(crate) configuration: Vec<Table>,
+}
+
+/// A result of the headline.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Tile {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) note: String,
+}
+
+/// A problem and its remedy.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Advice {
+    pub(crate) layer: Option<String>,
+    pub(crate) sentence: String,
+    pub(crate) advice: String,
+}
+
+/// The values of a layer after the last epoch.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct LayerRow {
+    pub(crate) name: String,
+    /// Of one sample at one time step.
+    pub(crate) shape: Option<Vec<usize>>,
+    pub(crate) rate: Option<f64>,
+    pub(crate) dead: Option<f64>,
+    pub(crate) saturated: Option<f64>,
+    pub(crate) potential: Option<f64>,
+    pub(crate) potential_std: Option<f64>,
+    pub(crate) distance: Option<f64>,
+}
+
+/// Some samples with the activity of neurons.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Samples {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) layers: Vec<SampledLayer>,
+}
+
+/// A sample, with label and scores if it is classified.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Sample {
+    /// In the test set.
+    pub(crate) index: usize,
+    pub(crate) label: Option<usize>,
+    pub(crate) predicted: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loss: Option<f64>,
+    /// The image as a data URI.
+    pub(crate) png: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scores: Option<Vec<Option<f64>>>,
+}
+
+/// The activity of some neurons of a layer.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SampledLayer {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<usize>,
+    /// The number of time steps, and of those that are shown.
+    pub(crate) time_steps: usize,
+    pub(crate) shown_steps: usize,
+    /// The indices of the neurons.
+    pub(crate) neurons: Vec<usize>,
+    /// Which of them have potentials.
+    pub(crate) chosen: Vec<usize>,
+    /// The threshold, if all of them have the same one.
+    pub(crate) threshold: Option<f64>,
+    pub(crate) samples: Vec<LayerSample>,
+}
+
+/// The activity of some neurons for a sample.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct LayerSample {
+    /// The number of spikes for each neuron of the layer and time step.
+    pub(crate) rate: Option<f64>,
+    /// The spikes of each neuron as bits in hexadecimal digits, the first time step first.
+    pub(crate) spikes: Vec<String>,
+    /// The potentials of the chosen neurons.
+    pub(crate) v: Option<Vec<Vec<Option<f64>>>>,
+}
+
+/// Counts of images by label and prediction.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Confusion {
+    /// The number of images, and of those in the test set.
+    pub(crate) samples: usize,
+    pub(crate) of: usize,
+    /// A row for each label, unless there are too many classes.
+    pub(crate) counts: Option<Vec<Vec<u32>>>,
+    /// The most frequent errors: label, prediction, count.
+    pub(crate) pairs: Vec<(usize, usize, u32)>,
+}
+
+/// The images with the highest losses.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Worst {
+    pub(crate) note: String,
+    pub(crate) images: Vec<Sample>,
+}
+
+/// Names with values.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) rows: Vec<(String, String)>,
+}
+
+impl HtmlReport {
+    /// Thins the curves so that all of them have at most about 100,000 points.
+    pub(crate) fn bound(&mut self) {
+        let curves: usize = self.panels.iter().map(|panel| panel.series.len()).sum();
+        let [least, most] = POINTS_OF_A_CURVE;
+        let each = (MOST_POINTS / curves.max(1)).clamp(least, most);
+        self.panels.iter_mut().for_each(|panel| panel.thin(each));
+    }
+
+    /// The page.
+    pub(crate) fn to_html(&self) -> String {
+        let style = STYLES.join("\n");
+        let script = SCRIPTS.join("\n");
+        let digest = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
+        let policy = format!(
+            "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; \
+             base-uri 'none'; form-action 'none'"
+        );
+        let data = serde_json::to_string(self).expect("names and numbers are JSON");
+        let parts = [
+            ("policy", policy),
+            ("title", escaped(&self.title)),
+            ("style", style),
+            ("data", in_script(&data)),
+            ("license", LICENSE.to_string()),
+            ("script", script),
+        ];
+        // Each place is filled once, so that a text with braces in it is no place.
+        let mut page = String::with_capacity(PAGE.len() + data.len() + 100_000);
+        let mut rest = PAGE;
+        for (name, text) in parts {
+            let place = format!("{{{{{name}}}}}");
+            let (before, after) = rest.split_once(&place).expect("the page has all places");
+            page.push_str(before);
+            page.push_str(&text);
+            rest = after;
+        }
+        page.push_str(rest);
+        page
+    }
+
+    /// Writes [`to_html`](Self::to_html) to a file.
+    pub(crate) fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        files::write_atomically(path, self.to_html().as_bytes())
+    }
+}
+
+/// Text in an element or an attribute.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// JSON in a `script` element, which neither `</script>` nor `<!--` can end or begin. A `<` is in strings only.
+fn in_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! The reports at the end of a run: `report.svg` and `report.html`.
+
+use super::Run;
+use crate::html_report::{End, RunRecords};
+use crate::log::tensorboard::read_scalars;
+use crate::test_pass::TestPass;
+use crate::{FitReport, TrainStep, folder, picture};
+use spikelet_core::{Error, Result};
+use std::any::Any;
+use std::path::PathBuf;
+
+impl Run<'_> {
+    /// Writes the reports of a run that has ended and sets their paths. That of an interrupted run has no forward pass, so
+    /// that the run ends at once, and no picture.
+    pub(super) fn write_reports(&mut self, outcome: &mut FitReport) -> Result<()> {
+        let Some(logs) = &self.logs else {
+            return Ok(());
+        };
+        let path = logs.folder.path().to_path_buf();
+        let end = match outcome {
+            FitReport {
+                interrupted: true, ..
+            } => End::Interrupted,
+            FitReport {
+                stopped_early: true,
+                ..
+            } => End::StoppedEarly,
+            _ => End::Finished,
+        };
+        let mut pass = TestPass::default();
+        if end != End::Interrupted {
+            if let Some(split) = &self.images {
+                let store = self.averaged.as_mut().unwrap_or(&mut self.store);
+                let evaluation = &mut self.evaluation;
+                pass = TestPass::run(self.trainer, &split.test, evaluation, store)?;
+            }
+            let name = self.loader.dataset().name();
+            let device = self.store.backend().name();
+            let examples = std::mem::take(&mut pass.examples);
+            let picture = picture::report(self.trainer, name, &device, &examples, outcome);
+            pass.examples = examples;
+            let file = path.join(folder::REPORT);
+            picture.save(&file)?;
+            outcome.picture = Some(file);
+        }
+        outcome.report = self.write_html(outcome, &end, Some(&pass))?;
+        Ok(())
+    }
+
+    /// Writes the report of a run that failed. Its own errors are ignored: that of the run is returned.
+    pub(super) fn write_report_of_failure(&mut self, error: &Error) {
+        let outcome = self.outcome(false);
+        let _ = self.write_html(&outcome, &End::Failed(error.to_string()), None);
+    }
+
+    fn write_html(
+        &mut self,
+        outcome: &FitReport,
+        end: &End,
+        pass: Option<&TestPass>,
+    ) -> Result<Option<PathBuf>> {
+        let speed_unit = self.unit();
+        let Some(logs) = &mut self.logs else {
+            return Ok(None);
+        };
+        logs.curves.flush()?;
+        let path = logs.folder.path();
+        let scalars = read_scalars(path.join(folder::CURVES))?;
+        let subject = &self.trainer.subject;
+        let engine: &dyn Any = &*self.engine;
+        let step = engine.downcast_ref::<TrainStep>();
+        let plateau = (self.progress).monitored(subject.schedule(), &self.monitor.of_plateau);
+        let tested = self.images.as_ref().zip(pass);
+        let records = RunRecords {
+            name: subject.name(),
+            dataset: self.loader.dataset().name(),
+            end,
+            history: &outcome.history,
+            epochs: subject.epochs(),
+            metric: &self.monitor.name,
+            goal: self.monitor.goal,
+            seconds: outcome.seconds,
+            samples_per_second: outcome.samples_per_second,
+            speed_unit,
+            device: &self.store.backend().name(),
+            ranks: self.together.ranks(),
+            memory: self.memory,
+            plan: step.map(|step| step.program().plan()),
+            settings: subject.settings(),
+            schedule: subject.schedule(),
+            plateau: &plateau,
+            scalars: &scalars,
+            definition: self.identity.as_ref(),
+            command: std::fs::read_to_string(path.join(folder::COMMAND)).ok(),
+            folder: path.display().to_string(),
+            tested: tested.map(|(split, pass)| (&*split.test, pass)),
+        };
+        let file = path.join(folder::REPORT_PAGE);
+        records.report().save(&file)?;
+        Ok(Some(file))
+    }
+}
