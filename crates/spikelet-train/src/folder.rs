@@ -128,15 +128,7 @@ impl RunFolder {
     /// are removed first, so that files of two runs are never mixed.
     pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
         if !resumes {
-            for name in [
-                LAST,
-                BEST,
-                REPORT,
-                REPORT_PAGE,
-                COMMAND,
-                HEALTH,
-                EXPERIMENT,
-            ] {
+            for name in [LAST, BEST, REPORT, REPORT_PAGE, COMMAND, HEALTH, EXPERIMENT] {
                 files::remove(&self.path.join(name))?;
             }
         }

@@ -29,7 +29,6 @@ use sampled_rates::SampledRates;
 use spikelet_core::{Error, Result};
 use spikelet_data::{DataLoader, Split};
 use spikelet_nn::runtime::VarStore;
-use std::path::PathBuf;
 use std::time::Instant;
 use sums::EpochSums;
 
@@ -348,7 +347,7 @@ impl<'a> Run<'a> {
         let history = self.progress.history.clone();
         let evidence = Evidence {
             history: history.clone(),
-            ..std::mem::take(&mut self.evidence)
+            ..self.evidence.clone()
         };
         let speeds: f64 = history.iter().map(|r| r.samples_per_second).sum();
         FitReport {

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod bench;
+mod command_line;
 mod completions;
 mod config;
 mod doctor;

@@ -3,6 +3,7 @@
 pub mod arguments;
 mod seeds;
 
+use super::command_line::command_line;
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{DeviceArgs, ExperimentArgs, data_text, normalization_of};
 use crate::failure::Failure;
@@ -32,7 +33,7 @@ const INTERRUPTED: u8 = 130;
 /// Each run writes into its own folder, such as runs/mnist-fc/2026-11-22-001; runs/mnist-fc/latest
 /// is a link to the newest. Files: best.safetensors (the weights of the epoch with the best
 /// validation accuracy), last.safetensors (the complete state for `--resume`), epochs.jsonl,
-/// TensorBoard curves, report.svg. Ctrl-C saves and ends the run (exit code 130); `--resume`
+/// TensorBoard curves, report.html, report.svg. Ctrl-C saves and ends the run (exit code 130); `--resume`
 /// continues it.
 ///
 /// With `--data-parallel N`, or under torchrun, srun or mpirun, several processes train one network;
@@ -254,7 +255,7 @@ impl Train {
             "device": backend.name(), "threads": device.thread_count(),
             "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
-        let mut trainer = Trainer::network(network, settings)?;
+        let mut trainer = Trainer::network(network, settings)?.command(command_line());
         for LayerMonitors { monitors, pattern } in &experiment.output.monitor {
             for monitor in monitors {
                 trainer = trainer.monitor_layers(*monitor, pattern);
@@ -344,6 +345,7 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         "folder": path(&outcome.folder),
         "checkpoint": path(&outcome.checkpoint),
         "picture": path(&outcome.picture),
+        "report": path(&outcome.report),
         "findings": outcome.findings,
     }));
     let epochs = match outcome.history.len() {
@@ -355,6 +357,9 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         console.say(format!(
             "interrupted after {epochs} and saved; resume with: spikelet train --resume {run}"
         ));
+        if let Some(report) = path(&outcome.report) {
+            console.say(format!("report: {report}"));
+        }
         return;
     }
     let test = |accuracy: f64| format!("test accuracy {}", percent(accuracy).trim_start());
@@ -392,5 +397,8 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
     }
     if let Some(picture) = path(&outcome.picture) {
         console.say(format!("picture: {picture}"));
+    }
+    if let Some(report) = path(&outcome.report) {
+        console.say(format!("report: {report}"));
     }
 }

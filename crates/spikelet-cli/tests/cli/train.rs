@@ -15,6 +15,9 @@ fn a_network_is_trained_then_evaluated_from_its_checkpoint() {
     assert_eq!(events, ["start", "epoch", "epoch", "done"]);
     assert_eq!(lines[0]["train_images"], 256);
     assert!(folder.path().join("report.svg").exists());
+    let report = lines[3]["report"].as_str().expect("a report");
+    let page = std::fs::read_to_string(report).expect("a page");
+    assert!(page.contains("\"command\":\"spikelet "));
 
     let best = folder
         .path()

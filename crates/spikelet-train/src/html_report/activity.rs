@@ -3,6 +3,7 @@
 use crate::report::html::{LayerSample, Sample, SampledLayer, Samples, rounded, thumbnail};
 use crate::test_pass::{LayerPass, TestPass};
 use spikelet_data::ImageDataset;
+use spikelet_graph::Tensor;
 
 /// The largest number of potentials of all layers together.
 const POTENTIALS: usize = 80_000;
@@ -48,65 +49,68 @@ pub(super) fn samples(test: &ImageDataset, pass: &TestPass) -> Option<Samples> {
     })
 }
 
+/// The observed values of a layer, `[steps, samples, neurons]`.
+struct Values {
+    samples: usize,
+    neurons: usize,
+    values: Vec<f64>,
+}
+
+impl Values {
+    fn at(&self, sample: usize, neuron: usize, t: usize) -> f64 {
+        let index = (t * self.samples + sample) * self.neurons + neuron;
+        self.values.get(index).copied().unwrap_or(f64::NAN)
+    }
+}
+
 /// The activity of one of `layers` layers for `samples` samples.
 fn layer(pass: &LayerPass, samples: usize, layers: usize) -> SampledLayer {
     let observed = &pass.layer;
     let (steps, neurons) = (observed.observed_steps, observed.neurons.len());
-    let spikes = pass.observation.spikes.to_f64();
-    let fired = |sample: usize, neuron: usize, t: usize| {
-        spikes[(t * samples + sample) * neurons + neuron] != 0.0
+    let values = |tensor: &Tensor| Values {
+        samples,
+        neurons,
+        values: tensor.to_f64(),
     };
-    // The neurons with potentials: from the most active one to the least active one.
-    let count = |neuron: usize| {
-        let each =
-            (0..samples).map(|sample| (0..steps).filter(|&t| fired(sample, neuron, t)).count());
-        each.sum::<usize>()
-    };
-    let mut order: Vec<usize> = (0..neurons).collect();
-    order.sort_by_key(|&neuron| std::cmp::Reverse(count(neuron)));
-    let budget = POTENTIALS / (samples * layers).max(1);
-    let most = (budget / steps.max(1)).clamp(1, CHOSEN).min(neurons);
-    let mut chosen: Vec<usize> = (0..most)
-        .map(|k| order[k * (neurons - 1) / (most - 1).max(1)])
-        .collect();
-    chosen.dedup();
-    let shown = steps.min((budget / most.max(1)).max(1));
+    let spikes = values(&pass.observation.spikes);
     let potentials = pass
         .observation
         .potentials
         .as_ref()
-        .map(|both| both.each_ref().map(|one| one.to_f64()));
-    let at = |values: &[f64], sample: usize, neuron: usize, t: usize| {
-        values[(t * samples + sample) * neurons + neuron]
-    };
+        .map(|both| both.each_ref().map(values));
+    let budget = POTENTIALS / (samples * layers).max(1);
+    let most = (budget / steps.max(1)).clamp(1, CHOSEN);
+    let shown = steps.min((budget / most).max(1));
     let threshold = potentials.as_ref().and_then(|[v, distance]| {
-        let neurons = chosen
-            .iter()
-            .flat_map(|&neuron| (0..samples).map(move |sample| (sample, neuron)));
-        let all = neurons.flat_map(|(sample, neuron)| (0..steps).map(move |t| (sample, neuron, t)));
-        common(
-            all.map(|(sample, neuron, t)| {
-                at(v, sample, neuron, t) + at(distance, sample, neuron, t)
-            }),
-        )
+        let all = v.values.iter().zip(&distance.values);
+        common(all.map(|(v, distance)| v + distance))
     });
-    let slots: usize = observed.shape.iter().product::<usize>() * observed.time_steps;
+    let slots = observed.shape.iter().product::<usize>() * observed.time_steps;
     let of_each = pass.observation.spikes_of_each.to_f64();
-    let sample = |sample: usize| LayerSample {
-        rate: of_each
-            .get(sample)
-            .and_then(|sum| rounded(sum / slots.max(1) as f64)),
-        spikes: (0..neurons)
-            .map(|neuron| hexadecimal((0..steps).map(|t| fired(sample, neuron, t))))
-            .collect(),
-        v: potentials.as_ref().map(|[v, _]| {
-            let curve = |&neuron: &usize| {
-                (0..shown)
-                    .map(|t| rounded(at(v, sample, neuron, t)))
-                    .collect()
-            };
-            chosen.iter().map(curve).collect()
-        }),
+    let sample = |sample: usize| {
+        let spikes = &spikes;
+        let fired = |neuron: usize| (0..steps).map(move |t| spikes.at(sample, neuron, t) != 0.0);
+        let counts: Vec<usize> = (0..neurons)
+            .map(|neuron| fired(neuron).filter(|fired| *fired).count())
+            .collect();
+        let chosen = choose(&counts, most);
+        LayerSample {
+            rate: of_each
+                .get(sample)
+                .and_then(|sum| rounded(sum / slots.max(1) as f64)),
+            spikes: (0..neurons)
+                .map(|neuron| hexadecimal(fired(neuron)))
+                .collect(),
+            v: potentials.as_ref().map(|[v, _]| {
+                let curve = |&neuron: &usize| {
+                    (0..shown)
+                        .map(|t| rounded(v.at(sample, neuron, t)))
+                        .collect()
+                };
+                chosen.iter().map(curve).collect()
+            }),
+            chosen,
+        }
     };
     SampledLayer {
         name: super::short(&observed.name),
@@ -116,8 +120,26 @@ fn layer(pass: &LayerPass, samples: usize, layers: usize) -> SampledLayer {
         neurons: observed.neurons.clone(),
         threshold,
         samples: (0..samples).map(sample).collect(),
-        chosen,
     }
+}
+
+/// Up to `most` neurons with these numbers of spikes: of those that fire the most active one, one in the middle and the
+/// least active one; then a silent one.
+fn choose(counts: &[usize], most: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by_key(|&neuron| std::cmp::Reverse(counts[neuron]));
+    let firing = order.iter().filter(|&&neuron| counts[neuron] > 0).count();
+    let places = [0, firing / 2, firing.saturating_sub(1), firing];
+    let mut chosen: Vec<usize> = vec![];
+    for place in places.into_iter().chain(0..order.len()) {
+        if let Some(neuron) = order.get(place)
+            && chosen.len() < most
+            && !chosen.contains(neuron)
+        {
+            chosen.push(*neuron);
+        }
+    }
+    chosen
 }
 
 /// The value that nearly all of these are: the sum of a potential and its distance is the threshold as long as the
@@ -156,6 +178,14 @@ mod tests {
             "98"
         );
         assert_eq!(hexadecimal([].into_iter()), "");
+    }
+
+    #[test]
+    fn chosen_neurons_fire_differently_and_one_is_silent() {
+        assert_eq!(choose(&[0, 9, 5, 0, 7, 1], 4), [1, 2, 5, 0]);
+        assert_eq!(choose(&[0, 0, 0], 4), [0, 1, 2]);
+        assert_eq!(choose(&[3, 4], 1), [1]);
+        assert_eq!(choose(&[], 4), [0; 0]);
     }
 
     #[test]

@@ -137,6 +137,7 @@ fn learning_rate(run: &RunRecords<'_>, base: Panel) -> Panel {
         id: id.to_string(),
         title: title.to_string(),
         can_log: true,
+        min: Some(0.0),
         ..base
     };
     panel.with([series])

@@ -10,10 +10,10 @@ mod tested;
 use super::checkpoint::{DatasetId, EpochRecord};
 use super::memory::RunMemory;
 use super::optim::LrSchedule;
-use super::report::html::HtmlReport;
+use super::report::html::{Advice, HtmlReport};
 use super::test_pass::TestPass;
 use super::{RunDefinition, Settings};
-use crate::Goal;
+use crate::health::Finding;
 use spikelet_data::ImageDataset;
 use spikelet_graph::Plan;
 use std::collections::BTreeMap;
@@ -34,11 +34,11 @@ pub(super) struct RunRecords<'a> {
     pub(super) dataset: &'a str,
     pub(super) end: &'a End,
     pub(super) history: &'a [EpochRecord],
+    pub(super) findings: &'a [Finding],
     /// The number of epochs of the complete run.
     pub(super) epochs: usize,
     /// The metric that selects the best epoch.
     pub(super) metric: &'a str,
-    pub(super) goal: Goal,
     pub(super) seconds: f64,
     pub(super) samples_per_second: f64,
     /// `img/s` or `samples/s`.
@@ -57,6 +57,8 @@ pub(super) struct RunRecords<'a> {
     pub(super) scalars: &'a BTreeMap<String, Vec<(u64, f32)>>,
     pub(super) definition: Option<&'a (RunDefinition, DatasetId)>,
     pub(super) command: Option<String>,
+    /// The file of the experiment.
+    pub(super) experiment: Option<String>,
     pub(super) folder: String,
     /// The test images of a classifier, with the results of the forward pass.
     pub(super) tested: Option<(&'a ImageDataset, &'a TestPass)>,
@@ -102,7 +104,7 @@ impl RunRecords<'_> {
             message: headline::message(self),
             version: env!("CARGO_PKG_VERSION"),
             tiles: headline::tiles(self),
-            findings: vec![],
+            findings: self.findings.iter().map(advice).collect(),
             panels,
             no_monitors: (!measured).then(|| NO_MONITORS.to_string()),
             layers_note: layers::note(self),
@@ -112,6 +114,7 @@ impl RunRecords<'_> {
             confusion,
             worst,
             command: self.command.as_deref().map(|command| cut(command, 4000)),
+            experiment: self.experiment.as_deref().map(|text| cut(text, 50_000)),
             configuration: configuration::tables(self),
         };
         report.bound();
@@ -123,6 +126,14 @@ impl RunRecords<'_> {
 const NO_MONITORS: &str = "Layers were not measured in this run. With --monitor all (in a program: \
 Trainer::monitor_layers) this section has firing rates, neurons that never or always fire, potentials and norms of \
 gradients of every layer over training.";
+
+fn advice(finding: &Finding) -> Advice {
+    Advice {
+        layer: finding.layer.as_deref().map(short),
+        sentence: cut(&finding.sentence, 1000),
+        advice: cut(&finding.advice, 1000),
+    }
+}
 
 /// The largest number of characters of a name.
 const LONGEST_NAME: usize = 200;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metric::MetricValues;
-use crate::{FitData, FitReport, FitSettings, Monitor, Outputs, Step, Trainer, metric};
+use crate::{FitData, FitReport, FitSettings, Goal, Monitor, Outputs, Step, Trainer, metric};
 use serde_json::Value;
 use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Split, synthetic};
 use spikelet_graph::DType;
@@ -179,8 +179,9 @@ fn samples_have_spikes_potentials_and_the_threshold() {
         .map(|image| image["loss"].as_f64().expect("a loss"))
         .collect();
     assert!(losses.is_sorted_by(|a, b| a >= b));
-    // The mean of all losses is that of the evaluation; the worst are above it.
-    assert!(losses[0] > outcome.last().expect("an epoch").test_loss());
+    // The mean of all losses is that of the evaluation; the largest ones are not below it.
+    let mean = outcome.last().expect("an epoch").test_loss();
+    assert!(losses[0] > mean * 0.999, "{} and {mean}", losses[0]);
     assert!(page["no_monitors"].is_string());
 }
 
@@ -390,9 +391,9 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         dataset: "images",
         end: &End::Finished,
         history: &history,
+        findings: &[],
         epochs: 2000,
         metric: "accuracy",
-        goal: Goal::Maximize,
         seconds: 2000.0,
         samples_per_second: 1000.0,
         speed_unit: "img/s",
@@ -406,6 +407,7 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         scalars: &scalars,
         definition: None,
         command: None,
+        experiment: None,
         folder: String::new(),
         tested: None,
     };

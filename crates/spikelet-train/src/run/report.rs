@@ -76,9 +76,9 @@ impl Run<'_> {
             dataset: self.loader.dataset().name(),
             end,
             history: &outcome.history,
+            findings: &outcome.findings,
             epochs: subject.epochs(),
             metric: &self.monitor.name,
-            goal: self.monitor.goal,
             seconds: outcome.seconds,
             samples_per_second: outcome.samples_per_second,
             speed_unit,
@@ -92,6 +92,7 @@ impl Run<'_> {
             scalars: &scalars,
             definition: self.identity.as_ref(),
             command: std::fs::read_to_string(path.join(folder::COMMAND)).ok(),
+            experiment: std::fs::read_to_string(path.join(folder::EXPERIMENT)).ok(),
             folder: path.display().to_string(),
             tested: tested.map(|(split, pass)| (&*split.test, pass)),
         };

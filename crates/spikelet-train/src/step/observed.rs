@@ -28,8 +28,6 @@ pub(crate) struct ObservedLayer {
 /// The activity of a layer in the last run of an evaluation.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// The sum of spikes (1 if a neuron fired) over all samples, time steps and neurons.
-    pub(crate) spikes_of_all: f64,
     /// The number of spikes of each observed sample, over all time steps and neurons.
     pub(crate) spikes_of_each: Tensor,
     /// 1 where an observed neuron fired, `[T, samples, neurons]`.
@@ -199,14 +197,13 @@ impl EvalStep {
             _ => None,
         };
         Ok(Observation {
-            spikes_of_all: self.spikes_of_all(layer)?,
             spikes_of_each: get("each")?,
             spikes: get("spikes")?,
             potentials,
         })
     }
 
-    /// The sum of the spikes of a layer over the samples of the last run.
+    /// The number of spikes of a layer over all samples, time steps and neurons of the last run.
     pub(crate) fn spikes_of_all(&self, layer: usize) -> Result<f64> {
         let sum = self.program().get(&output_name(layer, "all"))?;
         Ok(sum.to_f64().first().copied().unwrap_or(0.0))

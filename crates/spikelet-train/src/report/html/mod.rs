@@ -61,6 +61,8 @@ pub(crate) struct HtmlReport {
     pub(crate) confusion: Option<Confusion>,
     pub(crate) worst: Option<Worst>,
     pub(crate) command: Option<String>,
+    /// The text of `experiment.toml`.
+    pub(crate) experiment: Option<String>,
     pub(crate) configuration: Vec<Table>,
 }
 
@@ -126,8 +128,6 @@ pub(crate) struct SampledLayer {
     pub(crate) shown_steps: usize,
     /// The indices of the neurons.
     pub(crate) neurons: Vec<usize>,
-    /// Which of them have potentials.
-    pub(crate) chosen: Vec<usize>,
     /// The threshold, if all of them have the same one.
     pub(crate) threshold: Option<f64>,
     pub(crate) samples: Vec<LayerSample>,
@@ -140,7 +140,9 @@ pub(crate) struct LayerSample {
     pub(crate) rate: Option<f64>,
     /// The spikes of each neuron as bits in hexadecimal digits, the first time step first.
     pub(crate) spikes: Vec<String>,
-    /// The potentials of the chosen neurons.
+    /// Which of them have potentials.
+    pub(crate) chosen: Vec<usize>,
+    /// The potentials of these.
     pub(crate) v: Option<Vec<Vec<Option<f64>>>>,
 }
 

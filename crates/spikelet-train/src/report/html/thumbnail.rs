@@ -10,7 +10,7 @@ const LARGEST: usize = 64;
 /// a pixel is the mean of those that it covers. Two channels are red and green; more than three are averaged.
 pub(crate) fn thumbnail(image: &[u8], [channels, height, width]: [usize; 3]) -> Option<String> {
     let plane = height.checked_mul(width).filter(|&plane| plane > 0)?;
-    if Some(image.len()) != plane.checked_mul(channels) {
+    if channels == 0 || Some(image.len()) != plane.checked_mul(channels) {
         return None;
     }
     let by = height.max(width).div_ceil(LARGEST).max(1);

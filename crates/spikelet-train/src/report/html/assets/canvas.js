@@ -106,10 +106,10 @@ const Canvas = (() => {
         const x = xs[k];
         one.y.forEach((value, j) => {
           if (value === null || (panel.log && value <= 0)) return;
-          const from = j === 0 ? place(start) : place((x[j - 1] + x[j]) / 2);
-          const to = j === x.length - 1 ? place(end) : place((x[j] + x[j + 1]) / 2);
+          const from = Math.floor(j === 0 ? place(start) : place((x[j - 1] + x[j]) / 2));
+          const to = Math.ceil(j === x.length - 1 ? place(end) : place((x[j] + x[j + 1]) / 2));
           context.fillStyle = viridis(share(value));
-          context.fillRect(from, k * row, Math.max(1, to - from + 0.5), row - (row > 6 ? 1 : 0));
+          context.fillRect(from, k * row, Math.max(1, to - from), row - (row > 6 ? 1 : 0));
         });
       });
       context.fillStyle = style("soft");
@@ -132,14 +132,14 @@ const Canvas = (() => {
     const gradient = VIRIDIS.map((_, k) => viridis(k / (VIRIDIS.length - 1))).join(",");
     const bar = make("i");
     bar.style.background = `linear-gradient(to right, ${gradient})`;
-    host.after(make("div", { class: "scale" }, text(low), bar, text(high), panel.log ? "(logarithmic)" : null));
+    host.after(make("div", { class: "scale" }, text(low), bar, text(high), panel.log ? " (logarithmic)" : null));
   }
 
   /** Spikes of neurons: a row for each neuron, a column for each time step. `spikes[row][t]`. */
   function raster(host, data) {
     const { names, spikes, steps, marked } = data;
     const rows = spikes.length;
-    const row = Math.max(4, Math.min(16, Math.floor(300 / Math.max(1, rows))));
+    const row = Math.max(5, Math.min(24, Math.floor(340 / Math.max(1, rows))));
     return figure(host, `Spikes of ${rows} neurons in ${steps} time steps`, () => rows * row + 46, (context, width) => {
       const left = 62;
       const plot = width - left - 12;

@@ -3,6 +3,9 @@ const Charts = (() => {
   const { make, number, style, color, drawn } = Dom;
   const DASHES = [null, [6, 4], [2, 3], [8, 3, 2, 3]];
 
+  /** The distances between ticks of epochs, steps and time steps. */
+  const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));
+
   /** The series of a panel as uPlot's columns: a common x, and null where a series has no point. */
   function columns(panel, log) {
     const scale = panel.percent ? 100 : 1;
@@ -25,23 +28,22 @@ const Charts = (() => {
     const unit = unitOf(panel);
     const show = (u, value) => (value === null || value === undefined ? "–" : number(value) + unit);
     const xName = panel.xlabel;
-    const integers = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].flatMap((n) => [n]);
-    const large = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((n) => [n, 2 * n, 5 * n]);
     const last = (u) => u.data[0].length - 1;
     return {
-      width, height, padding: [10, 12, 0, 4],
+      width, height, padding: [10, 28, 0, 4],
       scales: {
         x: { time: false, range: (u, low, high) => (low === high ? [low - 0.5, high + 0.5] : [low, high]) },
         y: log
           ? { distr: 3 }
           : { range: (u, low, high) => {
               if (low === null) return [0, 1];
-              const [a, b] = uPlot.rangeNum(low, high === low ? low + Math.max(1e-6, Math.abs(low) * 0.1) : high, 0.08, true);
+              const top = high > low ? high : high === 0 ? 1 : high + Math.abs(high) * 0.1;
+              const [a, b] = uPlot.rangeNum(low, top, 0.08, true);
               return [panel.min === undefined ? a : Math.min(panel.min, low), b];
             } },
       },
       axes: [
-        axis(xName, { incrs: integers.concat(large), size: 34,
+        axis(xName, { incrs: WHOLE, size: 34,
           values: (u, ticks) => ticks.map((v) => v.toLocaleString("en-US")) }),
         axis(undefined, { size: 58, values: (u, ticks) => ticks.map((v) => (v === null || v === undefined ? "" : number(v) + (panel.percent ? " %" : ""))) }),
       ],
@@ -50,7 +52,7 @@ const Charts = (() => {
       series: [
         { label: xName, value: (u, v) => (v === null || v === undefined ? "–" : number(v)) },
         ...panel.series.map((one, k) => ({
-          label: one.name, value: show, spanGaps: true, show: !toggled.has(k), width: one.thin ? 1 : 1.75,
+          label: one.name, value: show, spanGaps: true, pxAlign: 0, show: !toggled.has(k), width: one.thin ? 1 : 1.75,
           stroke: () => color(one.color ?? k), dash: one.dash ? DASHES[one.dash] : k >= 8 ? DASHES[1 + (Math.floor(k / 8) % 3)] : undefined,
           points: { show: u_points, size: 5, fill: () => color(one.color ?? k) },
           ...(one.steps ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
@@ -71,8 +73,8 @@ const Charts = (() => {
   /** Points are drawn where there are few. */
   function u_points(u, series, first, last) {
     let count = 0;
-    for (let k = first; k <= last && count <= 60; k++) if (u.data[series][k] !== null && u.data[series][k] !== undefined) count++;
-    return count <= 60;
+    for (let k = first; k <= last && count <= 30; k++) if (u.data[series][k] !== null && u.data[series][k] !== undefined) count++;
+    return count <= 30;
   }
 
   /** The vertical line of the best epoch. */
@@ -94,7 +96,7 @@ const Charts = (() => {
     ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
     const right = x > left + width * 0.8;
     ctx.textAlign = right ? "right" : "left";
-    ctx.fillText("best", x + (right ? -4 : 4) * devicePixelRatio, top + 11 * devicePixelRatio);
+    ctx.fillText("best", x + (right ? -4 : 4) * devicePixelRatio, top + height - 6 * devicePixelRatio);
     ctx.restore();
   }
 
@@ -113,6 +115,38 @@ const Charts = (() => {
     return { setLog: (log) => { state.log = log; draw(host.clientWidth); }, get log() { return state.log; } };
   }
 
+  /** The potentials of neurons, one below the other, with the threshold. */
+  function lanes(host, curves, threshold) {
+    curves.forEach(({ name, y, color: own }, k) => {
+      const last = k === curves.length - 1;
+      const x = y.map((_, t) => t + 1);
+      const marker = make("i");
+      const value = make("span");
+      const lane = make("div", { class: "figure" });
+      const say = (t) => { value.textContent = t === null || t === undefined ? "" : `: V = ${number(y[t])} at time step ${t + 1}`; };
+      host.append(make("div", { class: "lane" }, marker, `neuron ${name}`, value), lane);
+      const lines = threshold === null ? [] : [threshold];
+      const known = y.concat(lines).filter((v) => v !== null);
+      const [low, high] = [Math.min(0, ...known), Math.max(...known, 1e-6)];
+      let chart = null;
+      drawn(lane, (width) => {
+        if (chart) chart.destroy();
+        marker.style.background = color(own);
+        chart = new uPlot({
+          width, height: last ? 108 : 68, padding: [4, 16, 0, 4], legend: { show: false },
+          scales: { x: { time: false, range: (u, a, b) => (a === b ? [a - 0.5, b + 0.5] : [a, b]) }, y: { range: [low - 0.06 * (high - low), high + 0.08 * (high - low)] } },
+          axes: [axis(last ? "time step" : undefined, { show: last, size: 34, incrs: WHOLE }), axis(undefined, { size: 46, space: 22, values: (u, ticks) => ticks.map(number) })],
+          cursor: { sync: { key: "potentials" }, drag: { x: true, y: false }, points: { size: 6 } },
+          series: [{}, { stroke: () => color(own), width: 1.5, points: { show: false } },
+            { stroke: () => style("faint"), width: 1, dash: [5, 4], points: { show: false } }],
+          hooks: { setCursor: [(u) => say(u.cursor.idx)] },
+        }, [x, y, x.map(() => threshold)], lane);
+      });
+    });
+    host.setAttribute("role", "img");
+    host.setAttribute("aria-label", `Membrane potentials of ${curves.length} neurons`);
+  }
+
   /** A button that switches a panel between a linear and a logarithmic axis. */
   function logButton(get, pressed) {
     const button = make("button", { type: "button", class: "small", "aria-pressed": String(Boolean(pressed)), title: "Logarithmic axis", onclick: () => {
@@ -123,5 +157,5 @@ const Charts = (() => {
     return button;
   }
 
-  return { lines, logButton };
+  return { lines, lanes, logButton };
 })();

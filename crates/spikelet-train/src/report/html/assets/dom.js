@@ -10,7 +10,7 @@ const Dom = (() => {
       else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
       else element.setAttribute(name, value);
     }
-    for (const child of children.flat()) {
+    for (const child of children.flat(Infinity)) {
       if (child !== null && child !== undefined) element.append(child);
     }
     return element;

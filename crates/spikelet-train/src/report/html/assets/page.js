@@ -32,7 +32,7 @@
       if (heat) Canvas.heat(host, panel);
       else chart = Charts.lines(host, panel);
     });
-    return make("div", { class: heat && panel.series.length > 16 ? "card wide" : "card", id: `figure-${panel.id}` },
+    return make("div", { class: heat && panel.series.length > 40 ? "card wide" : "card", id: `figure-${panel.id}` },
       make("div", { class: "head" }, make("h3", {}, panel.title), tools),
       panel.note ? make("p", { class: "note" }, panel.note) : null, host);
   }
@@ -127,9 +127,12 @@
       parts.push(make("div", { class: "card", id: "command" },
         make("div", { class: "head" }, make("h3", {}, "Command to repeat the run"), make("div", { class: "tools" }, copy)), make("pre", {}, data.command)));
     }
+    if (data.experiment) {
+      parts.push(make("div", { class: "card", id: "experiment" }, make("details", {}, make("summary", {}, "experiment.toml"), make("pre", { class: "scroll" }, data.experiment))));
+    }
     const cards = data.configuration.map(({ title, rows }) =>
       make("div", { class: "card" }, make("details", { open: "" }, make("summary", {}, title), make("div", { class: "scroll" }, table(rows)))));
-    section("configuration", "Configuration", null, parts.length > 0 ? [parts, make("br")] : null, make("div", { class: "grid" }, cards));
+    section("configuration", "Configuration", null, parts.length > 0 ? make("div", { class: "stack" }, parts) : null, make("div", { class: "grid" }, cards));
   }
 
   const nav = headline();

@@ -52,16 +52,12 @@ const Samples = (() => {
     const potential = make("div", { class: "figure", id: "potential" });
     const box = make("div", { class: "split" },
       make("div", {}, make("h3", {}, "Spikes"), raster),
-      own.v ? make("div", {}, make("h3", {}, "Membrane potential after the reset"), potential) : null);
+      own.v ? make("div", {}, make("h3", {}, "Membrane potential after the reset, and threshold"), potential) : null);
     const show = () => {
-      Canvas.raster(raster, { names, spikes, steps, marked: own.v ? layer.chosen : [] });
+      Canvas.raster(raster, { names, spikes, steps, marked: own.v ? own.chosen : [] });
       if (!own.v) return;
-      const x = Array.from({ length: own.v[0].length }, (_, t) => t + 1);
-      const series = layer.chosen.map((row, k) => ({ name: `neuron ${names[row]}`, y: own.v[k], color: k }));
-      if (typeof layer.threshold === "number") {
-        series.push({ name: "threshold", y: x.map(() => layer.threshold), color: 7, dash: 1 });
-      }
-      Charts.lines(potential, { title: "Membrane potential", xlabel: "time step", x, series }, 290);
+      const curves = own.chosen.map((row, k) => ({ name: names[row], y: own.v[k], color: k }));
+      Charts.lanes(potential, curves, layer.threshold);
     };
     return [box, show];
   }
