@@ -6,7 +6,8 @@ use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig, Spli
 use spikelet_nn::tensors::TensorFile;
 use spikelet_train::prelude::*;
 use spikelet_train::{
-    Checkpoint, FitData, FitReport, Goal, Monitor, RunDefinition, TrainError, evaluate,
+    Checkpoint, FitData, FitReport, Goal, Monitor, ParameterGroup, RunDefinition, TrainError,
+    evaluate,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +61,40 @@ fn averaged_weights_are_evaluated_and_restored() -> Result<()> {
     let best = report.best().expect("validation images").test_accuracy();
     assert_eq!(evaluated("best.safetensors")?, best);
     assert_eq!(evaluated("last.safetensors")?, report.test_accuracy());
+    Ok(())
+}
+
+#[test]
+fn groups_of_parameters_have_their_own_learning_rate_or_none() -> Result<()> {
+    let trained = |learning_rate: f64, groups: Vec<ParameterGroup>| -> Result<TensorFile> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = Settings {
+            epochs: 1,
+            learning_rate,
+            groups,
+            ..settings()
+        };
+        let trainer = Trainer::new(net(), settings).folder(folder.path());
+        trainer.fit(&digits())?;
+        TensorFile::read(folder.path().join("last.safetensors"))
+    };
+    let initial = trained(0.0, vec![])?;
+    let slow = ParameterGroup {
+        optimizer: Some("sgd".to_string()),
+        learning_rate: Some(0.0),
+        ..ParameterGroup::new("3.*")
+    };
+    let frozen = ParameterGroup {
+        frozen: true,
+        ..ParameterGroup::new("3.*")
+    };
+    for group in [slow, frozen] {
+        let found = trained(0.01, vec![group])?;
+        assert!(found.get("3.weight")? == initial.get("3.weight")?);
+        assert!(found.get("1.weight")? != initial.get("1.weight")?);
+    }
+    let unknown = trained(0.01, vec![ParameterGroup::new("4.*")]).expect_err("there is none");
+    assert!(unknown.to_string().contains("4.*"), "{unknown}");
     Ok(())
 }
 
