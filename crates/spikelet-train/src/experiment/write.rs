@@ -58,9 +58,10 @@ fn network_text(network: &Network) -> String {
 /// The entries of a table: its name and the kind of a layer come first.
 fn ordered(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let rank = |key: &str| match key {
-        "name" | "parameters" | "layer" => 0,
-        key if layer_kinds().iter().any(|kind| kind.name == key) => 1,
-        _ => 2,
+        "name" | "parameters" => 0,
+        "layer" => 1,
+        key if layer_kinds().iter().any(|kind| kind.name == key) => 2,
+        _ => 3,
     };
     let mut entries: Vec<_> = map.iter().collect();
     entries.sort_by_key(|(key, _)| rank(key));
