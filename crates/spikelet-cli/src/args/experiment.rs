@@ -7,6 +7,7 @@ use super::{
 use crate::failure::Failure;
 use spikelet::train::Checkpoint;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
+use std::path::Path;
 
 /// A network, its data, its settings and its devices.
 #[derive(clap::Args, Debug)]
@@ -94,12 +95,13 @@ impl ExperimentArgs {
         self
     }
 
-    /// The experiment: that of the resumed run, of the file, of the preset or the defaults, with the given options.
+    /// The experiment: that of the resumed run, with its folder or a checkpoint in it, of the file, of the preset or the defaults, with the given options.
     ///
     /// # Errors
     /// When a file is wrong, or an option does not fit the others.
-    pub fn build(&self, resumed: Option<&Checkpoint>) -> Result<Experiment, Failure> {
-        let run = resumed.map(Experiment::of_checkpoint).transpose()?;
+    pub fn build(&self, resumed: Option<(&Path, &Checkpoint)>) -> Result<Experiment, Failure> {
+        let run = resumed.map(|(run, checkpoint)| Experiment::of_run(run, checkpoint));
+        let run = run.transpose()?;
         let mut experiment = match run.flatten() {
             None => self.network.build(self.start)?,
             Some(run) => self.network.build_resumed(self.start, run)?,

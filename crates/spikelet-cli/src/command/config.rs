@@ -42,12 +42,13 @@ impl Config {
             return Ok(ExitCode::SUCCESS);
         }
         let run = self.experiment.network.path().filter(|path| is_run(path));
-        let checkpoint = run.map(Checkpoint::from_run).transpose()?;
+        let run = run.map(Path::to_path_buf);
+        let checkpoint = run.as_deref().map(Checkpoint::from_run).transpose()?;
         let args = match checkpoint.is_some() {
             true => self.experiment.without_network(),
             false => self.experiment,
         };
-        let mut experiment = args.build(checkpoint.as_ref())?;
+        let mut experiment = args.build(run.as_deref().zip(checkpoint.as_ref()))?;
         if let Some(layers) = as_layers(&experiment.network)? {
             experiment.network = Network::Layers(layers);
         }

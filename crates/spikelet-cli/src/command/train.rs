@@ -175,11 +175,12 @@ impl Train {
         }
         let leads = !matches!(&role, Role::Rank(world) if world.rank > 0);
         let target = self.target(leads)?;
-        let resumed = match &target {
-            Target::Resume(run) => resumed(run, leads)?,
+        let run = match &target {
+            Target::Resume(run) => Some(run.as_path()),
             _ => None,
         };
-        let experiment = self.experiment.build(resumed.as_ref())?;
+        let checkpoint = run.map(|run| resumed(run, leads)).transpose()?.flatten();
+        let experiment = self.experiment.build(run.zip(checkpoint.as_ref()))?;
         match parallel.launched(role, &experiment) {
             Role::Single => self.train(experiment, target, None, console),
             Role::Launch(ranks) => parallel.launch(ranks, &self.device(&experiment)),

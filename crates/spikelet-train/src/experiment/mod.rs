@@ -37,6 +37,7 @@ pub use monitors::{LayerMonitors, ParseLayerMonitorsError};
 pub use normalization::{Normalization, ParseNormalizationError};
 pub use output::OutputSettings;
 
+use crate::folder::EXPERIMENT;
 use crate::{Checkpoint, Settings};
 use spikelet_core::Result;
 use spikelet_core::document::{Document, DocumentError, Fields, Located};
@@ -181,6 +182,29 @@ impl Experiment {
             experiment.data.use_images_of(&checkpoint.dataset);
             experiment
         }))
+    }
+
+    /// The experiment of a run, whose folder or one of whose checkpoints is given: that of its checkpoint, with devices
+    /// and output as in its `experiment.toml`, if it has one.
+    ///
+    /// # Errors
+    /// As [`Experiment::of_checkpoint`]; when the file is wrong.
+    pub fn of_run(run: &Path, checkpoint: &Checkpoint) -> Result<Option<Self>> {
+        let folder = match run.is_dir() {
+            true => Some(run),
+            false => run.parent(),
+        };
+        let file = folder.map(|folder| folder.join(EXPERIMENT));
+        let Some(mut experiment) = Self::of_checkpoint(checkpoint)? else {
+            return Ok(None);
+        };
+        if let Some(file) = file.filter(|file| file.exists()) {
+            let kept = Self::read(file)?;
+            experiment.device = kept.device;
+            experiment.output = kept.output;
+            experiment.data.loader_threads = kept.data.loader_threads;
+        }
+        Ok(Some(experiment))
     }
 
     /// Reads all tables but `network`.
