@@ -147,7 +147,10 @@ fn a_setting_that_differs_from_the_resumed_run_is_named() {
     said_json(&["train", &file, "--out", &run, "--monitor", "rate"]);
     // Devices and monitors are those of the run too.
     let kept = said(&["config", &run]);
-    mentions(&kept, &["monitor = [\"rate\"]", "name = \"cpu\"", "batch_size = 16"]);
+    mentions(
+        &kept,
+        &["monitor = [\"rate\"]", "name = \"cpu\"", "batch_size = 16"],
+    );
     let resumed = ["train", "--resume", &run];
     let lines = said(&resumed);
     assert!(lines.contains("nothing to do"), "{lines}");

@@ -54,6 +54,12 @@ pub(super) const TABLE: Table = Table {
     write,
 };
 
+const CLIP_NORM: &str = "clip_norm";
+const CLIP_VALUE: &str = "clip_value";
+
+/// The keys of gradient clipping.
+const CLIPS: [&str; 2] = [CLIP_NORM, CLIP_VALUE];
+
 /// The names of all optimizers.
 fn names() -> Vec<&'static str> {
     let names = OptimizerConfig::NAMES.iter().copied();
@@ -100,9 +106,7 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     if let Some(yes) = fields.flag("bias_decay")? {
         settings.bias_decay = yes;
     }
-    let clips: [(&str, fn(f64) -> Clip); 2] =
-        [("clip_norm", Clip::Norm), ("clip_value", Clip::Value)];
-    for (key, clip) in clips {
+    for key in CLIPS {
         let Some(node) = fields.get(key) else {
             continue;
         };
@@ -111,10 +115,13 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
             settings.clip = settings.clip.filter(|own| clip_key(own) != key);
             continue;
         }
-        let number = number_in(node, key, "a number above 0, or \"none\"", |x| x > 0.0)?;
-        settings.clip = Some(clip(number));
+        let most = number_in(node, key, "a number above 0, or \"none\"", |x| x > 0.0)?;
+        settings.clip = Some(match key {
+            CLIP_NORM => Clip::Norm(most),
+            _ => Clip::Value(most),
+        });
     }
-    if let [Some(norm), Some(value)] = ["clip_norm", "clip_value"].map(|key| fields.get(key))
+    if let [Some(norm), Some(value)] = CLIPS.map(|key| fields.get(key))
         && !is_none(norm)
         && !is_none(value)
     {
@@ -188,8 +195,8 @@ fn group(node: &Node, main: OptimizerConfig) -> Result<ParameterGroup, Located> 
 /// The key of a kind of clipping.
 fn clip_key(clip: &Clip) -> &'static str {
     match clip {
-        Clip::Norm(_) => "clip_norm",
-        Clip::Value(_) => "clip_value",
+        Clip::Norm(_) => CLIP_NORM,
+        Clip::Value(_) => CLIP_VALUE,
     }
 }
 
@@ -207,7 +214,7 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     ];
     keys.extend(settings.optimizer.constants());
     keys.push(("bias_decay".to_string(), json!(settings.bias_decay)));
-    keys.extend(["clip_norm", "clip_value"].map(|key| (key.to_string(), clip(key))));
+    keys.extend(CLIPS.map(|key| (key.to_string(), clip(key))));
     keys.push((
         "groups".to_string(),
         settings.groups.iter().map(group_table).collect(),
