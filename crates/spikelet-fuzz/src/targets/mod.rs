@@ -1,6 +1,7 @@
 //! The function and the valid inputs of each reader.
 
 mod data_sets;
+mod experiments;
 
 use crate::Target;
 use flate2::Compression;
@@ -25,7 +26,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-pub const ALL: [Target; 18] = [
+pub const ALL: [Target; 19] = [
     Target {
         name: "idx",
         corpus: idx_corpus,
@@ -85,6 +86,11 @@ pub const ALL: [Target; 18] = [
         name: "archive",
         corpus: archive_corpus,
         run: archive,
+    },
+    Target {
+        name: "experiment",
+        corpus: experiments::corpus,
+        run: experiments::run,
     },
     Target {
         name: "npy",
