@@ -83,13 +83,14 @@ impl Sweep {
             // A changed experiment is recognized as well.
             let bytes = spikelet::files::read(experiment).map_err(spikelet::Error::from)?;
             let text = String::from_utf8_lossy(&bytes);
-            definition.insert(format!("the file {}", sweep.experiment), Value::from(text));
+            definition.insert("the file of the experiment".to_string(), Value::from(text));
         }
         let mut series = match (self.resumed_folder()?, self.dry_run) {
             (Some(folder), _) => {
                 let mut series = Series::resume(&folder)?;
                 series.check_definition(&definition)?;
-                series.change_arguments(|stored| arguments::of_resumed(stored, &shared))?;
+                let given = arguments::normalized(self.options.iter().cloned())?;
+                series.change_arguments(|stored| arguments::of_resumed(stored, &given))?;
                 series
             }
             (None, dry_run) => {

@@ -11,7 +11,7 @@ use super::runs::run_json;
 use crate::failure::Failure;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use spikelet::log::Console;
-use spikelet::train::RunInfo;
+use spikelet::train::{RunInfo, RunState};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +21,8 @@ use view::View;
 /// Watch a run in the terminal: curves, firing rates, speed, memory and remaining time
 ///
 /// Shows a run in progress or one that is over, and reads its folder again every second. The arrow keys select the
-/// diagrams, `q` ends the command; the run is not affected. Without a terminal a summary is printed once.
+/// diagrams, `q` ends the command; the run is not affected. In a folder of runs, the next run is
+/// shown when one is over. Without a terminal a summary is printed once.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet watch" => "the latest run in the folder `runs`",
@@ -37,6 +38,9 @@ pub struct Watch {
 /// The time between two readings of the folder.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// The number of readings between two searches for another run, which read all runs.
+const SEARCH: usize = 3;
+
 impl Watch {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let folder = RunInfo::read(newest(&self.run)?)?.folder;
@@ -50,35 +54,39 @@ impl Watch {
         let color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         // Restores the terminal at a panic too.
         let mut terminal = ratatui::try_init()?;
-        let ended = watch(&mut terminal, view, color);
+        let ended = watch(&mut terminal, view, &self.run, color);
         ratatui::restore();
         ended?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// The run to watch: in a folder of folders of runs, the one that was written last.
+/// The run to watch: in a folder of runs a running one, otherwise the one that was written last.
 fn newest(path: &Path) -> Result<PathBuf, Failure> {
-    if RunInfo::read(path).is_ok() || !path.is_dir() {
+    let is_run = RunInfo::read(path).is_ok_and(|run| run.folder == path);
+    if is_run || !path.is_dir() {
         return Ok(path.to_path_buf());
     }
-    let written = |run: &RunInfo| {
+    let rank = |run: &RunInfo| {
         let files = ["epochs.jsonl", ".lock"].into_iter();
         let times = files.filter_map(|name| run.folder.join(name).metadata().ok()?.modified().ok());
-        times.max()
+        (matches!(run.state, RunState::Running { .. }), times.max())
     };
     let runs = spikelet::train::find_runs(path)?.runs;
-    let newest = runs.into_iter().max_by_key(written);
+    let newest = runs.into_iter().max_by_key(rank);
     Ok(newest.map_or(path.to_path_buf(), |run| run.folder))
 }
 
-/// Shows the run until a key ends the command.
+/// Shows the run until a key ends the command. When it is over, the next run in the folder `path` is shown, such as that
+/// of the next seed.
 fn watch(
     terminal: &mut ratatui::DefaultTerminal,
     mut view: View,
+    path: &Path,
     color: bool,
 ) -> std::io::Result<()> {
     let mut read = Instant::now();
+    let mut readings = 0;
     loop {
         terminal.draw(|frame| draw::draw(frame, &view, color))?;
         if event::poll(INTERVAL.saturating_sub(read.elapsed()))?
@@ -98,6 +106,16 @@ fn watch(
         if read.elapsed() >= INTERVAL {
             // A file that is being replaced is read the next time.
             view.refresh();
+            let is_running = matches!(view.run.state, RunState::Running { .. });
+            if !is_running
+                && readings % SEARCH == 0
+                && let Ok(folder) = newest(path)
+                && folder != view.run.folder
+            {
+                view.run.folder = folder;
+                view.refresh();
+            }
+            readings += 1;
             read = Instant::now();
         }
     }

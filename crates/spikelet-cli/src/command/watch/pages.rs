@@ -4,6 +4,9 @@ use spikelet::train::EpochRecord;
 use spikelet::train::metric::MetricValues;
 use std::collections::BTreeMap;
 
+/// Returns the values of one of the data sets of an epoch.
+type SetOf = fn(&EpochRecord) -> Option<&MetricValues>;
+
 /// A curve: its name and its points.
 pub struct Curve {
     pub name: String,
@@ -80,7 +83,7 @@ fn of_epochs(history: &[EpochRecord]) -> (Vec<Page>, Vec<Page>) {
         }
     }
     let of_metric = metrics.iter().map(|name| {
-        let sets: [(&str, fn(&EpochRecord) -> Option<&MetricValues>); 3] = [
+        let sets: [(&str, SetOf); 3] = [
             ("train", |record| Some(&record.train)),
             ("validation", |record| record.validation.as_ref()),
             ("test", |record| record.test.as_ref()),
