@@ -3,6 +3,7 @@
 use crate::common::mentions;
 use crate::seeds::{lines, of_event, started, tensors};
 use crate::small::{complaint_in, said_in};
+use serde_json::json;
 use std::path::Path;
 
 const FILE: &str = "experiment = \"mnist-fc\"\n\n[values]\ntau = [2.0, 4.0, 8.0]\n";
@@ -171,5 +172,69 @@ fn a_random_search_is_listed_and_its_values_are_checked_before_the_first_run() {
     mentions(
         &complaint_in(folder, &["sweep", "none.toml"]),
         &["none.toml", "cannot be read"],
+    );
+}
+
+#[test]
+fn an_experiment_file_is_swept_by_its_dotted_keys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let text = said_in(
+        folder,
+        &["config", "mnist-fc", "--epochs", "1", "--hidden", "16"],
+    );
+    std::fs::create_dir(folder.join("experiments")).expect("a folder");
+    let experiment = folder.join("experiments/run.toml");
+    std::fs::write(&experiment, &text).expect("written");
+    let sweep_file = "experiment = \"run.toml\"\n[values]\noptimizer.lr = [1e-3, 3e-3]\n\
+                      training.batch_size = [32]\n";
+    std::fs::write(folder.join("experiments/sweep.toml"), sweep_file).expect("written");
+    let words = |more: &[&'static str]| {
+        let small = [
+            "--",
+            "--train-images",
+            "128",
+            "--test-images",
+            "64",
+            "--seed",
+            "5",
+        ];
+        [
+            &["sweep", "experiments/sweep.toml", "--out", "a"],
+            more,
+            &small,
+        ]
+        .concat()
+    };
+    let found = lines(&said_in(folder, &words(&["--json"])));
+    let start = of_event(&found, "start");
+    let settings: Vec<_> = (start.iter())
+        .map(|start| &start["settings"])
+        .map(|s| {
+            (
+                s["learning_rate"].clone(),
+                s["batch_size"].clone(),
+                s["seed"].clone(),
+            )
+        })
+        .collect();
+    let expected = |lr: f64| (json!(lr), json!(32), json!(5));
+    assert_eq!(settings, [expected(1e-3), expected(3e-3)]);
+    let changed = text.replace("epochs = 1", "epochs = 2");
+    assert_ne!(changed, text);
+    std::fs::write(&experiment, changed).expect("written");
+    mentions(
+        &complaint_in(folder, &words(&["--resume"])),
+        &[
+            "of the file of the experiment is `epochs = 1",
+            "and `epochs = 2",
+        ],
+    );
+    let wrong = "experiment = \"run.toml\"\n[values]\noptimizer.lrr = [1e-3]\n";
+    std::fs::write(folder.join("experiments/sweep.toml"), wrong).expect("written");
+    let problem = complaint_in(folder, &["sweep", "experiments/sweep.toml"]);
+    mentions(
+        &problem,
+        &["run-01 (optimizer.lrr = 0.001)", "did you mean"],
     );
 }

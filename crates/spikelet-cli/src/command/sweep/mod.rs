@@ -196,8 +196,8 @@ fn list_of(values: &Map<String, Value>) -> String {
 
 /// Checks the settings of a run before any run is trained.
 fn check(shared: &[String], run: &SeriesRun) -> Result<(), Failure> {
-    let words = shared.iter().chain(&run.arguments).cloned();
-    arguments::check(words).map_err(|failure| {
+    let words: Vec<String> = shared.iter().chain(&run.arguments).cloned().collect();
+    arguments::check(&words).map_err(|failure| {
         let text = failure.to_string();
         let (problem, help) = text
             .split_once("\n  help: ")

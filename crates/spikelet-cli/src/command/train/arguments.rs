@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use spikelet::log::{Console, Output};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 /// The arguments of `spikelet train` without the name of the command.
@@ -22,8 +22,11 @@ struct Arguments {
     quiet: bool,
 }
 
-/// Arguments that are not stored: a series sets those of its runs, the others are of one process.
-const OF_ONE_PROCESS: [&str; 7] = ["seeds", "seed", "out", "force", "resume", "json", "quiet"];
+/// Arguments that a series sets for each of its runs.
+const OF_RUNS: [&str; 4] = ["seeds", "out", "force", "resume"];
+
+/// Arguments of one process, which are not stored.
+const OF_PROCESS: [&str; 2] = ["json", "quiet"];
 
 /// The arguments of this process, one word for each: `--epochs=20`.
 ///
@@ -32,31 +35,50 @@ const OF_ONE_PROCESS: [&str; 7] = ["seeds", "seed", "out", "force", "resume", "j
 pub fn of_process() -> Result<Vec<String>, Failure> {
     // The options before the command have no values.
     let words = std::env::args_os().skip_while(|word| word != "train");
-    normalized(words.skip(1))
+    let words = words.skip(1).collect();
+    read(words, |id| OF_RUNS.contains(&id))
 }
 
-/// Arguments of `spikelet train`, one word for each.
+/// Arguments of `spikelet train` for all runs of a series, one word for each.
 ///
 /// # Errors
-/// When an argument is wrong or not UTF-8.
+/// When an argument is wrong, not UTF-8, or one that the series sets itself.
 pub fn normalized(words: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, Failure> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = parse(&words)?;
+    if let Some(id) = OF_RUNS.iter().find(|id| is_given(id, &matches)) {
+        let problem = format!("--{id} is given for all runs of the series");
+        return Err(Failure::argument(
+            problem,
+            "give it before `--`, to the series",
+        ));
+    }
+    read(words, |_| false)
+}
+
+fn is_given(id: &str, matches: &ArgMatches) -> bool {
+    matches.try_contains_id(id).is_ok_and(|given| given)
+        && matches.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// The words of the given arguments without those that are left out.
+fn read(words: Vec<OsString>, leave_out: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
     let command = Arguments::command();
-    let matches = parse(words)?;
+    let matches = parse(&words)?;
     let mut found = vec![];
     for arg in command.get_arguments() {
         let id = arg.get_id().as_str();
-        let given = matches.try_contains_id(id).is_ok_and(|given| given)
-            && matches.value_source(id) == Some(ValueSource::CommandLine);
-        if given && !OF_ONE_PROCESS.contains(&id) {
+        if is_given(id, &matches) && !leave_out(id) && !OF_PROCESS.contains(&id) {
             found.extend(words_of(arg, &matches)?);
         }
     }
     Ok(found)
 }
 
-fn parse(words: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, Failure> {
-    let words = [OsString::from("spikelet train")].into_iter().chain(words);
-    let matches = Arguments::command().try_get_matches_from(words);
+fn parse(words: &[impl AsRef<OsStr>]) -> Result<ArgMatches, Failure> {
+    let words = words.iter().map(|word| word.as_ref().to_os_string());
+    let name = [OsString::from("spikelet train")].into_iter();
+    let matches = Arguments::command().try_get_matches_from(name.chain(words));
     matches.map_err(wrong)
 }
 
@@ -101,7 +123,7 @@ fn words_of(arg: &Arg, matches: &ArgMatches) -> Result<Vec<String>, Failure> {
 /// # Errors
 /// When an argument is wrong; those of the run.
 pub fn run(mut words: Vec<String>, console: &Console) -> Result<ExitCode, Failure> {
-    let matches = parse(words.iter().map(OsString::from))?;
+    let matches = parse(&words)?;
     let mut train = Arguments::from_arg_matches(&matches).map_err(wrong)?.train;
     match console.output() {
         Output::Json => words.push("--json".to_string()),
@@ -116,8 +138,8 @@ pub fn run(mut words: Vec<String>, console: &Console) -> Result<ExitCode, Failur
 ///
 /// # Errors
 /// When an argument is wrong, or a setting is out of its domain.
-pub fn check(words: impl IntoIterator<Item = String>) -> Result<(), Failure> {
-    let matches = parse(words.into_iter().map(OsString::from))?;
+pub fn check(words: &[String]) -> Result<(), Failure> {
+    let matches = parse(words)?;
     let train = Arguments::from_arg_matches(&matches).map_err(wrong)?.train;
     train.experiment.build(None).map(|_| ())
 }
@@ -176,8 +198,8 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Result<Vec<String>, String> {
-        let words = text.split_whitespace().map(OsString::from);
-        normalized(words).map_err(|error| error.to_string())
+        let words = text.split_whitespace().map(OsString::from).collect();
+        read(words, |id| OF_RUNS.contains(&id)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -191,6 +213,7 @@ mod tests {
             "csnn",
             "--epochs=3",
             "--set=tau=4",
+            "--seed=3",
             "--set=v_reset=null",
             "--amp",
             "--bias-decay=false",
@@ -201,8 +224,10 @@ mod tests {
         assert!(
             !found
                 .iter()
-                .any(|word| word.starts_with("--out") || word.starts_with("--seed"))
+                .any(|word| word.starts_with("--out") || word == "--json")
         );
+        let problem = normalized(["--out", "x"].map(OsString::from)).expect_err("of the runs");
+        assert!(problem.to_string().contains("--out is given for all runs"));
         assert!(words("--epoch 3").expect_err("unknown").contains("--epoch"));
     }
 
