@@ -2,8 +2,12 @@
 
 use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
+use spikelet::train::RecordingError;
 use std::io::Write;
 use std::process::ExitCode;
+
+/// The exit code of a program that Ctrl-C ended, as shells report it.
+pub const INTERRUPTED: u8 = 130;
 
 /// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +107,11 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Self::Argument { .. } => 2,
+            Self::Library(error)
+                if matches!(error.downcast_ref(), Some(RecordingError::Interrupted)) =>
+            {
+                INTERRUPTED
+            }
             Self::Library(error)
                 if error.downcast_ref().is_some_and(|end: &RankError| !end.own) =>
             {

@@ -1,8 +1,11 @@
 //! Atomic file writes, and reading with limits.
 
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+mod atomic;
+
+pub use atomic::{AtomicFile, write_atomically, write_atomically_with};
 
 /// An error of a file, with the path and a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -177,89 +180,10 @@ pub fn create_folder(path: impl AsRef<Path>) -> Result<(), FileError> {
     std::fs::create_dir_all(path).map_err(FileError::io("create the folder", path))
 }
 
-/// Writes `bytes` to `path` atomically: readers, also after a crash, find either the complete old content or the
-/// complete new content. Missing parent folders are created.
-///
-/// ```
-/// # use spikelet_core::files::write_atomically;
-/// # let folder = tempfile::tempdir()?;
-/// # let folder = folder.path();
-/// write_atomically(folder.join("runs/1/config.json"), b"{}")?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// [`FileError::Io`] with the path. An old file is unchanged then.
-pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
-    write_atomically_with(path, |file| file.write_all(bytes))
-}
-
-/// As [`write_atomically`], for content that is written in pieces. Writes are buffered.
-///
-/// # Errors
-/// As [`write_atomically`], and the error of `content`.
-pub fn write_atomically_with(
-    path: impl AsRef<Path>,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), FileError> {
-    let path = path.as_ref();
-    let name = path.file_name().ok_or_else(|| {
-        FileError::io("write", path)(io::Error::new(
-            ErrorKind::IsADirectory,
-            "the path does not end in a file name",
-        ))
-    })?;
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    create_folder(folder)?;
-
-    // In the same folder, because a rename is atomic only within one file system.
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
-    prefix.push(".");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(SUFFIX);
-    #[cfg(unix)]
-    {
-        // Temporary files are private by default; this one becomes a regular file, for which the umask applies.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let temporary = builder
-        .tempfile_in(folder)
-        .map_err(FileError::io("create a file beside", path))?;
-
-    let mut buffer = BufWriter::new(temporary);
-    content(&mut buffer).map_err(FileError::io("write", path))?;
-    let temporary = buffer
-        .into_inner()
-        .map_err(|error| FileError::io("write", path)(error.into_error()))?;
-    temporary
-        .as_file()
-        .sync_all()
-        .map_err(FileError::io("write", path))?;
-    temporary
-        .persist(path)
-        .map_err(|error| FileError::io("replace", path)(error.error))?;
-    sync_folder(folder)
-}
-
-/// Makes a rename in `folder` durable.
-fn sync_folder(folder: &Path) -> Result<(), FileError> {
-    // Not needed on Windows, where folders cannot be opened like files.
-    if cfg!(unix) {
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(FileError::io("write", folder))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(folder)

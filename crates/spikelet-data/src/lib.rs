@@ -35,6 +35,7 @@
 //! # Ok::<(), spikelet_data::Error>(())
 //! ```
 
+mod array_writer;
 mod augment;
 mod batch;
 mod bits;
@@ -70,6 +71,7 @@ mod source;
 mod tensor_error;
 mod transform;
 
+pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
 pub use augment::{
     AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, CutMix, EraseFill,
     Image, ImageAugmentation, ImageOp, ImageTransform, MixUp, Normalize, OneOf, RandAugment,

@@ -31,6 +31,7 @@ mod picture;
 pub mod prelude;
 mod preset;
 mod ranks;
+mod recording;
 #[cfg(feature = "plots")]
 pub mod report;
 mod run;
@@ -68,6 +69,7 @@ pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
 pub use parameter_group::ParameterGroup;
+pub use recording::{RecordedFile, Recording, RecordingError, record};
 pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
 pub use settings::{Loss, Settings};
@@ -75,8 +77,8 @@ pub use settings::{Loss, Settings};
 pub use show::show_examples;
 pub use step::{
     BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, MetricSet, Monitor,
-    NamedMetric, Outputs, PendingMetrics, RankInfo, Step, StepError, StepMetrics, StepPlan,
-    TrainStep, TypeDifference, is_scaled,
+    NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, Step, StepError, StepMetrics,
+    StepPlan, TrainStep, TypeDifference, is_scaled,
 };
 
 pub use subject::FitSettings;

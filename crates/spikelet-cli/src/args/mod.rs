@@ -38,6 +38,7 @@ pub use preset::PresetArgs;
 pub use propagation::propagations;
 pub use schedule::ScheduleArgs;
 pub use settings::{SettingsArgs, described, not_negative, per_network, positive, share};
+use std::ops::Range;
 pub use value::Setting;
 
 /// A variable of the environment, if it is set to something.
@@ -64,9 +65,35 @@ pub fn up_to(most: usize, text: &str) -> Result<usize, String> {
     }
 }
 
+/// `START..END`, without END: Rust's range.
+pub fn range(text: &str) -> Result<Range<usize>, String> {
+    let wrong = || "write START..END, such as 0..100".to_string();
+    let (start, end) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str, otherwise: usize| match text.trim() {
+        "" => Ok(otherwise),
+        text => text.parse().map_err(|_| wrong()),
+    };
+    // An open end has no meaning before the number of images is known.
+    let (start, end) = (number(start, 0)?, number(end, 0)?);
+    if start < end {
+        Ok(start..end)
+    } else {
+        Err(format!("{start}..{end} is empty: {}", wrong()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::up_to;
+    use super::{range, up_to};
+
+    #[test]
+    fn a_range_is_that_of_rust() {
+        assert_eq!(range("0..100"), Ok(0..100));
+        assert_eq!(range("..7"), Ok(0..7));
+        for text in ["", "7", "7..", "5..5", "9..2", "a..b", "-1..2", "0..=3"] {
+            assert!(range(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_number_that_is_too_large_is_answered_with_the_largest() {

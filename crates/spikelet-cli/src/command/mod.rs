@@ -15,6 +15,7 @@ mod pipeline_text;
 mod plan;
 mod predict;
 mod program;
+mod record;
 mod runs;
 mod series;
 mod settings_text;
@@ -45,6 +46,7 @@ pub enum Command {
     Energy(energy::EnergyOf),
     Show(show::Show),
     Sweep(sweep::Sweep),
+    Record(record::Record),
     Runs(runs::Runs),
     #[cfg(feature = "watch")]
     Watch(watch::Watch),
@@ -77,6 +79,7 @@ impl Command {
             Self::Energy(command) => command.run(console),
             Self::Show(command) => command.run(console),
             Self::Sweep(command) => command.run(console),
+            Self::Record(command) => command.run(console),
             Self::Runs(command) => command.run(console),
             #[cfg(feature = "watch")]
             Self::Watch(command) => command.run(console),

@@ -6,7 +6,7 @@ mod seeds;
 use super::command_line::command_line;
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{DeviceArgs, ExperimentArgs, data_text, normalization_of};
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use seeds::Seeds;
 use serde_json::json;
 use spikelet::data::Split;
@@ -24,9 +24,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The exit code of a program that Ctrl-C ended, as shells report it.
-const INTERRUPTED: u8 = 130;
 
 /// Train a network
 ///

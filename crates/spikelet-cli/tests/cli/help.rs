@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "",
     "train",
     "config",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 26] = [
     "energy",
     "show",
     "sweep",
+    "record",
     "runs",
     "runs diff",
     "watch",

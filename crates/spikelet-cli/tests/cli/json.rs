@@ -152,6 +152,12 @@ fn the_page_has_all_keys_of_training() {
             check(&[&format!("`spikelet {command}`")], &lines);
         }
         let image = folder.path().join("image.npy");
+        let spikes = folder.path().join("spikes.npz");
+        let spikes = ["--out", &spikes.to_string_lossy()].map(String::from);
+        let spikes = spikes.each_ref().map(String::as_str);
+        let some = ["record", &last, "--test-images", "20", "--samples", "3..9"];
+        let lines = said_json(&[&some[..], &spikes].concat());
+        check(&["`spikelet record`"], &lines);
         write_npy(&image, "|u1", "(28, 28)", &[40; 784]);
         let lines = said_json(&["predict", &last, &image.to_string_lossy()]);
         check(&["`spikelet predict`"], &lines);

@@ -115,8 +115,10 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         cx.set_state(state, last);
     }
     let mut out = made[0].clone();
-    if neuron.output_kind() != OutputKind::Real {
-        cx.record("spike_seq", &out);
+    match neuron.output_kind() {
+        OutputKind::Spikes => cx.record_binary("spike_seq", &out),
+        OutputKind::Counts | OutputKind::Ternary => cx.record("spike_seq", &out),
+        OutputKind::Real => {}
     }
     if cx.counts_operations() {
         let kind = neuron.output_kind();

@@ -23,6 +23,7 @@ mod observed;
 mod operations;
 mod outputs;
 mod plan;
+mod recording;
 mod trace;
 mod weights;
 
@@ -41,6 +42,8 @@ pub(crate) use observed::{Observation, ObservedLayer};
 pub(crate) use operations::{Activity, activity};
 pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
+pub use recording::Recorded;
+pub(crate) use recording::{RecordedLayers, RecordedTypes, RecordedValue};
 pub(crate) use trace::Purpose;
 pub use weights::LoadReport;
 pub(crate) use weights::load_weights;
@@ -137,6 +140,8 @@ pub struct Step<'a> {
     counts: bool,
     /// The number of samples whose neurons are observed in evaluations.
     observed: usize,
+    /// The values of layers that evaluations return.
+    recording: Option<RecordedLayers>,
     /// Whether programs of training, and of evaluation, have the outputs of the function.
     outputs: [bool; 2],
 }
@@ -168,6 +173,7 @@ impl<'a> Step<'a> {
             monitors: vec![],
             counts: false,
             observed: 0,
+            recording: None,
             outputs: [false, true],
         }
     }

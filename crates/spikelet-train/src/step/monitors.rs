@@ -65,7 +65,7 @@ const POTENTIAL: &str = "v_seq";
 const DISTANCE: &str = "distance_seq";
 
 /// The path of a value of a layer; the network itself can be a neuron.
-fn path_of(layer: &str, value: &str) -> String {
+pub(super) fn path_of(layer: &str, value: &str) -> String {
     match layer {
         "" => value.to_string(),
         layer => format!("{layer}.{value}"),
@@ -73,7 +73,7 @@ fn path_of(layer: &str, value: &str) -> String {
 }
 
 /// The layers that record a value of this name, with it.
-fn layers_with(recorded: &[(String, Var)], value: &str) -> Vec<(String, Var)> {
+pub(super) fn layers_with(recorded: &[(String, Var)], value: &str) -> Vec<(String, Var)> {
     let layers = recorded.iter().filter_map(|(path, var)| {
         let layer = path.strip_suffix(value)?;
         let layer = match layer.strip_suffix('.') {

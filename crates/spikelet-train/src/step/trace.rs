@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::metrics::{MetricInfo, MetricSet};
 use super::observed::ObservedLayer;
 use super::outputs::Outputs;
-use super::{Layout, Step};
+use super::{Layout, RecordedValue, Step};
 use crate::metric::{LOSS, Metric};
 use crate::optim::{scalar_inputs_of, update_with_prefix};
 use crate::scaling::{LossScale, UpdateGuard, scales_loss};
@@ -66,6 +66,7 @@ pub(super) struct TraceInfo {
     pub(super) gradients: Vec<String>,
     pub(super) activations: Vec<String>,
     pub(super) observed: Vec<ObservedLayer>,
+    pub(super) recorded: Vec<RecordedValue>,
 }
 
 /// The sums of metrics, with the names of their outputs.
@@ -179,6 +180,7 @@ impl Step<'_> {
             gradients: vec![],
             activations: vec![],
             observed: vec![],
+            recorded: vec![],
         };
         Ok((outputs, info))
     }
@@ -223,6 +225,8 @@ impl Step<'_> {
     ) -> Result<(Context, TraceInfo)> {
         let mut cx = self.context(purpose.mode);
         let observes = !purpose.predicts && self.observed > 0;
+        let recording = self.recording.as_ref();
+        let watching = watching || recording.is_some_and(|layers| layers.watches());
         if watching || observes || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }
@@ -247,6 +251,7 @@ impl Step<'_> {
         if observes {
             info.observed = self.trace_observed(&cx);
         }
+        info.recorded = self.record_layers(&cx)?;
         if purpose.predicts {
             tracer.remove_unread_inputs();
         }

@@ -42,6 +42,8 @@ pub struct Traced {
     pub buffers: Vec<TracedTensor>,
     /// The recorded values of modules: name and value.
     pub recorded: Vec<(String, Var)>,
+    /// The names of the recorded values that are 0 or 1: spikes.
+    pub binary: Vec<String>,
     /// The layers whose operations are counted, in the order in which they run.
     pub counted: Vec<CountedLayer>,
 }
@@ -70,6 +72,17 @@ impl Context {
             .borrow_mut()
             .recorded
             .push((path, value.clone()));
+    }
+
+    /// Records values that are 0 or 1, as [`Context::record`].
+    pub fn record_binary(&self, name: &str, value: &Var) {
+        self.record(name, value);
+        let path = self.tracer.path_of(name);
+        let binary = &mut self.traced.borrow_mut().binary;
+        // A layer that runs step by step is traced once for each step.
+        if !binary.contains(&path) {
+            binary.push(path);
+        }
     }
 
     /// A recorded value of a layer, such as the spikes `trunk.lif.spike_seq` of the neuron `trunk.lif`.

@@ -1,0 +1,119 @@
+//! The arrays of a recording.
+
+use super::RecordingError;
+use crate::step::{RecordedTypes, RecordedValue, Step};
+use spikelet_core::Result;
+use spikelet_data::{ArraySpec, ArrayType};
+use spikelet_graph::TensorType;
+
+/// The output that predictions are computed from.
+pub(super) const SCORES: &str = "scores";
+
+/// The labels that predictions are compared with.
+pub(super) const LABELS: &str = crate::step::LABELS;
+
+/// The names of arrays that are no values of layers.
+const PREDICTIONS: &str = "predictions";
+const INDICES: &str = "indices";
+
+/// The source of an array of the file.
+pub(super) enum Source {
+    /// A value of a layer, whose axis 1 are the samples.
+    Layer(RecordedValue),
+    /// An output of the function, whose axis 0 are the samples.
+    Output(String),
+    /// An integer of each sample in the batch.
+    Input(String),
+    Predictions,
+    Indices,
+}
+
+/// The arrays of a recording.
+pub(super) struct Content {
+    pub(super) sources: Vec<Source>,
+    pub(super) specs: Vec<ArraySpec>,
+    /// The bytes of a sample on the device.
+    pub(super) sample_bytes: u64,
+}
+
+impl Content {
+    pub(super) fn new(step: &Step<'_>, samples: usize) -> Result<Self> {
+        let (one, two) = (step.recorded_types(1)?, step.recorded_types(2)?);
+        let mut content = Self {
+            sources: vec![],
+            specs: vec![],
+            sample_bytes: 0,
+        };
+        for value in &one.values {
+            let expected = with_axis(&value.ty.shape, 1, 2);
+            let other = two.values.iter().find(|other| other.path == value.path);
+            if expected.is_none() || other.map(|other| &other.ty.shape) != expected.as_ref() {
+                let (path, given) = (value.path.clone(), value.ty.clone());
+                return Err(RecordingError::Axes { path, given }.into());
+            }
+            let element = if value.binary {
+                ArrayType::U8
+            } else {
+                ArrayType::F32
+            };
+            let shape = with_axis(&value.ty.shape, 1, samples).unwrap_or_default();
+            content.sample_bytes += value.ty.len() as u64 * 4;
+            content.add(&value.path, element, shape, Source::Layer(value.clone()));
+        }
+        let outputs = outputs(&one, &two);
+        let has_scores = outputs
+            .iter()
+            .any(|(name, ty)| name == SCORES && ty.shape.len() == 2);
+        for (name, ty) in outputs {
+            let shape = with_axis(&ty.shape, 0, samples).unwrap_or_default();
+            let source = Source::Output(name.clone());
+            content.add(&name, ArrayType::F32, shape, source);
+        }
+        if has_scores {
+            let shape = vec![samples];
+            content.add(PREDICTIONS, ArrayType::I64, shape, Source::Predictions);
+        }
+        for name in step.integer_inputs() {
+            let source = Source::Input(name.clone());
+            content.add(&name, ArrayType::I64, vec![samples], source);
+        }
+        content.add(INDICES, ArrayType::I64, vec![samples], Source::Indices);
+        Ok(content)
+    }
+
+    /// Adds an array, unless there is one of this name already.
+    fn add(&mut self, name: &str, element: ArrayType, shape: Vec<usize>, source: Source) {
+        if self.specs.iter().any(|spec| spec.name == name) {
+            return;
+        }
+        let name = name.to_string();
+        self.specs.push(ArraySpec {
+            name,
+            element,
+            shape,
+        });
+        self.sources.push(source);
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        let bytes = self.specs.iter().map(ArraySpec::bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+}
+
+/// The shape with another size of an axis that has the size 1; `None` if it has another one.
+fn with_axis(shape: &[usize], axis: usize, size: usize) -> Option<Vec<usize>> {
+    let mut shape = shape.to_vec();
+    let place = shape.get_mut(axis).filter(|size| **size == 1)?;
+    *place = size;
+    Some(shape)
+}
+
+/// The outputs whose axis 0 are the samples: those that have the batch size there with one and with two samples.
+fn outputs(one: &RecordedTypes, two: &RecordedTypes) -> Vec<(String, TensorType)> {
+    let both = one.outputs.iter().zip(&two.outputs);
+    let by_sample = both.filter(|((_, a), (_, b))| {
+        a.dtype.is_float() && with_axis(&a.shape, 0, 2).as_ref() == Some(&b.shape)
+    });
+    by_sample.map(|(one, _)| one.clone()).collect()
+}

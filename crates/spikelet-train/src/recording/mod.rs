@@ -1,0 +1,236 @@
+//! Recorded values of layers, written to a file.
+
+mod content;
+mod write;
+
+use super::Settings;
+use super::evaluation::classifier_loader;
+use super::step::{Recorded, Step};
+use spikelet_core::files::FileError;
+use spikelet_core::{Error, Result, human};
+use spikelet_data::{ArraySpec, DataLoader, ImageDataset};
+use spikelet_graph::TensorType;
+use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The largest file: 16 GiB.
+const LARGEST: u64 = spikelet_core::files::LARGEST;
+
+/// A choice of layers, values and samples to write to a file: [`Step::record`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    layers: Vec<String>,
+    values: Vec<Recorded>,
+    samples: Option<Range<usize>>,
+}
+
+impl Recording {
+    /// The spikes of the layers whose paths match `pattern`, in which `*` stands for any characters.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            layers: vec![pattern.into()],
+            values: vec![Recorded::Spikes],
+            samples: None,
+        }
+    }
+
+    /// Adds the layers whose paths match `pattern`.
+    #[must_use]
+    pub fn layers(mut self, pattern: impl Into<String>) -> Self {
+        self.layers.push(pattern.into());
+        self
+    }
+
+    /// Records these values of the layers, instead of their spikes alone.
+    #[must_use]
+    pub fn values(mut self, values: impl IntoIterator<Item = Recorded>) -> Self {
+        self.values.clear();
+        for value in values {
+            if !self.values.contains(&value) {
+                self.values.push(value);
+            }
+        }
+        self
+    }
+
+    /// Records these samples of the data set, instead of all.
+    #[must_use]
+    pub fn samples(mut self, samples: Range<usize>) -> Self {
+        self.samples = Some(samples);
+        self
+    }
+}
+
+/// A file of recorded values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its arrays.
+    pub arrays: Vec<ArraySpec>,
+    /// The bytes of the arrays.
+    pub bytes: u64,
+    /// The recorded samples of the data set.
+    pub samples: Range<usize>,
+    /// The fraction of the predictions that are the labels, if there are both.
+    pub accuracy: Option<f64>,
+}
+
+/// A recording that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The path has the ending of neither format.
+    #[error(
+        "recording: the ending of {} is of no known format\n  help: use .npz, for NumPy, or .safetensors", .path.display()
+    )]
+    Format {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The samples are not those of the data set.
+    #[error(
+        "recording: the samples {}..{} were requested, `{dataset}` has {len}\n  help: use START..END; samples are \
+         counted from 0, and END is not included", .given.start, .given.end
+    )]
+    Samples {
+        /// The samples.
+        given: Range<usize>,
+        /// The name of the data set.
+        dataset: String,
+        /// The number of its samples.
+        len: usize,
+    },
+    /// The file would be too large.
+    #[error(
+        "recording: {samples} samples take {}, a file has at most {}\n  help: record fewer layers, or spikes only \
+         (one byte each; other values take four), or write several files of up to {fitting} samples",
+        human::bytes(*.bytes), human::bytes(LARGEST)
+    )]
+    TooLarge {
+        /// The number of samples.
+        samples: usize,
+        /// The bytes that they take.
+        bytes: u64,
+        /// The number of samples that fit.
+        fitting: u64,
+    },
+    /// The disk has no space for the file.
+    #[error(
+        "{source}\n  the arrays take {}: fewer samples, layers or values make them smaller",
+        human::bytes(*.bytes)
+    )]
+    Disk {
+        /// The size of the file.
+        bytes: u64,
+        /// The error of the file.
+        source: FileError,
+    },
+    /// Axis 1 of a recorded value is not the batch.
+    #[error(
+        "recording: `{path}` is {given} for a batch of one sample, which is not [T, N, …]\n  help: leave this layer out"
+    )]
+    Axes {
+        /// The path of the value.
+        path: String,
+        /// Its type.
+        given: TensorType,
+    },
+    /// A neuron that should emit 0 or 1 has another output.
+    #[error(
+        "recording: `{path}` has the element {value}, but its neuron is defined with outputs of 0 and 1\n  help: \
+         correct `output_kind` of the neuron"
+    )]
+    NotBinary {
+        /// The path of the value.
+        path: String,
+        /// The element.
+        value: f32,
+    },
+    /// Ctrl-C, SIGTERM or SIGHUP.
+    #[error("recording: interrupted\n  help: nothing was written; run it again")]
+    Interrupted,
+}
+
+impl From<RecordingError> for Error {
+    fn from(error: RecordingError) -> Self {
+        Self::other(error)
+    }
+}
+
+/// Records a classifier on a data set: [`Step::record`] with `labels`, `scores` and `predictions`. The images are
+/// encoded as in [`evaluate`](crate::evaluate).
+///
+/// # Errors
+/// As [`Step::record`].
+pub fn record(
+    module: &dyn Module,
+    settings: &Settings,
+    recording: &Recording,
+    data: &Arc<ImageDataset>,
+    store: &mut VarStore,
+    path: impl AsRef<Path>,
+) -> Result<RecordedFile> {
+    let (step, loader) = classifier_loader(module, settings, data)?;
+    let batch = settings.evaluation_batch;
+    write::write(&step, batch, recording, &loader, store, path.as_ref())
+}
+
+impl Step<'_> {
+    /// Evaluates samples of a data set and writes values of layers to a file, `.npz` or `.safetensors`.
+    ///
+    /// | array | elements | |
+    /// |---|---|---|
+    /// | `LAYER.spike_seq` | u8, or f32 for neurons whose outputs are not 0 or 1 | `[T, N, …]`: the spikes of N samples |
+    /// | `LAYER.v_seq` | f32 | the membrane potentials V after the reset |
+    /// | `LAYER.x_seq` | f32 | the inputs X of the neurons |
+    /// | the outputs of the step's function by their names, such as `scores` | f32 | `[N, …]` |
+    /// | `predictions` | i64 | `[N]`: the indices of the largest `scores`, if there are any |
+    /// | the inputs that are one integer of each sample, such as `labels` | i64 | `[N]` |
+    /// | `indices` | i64 | `[N]`: the indices of the samples in the data set |
+    ///
+    /// The values are those of an evaluation of the complete data set, also if random numbers are drawn. The file is
+    /// written batch by batch, and appears when it is complete.
+    ///
+    /// ```
+    /// use spikelet_data::{ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig};
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::{Outputs, Recorded, Recording, Step};
+    /// use std::sync::Arc;
+    /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0));
+    /// let step = Step::new(|cx, inputs| {
+    ///     let y = net.forward(cx, inputs["x"].repeat_over_time(4))?;
+    ///     Ok(Outputs::loss(y.mean_all()))
+    /// })
+    /// .input("x", DType::F32, [2])
+    /// .optimizer(Sgd::default(), 0.1);
+    /// let data = InMemory::new("ones").with(Field::new("x", ElementType::F32, [2]), vec![1.0_f32; 20])?;
+    /// let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// # let folder = tempfile::tempdir().expect("a folder");
+    /// # let path = folder.path().join("spikes.npz");
+    /// let recording = Recording::new("*").values([Recorded::Spikes, Recorded::Potentials]).samples(0..5);
+    /// let file = step.record(&recording, &loader, &mut store, &path)?;
+    /// assert_eq!(file.arrays[0].name, "1.spike_seq");
+    /// assert_eq!(file.arrays[0].shape, [4, 5, 3]); // [T, N, neurons]
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// In Python: `numpy.load("spikes.npz")["1.spike_seq"]`.
+    ///
+    /// # Errors
+    /// [`RecordingError`]; [`StepError`](crate::StepError) for a pattern that matches no layer with such a value; as
+    /// [`Step::evaluate`].
+    pub fn record(
+        &self,
+        recording: &Recording,
+        data: &DataLoader,
+        store: &mut VarStore,
+        path: impl AsRef<Path>,
+    ) -> Result<RecordedFile> {
+        write::write(self, None, recording, data, store, path.as_ref())
+    }
+}
