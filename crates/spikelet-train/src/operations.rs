@@ -36,7 +36,10 @@ impl Step<'_> {
     /// [`Context::count_synapses`](spikelet_nn::module::Context::count_synapses)) and the first neurons after it, if
     /// there are any before the next layer with weights. The parameters of other layers, such as normalization, belong
     /// to the row before them. A layer before the first neurons with an input that is the same at all time steps is
-    /// counted at every time step. Changes of membrane potentials are not counted.
+    /// counted at every time step.
+    ///
+    /// A layer's operations are accumulates if its input has only the values −1, 0 and 1 in all batches of the data set,
+    /// otherwise multiply-accumulates, so that they do not depend on the batch size.
     ///
     /// ```
     /// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
@@ -126,6 +129,7 @@ fn count(
                     row.outputs = elements;
                     row.analog_outputs = *analog;
                     row.nonzero_outputs = activity.nonzero.iter().sum();
+                    row.membrane_changes = activity.membrane_changes;
                 }
             }
             _ => continue,

@@ -18,7 +18,7 @@ use spikelet_core::Result;
 /// | `parameters`, `buffers` | size | all parameters (weights, biases, normalization, trained constants of neurons); running statistics |
 /// | `neurons` | size | neurons; 0 for a layer without |
 /// | `ops` | | operations of one update of a neuron |
-/// | `membrane_changes` | count | pairs of a neuron and a time step after the first whose potential was changed by the reset; `None` if it was not counted |
+/// | `membrane_changes` | count | pairs of a neuron and a time step after the first whose membrane potential differs from that after the step before; `None` if it was not counted, or the potential is not a state |
 /// | `inputs`, `outputs` | size | elements |
 /// | `analog_inputs`, `analog_outputs` | | whether they are stored as numbers; spikes are stored as bits |
 /// | `nonzero_outputs` | count | elements of the output of neurons that are not 0: their spikes; 0 for a layer without neurons |
@@ -47,7 +47,7 @@ pub struct LayerCounts {
     pub neurons: u64,
     /// Operations of one update of a neuron.
     pub ops: NeuronOps,
-    /// Changes of potentials by resets, after the first time step.
+    /// Changes of membrane potentials from step to step, after the first time step.
     pub membrane_changes: Option<u64>,
     /// Elements of the input.
     pub inputs: u64,

@@ -48,7 +48,7 @@ pub struct NeuroBench {
     /// Synaptic operations for one sample.
     pub synaptic_operations: SynapticOperations,
     /// Updates of membrane potentials for one sample: all neurons at the first time step, and afterwards those whose
-    /// potentials before and after firing differ. Absent if they were not counted.
+    /// potentials before and after the step differ. Absent if a layer of neurons has no membrane potential as a state.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub membrane_updates: Option<f64>,
     /// Operations of neurons for one sample. Absent if membrane updates were not counted.
@@ -226,7 +226,7 @@ mod tests {
             dense: 18.0,
         };
         assert_eq!(metrics.synaptic_operations, operations);
-        // All three neurons at the first step of both samples, and two resets.
+        // All three neurons at the first step of both samples, and two changes.
         assert_eq!(metrics.membrane_updates, Some(8.0 / 2.0));
         let neurons = NeuronOperations {
             effective: 8.0 * 3.0 / 2.0,

@@ -32,6 +32,8 @@ pub struct Context {
     propagation: Propagation,
     /// Whether neurons record their inputs and states.
     watches: bool,
+    /// Whether neurons count their spikes while they run.
+    counts_spikes: bool,
     /// Whether layers record what is needed to count their operations.
     counts: bool,
     group: Group,
@@ -54,6 +56,7 @@ impl Context {
             mode,
             propagation: Propagation::default(),
             watches: false,
+            counts_spikes: false,
             counts: false,
             group: Group::default(),
             traced: Rc::default(),
@@ -101,6 +104,31 @@ impl Context {
     /// Whether neurons record their inputs and states.
     pub fn watches(&self) -> bool {
         self.watches
+    }
+
+    /// Makes neurons whose outputs are 0 or 1 record the number of their spikes over all time steps,
+    /// `PATH.spike_count` `[1, N, …]`, as well as the spikes. The number is a state of the neuron, so that it needs no
+    /// sequence in memory. Neurons without states, and those that are traced step by step, record their spikes only.
+    /// For evaluations; must be set before anything is traced.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+    /// let cx = Context::new(Mode::EVAL, DType::F32).counting_spikes();
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// cx.trace(&net, x)?;
+    /// assert_eq!(cx.recorded("1.spike_count")?.shape(), [1, 2, 3]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn counting_spikes(mut self) -> Self {
+        self.counts_spikes = true;
+        self
+    }
+
+    /// Whether a neuron counts its spikes in a state.
+    pub(crate) fn counts_spikes(&self) -> bool {
+        self.counts_spikes && !self.disables_fusion() && !self.is_unrolling()
     }
 
     /// Whether neurons are separate kernels for charge, fire and reset.

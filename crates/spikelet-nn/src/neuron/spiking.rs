@@ -7,9 +7,13 @@ use crate::LayerProblem;
 use crate::module::{Context, Init, Module, Tree};
 use crate::neuron_ops::NeuronOps;
 use spikelet_core::Result;
+use spikelet_expr::Expr;
 use spikelet_graph::{RandomAxes, Var};
 use std::fmt;
 use std::sync::Arc;
+
+/// The number of spikes so far, a state of the step, and the name under which it is recorded.
+const SPIKE_COUNT: &str = "spike_count";
 
 /// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters and states have the names that the
 /// neuron defines; under [`Mode::STREAM`](crate::module::Mode::STREAM) states are carried between calls. A
@@ -85,28 +89,40 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         .map(|(state, start)| layer.state(state, start.as_ref()))
         .collect();
     let params: Vec<Var> = layout.params.iter().map(|l| layer.param(l)).collect();
+    let mut step = layout.step;
+    let counts = cx.counts_spikes()
+        && neuron.output_kind() == OutputKind::Spikes
+        && !states.is_empty()
+        && time_steps > 0;
+    let mut carried = states.clone();
+    if counts {
+        let count = Expr::symbol(SPIKE_COUNT) + &step.outputs[0].value;
+        step.states.push(SPIKE_COUNT.to_string());
+        step.next.push(count);
+        carried.push(cx.tracer().fill(x.ty().dtype.arithmetic(), &[], 0.0));
+    }
     let mut sequences = vec![x.clone()];
-    if layout.step.inputs.iter().any(|name| name == NOISE) {
+    if step.inputs.iter().any(|name| name == NOISE) {
         let noise = cx.generator().uniform(x.shape(), RandomAxes::TimeAndBatch);
         sequences.push(noise.cast(x.ty().dtype));
     }
     sequences.extend(layout.sequences.iter().map(|l| layer.sequence(l)));
     let made = if states.is_empty() {
         let known = [
-            unfused::named(&layout.step.inputs, &sequences),
-            unfused::named(&layout.step.params, &params),
+            unfused::named(&step.inputs, &sequences),
+            unfused::named(&step.params, &params),
         ];
-        let fired = std::slice::from_ref(&layout.step.outputs[0].value);
+        let fired = std::slice::from_ref(&step.outputs[0].value);
         let spikes = unfused::kernel(fired, &known.concat(), stored).swap_remove(0);
         vec![spikes.expand(x.shape())]
     } else if cx.disables_fusion() && time_steps > 0 {
-        unfused::forward(neuron, &layout.step, &sequences, &states, &params).map_err(wrong)?
+        unfused::forward(neuron, &step, &sequences, &states, &params).map_err(wrong)?
     } else {
         Var::scan(
-            &Arc::new(layout.step),
+            &Arc::new(step),
             time_steps,
             &sequences.iter().collect::<Vec<_>>(),
-            &states.iter().collect::<Vec<_>>(),
+            &carried.iter().collect::<Vec<_>>(),
             &params.iter().collect::<Vec<_>>(),
         )
     };
@@ -120,18 +136,24 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         OutputKind::Counts | OutputKind::Ternary => cx.record("spike_seq", &out),
         OutputKind::Real => {}
     }
+    if counts {
+        let count = &made[1 + states.len()];
+        let one_step = [&[1], count.shape()].concat();
+        cx.record(SPIKE_COUNT, &count.reshape(one_step));
+    }
+    let state_seqs = names.iter().zip(&made[1 + carried.len()..]);
+    let state_seqs: Vec<_> = state_seqs.map(|(s, v)| (s.name, v.clone())).collect();
     if cx.counts_operations() {
         let kind = neuron.output_kind();
         let analog = matches!(kind, OutputKind::Counts | OutputKind::Real);
         let ops = NeuronOps::of(neuron).map_err(wrong)?;
-        cx.count_neurons(ops, analog, &out);
+        let v = state_seqs.iter().find(|(name, _)| *name == "v");
+        cx.count_neurons(ops, analog, &out, v.map(|(_, v)| v));
     }
     if let Some(decoded) = neuron.readout(&out) {
         cx.expect_all_steps(neuron.name())?;
         out = decoded.repeat_over_time(1);
     }
-    let state_seqs = names.iter().zip(&made[1 + states.len()..]);
-    let state_seqs: Vec<_> = state_seqs.map(|(s, v)| (s.name, v.clone())).collect();
     if cx.watches() {
         cx.record("x_seq", &x);
         for (name, sequence) in &state_seqs {

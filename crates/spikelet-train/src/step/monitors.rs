@@ -61,6 +61,7 @@ pub(super) type Monitors = Vec<(Monitor, Names)>;
 
 /// The suffixes of the values that neurons record.
 const SPIKES: &str = "spike_seq";
+const COUNT: &str = "spike_count";
 const POTENTIAL: &str = "v_seq";
 const DISTANCE: &str = "distance_seq";
 
@@ -126,6 +127,12 @@ impl Step<'_> {
             .any(|(monitor, _)| *monitor == Monitor::Potential)
     }
 
+    /// Whether neurons must count their spikes for an evaluation.
+    pub(super) fn monitors_spikes(&self) -> bool {
+        let mut monitors = self.monitors.iter();
+        monitors.any(|(monitor, _)| matches!(monitor, Monitor::Rate | Monitor::Neurons))
+    }
+
     /// The values of layers with this monitor, that record `value`.
     fn monitored(
         &self,
@@ -157,14 +164,23 @@ impl Step<'_> {
         }
         let recorded = cx.traced().recorded;
         let mut metrics = vec![];
+        let counts = layers_with(&recorded, COUNT);
+        // The spikes of all time steps, as numbers of them if neurons count.
+        let of_layer = |layer: &str, spikes: Var| {
+            let steps = spikes.dim(0);
+            let count = counts.iter().find(|(counted, _)| counted == layer);
+            let spikes = count.map_or(spikes, |(_, count)| count.clone());
+            Spikes { spikes, steps }
+        };
         for (layer, spikes) in self.monitored(Monitor::Rate, &recorded, SPIKES)? {
-            metrics.push((path_of(&layer, "rate"), rate(&spikes)));
+            let rate = of_layer(&layer, spikes).rate();
+            metrics.push((path_of(&layer, "rate"), rate));
         }
         if training {
             return Ok(metrics);
         }
         for (layer, spikes) in self.monitored(Monitor::Neurons, &recorded, SPIKES)? {
-            let [dead, saturated] = extremes(&spikes);
+            let [dead, saturated] = of_layer(&layer, spikes).extremes();
             metrics.push((path_of(&layer, "dead"), dead));
             metrics.push((path_of(&layer, "saturated"), saturated));
         }
@@ -214,32 +230,71 @@ fn sizes(sequence: &Var) -> (f64, f64) {
     (neurons as f64, shape.first().copied().unwrap_or(1) as f64)
 }
 
-/// Spikes for each neuron and time step.
-fn rate(spikes: &Var) -> Metric {
-    let (neurons, steps) = sizes(spikes);
-    Metric::new(spikes.cast(DType::F32).sum_all(), move |sums, samples| {
-        sums[0] / (samples * steps * neurons)
-    })
+/// The spikes of a layer: a sequence `[T, N, …]`, or numbers of spikes over all time steps, `[1, N, …]`.
+struct Spikes {
+    spikes: Var,
+    /// The number of time steps.
+    steps: usize,
 }
 
-/// The fractions of the neurons that never fire, and that always fire.
-fn extremes(spikes: &Var) -> [Metric; 2] {
-    let (neurons, steps) = sizes(spikes);
-    let fires = spikes
-        .cast(DType::F32)
-        .map1(|s| Expr::select(s.abs().gt(0.0), 1.0, 0.0));
-    let fired = fires.sum(&[0, 1]).reshape([neurons as usize]);
-    let fraction = move |sums: &[f64], test: &dyn Fn(f64) -> bool| {
-        sums.iter().filter(|&&sum| test(sum)).count() as f64 / neurons.max(1.0)
-    };
-    [
-        Metric::new(fired.clone(), move |sums, _| {
-            fraction(sums, &|sum| sum == 0.0)
-        }),
-        Metric::new(fired, move |sums, samples| {
-            fraction(sums, &|sum| sum == samples * steps)
-        }),
-    ]
+/// The largest integer up to which all sums of integers are exact in f32.
+const EXACT: usize = 1 << 24;
+
+/// The base of the two digits of a sum.
+const BASE: usize = 1 << 12;
+
+impl Spikes {
+    fn neurons(&self) -> usize {
+        self.spikes.shape().iter().skip(2).product()
+    }
+
+    /// Spikes for each neuron and time step. The sum is exact.
+    fn rate(&self) -> Metric {
+        let (neurons, steps) = (self.neurons(), self.steps);
+        let all = (neurons * steps) as f64;
+        let spikes = self.spikes.cast(DType::F32);
+        let samples = spikes.shape().get(1).copied().unwrap_or(1);
+        if neurons.saturating_mul(steps) > EXACT || samples > BASE {
+            // A sum for each neuron.
+            let sums = spikes.sum(&[0, 1]).reshape([neurons]);
+            return Metric::new(sums, move |sums, samples| {
+                sums.iter().sum::<f64>() / (samples * all)
+            });
+        }
+        // A sum for each sample is exact, that of all samples may not be: its two digits are summed apart.
+        let axes: Vec<usize> = (0..spikes.rank()).filter(|axis| *axis != 1).collect();
+        let of_samples = spikes.sum(&axes).reshape([samples]);
+        let base = BASE as f64;
+        let high = of_samples.map1(|sum| (sum * (1.0 / base)).floor());
+        let low = Var::map(&[&of_samples, &high], |x| &x[0] - &x[1] * base);
+        let digits = Var::stack(&[&high.sum_all(), &low.sum_all()], 0);
+        Metric::new(digits, move |sums, samples| {
+            (sums[0] * base + sums[1]) / (samples * all)
+        })
+    }
+
+    /// The fractions of the neurons that never fire, and that always fire.
+    fn extremes(&self) -> [Metric; 2] {
+        let (neurons, steps) = (self.neurons(), self.steps as f64);
+        let spikes = self.spikes.cast(DType::F32);
+        let fires = match self.spikes.dim(0) == self.steps {
+            true => spikes.map1(|s| Expr::select(s.abs().gt(0.0), 1.0, 0.0)),
+            // Numbers of spikes.
+            false => spikes,
+        };
+        let fired = fires.sum(&[0, 1]).reshape([neurons]);
+        let fraction = move |sums: &[f64], test: &dyn Fn(f64) -> bool| {
+            sums.iter().filter(|&&sum| test(sum)).count() as f64 / (neurons as f64).max(1.0)
+        };
+        [
+            Metric::new(fired.clone(), move |sums, _| {
+                fraction(sums, &|sum| sum == 0.0)
+            }),
+            Metric::new(fired, move |sums, samples| {
+                fraction(sums, &|sum| sum == samples * steps)
+            }),
+        ]
+    }
 }
 
 /// Mean and standard deviation of the elements of a sequence.

@@ -19,6 +19,9 @@ pub(crate) struct Activity {
     pub(crate) nonzero: Vec<u64>,
     /// Whether an element had another value than −1, 0 and 1.
     pub(crate) analog: bool,
+    /// The number of neurons and time steps after the first in which the membrane potential is another one than after
+    /// the step before; `None` for layers without.
+    pub(crate) membrane_changes: Option<u64>,
 }
 
 fn name_of(layer: usize, what: &str) -> String {
@@ -43,7 +46,13 @@ impl Step<'_> {
         if !self.counts {
             return vec![];
         }
-        let values = cx.traced().counted_values();
+        let traced = cx.traced();
+        let potentials = traced.counted_potentials();
+        let potentials = potentials.iter().enumerate().filter_map(|(layer, v)| {
+            let metric = Metric::new(changes(v.as_ref()?), |sums, _| sums.iter().sum());
+            Some((name_of(layer, "changes"), metric))
+        });
+        let values = traced.counted_values();
         let metrics = values.iter().enumerate().flat_map(|(layer, value)| {
             let value = value.cast(DType::F32);
             let nonzero = indicator(&value, |v| v.abs().gt(0.0));
@@ -55,7 +64,7 @@ impl Step<'_> {
                 (name_of(layer, what), metric)
             })
         });
-        metrics.collect()
+        metrics.chain(potentials).collect()
     }
 }
 
@@ -65,7 +74,28 @@ pub(crate) fn activity(metrics: &EpochMetrics, layer: usize) -> Activity {
     Activity {
         nonzero: sums("nonzero").iter().map(|sum| *sum as u64).collect(),
         analog: sums("analog").iter().any(|sum| *sum > 0.0),
+        membrane_changes: metrics
+            .sums(&name_of(layer, "changes"))
+            .map(|sums| sums.iter().map(|sum| *sum as u64).sum()),
     }
+}
+
+/// For each neuron, the number of samples and time steps after the first in which its potential, `[T, N, …]`, is
+/// another one than after the step before.
+fn changes(v: &Var) -> Var {
+    let neurons = v.shape().iter().skip(2).product::<usize>();
+    let (v, steps) = (v.cast(DType::F32), v.dim(0));
+    // A single step has none: the difference of the sequence from itself.
+    let later = if steps > 1 {
+        v.slice(0, 1..steps)
+    } else {
+        v.clone()
+    };
+    let earlier = v.slice(0, 0..steps.saturating_sub(1).max(1));
+    let differs = Var::map(&[&later, &earlier], |v| {
+        Expr::select((&v[0] - &v[1]).abs().gt(0.0), 1.0, 0.0)
+    });
+    differs.sum(&[0, 1]).reshape([neurons])
 }
 
 /// 1 where the condition holds, otherwise 0.

@@ -230,6 +230,9 @@ impl Step<'_> {
         if watching || observes || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }
+        if !purpose.predicts && self.monitors_spikes() {
+            cx = cx.counting_spikes();
+        }
         if self.counts {
             cx = cx.counting_operations();
         }

@@ -27,7 +27,8 @@ pub enum CountedKind {
         /// The name of the weight.
         weight: String,
     },
-    /// Updates of neurons; their output is recorded, `[T, N, …]`.
+    /// Updates of neurons; their output is recorded, `[T, N, …]`, and their membrane potential after each step, if it
+    /// is a state.
     Neurons {
         /// The operations of one update.
         ops: NeuronOps,
@@ -38,6 +39,9 @@ pub enum CountedKind {
 
 /// The name of the value that a counted layer records.
 const COUNTED: &str = "counted_seq";
+
+/// The name of the membrane potentials that counted neurons record.
+const POTENTIALS: &str = "counted_v_seq";
 
 impl Context {
     /// Makes layers with weights record their inputs, and neurons their outputs, with what is needed to count
@@ -69,10 +73,19 @@ impl Context {
     }
 
     /// Records the output of the neuron that is the current module, with the operations of an update; `analog` if the
-    /// output has values other than −1, 0 and 1.
-    pub(crate) fn count_neurons(&self, ops: NeuronOps, analog: bool, output: &Var) {
+    /// output has values other than −1, 0 and 1. `potentials` are those after each step.
+    pub(crate) fn count_neurons(
+        &self,
+        ops: NeuronOps,
+        analog: bool,
+        output: &Var,
+        potentials: Option<&Var>,
+    ) {
         self.count(CountedKind::Neurons { ops, analog });
         self.record(COUNTED, output);
+        if let Some(potentials) = potentials {
+            self.record(POTENTIALS, potentials);
+        }
     }
 
     fn count(&self, kind: CountedKind) {
@@ -93,11 +106,22 @@ impl Context {
 impl super::Traced {
     /// The values that the counted layers recorded, `[T, N, …]`, in the order of [`Traced::counted`](Self::counted).
     pub fn counted_values(&self) -> Vec<Var> {
+        self.of_counted(COUNTED).into_iter().flatten().collect()
+    }
+
+    /// The membrane potentials after each step, `[T, N, …]`, of the counted layers in the order of
+    /// [`Traced::counted`](Self::counted); `None` for layers with weights, and for neurons without this state.
+    pub fn counted_potentials(&self) -> Vec<Option<Var>> {
+        self.of_counted(POTENTIALS)
+    }
+
+    /// The value of this name that each counted layer recorded.
+    fn of_counted(&self, name: &str) -> Vec<Option<Var>> {
         let mut recorded: Vec<Option<&(String, Var)>> = self.recorded.iter().map(Some).collect();
-        let values = self.counted.iter().filter_map(|layer| {
+        let values = self.counted.iter().map(|layer| {
             let name = match layer.path.as_str() {
-                "" => COUNTED.to_string(),
-                path => format!("{path}.{COUNTED}"),
+                "" => name.to_string(),
+                path => format!("{path}.{name}"),
             };
             // A layer that is called twice records twice.
             let found = recorded

@@ -1,0 +1,98 @@
+//! The cost of monitors of firing rates: evaluations with and without them, and training steps with a monitored forward
+//! pass every 50 steps, as the trainer does: `[network] [device]`.
+
+use spikelet::data::{Batch, DataLoader, LoaderConfig, synthetic};
+use spikelet::network::Network;
+use spikelet::prelude::*;
+use spikelet::train::{BatchShape, EvalStep, InFlight, Monitor, Step};
+use std::time::Instant;
+
+const N: usize = 256;
+const STEPS: usize = 50;
+const ROUNDS: usize = 9;
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let network = words.next().unwrap_or("mnist-fc".to_string());
+    let device = words.next().unwrap_or("auto".to_string());
+    let device = spikelet::device::find(&device, 0)?;
+    let network = Network::find(&network)?;
+    let module = network.module()?;
+    let settings = Settings {
+        batch_size: N,
+        ..Settings::of_network(&network)
+    };
+    let shape = BatchShape {
+        batch: N,
+        image: network.image(),
+    };
+    let digits = synthetic::digits_of(0, N, 1).train;
+    let config = LoaderConfig {
+        batch_size: N,
+        ..LoaderConfig::default()
+    };
+    let batch = DataLoader::new(digits, config)?.epoch(0, 0).next();
+    let batch = batch.expect("an epoch has a batch")?;
+
+    let mut store = VarStore::new(device);
+    let mut train = Step::classifier(&*module, &settings, shape)?.compile(&mut store)?;
+    let eval = Step::classifier_eval(&*module, &settings, shape)?.outputs(false);
+    let rate = eval.clone().monitor(Monitor::Rate, "*");
+    let neurons = rate.clone().monitor(Monitor::Neurons, "*");
+    let mut plain = eval.compile_eval(&mut store)?;
+    let mut rate = rate.compile_eval(&mut store)?;
+    let mut neurons = neurons.compile_eval(&mut store)?;
+
+    let mut times = [(); 5].map(|()| vec![]);
+    for _ in 0..ROUNDS {
+        for (times, eval) in times.iter_mut().zip([&mut plain, &mut rate, &mut neurons]) {
+            times.push(evaluations(eval, &batch)?);
+        }
+        for (times, monitored) in times[3..].iter_mut().zip([false, true]) {
+            let mut in_flight = InFlight::new();
+            let start = Instant::now();
+            for _ in 0..STEPS {
+                in_flight.wait_if_full()?;
+                in_flight.push(train.start_batch(&batch)?, ());
+            }
+            let sampled = match monitored {
+                true => Some(rate.start_batch(&batch, 0)?),
+                false => None,
+            };
+            while in_flight.wait_for_oldest()?.is_some() {}
+            sampled.map(|pending| pending.wait()).transpose()?;
+            times.push(start.elapsed().as_secs_f64() / STEPS as f64);
+        }
+    }
+    let [plain, rate, neurons, train, monitored] = times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        1e3 * times[ROUNDS / 2]
+    });
+    println!(
+        "{}, T = {}, batch {N}, ms",
+        network.name(),
+        settings.time_steps
+    );
+    println!(
+        "evaluation {plain:.3}, with rate {rate:.3} ({:.2} ×), with rate,neurons {neurons:.3} ({:.2} ×)",
+        rate / plain,
+        neurons / plain
+    );
+    println!(
+        "training {train:.3}, with rate every {STEPS} steps {monitored:.3} ({:.2} % slower)",
+        100.0 * (monitored / train - 1.0)
+    );
+    Ok(())
+}
+
+/// Seconds of an evaluation of the batch.
+fn evaluations(eval: &mut EvalStep, batch: &Batch) -> Result<f64> {
+    let mut in_flight = InFlight::new();
+    let start = Instant::now();
+    for _ in 0..STEPS / 5 {
+        in_flight.wait_if_full()?;
+        in_flight.push(eval.start_batch(batch, 0)?, ());
+    }
+    while in_flight.wait_for_oldest()?.is_some() {}
+    Ok(start.elapsed().as_secs_f64() * 5.0 / STEPS as f64)
+}
