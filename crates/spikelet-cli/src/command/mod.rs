@@ -45,8 +45,8 @@ pub enum Command {
     Predict(predict::Predict),
     Energy(energy::EnergyOf),
     Show(show::Show),
-    Sweep(sweep::Sweep),
     Record(record::Record),
+    Sweep(sweep::Sweep),
     Runs(runs::Runs),
     #[cfg(feature = "watch")]
     Watch(watch::Watch),
@@ -78,8 +78,8 @@ impl Command {
             Self::Predict(command) => command.run(console),
             Self::Energy(command) => command.run(console),
             Self::Show(command) => command.run(console),
-            Self::Sweep(command) => command.run(console),
             Self::Record(command) => command.run(console),
+            Self::Sweep(command) => command.run(console),
             Self::Runs(command) => command.run(console),
             #[cfg(feature = "watch")]
             Self::Watch(command) => command.run(console),
