@@ -183,7 +183,7 @@ pub fn create_folder(path: impl AsRef<Path>) -> Result<(), FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::fs::File;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(folder)
