@@ -117,6 +117,7 @@ impl BuildEngine for PipelineOptions {
             evaluation,
             memory,
             sampled: None,
+            probe: None,
             averaged: None,
         })
     }

@@ -3,7 +3,7 @@
 use crate::draws::Draws;
 use crate::memory::{Loaded, RunMemory, RunSteps, Task};
 use crate::ranks::Ranks;
-use crate::step::{MetricSet, PendingMetrics};
+use crate::step::{MetricSet, PendingMetrics, ProbeStep};
 use crate::{EvalStep, TrainStep};
 use spikelet_core::Result;
 use spikelet_data::Batch;
@@ -168,6 +168,9 @@ impl EvalEngines {
     }
 }
 
+/// The measurement of training batches, from which the health of a run is diagnosed.
+pub struct BatchProbe(pub(crate) ProbeStep);
+
 /// A training step, and the evaluation.
 pub struct Programs {
     /// Runs the training steps.
@@ -178,6 +181,8 @@ pub struct Programs {
     pub memory: RunMemory,
     /// The forward pass that measures firing rates of training batches, if there is one.
     pub sampled: Option<EvalStep>,
+    /// The measurement of training batches, if there is one.
+    pub probe: Option<BatchProbe>,
     /// The averaged weights, under the names of the weights, if there are any.
     pub averaged: Option<VarStore>,
 }
@@ -200,6 +205,7 @@ impl Programs {
             step,
             evaluation,
             sampled,
+            probe,
             averaged,
         } = plans.load(store)?;
         let mut engines = EvalEngines::new(memory.evaluation_batch);
@@ -209,6 +215,7 @@ impl Programs {
             engine: Box::new(step),
             memory,
             sampled,
+            probe: probe.map(BatchProbe),
             averaged,
         })
     }
@@ -220,6 +227,12 @@ impl fmt::Debug for EvalEngines {
             .field("batch", &self.batch)
             .field("sizes", &self.by_size.keys())
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for BatchProbe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchProbe").finish_non_exhaustive()
     }
 }
 

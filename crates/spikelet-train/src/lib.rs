@@ -55,7 +55,7 @@ pub use checkpoint::{
     EpochRecord, Progress, RunDefinition, StepDefinition,
 };
 pub use draws::Draws;
-pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
+pub use engine::{BatchProbe, BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
 pub use error::{NotFinite, Origin, TrainError};
 pub use evaluation::{Evaluation, evaluate};
 pub use fit_data::FitData;

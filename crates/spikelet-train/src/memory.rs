@@ -7,7 +7,10 @@
 use super::Settings;
 use super::forward::{Forward, USEFUL, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_free, missing, own_bytes, shared_bytes};
-use super::step::{BatchShape, EvalPlan, EvalStep, Monitor, RankInfo, Step, StepPlan, TrainStep};
+use super::step::{
+    BatchShape, EvalPlan, EvalStep, Monitor, ProbePlan, ProbeStep, RankInfo, Step, StepPlan,
+    TrainStep,
+};
 use spikelet_core::Result;
 use spikelet_graph::{Backend, DeviceKind, Plan, Target, TensorType};
 use spikelet_nn::module::Module;
@@ -58,6 +61,8 @@ pub struct RunPlans {
     report: Option<EvalPlan>,
     /// The forward pass that measures firing rates in training, if there is one.
     sampled: Option<EvalPlan>,
+    /// The measurement of training batches, if it needs next to no memory.
+    probe: Option<ProbePlan>,
     memory: RunMemory,
 }
 
@@ -101,12 +106,10 @@ impl RunPlans {
 
     /// The plans other than the training step.
     fn forward_passes(&self) -> impl Iterator<Item = &Plan> {
-        self.evaluation().chain(
-            [&self.report, &self.sampled]
-                .into_iter()
-                .flatten()
-                .map(EvalPlan::plan),
-        )
+        let others = [&self.report, &self.sampled].into_iter().flatten();
+        let others = others.map(EvalPlan::plan);
+        let probe = self.probe.iter().map(ProbePlan::plan);
+        self.evaluation().chain(others).chain(probe)
     }
 
     /// The memory of the plans.
@@ -147,6 +150,7 @@ impl RunPlans {
         let averages = self.step.averages();
         let step = self.step.load(store)?;
         let sampled = self.sampled.map(|plan| plan.load(store)).transpose()?;
+        let probe = self.probe.map(|plan| plan.load(store)).transpose()?;
         let mut averaged = averages.then(|| step.averaged(store)).transpose()?;
         let weights = averaged.as_mut().unwrap_or(store);
         let evaluation = self.evaluation.into_iter().map(|plan| plan.load(weights));
@@ -154,6 +158,7 @@ impl RunPlans {
             step,
             evaluation: evaluation.collect::<Result<_>>()?,
             sampled,
+            probe,
             averaged,
         })
     }
@@ -164,6 +169,7 @@ pub(super) struct Loaded {
     pub(super) step: TrainStep,
     pub(super) evaluation: Vec<EvalStep>,
     pub(super) sampled: Option<EvalStep>,
+    pub(super) probe: Option<ProbeStep>,
     /// The averaged weights under the names of the weights.
     pub(super) averaged: Option<VarStore>,
 }
@@ -259,13 +265,38 @@ impl RunSteps<'_> {
         let plans: Vec<&Plan> = (evaluation.iter().chain(&report).chain(&sampled))
             .map(EvalPlan::plan)
             .collect();
-        let memory = RunMemory::of(&step, &plans, batch);
+        let mut memory = RunMemory::of(&step, &plans, batch);
+        let all: Vec<&Plan> = step.plans().chain(plans.iter().copied()).collect();
+        let probe = self.probe(device, &all);
+        if let Some((_, peak)) = &probe {
+            memory.peak = *peak;
+        }
         Ok(RunPlans {
             step,
             evaluation,
             report,
             sampled,
+            probe: probe.map(|(plan, _)| plan),
             memory,
+        })
+    }
+
+    /// The plan of the probe and the peak memory with it. There is none within a memory budget, if the step cannot be
+    /// traced for a smaller batch, or if it would need noticeably more memory than the other plans.
+    fn probe(&self, device: &dyn Target, others: &[&Plan]) -> Option<(ProbePlan, usize)> {
+        if self.train.budget().is_some() {
+            return None;
+        }
+        let peak = shared_bytes(others);
+        let limit = peak + (peak / PROBE_SHARE).max(PROBE_BYTES);
+        // A probe of the full batch has kernels of the training step. Its spikes are not stored as bits, and it keeps all
+        // gradients: it may need more memory.
+        let full = self.train.samples();
+        [full, full.div_ceil(8)].into_iter().find_map(|batch| {
+            let plan = self.train.with_batch(batch).plan_probe(device).ok()?;
+            let all: Vec<&Plan> = others.iter().copied().chain([plan.plan()]).collect();
+            let peak = shared_bytes(&all);
+            (peak <= limit).then_some((plan, peak))
         })
     }
 
@@ -308,6 +339,10 @@ impl Task<'_> {
         own.unwrap_or(USEFUL.min(longest).max(1))
     }
 }
+
+/// The memory of a probe: a hundredth of the run's, or 1 MiB.
+const PROBE_SHARE: usize = 100;
+const PROBE_BYTES: usize = 1 << 20;
 
 /// The bytes of the loss, the number of correct images and the state of the generator.
 const OUTCOME: usize = 64;

@@ -2,6 +2,7 @@
 
 mod epoch_end;
 mod folder;
+mod probes;
 #[cfg(feature = "plots")]
 mod report;
 mod sampled_rates;
@@ -22,9 +23,10 @@ use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{MetricSet, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
-use crate::health::{self, Evidence};
+use crate::health::{self, Evidence, Probe};
 use crate::log::{Console, EpochBar};
 use folder::Logs;
+use probes::{Place, Probes};
 use sampled_rates::SampledRates;
 use spikelet_core::{Error, Result};
 use spikelet_data::{DataLoader, Split};
@@ -70,6 +72,7 @@ pub(super) struct Run<'a> {
     monitor: MonitoredMetric,
     memory: RunMemory,
     rates: SampledRates,
+    probes: Probes,
     /// The evidence of the run's health, without the history.
     evidence: Evidence,
     evaluation: Evaluator,
@@ -173,6 +176,14 @@ impl<'a> Run<'a> {
             let started = self.progress.samples + ahead * step_samples;
             let at = epoch as f64 + started as f64 / all_samples as f64;
             let factor = schedule.factor_with(at, epochs as f64, &monitored);
+            let place = Place {
+                step: step - 1,
+                epoch: epoch + 1,
+                ends_epoch: left == 0,
+                ends_run: epoch + 1 == epochs,
+            };
+            let probe = self.probes.start(&batch, &place)?;
+            self.keep(probe)?;
             if step.is_multiple_of(self.curve_steps) {
                 let curves = self.logs.as_mut().map(|logs| &mut logs.curves);
                 self.rates.start(&batch, step, curves)?;
@@ -232,7 +243,21 @@ impl<'a> Run<'a> {
             self.count(found, clock, bar)?;
         }
         let curves = self.logs.as_mut().map(|logs| &mut logs.curves);
-        self.rates.finish(curves)
+        self.rates.finish(curves)?;
+        let probe = self.probes.finish()?;
+        self.keep(probe)
+    }
+
+    /// Adds a probe to the evidence and to the log.
+    fn keep(&mut self, probe: Option<Probe>) -> Result<()> {
+        let Some(probe) = probe else {
+            return Ok(());
+        };
+        if let Some(logs) = &mut self.logs {
+            logs.health.append(&self.evidence.run, &probe)?;
+        }
+        self.evidence.probes.push(probe);
+        Ok(())
     }
 
     /// Adds the results of a step to the epoch.
@@ -293,6 +318,8 @@ impl<'a> Run<'a> {
             samples,
             ..
         } = self.progress;
+        // The measurements before the failure are evidence of its cause.
+        let _ = self.probes.finish().and_then(|probe| self.keep(probe));
         let share = self.together.share(samples);
         let origin = match self.loader.shard(epoch as u64, share).next() {
             None => Origin::NotSearched,

@@ -236,6 +236,21 @@ impl Tracer {
         found.map(|value| self.var(value))
     }
 
+    /// Removes all updates traced so far: a run leaves parameters and states as they are.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let mean = tracer.state("running_mean", [3]);
+    /// tracer.update(&mean, &(&mean * 0.9));
+    /// tracer.discard_updates();
+    /// assert!(tracer.updated(&mean).is_none());
+    /// ```
+    pub fn discard_updates(&self) {
+        let outputs = &mut self.state.borrow_mut().graph.outputs;
+        outputs.retain(|output| output.updates.is_none());
+    }
+
     /// Removes the inputs on which no output depends, so that they need not be set.
     pub fn remove_unread_inputs(&self) {
         let mut state = self.state.borrow_mut();

@@ -42,7 +42,6 @@ impl HealthLog {
         Ok((log, evidence(folder)?.probes))
     }
 
-    #[expect(dead_code, reason = "the trainer measures nothing yet")]
     pub(crate) fn append(&mut self, run: &RunFacts, probe: &Probe) -> Result<()> {
         let file = match &mut self.file {
             Some(file) => file,

@@ -29,7 +29,6 @@ pub(super) struct Logs {
     pub(super) checkpoints: Writer,
     pub(super) curves: SummaryWriter,
     pub(super) epochs: JsonLines,
-    #[expect(dead_code, reason = "the trainer measures nothing yet")]
     pub(super) health: HealthLog,
 }
 
@@ -183,6 +182,7 @@ impl Run<'_> {
         self.progress = progress;
         self.progress.ranks = now;
         self.progress.peak_bytes = self.memory.peak;
+        self.probes.resume(self.progress.step);
         self.epochs_before = self.progress.epoch;
         self.earlier = self.progress.seconds;
         self.resumed = EpochSums {

@@ -1,6 +1,7 @@
 //! The start of a run: data, folder, checkpoint, programs.
 
 use super::folder::checkpoint_to_resume;
+use super::probes::Probes;
 use super::sampled_rates::SampledRates;
 use super::sums::EpochSums;
 use super::{Evaluated, Run};
@@ -105,6 +106,7 @@ impl<'a> Run<'a> {
             monitor,
             memory: programs.memory,
             rates: SampledRates::new(programs.sampled),
+            probes: Probes::new(programs.probe.map(|probe| probe.0)),
             evidence: Evidence {
                 run: facts,
                 ..Evidence::default()

@@ -30,7 +30,7 @@ impl Values<'_> {
 }
 
 /// The elements of a tensor of a batch as those of an input of this type; `None` if there is no conversion.
-fn converted<'b>(tensor: &'b BatchTensor, ty: &TensorType) -> Option<Values<'b>> {
+pub(super) fn converted<'b>(tensor: &'b BatchTensor, ty: &TensorType) -> Option<Values<'b>> {
     Some(match (&tensor.values, ty.dtype) {
         (BatchValues::F32(values), DType::F32) => Values::F32(Cow::Borrowed(values)),
         (BatchValues::I64(values), DType::I64) => Values::I64(Cow::Borrowed(values)),

@@ -60,7 +60,7 @@ impl Monitor {
 pub(super) type Monitors = Vec<(Monitor, Names)>;
 
 /// The suffixes of the values that neurons record.
-const SPIKES: &str = "spike_seq";
+pub(super) const SPIKES: &str = "spike_seq";
 const COUNT: &str = "spike_count";
 const POTENTIAL: &str = "v_seq";
 const DISTANCE: &str = "distance_seq";

@@ -59,7 +59,7 @@ pub struct EvalPlan {
 }
 
 impl Step<'_> {
-    fn common(&self, cx: &Context) -> Common {
+    pub(super) fn common(&self, cx: &Context) -> Common {
         let read = self.inputs.iter().filter_map(|input| {
             let var = cx.tracer().find_input(&input.name)?;
             Some(GivenInput {

@@ -148,7 +148,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn context(&self, mode: Mode) -> Context {
+    pub(super) fn context(&self, mode: Mode) -> Context {
         let cx = Context::new(mode, DType::F32)
             .propagation(self.propagation)
             .precision(self.precision);
@@ -159,7 +159,7 @@ impl Step<'_> {
     }
 
     /// Calls the function of the step.
-    fn call(&self, cx: &Context, single_step: bool) -> Result<(Outputs, TraceInfo)> {
+    pub(super) fn call(&self, cx: &Context, single_step: bool) -> Result<(Outputs, TraceInfo)> {
         self.check()?;
         let time_steps = single_step.then_some(1);
         let inputs = Inputs::declare(cx.tracer(), &self.inputs, self.samples, time_steps);

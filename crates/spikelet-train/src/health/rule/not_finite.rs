@@ -26,7 +26,8 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
             );
             return vec![new(probe.epoch, sentence).in_layer(parameter.layer())];
         }
-        if broken(probe.loss) {
+        // A probe without weights has no loss.
+        if broken(probe.loss) && !probe.parameters.is_empty() {
             let sentence = format!("The loss is {} {}.", probe.loss, when(probe));
             return vec![new(probe.epoch, sentence)];
         }
