@@ -519,7 +519,10 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
     let trainer = Trainer::new(net, runs_away).folder(folder.path());
     assert!(trainer.force(true).fit(&data).is_err());
-    assert_eq!(files(), [".lock", "epochs.jsonl", "tensorboard"]);
+    assert_eq!(
+        files(),
+        [".lock", "epochs.jsonl", "health.jsonl", "tensorboard"]
+    );
     Ok(())
 }
 

@@ -4,6 +4,9 @@ use super::number;
 use crate::checkpoint::EpochRecord;
 use serde::{Deserialize, Serialize};
 
+/// The number of steps after which the spikes of a network are judged.
+const LATE: u64 = 100;
+
 /// The evidence of a diagnosis. All of it is optional: less evidence means fewer findings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -123,6 +126,12 @@ impl Evidence {
     /// The last probe.
     pub(super) fn last_probe(&self) -> Option<&Probe> {
         self.probes.last()
+    }
+
+    /// The last probe of a run that has trained long enough to judge its spikes: neurons of a new network may be silent,
+    /// and begin to fire.
+    pub(super) fn late_probe(&self) -> Option<&Probe> {
+        self.last_probe().filter(|probe| probe.step >= LATE)
     }
 
     /// The number of trained batches.

@@ -44,3 +44,6 @@ pub fn findings(evidence: &Evidence) -> Vec<Finding> {
     let mut each = rule::ALL.iter().map(|rule| rule(evidence));
     each.find(|found| !found.is_empty()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,3 +225,144 @@ fn first_samples<'b>(values: Values<'b>, tensor: &BatchTensor, shape: &[usize]) 
         Values::I64(values) => Values::I64(leading(&values, row, kept).into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::Adam;
+    use crate::{Inputs, Outputs};
+    use spikelet_data::{DataLoader, LoaderConfig, synthetic};
+    use spikelet_nn::layer::{BatchNorm1d, Flatten, Linear};
+    use spikelet_nn::loss;
+    use spikelet_nn::module::{Module, Precision, Sequential};
+    use spikelet_nn::neuron::Lif;
+
+    const N: usize = 12;
+    const T: usize = 3;
+
+    fn step(precision: Precision) -> Step<'static> {
+        let net = Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(784, 20))
+            .add(BatchNorm1d::new(20))
+            .add(Lif::new(2.0))
+            .add(Linear::new(20, 10).bias(true));
+        Step::new(move |cx: &Context, inputs: &Inputs| {
+            let x = inputs["images"].repeat_over_time(T);
+            let scores = net.forward(cx, x)?.mean(&[0]);
+            Ok(Outputs::loss(loss::cross_entropy(
+                &scores,
+                &inputs["labels"],
+            )))
+        })
+        .batch_size(N)
+        .input("images", DType::F32, [1, 28, 28])
+        .input("labels", DType::I64, [])
+        .optimizer(Adam::default(), 1e-2)
+        .precision(precision)
+        .read_gradients("*")
+        .read_activations("*.spike_seq")
+    }
+
+    fn batch() -> Result<Batch> {
+        let config = LoaderConfig {
+            batch_size: N,
+            ..LoaderConfig::default()
+        };
+        let loader = DataLoader::new(synthetic::digits_of(4, N, 1).train, config)?;
+        Ok(loader.epoch(0, 0).next().expect("a batch")?)
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-4 * b.abs().max(1e-6)
+    }
+
+    fn norm(tensor: &spikelet_graph::Tensor) -> f64 {
+        tensor.to_f64().iter().map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn a_probe_measures_the_step_and_changes_nothing() -> Result<()> {
+        for precision in [Precision::F32, Precision::F16] {
+            let (step, batch) = (step(precision), batch()?);
+            let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+            let mut train = step.compile(&mut store)?;
+            let mut probe = step.plan_probe(&**store.backend())?.load(&mut store)?;
+            let tensors = |store: &VarStore| -> Result<Vec<Vec<f64>>> {
+                let names: Vec<String> = store.names().map(String::from).collect();
+                names
+                    .iter()
+                    .map(|name| Ok(store.get(name)?.to_f64()))
+                    .collect()
+            };
+            let before = tensors(&store)?;
+            let weights = ["1.weight", "4.weight"].map(|name| store.get(name).map(|w| norm(&w)));
+            let found = probe.start(&batch)?.wait()?;
+            assert_eq!(tensors(&store)?, before, "{precision:?}");
+            let mut measured = Probe::default();
+            probe.read(&found, &mut measured);
+
+            let trained = train.run_batch(&batch)?;
+            assert!(near(measured.loss, trained.loss));
+            assert_eq!(
+                measured.parameters.len(),
+                2,
+                "batch norm and bias are vectors"
+            );
+            for (parameter, weight) in measured.parameters.iter().zip(weights) {
+                let gradient = norm(&train.gradient(&parameter.name)?);
+                assert!(near(parameter.norm, weight?), "{parameter:?}");
+                assert!(
+                    near(parameter.gradient, gradient),
+                    "{parameter:?} {gradient}"
+                );
+            }
+            let spikes = train.activation("3.spike_seq")?.to_f64();
+            let [layer] = &measured.layers[..] else {
+                panic!("{measured:?}");
+            };
+            let rate = spikes.iter().sum::<f64>() / spikes.len() as f64;
+            assert!(near(layer.rate, rate), "{layer:?} {rate}");
+            let counts: Vec<f64> = (0..20)
+                .map(|k| spikes.iter().skip(k).step_by(20).sum())
+                .collect();
+            let share = |test: &dyn Fn(f64) -> bool| {
+                counts.iter().filter(|&&count| test(count)).count() as f64 / 20.0
+            };
+            assert!(
+                near(layer.dead, share(&|count| count == 0.0)),
+                "{layer:?} {counts:?}"
+            );
+            assert!(near(
+                layer.saturated,
+                share(&|count| count == (N * T) as f64)
+            ));
+            assert_eq!((layer.neurons, layer.graded), (20, false));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_probe_of_fewer_samples_takes_the_first_ones() -> Result<()> {
+        let (small, batch) = (step(Precision::F32).with_batch(5), batch()?);
+        let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+        let _train = step(Precision::F32).compile(&mut store)?;
+        let mut probe = small.plan_probe(&**store.backend())?.load(&mut store)?;
+        let found = probe.start(&batch)?.wait()?;
+        let first = Batch::of_images(
+            [1, 28, 28],
+            batch.f32("images")?[..5 * 784].to_vec(),
+            batch.i64("labels")?[..5].to_vec(),
+        );
+        let again = probe.start(&first)?.wait()?;
+        assert_eq!(found, again);
+        // A sequence is cut at each time step.
+        let tensor = BatchTensor::f32(&[2, 3, 2], (0..12).map(|k| k as f32).collect()).sequence();
+        let values = Values::F32(tensor.as_f32().unwrap_or_default().into());
+        let Values::F32(kept) = first_samples(values, &tensor, &[2, 2, 2]) else {
+            panic!("f32");
+        };
+        assert_eq!(kept[..], [0.0, 1.0, 2.0, 3.0, 6.0, 7.0, 8.0, 9.0]);
+        Ok(())
+    }
+}

@@ -8,7 +8,7 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     if evidence.works() == Some(true) {
         return vec![];
     }
-    let Some(probe) = evidence.last_probe() else {
+    let Some(probe) = evidence.late_probe() else {
         return vec![];
     };
     let Some(layer) = probe

@@ -14,14 +14,15 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     let Some(probe) = evidence.first_probe() else {
         return vec![];
     };
-    if evidence.works() == Some(true) {
+    let loss = probe.loss.abs();
+    if evidence.works() == Some(true) || !loss.is_finite() || loss == 0.0 {
         return vec![];
     }
-    let loss = probe.loss.abs();
     let elasticity = |p: &ParameterProbe| p.gradient * p.norm / loss;
     let each = probe.parameters.iter();
     let largest = each.max_by(|a, b| elasticity(a).total_cmp(&elasticity(b)));
-    let Some(largest) = largest.filter(|p| loss > 0.0 && elasticity(p) >= EXPLODES) else {
+    let explodes = |p: &&ParameterProbe| elasticity(p) >= EXPLODES || !elasticity(p).is_finite();
+    let Some(largest) = largest.filter(explodes) else {
         return vec![];
     };
     let last = probe

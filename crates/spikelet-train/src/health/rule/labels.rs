@@ -8,6 +8,9 @@ use super::super::{Evidence, Finding, FindingKind};
 const FEWEST_STEPS: u64 = 200;
 /// The fewest epochs.
 const FEWEST_EPOCHS: usize = 3;
+/// The same where nothing is learned at all: deep networks may need some time to begin.
+const MORE_STEPS: u64 = 500;
+const MORE_EPOCHS: usize = 5;
 /// The growth of a weight, from which it has been trained.
 const TRAINED: f64 = 0.01;
 
@@ -30,6 +33,7 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     };
     let classes = evidence.run.classes.unwrap_or_default();
     let memorized = evidence.only_guesses(Set::Train) == Some(false);
+    let late = evidence.history.len() >= MORE_EPOCHS && evidence.steps() >= MORE_STEPS;
     let sentence = match memorized {
         true => format!(
             "After epoch {} the accuracy is {} on the training set and {} on the {} set, that of guessing one of {classes} \
@@ -40,7 +44,7 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
             set.name(),
         ),
         // Nothing is learned: the labels are blamed only if everything that is measured is healthy.
-        false if weights_moved(evidence) => format!(
+        false if late && weights_moved(evidence) => format!(
             "After epoch {} the accuracy on the {} set is {}, that of guessing one of {classes} classes, although all \
              layers fire and get gradients.",
             record.epoch,

@@ -4,9 +4,9 @@ use super::super::words::figure;
 use super::super::{Evidence, Finding, FindingKind};
 
 /// The fewest updates.
-const FEWEST_STEPS: u64 = 200;
+const FEWEST_STEPS: u64 = 500;
 /// The fewest epochs.
-const FEWEST_EPOCHS: usize = 3;
+const FEWEST_EPOCHS: usize = 5;
 /// The relative fall of a loss.
 const FALL: f64 = 0.01;
 

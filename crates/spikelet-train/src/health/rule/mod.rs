@@ -19,9 +19,9 @@ type Rule = fn(&Evidence) -> Vec<Finding>;
 
 /// All rules. The first that finds something is reported.
 pub(super) const ALL: [Rule; 11] = [
-    not_finite::find,
     constant_input::find,
     exploding::find,
+    not_finite::find,
     learning_rate::find,
     dead::find,
     saturated::find,

@@ -7,7 +7,7 @@ use super::super::{Evidence, Finding, FindingKind};
 /// The fewest epochs after the best one.
 const EPOCHS_AFTER: usize = 3;
 /// The loss, as a multiple of its best value.
-const RISE: f64 = 1.5;
+const RISE: f64 = 1.3;
 /// The accuracy below the best one.
 const DROP: f64 = 0.02;
 /// The accuracy below that of the training set.

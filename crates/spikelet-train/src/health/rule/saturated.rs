@@ -12,7 +12,7 @@ const FIXED: f64 = 0.98;
 const SOME: f64 = 0.1;
 
 pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
-    let Some(probe) = evidence.last_probe() else {
+    let Some(probe) = evidence.late_probe() else {
         return vec![];
     };
     let works = evidence.works() == Some(true);
