@@ -1,10 +1,10 @@
 //! `spikelet train --seeds`: a series of runs, and its continuation after `kill -9`.
 
 use crate::common::{code, mentions, program, stderr, stdout};
-use crate::small::{SMALL, complaint_in, said_in};
+use crate::small::{Ended, SMALL, complaint_in, said_in};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The lines of JSON of an output.
@@ -26,10 +26,10 @@ fn train<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Starts a series and waits until a file has this number of lines.
-pub fn started(folder: &Path, words: &[&str], log: &str, count: usize) -> Child {
+pub fn started(folder: &Path, words: &[&str], log: &str, count: usize) -> Ended {
     let mut command = program(words);
     let command = command.current_dir(folder).stdout(Stdio::null());
-    let child = command.spawn().expect("the program starts");
+    let child = Ended(command.spawn().expect("the program starts"));
     let log = folder.join(log);
     let begun = Instant::now();
     loop {
@@ -126,8 +126,8 @@ fn a_killed_series_is_resumed_bit_for_bit() {
     };
     let whole = lines(&said_in(folder, &[&words("a")[..], &["--json"]].concat()));
     let mut child = started(folder, &words("b"), "b/seed-1/epochs.jsonl", 5);
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+    child.0.kill().expect("it runs");
+    child.0.wait().expect("it ends");
     let of_first = modified(&folder.join("b/seed-0/last.safetensors"));
     assert!(!folder.join("b/seed-2").exists());
     let resumed = said_in(folder, &["train", "--resume", "b", "--json"]);
@@ -164,12 +164,12 @@ fn a_series_is_that_of_one_process_and_of_its_arguments() {
     mentions(&second, &["a is in use", "process"]);
     let again = complaint_in(folder, &endless);
     mentions(&again, &["a is in use"]);
-    let id = child.id().to_string();
+    let id = child.0.id().to_string();
     let asked = std::process::Command::new("kill")
         .args(["-INT", &id])
         .status();
     assert!(asked.expect("kill starts").success());
-    let status = child.wait().expect("it ends");
+    let status = child.0.wait().expect("it ends");
     assert_eq!(status.code(), Some(130));
 
     mentions(

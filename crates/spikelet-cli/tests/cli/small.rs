@@ -1,6 +1,17 @@
 //! Small runs in a folder of their own.
 
 use crate::common::{code, program, stderr, stdout};
+use std::process::Child;
+
+/// Ends the process of a test, also one that fails.
+pub struct Ended(pub Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// Options of a run that takes a second.
 pub const SMALL: [&str; 8] = [

@@ -47,8 +47,8 @@ fn a_killed_sweep_is_resumed_bit_for_bit_and_selects_by_validation() {
     let mut child = started(folder, &words, "b/run-02/epochs.jsonl", 4);
     let second = complaint_in(folder, &sweep(&["--resume", "b"], &of_train));
     mentions(&second, &["b is in use"]);
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+    child.0.kill().expect("it runs");
+    child.0.wait().expect("it ends");
 
     // Neither another file nor other options.
     write(folder, &FILE.replace("8.0", "16.0"));
@@ -88,7 +88,7 @@ fn a_killed_sweep_is_resumed_bit_for_bit_and_selects_by_validation() {
     }
     let [a, b] = [&whole, &resumed].map(|lines| of_event(lines, "sweep_done")[0].clone());
     assert_eq!(a["best"]["name"], b["best"]["name"]);
-    crate::json::check(&["`sweep_done`"], &[a.clone()]);
+    crate::json::check(&["`sweep_done`"], std::slice::from_ref(&a));
     let accuracies = a["runs"].as_array().expect("runs").iter().map(|run| {
         let accuracy = &run["result"]["validation_accuracy"];
         accuracy.as_f64().expect("a number")

@@ -2,20 +2,10 @@
 
 use crate::PROGRAM;
 use crate::common::{mentions, program};
-use crate::small::{SMALL, complaint_in, said_in};
+use crate::small::{Ended, SMALL, complaint_in, said_in};
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Ends the process of a test, also one that fails.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 #[test]
 fn without_a_terminal_a_summary_is_printed_once() {

@@ -39,7 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, color: bool) {
     let state = Span::styled(view.state(), state_style(view.run.state, color));
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let mut lines = vec![
-        Line::from_iter([Span::styled(view.name(), bold), Span::raw("  "), state]),
+        Line::from_iter([state, Span::raw("  "), Span::styled(view.name(), bold)]),
         Line::from(view.progress()),
     ];
     lines.extend(view.results().into_iter().map(Line::from));
