@@ -1,6 +1,6 @@
 //! The values of layers that monitors measured, over epochs and steps.
 
-use super::curves::{over_steps, step_curves};
+use super::steps::{over_steps, step_curves};
 use super::{RunRecords, short};
 use crate::checkpoint::EpochRecord;
 use crate::metric::MetricValues;

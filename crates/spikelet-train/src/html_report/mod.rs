@@ -5,6 +5,7 @@ mod configuration;
 mod curves;
 mod headline;
 mod layers;
+mod steps;
 mod tested;
 
 use super::checkpoint::{DatasetId, EpochRecord};
