@@ -57,8 +57,8 @@ impl RunMemory {
 pub struct RunPlans {
     step: StepPlan,
     evaluation: Vec<EvalPlan>,
-    /// The forward pass for the examples of the report, if there is one.
-    report: Option<EvalPlan>,
+    /// The forward passes for the report.
+    report: Vec<EvalPlan>,
     /// The forward pass that measures firing rates in training, if there is one.
     sampled: Option<EvalPlan>,
     /// The measurement of training batches, if it needs next to no memory.
@@ -86,7 +86,7 @@ impl RunPlans {
         let steps = RunSteps {
             train: Step::classifier(module, settings, shape)?,
             eval: Step::classifier_eval(module, settings, shape)?.outputs(false),
-            report: None,
+            report: vec![],
             sampled: None,
             evaluation_batch: settings.evaluation_batch,
             tested: tested.to_vec(),
@@ -106,7 +106,7 @@ impl RunPlans {
 
     /// The plans other than the training step.
     fn forward_passes(&self) -> impl Iterator<Item = &Plan> {
-        let others = [&self.report, &self.sampled].into_iter().flatten();
+        let others = self.report.iter().chain(&self.sampled);
         let others = others.map(EvalPlan::plan);
         let probe = self.probe.iter().map(ProbePlan::plan);
         self.evaluation().chain(others).chain(probe)
@@ -188,8 +188,8 @@ pub(super) struct RunSteps<'a> {
     pub(super) train: Step<'a>,
     /// The step of evaluations, without outputs.
     pub(super) eval: Step<'a>,
-    /// The evaluation of the images in the report, if there are any.
-    pub(super) report: Option<Step<'a>>,
+    /// The evaluations for the report.
+    pub(super) report: Vec<Step<'a>>,
     /// The step whose forward pass measures firing rates in training, if they are asked for.
     pub(super) sampled: Option<Step<'a>>,
     /// The number of samples of an evaluation batch, if it is given.
@@ -237,7 +237,8 @@ impl RunSteps<'_> {
             device,
         };
         let forward = |step| Forward { step, ..evaluation };
-        let (report, sampled) = (report.as_ref().map(forward), sampled.as_ref().map(forward));
+        let report: Vec<Forward<'_>> = report.iter().map(forward).collect();
+        let sampled = sampled.as_ref().map(forward);
         let mut others = 0;
         if budget.is_some() {
             others = self.reserved();
@@ -255,10 +256,8 @@ impl RunSteps<'_> {
         let batch = agree(evaluation.batch(&self.tested, limit, self.most())?)?;
         let limit = budget.map(|_| limit);
         let plan = |forward: Forward<'_>| forward.plan(forward.step.samples(), limit);
-        let (report, sampled) = (
-            report.map(plan).transpose()?,
-            sampled.map(plan).transpose()?,
-        );
+        let report = report.into_iter().map(plan).collect::<Result<Vec<_>>>()?;
+        let sampled = sampled.map(plan).transpose()?;
         let sizes = batches(batch, &self.tested);
         let evaluation = sizes.into_iter().map(|size| evaluation.plan(size, limit));
         let evaluation = evaluation.collect::<Result<Vec<_>>>()?;

@@ -3,6 +3,8 @@
 use super::Settings;
 use super::memory::RunSteps;
 use super::optim::LrSchedule;
+#[cfg(feature = "plots")]
+use super::step::Monitor;
 use super::step::{BatchShape, RankInfo, Step};
 use serde::{Deserialize, Serialize};
 use spikelet_core::{Error, Result};
@@ -40,7 +42,7 @@ impl Default for FitSettings {
     }
 }
 
-/// The largest batch of the report's forward pass.
+/// The largest batch of the report's forward passes.
 #[cfg(feature = "plots")]
 const MOST_REPORTED: usize = 100;
 
@@ -153,14 +155,16 @@ impl Subject<'_> {
         }
     }
 
-    /// The forward pass of a classifier for the report, which shows `examples` of `tested` images.
+    /// The forward passes of a classifier for the report, which shows `examples` of `tested` images: one for the activity
+    /// of neurons in the examples, and one for the scores and firing rates of all images. Within a memory budget, which
+    /// includes them, there is the first one only.
     #[cfg(feature = "plots")]
-    pub(super) fn report_step(
+    pub(super) fn report_steps(
         &self,
         image: Option<[usize; 3]>,
         examples: usize,
         tested: usize,
-    ) -> Result<Option<Step<'_>>> {
+    ) -> Result<Vec<Step<'_>>> {
         let (
             Self::Classifier {
                 module, settings, ..
@@ -169,25 +173,30 @@ impl Subject<'_> {
             1..,
         ) = (self, image, examples)
         else {
-            return Ok(None);
+            return Ok(vec![]);
         };
-        // A memory budget includes this pass: its batch is as small as possible then.
-        let batch = match settings.memory_budget {
-            Some(_) => examples,
-            None => settings
-                .batch_size
-                .clamp(examples, MOST_REPORTED.max(examples)),
-        };
-        let shape = BatchShape {
+        let module = &**module;
+        let shape = |batch: usize| BatchShape {
             batch: batch.min(tested),
             image,
         };
-        Step::classifier_for_report(&**module, settings, shape, examples.min(tested)).map(Some)
+        let first = Step::classifier_for_report(module, settings, shape(examples))?;
+        if settings.memory_budget.is_some() {
+            return Ok(vec![first]);
+        }
+        let batch = settings.batch_size.clamp(examples, MOST_REPORTED);
+        let all = Step::classifier_eval(module, settings, shape(batch))?;
+        let all = match first.observes_distinct_layers()? {
+            true => all.monitor(Monitor::Rate, "*"),
+            false => all,
+        };
+        Ok(vec![first, all])
     }
 
     #[cfg(not(feature = "plots"))]
-    fn report_step(&self, _: Option<[usize; 3]>, _: usize, _: usize) -> Result<Option<Step<'_>>> {
-        Ok(None)
+    #[expect(clippy::unused_self, reason = "the same signature")]
+    fn report_steps(&self, _: Option<[usize; 3]>, _: usize, _: usize) -> Result<Vec<Step<'_>>> {
+        Ok(vec![])
     }
 
     /// The steps of a run on this rank. A classifier has images of the shape `image`, of which `examples` are in the
@@ -213,7 +222,7 @@ impl Subject<'_> {
                 RunSteps {
                     train,
                     eval: eval.outputs(false),
-                    report: self.report_step(
+                    report: self.report_steps(
                         image,
                         examples,
                         tested.first().copied().unwrap_or(0),
@@ -230,7 +239,7 @@ impl Subject<'_> {
             } => RunSteps {
                 train,
                 eval: eval.as_ref().unwrap_or(own).as_ref().clone().outputs(false),
-                report: None,
+                report: vec![],
                 sampled: None,
                 evaluation_batch: settings.evaluation_batch,
                 tested,

@@ -1,13 +1,13 @@
 //! The forward pass over the test images for the report of a run: scores of images, and the activity of neurons for the
 //! first ones.
 
-use super::EvalStep;
 use super::evaluation::Evaluator;
 use super::forward::Forward;
 use super::show::{batch_of, examples_of_outputs, first_examples, rows};
-use super::step::{Observation, ObservedLayer};
+use super::step::{EpochMetrics, Observation, ObservedLayer, Step};
 use super::subject::Subject;
 use super::trainer::{EXAMPLES, Trainer};
+use super::{EvalStep, Settings};
 use crate::report::Example;
 use spikelet_core::Result;
 use spikelet_data::ImageDataset;
@@ -33,8 +33,8 @@ pub(super) struct LayerPass {
     pub(super) layer: ObservedLayer,
     /// That of the examples.
     pub(super) observation: Observation,
-    /// The number of spikes for each neuron and time step over all images.
-    pub(super) rate: f64,
+    /// The number of spikes for each neuron and time step over all images, if it was measured.
+    pub(super) rate: Option<f64>,
 }
 
 impl TestPass {
@@ -58,61 +58,75 @@ impl TestPass {
                 layers: vec![],
             });
         }
-        let step = (trainer.subject).report_step(Some(test.shape), EXAMPLES, test.len())?;
-        let Some(step) = step else {
-            return Ok(Self::default());
-        };
+        let steps = (trainer.subject).report_steps(Some(test.shape), EXAMPLES, test.len())?;
         let limit = settings.memory_budget.map(|_| store.arena_bytes());
         let device = store.backend().clone();
-        let forward = Forward {
-            step: &step,
-            batch: None,
-            device: &*device,
+        let mut load = |step: &Step<'_>| {
+            let forward = Forward {
+                step,
+                batch: None,
+                device: &*device,
+            };
+            forward.plan(step.samples(), limit)?.load(store)
         };
-        let mut step = forward.plan(step.samples(), limit)?.load(store)?;
-        let batch = step.batch_size();
-        let tested = test.len().min(MOST_TESTED);
         let mut pass = Self::default();
-        let mut spikes = vec![0.0; step.observed().len()];
-        let mut counted = 0;
-        for first in (0..tested).step_by(batch) {
-            // The last batch has images again that were counted before: the program has one batch size.
-            let first = first.min(test.len() - batch);
-            let indices: Vec<usize> = (first..first + batch).collect();
-            step.run_batch(&batch_of(settings, test, &indices)?, first)?;
-            let scores = rows(&step.output("scores")?);
-            pass.scores.truncate(first);
-            if first == 0 {
-                pass.look_at_the_first(&step, test, &scores)?;
-            }
-            pass.scores.extend(scores);
-            for (layer, sum) in spikes.iter_mut().enumerate() {
-                *sum += step.spikes_of_all(layer)?;
-            }
-            counted += batch;
-        }
-        for (layer, sum) in pass.layers.iter_mut().zip(spikes) {
-            let neurons: usize = layer.layer.shape.iter().product();
-            layer.rate = sum / (neurons * layer.layer.time_steps * counted).max(1) as f64;
-        }
+        let Some(first) = steps.first() else {
+            return Ok(pass);
+        };
+        let mut first = load(first)?;
+        pass.look_at_the_first(&mut first, settings, test)?;
+        let mut all = match steps.get(1) {
+            Some(all) => load(all)?,
+            None => first,
+        };
+        pass.test_all(&mut all, settings, test)?;
         Ok(pass)
     }
 
+    /// The examples and the activity of neurons.
     fn look_at_the_first(
         &mut self,
-        step: &EvalStep,
+        step: &mut EvalStep,
+        settings: &Settings,
         test: &ImageDataset,
-        scores: &[Vec<f64>],
     ) -> Result<()> {
-        let shown: Vec<usize> = (0..EXAMPLES.min(scores.len())).collect();
-        let output = step.output("output_seq")?;
-        self.examples = examples_of_outputs(test, &shown, &output, scores);
+        let indices: Vec<usize> = (0..step.batch_size()).collect();
+        step.run_batch(&batch_of(settings, test, &indices)?, 0)?;
+        let (output, scores) = (step.output("output_seq")?, step.output("scores")?);
+        self.examples = examples_of_outputs(test, &indices, &output, &rows(&scores));
         for (k, layer) in step.observed().iter().enumerate() {
             self.layers.push(LayerPass {
                 layer: layer.clone(),
                 observation: step.observation(k)?,
-                rate: 0.0,
+                rate: None,
             });
+        }
+        Ok(())
+    }
+
+    /// The scores of the test images, and the firing rates of the layers over them if the step measures them.
+    fn test_all(
+        &mut self,
+        step: &mut EvalStep,
+        settings: &Settings,
+        test: &ImageDataset,
+    ) -> Result<()> {
+        let batch = step.batch_size();
+        let mut found = EpochMetrics::default();
+        for first in (0..test.len().min(MOST_TESTED)).step_by(batch) {
+            // The last batch has images again that were counted before: the program has one batch size.
+            let first = first.min(test.len() - batch);
+            let indices: Vec<usize> = (first..first + batch).collect();
+            found.add(&step.run_batch(&batch_of(settings, test, &indices)?, first)?);
+            self.scores.truncate(first);
+            self.scores.extend(rows(&step.output("scores")?));
+        }
+        for pass in &mut self.layers {
+            let name = match pass.layer.name.as_str() {
+                "" => "rate".to_string(),
+                layer => format!("{layer}.rate"),
+            };
+            pass.rate = found.get(&name);
         }
         Ok(())
     }

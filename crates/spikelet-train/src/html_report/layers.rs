@@ -201,10 +201,13 @@ pub(super) fn rows(run: &RunRecords<'_>, observed: &[LayerPass]) -> Vec<LayerRow
         distance: value(name, "distance"),
     };
     if !observed.is_empty() {
-        let rows = observed.iter().map(|pass| LayerRow {
-            shape: Some(pass.layer.shape.clone()),
-            rate: rounded(pass.rate),
-            ..of_monitors(&pass.layer.name)
+        let rows = observed.iter().map(|pass| {
+            let own = of_monitors(&pass.layer.name);
+            LayerRow {
+                shape: Some(pass.layer.shape.clone()),
+                rate: pass.rate.and_then(rounded).or(own.rate),
+                ..own
+            }
         });
         return rows.collect();
     }
@@ -221,7 +224,7 @@ pub(super) fn rows(run: &RunRecords<'_>, observed: &[LayerPass]) -> Vec<LayerRow
 pub(super) fn note(run: &RunRecords<'_>) -> String {
     let set = set_name(run);
     match run.tested {
-        Some((_, pass)) if !pass.layers.is_empty() => {
+        Some((_, pass)) if pass.layers.iter().any(|layer| layer.rate.is_some()) => {
             let monitored = run.history.last().and_then(evaluated);
             let others = monitored
                 .is_some_and(|set| set.iter().any(|(name, _)| layer_value(name).is_some()));

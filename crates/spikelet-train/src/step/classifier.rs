@@ -56,7 +56,7 @@ impl<'a> Step<'a> {
             true => Some(classes_of(module, settings, shape.image)?),
             false => None,
         };
-        Self::classify(module, settings, shape, soft, 0)
+        Self::classify(module, settings, shape, soft, false)
     }
 
     /// The same for evaluations and predictions, whose `labels` are always i64 `[N]`.
@@ -68,7 +68,7 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, None, 0)
+        Self::classify(module, settings, shape, None, false)
     }
 
     /// That of [`Step::classifier_eval`], with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
@@ -77,29 +77,27 @@ impl<'a> Step<'a> {
         settings: &Settings,
         shape: BatchShape,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, None, shape.batch)
+        Self::classify(module, settings, shape, None, true)
     }
 
-    /// The evaluation for the report: the activity of neurons, and the network's output at every step, for the first
-    /// `samples` images of a batch.
+    /// The same for the report, with the activity of neurons as well.
     #[cfg(feature = "plots")]
     pub(crate) fn classifier_for_report(
         module: &'a dyn Module,
         settings: &Settings,
         shape: BatchShape,
-        samples: usize,
     ) -> Result<Self> {
-        let step = Self::classify(module, settings, shape, None, samples)?;
-        Ok(step.observe(samples))
+        let step = Self::classifier_with_sequence(module, settings, shape)?;
+        Ok(step.observe(shape.batch))
     }
 
-    /// With `soft` classes, labels are probabilities. The output at every step is that of the first `sequences` images.
+    /// With `soft` classes, labels are probabilities.
     fn classify(
         module: &'a dyn Module,
         settings: &Settings,
         shape: BatchShape,
         soft: Option<usize>,
-        sequences: usize,
+        sequence: bool,
     ) -> Result<Self> {
         settings.check()?;
         let encoder = encoder::parse(&settings.encoder)?;
@@ -117,10 +115,9 @@ impl<'a> Step<'a> {
             if cx.watches() {
                 cx.record(OUTPUT_SEQ, &output.join());
             }
-            let outputs = match sequences {
-                0 => outputs,
-                all if all == inputs.samples() => outputs.output(OUTPUT_SEQ, &output.join()),
-                some => outputs.output(OUTPUT_SEQ, &output.join().slice(1, 0..some)),
+            let outputs = match sequence {
+                true => outputs.output(OUTPUT_SEQ, &output.join()),
+                false => outputs,
             };
             Ok(outputs.output("scores", &scores))
         };
@@ -165,6 +162,6 @@ pub fn is_scaled(settings: &Settings) -> bool {
 /// The number of scores of a network for images of this shape.
 fn classes_of(module: &dyn Module, settings: &Settings, image: [usize; 3]) -> Result<usize> {
     let shape = BatchShape { batch: 1, image };
-    let step = Step::classify(module, settings, shape, None, 0)?;
+    let step = Step::classify(module, settings, shape, None, false)?;
     Ok(step.output_types()?.first().map_or(0, |ty| ty.len()))
 }

@@ -3,11 +3,13 @@
 //! The neurons are chosen before the program is compiled, so that the program returns their spikes and potentials only:
 //! those of all neurons would need more memory than the evaluation.
 
+use super::trace::Purpose;
 use super::{EvalStep, Step};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor, Var};
 use spikelet_nn::module::Context;
+use std::collections::BTreeSet;
 
 /// A layer of neurons whose activity can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,15 @@ impl Step<'_> {
         self
     }
 
+    /// Whether there are observed layers, each with a path of its own.
+    pub(crate) fn observes_distinct_layers(&self) -> Result<bool> {
+        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
+        let names: BTreeSet<&str> = (info.observed.iter())
+            .map(|layer| layer.name.as_str())
+            .collect();
+        Ok(!names.is_empty() && names.len() == info.observed.len())
+    }
+
     /// Adds the outputs of the observed layers.
     pub(super) fn trace_observed(&self, cx: &Context) -> Vec<ObservedLayer> {
         let recorded = cx.traced().recorded;
@@ -91,7 +102,6 @@ impl Step<'_> {
             let output = |what: &str, value: &Var| {
                 cx.tracer().output(&output_name(layers.len(), what), value);
             };
-            output("all", &fired.sum_all());
             let rest: Vec<usize> = (0..fired.rank()).filter(|&axis| axis != 1).collect();
             output(
                 "each",
@@ -201,12 +211,6 @@ impl EvalStep {
             spikes: get("spikes")?,
             potentials,
         })
-    }
-
-    /// The number of spikes of a layer over all samples, time steps and neurons of the last run.
-    pub(crate) fn spikes_of_all(&self, layer: usize) -> Result<f64> {
-        let sum = self.program().get(&output_name(layer, "all"))?;
-        Ok(sum.to_f64().first().copied().unwrap_or(0.0))
     }
 }
 
