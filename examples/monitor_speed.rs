@@ -1,5 +1,5 @@
 //! The cost of monitors of firing rates: evaluations with and without them, and training steps with a monitored forward
-//! pass every 50 steps, as the trainer does: `[network] [device]`.
+//! pass every 50 steps, as the trainer does: `[network] [device] [precision] [batch size]`.
 
 use spikelet::data::{Batch, DataLoader, LoaderConfig, synthetic};
 use spikelet::network::Network;
@@ -7,28 +7,29 @@ use spikelet::prelude::*;
 use spikelet::train::{BatchShape, EvalStep, InFlight, Monitor, Step};
 use std::time::Instant;
 
-const N: usize = 256;
 const STEPS: usize = 50;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 7;
 
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
-    let network = words.next().unwrap_or("mnist-fc".to_string());
-    let device = words.next().unwrap_or("auto".to_string());
-    let device = spikelet::device::find(&device, 0)?;
-    let network = Network::find(&network)?;
+    let mut word = |otherwise: &str| words.next().unwrap_or(otherwise.to_string());
+    let network = Network::find(&word("mnist-fc"))?;
+    let device = spikelet::device::find(&word("auto"), 0)?;
+    let precision: Precision = word("f32").parse().map_err(spikelet::Error::other)?;
+    let samples: usize = word("256").parse().map_err(spikelet::Error::other)?;
     let module = network.module()?;
     let settings = Settings {
-        batch_size: N,
+        batch_size: samples,
+        precision,
         ..Settings::of_network(&network)
     };
     let shape = BatchShape {
-        batch: N,
+        batch: samples,
         image: network.image(),
     };
-    let digits = synthetic::digits_of(0, N, 1).train;
+    let digits = synthetic::digits_of(0, samples, 1).train;
     let config = LoaderConfig {
-        batch_size: N,
+        batch_size: samples,
         ..LoaderConfig::default()
     };
     let batch = DataLoader::new(digits, config)?.epoch(0, 0).next();
@@ -69,7 +70,7 @@ fn main() -> Result<()> {
         1e3 * times[ROUNDS / 2]
     });
     println!(
-        "{}, T = {}, batch {N}, ms",
+        "{}, T = {}, batch {samples}, {precision}, ms",
         network.name(),
         settings.time_steps
     );

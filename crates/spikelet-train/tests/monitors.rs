@@ -180,3 +180,37 @@ fn a_pattern_without_a_layer_is_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_rate_is_exact_where_the_number_of_spikes_is_no_f32() -> Result<()> {
+    const SAMPLES: usize = 300;
+    const NEURONS: usize = 4096;
+    const STEPS: usize = 16;
+    let net = If::new();
+    let step = Step::new(move |cx: &Context, inputs: &Inputs| {
+        let weight = cx.parameter("weight", [1], Init::Constant(1.0));
+        let y = cx.child("if", |cx| {
+            net.forward(cx, inputs["x"].repeat_over_time(STEPS))
+        })?;
+        Ok(Outputs::loss((y.mean(&[0]) * weight).mean_all()))
+    })
+    .batch_size(SAMPLES)
+    .input("x", DType::F32, [NEURONS])
+    .optimizer(Adam::default(), 1e-3)
+    .monitor(Monitor::Rate, "if")
+    .monitor(Monitor::Neurons, "if");
+    let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    let mut eval = step.compile_eval(&mut store)?;
+    // All neurons fire at every step, but one, which fires at the last one.
+    let mut x = vec![1.0_f32; SAMPLES * NEURONS];
+    x[7] = 1.0 / STEPS as f32;
+    let found = eval.run([("x", HostTensor::F32(&x))])?;
+    let all = SAMPLES * NEURONS * STEPS;
+    let spikes = all - (STEPS - 1);
+    assert!(spikes > 1 << 24 && spikes as f32 as usize != spikes);
+    assert_eq!(found.get("if.rate"), Some(spikes as f64 / all as f64));
+    assert_eq!(found.get("if.dead"), Some(0.0));
+    let saturated = (NEURONS - 1) as f64 / NEURONS as f64;
+    assert_eq!(found.get("if.saturated"), Some(saturated));
+    Ok(())
+}
