@@ -25,7 +25,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet record runs/mnist-fc/latest/best.safetensors --out spikes.npz" => "the spikes of all layers for 100 test images, for NumPy",
-    "spikelet record best.safetensors --layers \"fc.*\" --values spikes,potentials --samples 0..10 --out ten.npz" => "of some layers, with potentials",
+    "spikelet record best.safetensors --layers \"fc.*\" --values spikes,potentials --out some.npz" => "of some layers, with potentials",
     "spikelet record best.safetensors --samples 500..1000 --out spikes.safetensors --json" => "as safetensors; the arrays as JSON",
 ])]
 pub struct Record {
