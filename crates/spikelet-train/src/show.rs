@@ -127,6 +127,9 @@ fn examples_of(
     Ok(examples_of_outputs(dataset, indices, &output, &scores))
 }
 
+/// A row for each image.
+type Scores = Vec<Vec<f64>>;
+
 /// The first images, at most `most` and a batch, and the scores of the first `tested` images, with an engine that returns
 /// the outputs of all steps. It needs no memory in addition to that of the evaluation.
 pub(super) fn first_examples(
@@ -135,9 +138,9 @@ pub(super) fn first_examples(
     dataset: &ImageDataset,
     most: usize,
     tested: usize,
-) -> Result<Option<(Vec<Example>, Vec<Vec<f64>>)>> {
+) -> Result<Option<(Vec<Example>, Scores)>> {
     let batch = eval.batch_size();
-    let (mut shown, mut all_scores): (Vec<Example>, Vec<Vec<f64>>) = (vec![], vec![]);
+    let (mut shown, mut all_scores): (Vec<Example>, Scores) = (vec![], vec![]);
     // Images that do not fill a batch are left out.
     for first in (0..=dataset.len().min(tested).saturating_sub(batch)).step_by(batch) {
         let indices: Vec<usize> = (first..first + batch).collect();

@@ -1,6 +1,8 @@
 //! The step of a classifier of images with the settings of a [`Trainer`](crate::Trainer).
 
 use super::groups::Names;
+#[cfg(feature = "plots")]
+use super::trace::Purpose;
 use super::{Inputs, Outputs, Step};
 use crate::scaling::scales_loss;
 use crate::{Settings, metric};
@@ -8,6 +10,8 @@ use spikelet_core::Result;
 use spikelet_graph::DType;
 use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, Module};
+#[cfg(feature = "plots")]
+use std::collections::BTreeSet;
 
 /// The shape of the images of a batch, `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +76,7 @@ impl<'a> Step<'a> {
     }
 
     /// That of [`Step::classifier_eval`], with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
+    #[cfg(feature = "plots")]
     pub(crate) fn classifier_with_sequence(
         module: &'a dyn Module,
         settings: &Settings,
@@ -89,6 +94,16 @@ impl<'a> Step<'a> {
     ) -> Result<Self> {
         let step = Self::classifier_with_sequence(module, settings, shape)?;
         Ok(step.observe(shape.batch))
+    }
+
+    /// Whether there are observed layers, each with a path of its own.
+    #[cfg(feature = "plots")]
+    pub(crate) fn observes_distinct_layers(&self) -> Result<bool> {
+        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
+        let names: BTreeSet<&str> = (info.observed.iter())
+            .map(|layer| layer.name.as_str())
+            .collect();
+        Ok(!names.is_empty() && names.len() == info.observed.len())
     }
 
     /// With `soft` classes, labels are probabilities.

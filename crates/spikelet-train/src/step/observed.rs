@@ -3,13 +3,11 @@
 //! The neurons are chosen before the program is compiled, so that the program returns their spikes and potentials only:
 //! those of all neurons would need more memory than the evaluation.
 
-use super::trace::Purpose;
 use super::{EvalStep, Step};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor, Var};
 use spikelet_nn::module::Context;
-use std::collections::BTreeSet;
 
 /// A layer of neurons whose activity can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,15 +54,6 @@ impl Step<'_> {
     pub(crate) fn observe(mut self, samples: usize) -> Self {
         self.observed = samples;
         self
-    }
-
-    /// Whether there are observed layers, each with a path of its own.
-    pub(crate) fn observes_distinct_layers(&self) -> Result<bool> {
-        let (_, info) = self.trace_forward(Purpose::EVALUATE, false)?;
-        let names: BTreeSet<&str> = (info.observed.iter())
-            .map(|layer| layer.name.as_str())
-            .collect();
-        Ok(!names.is_empty() && names.len() == info.observed.len())
     }
 
     /// Adds the outputs of the observed layers.
