@@ -99,7 +99,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         let count = Expr::symbol(SPIKE_COUNT) + &step.outputs[0].value;
         step.states.push(SPIKE_COUNT.to_string());
         step.next.push(count);
-        carried.push(cx.tracer().fill(x.ty().dtype.arithmetic(), &[], 0.0));
+        carried.push(cx.tracer().fill(x.ty().dtype.arithmetic(), [], 0.0));
     }
     let mut sequences = vec![x.clone()];
     if step.inputs.iter().any(|name| name == NOISE) {
