@@ -8,7 +8,7 @@ const FEWEST: usize = 1;
 
 pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     let later = || evidence.probes.iter().filter(|probe| probe.step > 0);
-    let Some(last) = later().last().filter(|_| later().count() >= FEWEST) else {
+    let Some(last) = later().next_back().filter(|_| later().count() >= FEWEST) else {
         return vec![];
     };
     let learns = |name: &str| {
