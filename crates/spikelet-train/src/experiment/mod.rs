@@ -27,6 +27,7 @@ mod output;
 mod schedule;
 mod schema;
 mod table;
+mod tables;
 mod training;
 mod write;
 
@@ -43,7 +44,7 @@ use spikelet_core::Result;
 use spikelet_core::document::{Document, DocumentError, Fields, Located};
 use spikelet_nn::network::Network;
 use std::path::Path;
-use table::{TABLES, names};
+use tables::{TABLES, names};
 
 /// Data, network and settings of a run.
 ///

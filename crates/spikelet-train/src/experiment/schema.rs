@@ -1,7 +1,8 @@
 //! The JSON schema of experiment files.
 
 use super::optimizer::constant_schema;
-use super::table::{TABLES, Table};
+use super::table::Table;
+use super::tables::TABLES;
 use serde_json::{Map, Value, json};
 use spikelet_nn::network::{Network, layer_kinds};
 

@@ -1,6 +1,6 @@
-//! The tables of an experiment file.
+//! A table of an experiment file, and its values.
 
-use super::{Experiment, data, device, encoder, loss, optimizer, output, schedule, training};
+use super::Experiment;
 use serde_json::Value;
 use spikelet_core::document::{Located, Node};
 
@@ -27,27 +27,6 @@ pub(super) struct Key {
     pub(super) doc: &'static str,
     /// Its JSON schema.
     pub(super) schema: fn() -> Value,
-}
-
-/// All tables but `network`, in the order of the file.
-pub(super) const TABLES: [Table; 8] = [
-    data::TABLE,
-    encoder::TABLE,
-    loss::TABLE,
-    optimizer::TABLE,
-    schedule::TABLE,
-    training::TABLE,
-    device::TABLE,
-    output::TABLE,
-];
-
-/// The table after which `network` is written.
-pub(super) const BEFORE_NETWORK: &str = encoder::TABLE.name;
-
-/// The names of all tables.
-pub(super) fn names() -> Vec<&'static str> {
-    let others = TABLES.iter().map(|table| table.name);
-    others.chain(["network"]).collect()
 }
 
 impl Table {

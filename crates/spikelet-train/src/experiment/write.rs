@@ -1,7 +1,8 @@
 //! The text of an experiment file.
 
 use super::Experiment;
-use super::table::{BEFORE_NETWORK, TABLES, Table};
+use super::table::Table;
+use super::tables::{BEFORE_NETWORK, TABLES};
 use serde_json::{Map, Value};
 use spikelet_nn::network::{Network, layer_kinds};
 
