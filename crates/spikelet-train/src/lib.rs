@@ -30,6 +30,7 @@ mod parameter_group;
 mod picture;
 pub mod prelude;
 mod preset;
+mod probe;
 mod ranks;
 mod recording;
 #[cfg(feature = "plots")]

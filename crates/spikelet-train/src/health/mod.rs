@@ -21,11 +21,11 @@ mod evidence;
 mod finding;
 mod learning;
 mod log;
-mod number;
 mod rule;
 mod words;
 
-pub use evidence::{Evidence, InputProbe, LayerProbe, ParameterProbe, Probe, RunFacts};
+pub use crate::probe::{InputProbe, LayerProbe, ParameterProbe, Probe};
+pub use evidence::{Evidence, RunFacts};
 pub use finding::{Finding, FindingKind};
 pub(crate) use log::{HealthLog, evidence};
 
