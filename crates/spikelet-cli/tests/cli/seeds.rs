@@ -136,7 +136,7 @@ fn a_killed_series_is_resumed_bit_for_bit() {
     assert_eq!(*completed, 1);
     // The interrupted run was resumed in the middle: it trained fewer epochs.
     let trained = &of_event(&resumed, "done")[0]["epochs_trained"];
-    assert!(trained.as_u64().expect("a number") <= 8, "{trained}");
+    assert!(trained.as_u64().expect("a number") < 12, "{trained}");
     assert_eq!(
         modified(&folder.join("b/seed-0/last.safetensors")),
         of_first
