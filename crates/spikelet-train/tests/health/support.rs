@@ -21,7 +21,6 @@ pub fn changed(split: &Split, change: impl Fn(&mut ImageDataset)) -> Split {
     Split {
         train: of(&split.train),
         test: of(&split.test),
-        ..split.clone()
     }
 }
 
