@@ -521,7 +521,13 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
     assert!(trainer.force(true).fit(&data).is_err());
     assert_eq!(
         files(),
-        [".lock", "epochs.jsonl", "health.jsonl", "tensorboard"]
+        [
+            ".lock",
+            "epochs.jsonl",
+            "health.jsonl",
+            "report.html",
+            "tensorboard"
+        ]
     );
     Ok(())
 }
