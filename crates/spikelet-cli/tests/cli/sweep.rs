@@ -3,6 +3,7 @@
 use crate::common::mentions;
 use crate::seeds::{lines, of_event, started, tensors};
 use crate::small::{complaint_in, said_in};
+use serde_json::Value;
 use serde_json::json;
 use std::path::Path;
 
@@ -78,7 +79,9 @@ fn a_killed_sweep_is_resumed_bit_for_bit_and_selects_by_validation() {
 
     let resumed = said_in(folder, &["sweep", "sweep.toml", "--resume", "b", "--json"]);
     let resumed = lines(&resumed);
-    assert_eq!(of_event(&resumed, "series")[0]["completed"], 1);
+    // A fast machine may complete the second run before the signal.
+    let completed = &of_event(&resumed, "series")[0]["completed"];
+    assert!([1, 2].map(Value::from).contains(completed), "{completed}");
     for run in 1..=3 {
         for name in ["best", "last"] {
             let path =

@@ -58,7 +58,7 @@ fn training_prints_a_few_lines() {
     assert!(lines[2].starts_with("settings: "), "{text}");
     let settings = lines.iter().take_while(|line| !line.starts_with("plan: "));
     let lines = &lines[settings.count() - 1..];
-    assert_eq!(lines.len(), 7, "{text}");
+    assert_eq!(lines.len(), 8, "{text}");
     assert!(
         lines[1].starts_with("plan: ") && lines[1].contains("kernels a step"),
         "{text}"
@@ -74,6 +74,7 @@ fn training_prints_a_few_lines() {
         "{text}"
     );
     assert!(lines[6].starts_with("picture: "), "{text}");
+    assert!(lines[7].starts_with("report: "), "{text}");
     // The same run again, with nothing left to do but say so.
     let again = said(&[&words, &SMALL[..], &["--resume"]].concat());
     assert!(again.contains("nothing to do"), "{again}");

@@ -3,12 +3,10 @@
 use super::super::words::named;
 use super::super::{Evidence, Finding, FindingKind};
 
-/// The fewest measurements after updates: branches may start with a factor of 0.
-const FEWEST: usize = 1;
-
 pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
+    // Before the first update, branches may have a factor of 0; neurons of a new network may be silent.
     let later = || evidence.probes.iter().filter(|probe| probe.step > 0);
-    let Some(last) = later().next_back().filter(|_| later().count() >= FEWEST) else {
+    let Some(last) = evidence.late_probe() else {
         return vec![];
     };
     let learns = |name: &str| {

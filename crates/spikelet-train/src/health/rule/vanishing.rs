@@ -11,12 +11,12 @@ const VANISHES: [f64; 2] = [1e-4, 1e-6];
 
 pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     let limit = VANISHES[usize::from(evidence.works() == Some(true))];
-    let mut later = evidence.probes.iter().filter(|probe| probe.step > 0);
-    let Some(last) = later.next_back() else {
+    let Some(last) = evidence.late_probe() else {
         return vec![];
     };
     // A measurement of one batch may be an exception.
-    let before = later.next_back().or(evidence.first_probe());
+    let mut earlier = evidence.probes.iter().rev().skip(1);
+    let before = earlier.next();
     if before.is_some_and(|before| vanished(before, limit).is_none()) {
         return vec![];
     }
