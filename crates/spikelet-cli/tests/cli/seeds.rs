@@ -241,3 +241,25 @@ fn the_runs_of_a_series_can_have_several_ranks() {
         2
     );
 }
+
+#[test]
+fn a_changed_experiment_file_is_another_series() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let text = "[network]\nname = \"mnist-fc\"\n[training]\nepochs = 1\n";
+    std::fs::write(folder.join("run.toml"), text).expect("written");
+    said_in(
+        folder,
+        &train(&["run.toml", "--seeds", "0..2", "--out", "a", "--quiet"]),
+    );
+    let again = said_in(folder, &["train", "--resume", "a"]);
+    mentions(&again, &["2 of 2 runs are completed"]);
+    let changed = text.replace("epochs = 1", "epochs = 2");
+    std::fs::write(folder.join("run.toml"), changed).expect("written");
+    mentions(
+        &complaint_in(folder, &["train", "--resume", "a"]),
+        &[
+            "line 4 of the file of the experiment is `epochs = 1` in the series and `epochs = 2` here",
+        ],
+    );
+}

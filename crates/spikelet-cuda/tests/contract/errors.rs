@@ -96,7 +96,7 @@ fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
     );
     contains(
         load(&[four(), of(DType::I64, 4)], &[Some(four()), None]),
-        &words,
+        &["`w`", "i64[4]", "convert its elements to f32"],
     );
     contains(
         load(&[four(), four()], &[Some(of(DType::F32, 2)), None]),

@@ -1,8 +1,10 @@
 //! The description of a series in its folder: its runs, their options and their results.
 
+use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet::train::{EpochRecord, RunInfo};
+use std::path::Path;
 
 /// The version of the description.
 const FORMAT: u32 = 1;
@@ -99,4 +101,20 @@ impl RunResult {
             diverged,
         }
     }
+}
+
+/// The text of an experiment in a file, as part of a definition: a changed file is another experiment. Nothing for a
+/// named network.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn experiment_text(experiment: &str) -> Result<Option<(String, Value)>, Failure> {
+    let path = Path::new(experiment);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = spikelet::files::read(path).map_err(spikelet::Error::from)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let name = "the file of the experiment".to_string();
+    Ok(Some((name, Value::from(text))))
 }

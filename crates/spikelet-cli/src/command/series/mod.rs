@@ -6,7 +6,7 @@
 mod description;
 mod statistics;
 
-pub use description::{Description, RunResult, SeriesRun};
+pub use description::{Description, RunResult, SeriesRun, experiment_text};
 pub use statistics::Statistics;
 
 use super::path_text;

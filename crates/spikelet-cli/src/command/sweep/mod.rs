@@ -4,7 +4,7 @@ mod file;
 mod results;
 mod search;
 
-use super::series::{Description, Ended, Place, Series, SeriesRun};
+use super::series::{Description, Ended, Place, Series, SeriesRun, experiment_text};
 use super::train::arguments;
 use super::{examples, path_text, say_table};
 use crate::args::variable;
@@ -41,7 +41,7 @@ use std::process::ExitCode;
     "spikelet sweep sweep.toml --dry-run" => "list the runs of a sweep",
     "spikelet sweep sweep.toml" => "train them one after another",
     "spikelet sweep sweep.toml --resume" => "continue the latest sweep of this file",
-    "spikelet sweep sweep.toml --out runs/mine -- --device cpu --epochs 1" => "with options of `spikelet train`, into a given folder",
+    "spikelet sweep sweep.toml --out runs/taus -- --device cpu --epochs 1" => "with options of `spikelet train`, into a given folder",
 ])]
 pub struct Sweep {
     /// File of the sweep
@@ -78,13 +78,7 @@ impl Sweep {
         let shared = self.shared_arguments(&sweep)?;
         let runs = self.runs(&sweep)?;
         let mut definition = sweep.definition.clone();
-        let experiment = Path::new(&sweep.experiment);
-        if experiment.is_file() {
-            // A changed experiment is recognized as well.
-            let bytes = spikelet::files::read(experiment).map_err(spikelet::Error::from)?;
-            let text = String::from_utf8_lossy(&bytes);
-            definition.insert("the file of the experiment".to_string(), Value::from(text));
-        }
+        definition.extend(experiment_text(&sweep.experiment)?);
         let mut series = match (self.resumed_folder()?, self.dry_run) {
             (Some(folder), _) => {
                 let mut series = Series::resume(&folder)?;

@@ -3,7 +3,9 @@
 use super::arguments;
 use crate::command::path_text;
 use crate::command::say_table;
-use crate::command::series::{Description, Ended, Place, Series, SeriesRun, Statistics};
+use crate::command::series::{
+    Description, Ended, Place, Series, SeriesRun, Statistics, experiment_text,
+};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
@@ -86,19 +88,18 @@ impl Request<'_> {
             ));
         }
         let given = arguments::of_process()?;
-        let definition = |seeds: &Seeds| Map::from_iter([("seeds".to_string(), json!(seeds.0))]);
         let mut series = match (resumed, self.seeds) {
             (Some(folder), seeds) => {
                 let mut series = Series::resume(&folder)?;
-                if !series.description().definition.contains_key("seeds") {
+                let Some(stored) = series.description().definition.get("seeds").cloned() else {
                     let problem = format!("the series in {} is a sweep", folder.display());
                     let help = "resume it with `spikelet sweep FILE --resume`";
                     return Err(Failure::argument(problem, help));
-                }
-                if let Some(seeds) = seeds {
-                    series.check_definition(&definition(seeds))?;
-                }
+                };
                 series.change_arguments(|stored| arguments::of_resumed(stored, &given))?;
+                let seeds = seeds.map_or(stored, |seeds| json!(seeds.0));
+                let here = definition(seeds, &series.description().arguments)?;
+                series.check_definition(&here)?;
                 series
             }
             (None, Some(seeds)) => {
@@ -108,7 +109,8 @@ impl Request<'_> {
                     arguments: vec![format!("--seed={seed}")],
                     result: None,
                 });
-                let description = Description::new(definition(seeds), given, runs.collect());
+                let definition = definition(json!(seeds.0), &given)?;
+                let description = Description::new(definition, given, runs.collect());
                 let place = match self.out {
                     Some(folder) => Place::At(folder.to_path_buf()),
                     None => Place::NewIn(self.parent.clone()),
@@ -156,6 +158,14 @@ impl Request<'_> {
             }
         }
     }
+}
+
+/// What recognizes a series: its seeds, and the text of its experiment if that is a file.
+fn definition(seeds: Value, arguments: &[String]) -> Result<Map<String, Value>, Failure> {
+    let mut definition = Map::from_iter([("seeds".to_string(), seeds)]);
+    let network = arguments.iter().find(|word| !word.starts_with('-'));
+    definition.extend(experiment_text(network.map_or("", |network| network))?);
+    Ok(definition)
 }
 
 /// Prints the results of all seeds.
