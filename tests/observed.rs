@@ -35,8 +35,15 @@ fn step() -> Step<'static> {
     .optimizer(Adam::default(), 1e-3)
 }
 
-/// The values of all monitors, and a file with all recorded values.
-fn observed(device: Arc<dyn Backend>) -> Result<(Vec<(String, f64)>, Vec<u8>)> {
+/// What is observed on a device.
+struct Observed {
+    /// The values of all monitors.
+    values: Vec<(String, f64)>,
+    /// A file with all recorded values.
+    file: Vec<u8>,
+}
+
+fn observed(device: Arc<dyn Backend>) -> Result<Observed> {
     let labels: Vec<i64> = (0..N).map(|k| (k % CLASSES) as i64).collect();
     let x = Field::new("x", ElementType::F32, [INPUTS]);
     let data = InMemory::new("eighths")
@@ -63,18 +70,19 @@ fn observed(device: Arc<dyn Backend>) -> Result<(Vec<(String, f64)>, Vec<u8>)> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.npz");
     step().record(&Recording::new("*"), &loader, &mut store, &path)?;
-    Ok((
-        values.collect(),
-        std::fs::read(&path).expect("it was written"),
-    ))
+    Ok(Observed {
+        values: values.collect(),
+        file: std::fs::read(&path).expect("it was written"),
+    })
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn monitors_and_recorded_values_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
-    let (expected, file) = observed(spikelet::device::cpu()?)?;
-    let (found, other) = observed(spikelet::device::find("cuda", 0)?)?;
-    assert!(file == other, "the recorded values differ");
+    let cpu = observed(spikelet::device::cpu()?)?;
+    let gpu = observed(spikelet::device::find("cuda", 0)?)?;
+    assert!(cpu.file == gpu.file, "the recorded values differ");
+    let (expected, found) = (cpu.values, gpu.values);
     assert_eq!(expected.len(), found.len());
     for ((name, expected), (_, found)) in expected.iter().zip(&found) {
         let counted = [".rate", ".dead", ".saturated"]

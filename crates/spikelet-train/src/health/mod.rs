@@ -15,7 +15,7 @@
 //! | [`WrongLabels`](FindingKind::WrongLabels), [`LossDoesNotFall`](FindingKind::LossDoesNotFall) | losses and accuracies of epochs, probes if there are any |
 //! | [`Overfitting`](FindingKind::Overfitting) | losses and accuracies of epochs |
 //!
-//! A rule is one file in `rule/` and one line in [`rule::ALL`].
+//! A rule is one file in `rule/` and one line in `rule::ALL`.
 
 mod evidence;
 mod finding;
