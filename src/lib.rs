@@ -64,7 +64,8 @@ mod guide;
 pub mod prelude;
 
 pub use spikelet_core::{
-    Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, suggest,
+    Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, problem_and_help,
+    suggest,
 };
 #[cfg(feature = "cuda")]
 #[doc(inline)]

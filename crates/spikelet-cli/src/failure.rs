@@ -2,6 +2,7 @@
 
 use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
+use spikelet::problem_and_help;
 use spikelet::train::RecordingError;
 use std::io::Write;
 use std::process::ExitCode;
@@ -86,8 +87,8 @@ impl Failure {
     /// A [`Failure::Argument`] from an error of the library.
     pub fn wrong(error: &spikelet::Error) -> Self {
         let text = error.to_string();
-        let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
-        Self::argument(problem, help)
+        let (problem, help) = problem_and_help(&text);
+        Self::argument(problem, help.unwrap_or_default())
     }
 
     /// Prints the message on standard error and gives the exit code.

@@ -9,5 +9,5 @@ mod memory_budget;
 pub mod signals;
 pub mod suggest;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, problem_and_help};
 pub use memory_budget::{MemoryBudget, ParseMemoryBudgetError};

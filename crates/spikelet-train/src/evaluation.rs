@@ -8,7 +8,7 @@ use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{BatchShape, EpochMetrics, LABELS, MetricSet, Step, StepMetrics};
-use super::{EvalPlan, Settings, TrainError};
+use super::{EvalPlan, EvalStep, Settings, TrainError};
 use spikelet_core::Result;
 use spikelet_data::{DataLoader, ImageDataset};
 use spikelet_graph::Plan;
@@ -102,6 +102,22 @@ impl Step<'_> {
     }
 }
 
+/// Loads evaluations that run one after another in one arena, if the device has enough memory for them. `program` names
+/// them in the error.
+pub(crate) fn load_together(
+    program: &str,
+    plans: Vec<EvalPlan>,
+    store: &mut VarStore,
+) -> Result<Vec<EvalStep>> {
+    let device = store.backend().clone();
+    let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
+    check_memory(program, &each, &*device, Some(store), LESS_FOR_EVALUATION)?;
+    if let Some(largest) = each.into_iter().max_by_key(|plan| plan.arena_bytes) {
+        store.arena(largest)?;
+    }
+    plans.into_iter().map(|plan| plan.load(store)).collect()
+}
+
 /// Evaluates a step with batches of the given size, or of one that fits into the memory.
 pub(crate) fn evaluate_step(
     step: &Step<'_>,
@@ -124,20 +140,9 @@ pub(crate) fn evaluate_step(
     let sizes = batches(batch, &tested).into_iter();
     let plans = sizes.map(|size| forward.plan(size, None));
     let plans = plans.collect::<Result<Vec<EvalPlan>>>()?;
-    let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
-    check_memory(
-        "the evaluation",
-        &each,
-        &*device,
-        Some(store),
-        LESS_FOR_EVALUATION,
-    )?;
-    if let Some(largest) = each.into_iter().max_by_key(|plan| plan.arena_bytes) {
-        store.arena(largest)?;
-    }
     let mut engines = EvalEngines::new(batch);
-    for plan in plans {
-        engines.add(plan.load(store)?);
+    for eval in load_together("the evaluation", plans, store)? {
+        engines.add(eval);
     }
     let mut evaluation = Evaluator::new(engines, std::slice::from_ref(data))?;
     let found = evaluation.run(0, &Ranks::new(None), || false)?;

@@ -280,7 +280,7 @@ impl RunSteps<'_> {
         })
     }
 
-    /// The plan of the probe and the peak memory with it. There is none within a memory budget, if the step cannot be
+    /// The plan of the probe and the peak memory with it. `None` within a memory budget, if the step cannot be
     /// traced for a smaller batch, or if it would need noticeably more memory than the other plans.
     fn probe(&self, device: &dyn Target, others: &[&Plan]) -> Option<(ProbePlan, usize)> {
         if self.train.budget().is_some() {

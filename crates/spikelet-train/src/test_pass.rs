@@ -4,7 +4,7 @@
 use super::evaluation::Evaluator;
 use super::forward::Forward;
 use super::show::{batch_of, examples_of_outputs, first_examples, rows};
-use super::step::{EpochMetrics, Observation, ObservedLayer, Step};
+use super::step::{EpochMetrics, Observation, ObservedLayer, Step, path_of};
 use super::subject::Subject;
 use super::trainer::{EXAMPLES, Trainer};
 use super::{EvalStep, Settings};
@@ -122,11 +122,7 @@ impl TestPass {
             self.scores.extend(rows(&step.output("scores")?));
         }
         for pass in &mut self.layers {
-            let name = match pass.layer.name.as_str() {
-                "" => "rate".to_string(),
-                layer => format!("{layer}.rate"),
-            };
-            pass.rate = found.get(&name);
+            pass.rate = found.get(&path_of(&pass.layer.name, "rate"));
         }
         Ok(())
     }

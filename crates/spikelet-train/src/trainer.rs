@@ -8,7 +8,7 @@ use super::monitored_metric::Goal;
 use super::step::{Monitor, Step};
 use super::subject::{FitSettings, Subject};
 use super::{BuildEngine, Engine, RunMemory, Settings};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, OutputSettings};
 use crate::health::{Evidence, Finding};
 use crate::log::Output;
 use spikelet_core::Result;
@@ -20,9 +20,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The default number of steps between two points of the training curves.
-const CURVE_STEPS: u64 = 50;
 
 /// The number of images in the report of a run.
 pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
@@ -254,6 +251,11 @@ impl<'a> Trainer<'a> {
     }
 
     fn of(subject: Subject<'a>) -> Self {
+        let OutputSettings {
+            curve_steps,
+            checkpoint_seconds,
+            ..
+        } = OutputSettings::default();
         Self {
             subject,
             layer_monitors: vec![],
@@ -262,8 +264,8 @@ impl<'a> Trainer<'a> {
             place: None,
             former: Former::Refuse,
             output: Output::Quiet,
-            checkpoint_every: Duration::from_secs(20),
-            curve_steps: CURVE_STEPS,
+            checkpoint_every: Duration::from_secs_f64(checkpoint_seconds),
+            curve_steps: curve_steps as u64,
             experiment: None,
             end_request: None,
             loader_threads: 0,

@@ -109,11 +109,7 @@ impl ScheduleArgs {
                     format!("write --schedule {of}, or leave {option} out"),
                 ));
             }
-            if let LrSchedule::Cosine { min_factor } = schedule {
-                // `value` becomes the length.
-                let epochs = 1.0;
-                schedule = LrSchedule::CosineOver { epochs, min_factor };
-            }
+            schedule = schedule.with_own_length();
             if given.insert(key.to_string(), value).is_some() {
                 return Err(Failure::argument(
                     format!("{key} is given twice: by --schedule and by {option}"),

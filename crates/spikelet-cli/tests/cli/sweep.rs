@@ -2,34 +2,19 @@
 
 use crate::common::mentions;
 use crate::seeds::{lines, of_event, started, tensors};
-use crate::small::{complaint_in, said_in};
+use crate::small::{SMALL, complaint_in, said_in};
 use serde_json::Value;
 use serde_json::json;
 use std::path::Path;
 
 const FILE: &str = "experiment = \"mnist-fc\"\n\n[values]\ntau = [2.0, 4.0, 8.0]\n";
 
-/// The options of small runs after the file and its options.
-const SMALL: [&str; 15] = [
-    "--",
-    "--neuron",
-    "lif",
-    "--train-images",
-    "256",
-    "--test-images",
-    "100",
-    "--batch-size",
-    "64",
-    "--time-steps",
-    "4",
-    "--device",
-    "cpu",
-    "--threads",
-    "1",
-];
+/// The options of small runs, beside those of all small runs.
+const OPTIONS: [&str; 6] = ["--neuron", "lif", "--device", "cpu", "--threads", "1"];
 
 fn sweep<'a>(options: &[&'a str], of_train: &[&'a str]) -> Vec<&'a str> {
-    [&["sweep", "sweep.toml"], options, &SMALL, of_train].concat()
+    let of_all = [&["--"], &SMALL[..], &OPTIONS, of_train].concat();
+    [&["sweep", "sweep.toml"], options, &of_all].concat()
 }
 
 fn write(folder: &Path, text: &str) {

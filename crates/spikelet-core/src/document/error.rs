@@ -173,6 +173,13 @@ impl Located {
         })
     }
 
+    /// A value that a library refuses, with the problem and the help of its message; without a help, with this one.
+    pub fn refused(error: &impl fmt::Display, otherwise: &str) -> Self {
+        let text = error.to_string();
+        let (problem, help) = crate::problem_and_help(&text);
+        Self::other(problem, help.unwrap_or(otherwise))
+    }
+
     /// Sets the position, unless it has one.
     #[must_use]
     pub fn or_at(mut self, span: Option<Span>) -> Self {

@@ -147,10 +147,12 @@ fn of_file(path: &Path, error: Error) -> Error {
         } if what == "case" => file_error(path, problem, help),
         other => {
             let text = other.to_string();
-            let (problem, help) = text
-                .split_once("\n  help: ")
-                .unwrap_or((&text, "correct the case"));
-            file_error(path, problem.to_string(), help)
+            let (problem, help) = spikelet::problem_and_help(&text);
+            file_error(
+                path,
+                problem.to_string(),
+                help.unwrap_or("correct the case"),
+            )
         }
     }
 }

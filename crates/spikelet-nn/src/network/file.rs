@@ -126,11 +126,8 @@ pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
         }
     }
     let made: Network = serde_json::from_value(settings).map_err(wrong)?;
-    let refused = |error: spikelet_core::Error| {
-        let text = error.to_string();
-        let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
-        Located::other(problem, help).or_at(table.span.clone())
-    };
+    let refused =
+        |error: spikelet_core::Error| Located::refused(&error, "").or_at(table.span.clone());
     made.module().map_err(refused)?;
     Ok(made)
 }

@@ -1,7 +1,7 @@
 //! The table `data`.
 
 use super::augment::{augmentations, items, transform};
-use super::table::{Key, Table, number_in, or_none, refused, value_or_none};
+use super::table::{AUTO, Key, NONE, Table, keyed, number_in, refused, unless, value_or};
 use super::{Experiment, Normalization};
 use crate::DatasetId;
 use serde_json::{Value, json};
@@ -96,9 +96,6 @@ pub(super) const TABLE: Table = Table {
 /// The largest number of loader threads.
 const MAX_THREADS: usize = 1024;
 
-/// The string for a choice by the program.
-const AUTO: &str = "auto";
-
 /// The string for all images.
 const ALL: &str = "all";
 
@@ -112,7 +109,7 @@ fn count_or_all() -> Value {
 }
 
 fn alpha_schema() -> Value {
-    json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "none"}]})
+    json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": NONE}]})
 }
 
 fn normalize_schema() -> Value {
@@ -121,7 +118,7 @@ fn normalize_schema() -> Value {
         "type": "object", "properties": {"mean": numbers, "std": numbers},
         "required": ["mean", "std"], "additionalProperties": false,
     });
-    json!({"anyOf": [{"enum": ["none", AUTO]}, given]})
+    json!({"anyOf": [{"enum": [NONE, AUTO]}, given]})
 }
 
 fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
@@ -161,13 +158,11 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         let expected = "a number above 0, such as 0.2, or \"none\"";
         let fits = |alpha: f64| alpha as f32 > 0.0 && (alpha as f32).is_finite();
         let read = |node: &Node| number_in(node, key, expected, fits);
-        *alpha = or_none(node, read)?.map(|alpha| alpha as f32);
+        *alpha = unless(NONE, node, read)?.map(|alpha| alpha as f32);
     }
     if let Some(node) = fields.get("loader_threads") {
-        data.loader_threads = match node.as_text() {
-            Some(AUTO) => None,
-            _ => Some(node.integer("loader_threads", 1..=MAX_THREADS)?),
-        };
+        let key = "loader_threads";
+        data.loader_threads = unless(AUTO, node, |node| node.integer(key, 1..=MAX_THREADS))?;
     }
     Ok(())
 }
@@ -177,18 +172,17 @@ fn images(fields: &Fields<'_>, key: &str) -> Result<Option<Option<usize>>, Locat
     let Some(node) = fields.get(key) else {
         return Ok(None);
     };
-    if node.as_text() == Some(ALL) {
-        return Ok(Some(None));
-    }
-    let read = node.integer(key, 1..=usize::MAX);
-    let read = read.map_err(|_| node.wrong(key, "an integer of at least 1, or \"all\""));
-    Ok(Some(Some(read?)))
+    let read = |node: &Node| {
+        let read = node.integer(key, 1..=usize::MAX);
+        read.map_err(|_| node.wrong(key, "an integer of at least 1, or \"all\""))
+    };
+    unless(ALL, node, read).map(Some)
 }
 
 fn normalization(node: &Node) -> Result<Normalization, Located> {
     let expected = "\"none\", \"auto\", or { mean = [0.5], std = [0.2] }";
     match node.as_text() {
-        Some("none") => return Ok(Normalization::None),
+        Some(NONE) => return Ok(Normalization::None),
         Some(AUTO) => return Ok(Normalization::Auto),
         Some(_) => return Err(node.wrong("normalize", expected)),
         None => {}
@@ -246,28 +240,22 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
 
 fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let Experiment { data, settings, .. } = experiment;
-    let images = |images: Option<usize>| images.map_or_else(|| Value::from(ALL), Value::from);
     let normalize = match &data.normalize {
-        Normalization::None => json!("none"),
+        Normalization::None => json!(NONE),
         Normalization::Auto => json!(AUTO),
         Normalization::Given(given) => json!({"mean": given.mean, "std": given.std}),
     };
-    let dataset = data.dataset.as_deref().unwrap_or(AUTO);
-    let threads = data.loader_threads;
-    let threads = threads.map_or_else(|| Value::from(AUTO), Value::from);
-    [
-        ("dataset", Value::from(dataset)),
-        ("train_images", images(data.train_images)),
-        ("test_images", images(data.test_images)),
+    keyed([
+        ("dataset", value_or(AUTO, data.dataset.as_deref())),
+        ("train_images", value_or(ALL, data.train_images)),
+        ("test_images", value_or(ALL, data.test_images)),
         ("validation", Value::from(settings.validation)),
         ("normalize", normalize),
         ("augment", Value::from(items(&settings.augment))),
-        ("mixup", value_or_none(settings.mixup.map(shortest))),
-        ("cutmix", value_or_none(settings.cutmix.map(shortest))),
-        ("loader_threads", threads),
-    ]
-    .map(|(key, value)| (key.to_string(), value))
-    .into()
+        ("mixup", value_or(NONE, settings.mixup.map(shortest))),
+        ("cutmix", value_or(NONE, settings.cutmix.map(shortest))),
+        ("loader_threads", value_or(AUTO, data.loader_threads)),
+    ])
 }
 
 /// The number with the fewest digits that is this one in 32 bits.

@@ -1,7 +1,7 @@
 //! The table `device`.
 
 use super::Experiment;
-use super::table::{Key, Table};
+use super::table::{AUTO, Key, Table, keyed, unless, value_or};
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
 
@@ -32,9 +32,6 @@ impl Default for DeviceSettings {
         }
     }
 }
-
-/// The string for a choice by the program.
-const AUTO: &str = "auto";
 
 /// The largest number of threads or processes.
 const MOST: usize = 4096;
@@ -110,10 +107,8 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         device.pipeline = names.collect::<Result<_, Located>>()?;
     }
     if let Some(node) = fields.get("split_size") {
-        device.split_size = match node.as_text() {
-            Some(AUTO) => None,
-            _ => Some(node.integer("split_size", 1..=u32::MAX as usize)?),
-        };
+        let read = |node: &Node| node.integer("split_size", 1..=u32::MAX as usize);
+        device.split_size = unless(AUTO, node, read)?;
     }
     Ok(())
 }
@@ -122,16 +117,12 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let Experiment {
         device, settings, ..
     } = experiment;
-    let split = device.split_size;
-    let split = split.map_or_else(|| Value::from(AUTO), Value::from);
-    [
+    keyed([
         ("name", json!(device.name)),
         ("threads", json!(device.threads)),
         ("data_parallel", json!(device.data_parallel)),
         ("sync_batch_norm", json!(settings.sync_batch_norm)),
         ("pipeline", json!(device.pipeline)),
-        ("split_size", split),
-    ]
-    .map(|(key, value)| (key.to_string(), value))
-    .into()
+        ("split_size", value_or(AUTO, device.split_size)),
+    ])
 }

@@ -1,7 +1,7 @@
 //! The table `loss`.
 
 use super::Experiment;
-use super::table::{Key, Table, number_in};
+use super::table::{Key, Table, keyed, number_in, refused};
 use crate::Loss;
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
@@ -31,7 +31,7 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     let settings = &mut experiment.settings;
     if let Some(node) = fields.get("name") {
         let name = node.choice("name", &Loss::NAMES)?;
-        settings.loss = Loss::find(name).map_err(|error| super::table::refused(&error, node))?;
+        settings.loss = Loss::find(name).map_err(|error| refused(&error, node))?;
     }
     if let Some(node) = fields.get("label_smoothing") {
         let key = "label_smoothing";
@@ -47,11 +47,8 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
 
 fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let settings = &experiment.settings;
-    vec![
-        ("name".to_string(), Value::from(settings.loss.name())),
-        (
-            "label_smoothing".to_string(),
-            Value::from(settings.label_smoothing),
-        ),
-    ]
+    keyed([
+        ("name", Value::from(settings.loss.name())),
+        ("label_smoothing", Value::from(settings.label_smoothing)),
+    ])
 }

@@ -1,7 +1,7 @@
 //! The table `optimizer`.
 
 use super::Experiment;
-use super::table::{Key, NONE, Table, is_none, number_in, refused, value_or_none};
+use super::table::{Key, NONE, Table, number_in, refused, unless, value_or};
 use crate::ParameterGroup;
 use crate::optim::{Clip, OptimizerConfig};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ pub(super) const TABLE: Table = Table {
         Key {
             name: "name",
             doc: "optimizer",
-            schema: || json!({"enum": names()}),
+            schema: || json!({"enum": OptimizerConfig::aliases()}),
         },
         Key {
             name: "lr",
@@ -60,12 +60,6 @@ const CLIP_VALUE: &str = "clip_value";
 /// The keys of gradient clipping.
 const CLIPS: [&str; 2] = [CLIP_NORM, CLIP_VALUE];
 
-/// The names of all optimizers.
-fn names() -> Vec<&'static str> {
-    let names = OptimizerConfig::NAMES.iter().copied();
-    names.chain(["adamw"]).collect()
-}
-
 /// The type of a constant with this value.
 pub(super) fn constant_schema(value: &Value) -> Value {
     match value {
@@ -84,7 +78,7 @@ fn groups_schema() -> Value {
     json!({"type": "array", "items": {
         "type": "object", "required": ["parameters"],
         "properties": {
-            "parameters": {"type": "string"}, "name": {"enum": names()},
+            "parameters": {"type": "string"}, "name": {"enum": OptimizerConfig::aliases()},
             "lr": {"type": "number", "minimum": 0}, "frozen": {"type": "boolean"},
         },
     }})
@@ -110,20 +104,22 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         let Some(node) = fields.get(key) else {
             continue;
         };
-        if is_none(node) {
+        let expected = "a number above 0, or \"none\"";
+        let read = |node: &Node| number_in(node, key, expected, |x| x > 0.0);
+        let Some(most) = unless(NONE, node, read)? else {
             // The other kind stays.
             settings.clip = settings.clip.filter(|own| clip_key(own) != key);
             continue;
-        }
-        let most = number_in(node, key, "a number above 0, or \"none\"", |x| x > 0.0)?;
+        };
         settings.clip = Some(match key {
             CLIP_NORM => Clip::Norm(most),
             _ => Clip::Value(most),
         });
     }
     if let [Some(norm), Some(value)] = CLIPS.map(|key| fields.get(key))
-        && !is_none(norm)
-        && !is_none(value)
+        && [norm, value]
+            .iter()
+            .all(|node| node.as_text() != Some(NONE))
     {
         return Err(value.wrong("clip_value", "\"none\" where `clip_norm` is set"));
     }
@@ -141,7 +137,7 @@ fn started(table: &Node, own: OptimizerConfig) -> Result<OptimizerConfig, Locate
     let Some(node) = table.get("name") else {
         return Ok(own);
     };
-    let name = node.choice("name", &names())?;
+    let name = node.choice("name", &OptimizerConfig::aliases())?;
     match name == own.alias() {
         true => Ok(own),
         false => OptimizerConfig::find(name).map_err(|error| refused(&error, node)),
@@ -204,9 +200,12 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let settings = &experiment.settings;
     let clip = |key: &str| {
         let own = settings.clip.filter(|clip| clip_key(clip) == key);
-        value_or_none(own.map(|clip| match clip {
-            Clip::Norm(most) | Clip::Value(most) => most,
-        }))
+        value_or(
+            NONE,
+            own.map(|clip| match clip {
+                Clip::Norm(most) | Clip::Value(most) => most,
+            }),
+        )
     };
     let mut keys = vec![
         ("name".to_string(), json!(settings.optimizer.alias())),

@@ -2,7 +2,7 @@
 
 use super::Experiment;
 use super::LayerMonitors;
-use super::table::{Key, Table, number_in, parsed};
+use super::table::{Key, Table, keyed, number_in, parsed};
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
 
@@ -75,11 +75,9 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
 fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let output = &experiment.output;
     let monitors: Vec<String> = output.monitor.iter().map(ToString::to_string).collect();
-    [
+    keyed([
         ("monitor", json!(monitors)),
         ("curve_steps", json!(output.curve_steps)),
         ("checkpoint_seconds", json!(output.checkpoint_seconds)),
-    ]
-    .map(|(key, value)| (key.to_string(), value))
-    .into()
+    ])
 }

@@ -89,12 +89,8 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
             }
         }
     };
-    if let (LrSchedule::Cosine { min_factor }, Some(_)) = (&main, node.get(EPOCHS)) {
-        // The given value becomes the length.
-        main = LrSchedule::CosineOver {
-            epochs: 1.0,
-            min_factor: *min_factor,
-        };
+    if node.get(EPOCHS).is_some() {
+        main = main.with_own_length();
     }
     let mut constants = main.constants();
     if main.name() == "cosine" {

@@ -23,7 +23,7 @@ pub(super) struct Table {
 /// A key of a table.
 pub(super) struct Key {
     pub(super) name: &'static str,
-    /// What it is, in one line.
+    /// A description of one line.
     pub(super) doc: &'static str,
     /// Its JSON schema.
     pub(super) schema: fn() -> Value,
@@ -44,25 +44,30 @@ impl Table {
 /// The string that stands for a value that is not set, which TOML does not have.
 pub(super) const NONE: &str = "none";
 
-/// Whether the value is [`NONE`].
-pub(super) fn is_none(node: &Node) -> bool {
-    node.as_text() == Some(NONE)
-}
+/// The string for a choice by the program.
+pub(super) const AUTO: &str = "auto";
 
-/// The value of a key that may be [`NONE`].
-pub(super) fn or_none<T>(
+/// The value of a key; `None` if it is this word.
+pub(super) fn unless<T>(
+    word: &str,
     node: &Node,
     read: impl FnOnce(&Node) -> Result<T, Located>,
 ) -> Result<Option<T>, Located> {
-    match is_none(node) {
+    match node.as_text() == Some(word) {
         true => Ok(None),
         false => read(node).map(Some),
     }
 }
 
-/// A value that may not be set.
-pub(super) fn value_or_none<T: Into<Value>>(value: Option<T>) -> Value {
-    value.map_or_else(|| Value::from(NONE), Into::into)
+/// The value of a key in the file; this word without one.
+pub(super) fn value_or<T: Into<Value>>(word: &str, value: Option<T>) -> Value {
+    value.map_or_else(|| Value::from(word), Into::into)
+}
+
+/// The keys of a table with their values.
+pub(super) fn keyed<const N: usize>(keys: [(&str, Value); N]) -> Vec<(String, Value)> {
+    let owned = keys.map(|(key, value)| (key.to_string(), value));
+    owned.into()
 }
 
 /// A number in a range, which is the value of `key`.
@@ -90,9 +95,5 @@ where
 
 /// A value that is refused by the library, with its message and help.
 pub(super) fn refused(error: &impl std::fmt::Display, node: &Node) -> Located {
-    let text = error.to_string();
-    let (problem, help) = text
-        .split_once("\n  help: ")
-        .unwrap_or((&text, "correct the value"));
-    Located::other(problem, help).or_at(node.span.clone())
+    Located::refused(error, "correct the value").or_at(node.span.clone())
 }

@@ -1,7 +1,7 @@
 //! The table `training`.
 
 use super::Experiment;
-use super::table::{Key, Table, number_in, or_none, parsed, value_or_none};
+use super::table::{AUTO, Key, NONE, Table, keyed, number_in, parsed, unless, value_or};
 use serde_json::{Value, json};
 use spikelet_core::MemoryBudget;
 use spikelet_core::document::{Fields, Located, Node};
@@ -34,7 +34,7 @@ pub(super) const TABLE: Table = Table {
         Key {
             name: "ema",
             doc: "decay of an average of the weights, which is evaluated, or \"none\"",
-            schema: || json!({"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"const": "none"}]}),
+            schema: || json!({"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"const": NONE}]}),
         },
         Key {
             name: "precision",
@@ -67,9 +67,6 @@ pub(super) const TABLE: Table = Table {
     write,
 };
 
-/// The string for a choice by the program.
-const AUTO: &str = "auto";
-
 /// The largest number of time steps, images or epochs.
 const MOST: usize = u32::MAX as usize;
 
@@ -91,7 +88,7 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     if let Some(node) = fields.get("ema") {
         let expected = "a number from 0 to below 1, such as 0.999, or \"none\"";
         let fits = |decay| (0.0..1.0).contains(&decay);
-        settings.ema = or_none(node, |node| number_in(node, "ema", expected, fits))?;
+        settings.ema = unless(NONE, node, |node| number_in(node, "ema", expected, fits))?;
     }
     if let Some(node) = fields.get("precision") {
         let names = Precision::ALL.map(|precision| precision.name());
@@ -104,13 +101,11 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         settings.propagation = parsed(node, "propagation")?;
     }
     if let Some(node) = fields.get("memory_budget") {
-        settings.memory_budget = or_none(node, |node| parsed(node, "memory_budget"))?;
+        settings.memory_budget = unless(NONE, node, |node| parsed(node, "memory_budget"))?;
     }
     if let Some(node) = fields.get("evaluation_batch") {
-        settings.evaluation_batch = match node.as_text() {
-            Some(AUTO) => None,
-            _ => Some(node.integer("evaluation_batch", 1..=MOST)?),
-        };
+        let key = "evaluation_batch";
+        settings.evaluation_batch = unless(AUTO, node, |node| node.integer(key, 1..=MOST))?;
     }
     if let Some(node) = fields.get("seed") {
         settings.seed = node.integer("seed", 0..=i64::MAX as usize)? as u64;
@@ -125,20 +120,19 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         MemoryBudget::Bytes(bytes) => format!("{bytes}B"),
         share @ MemoryBudget::Fraction(_) => share.to_string(),
     });
-    let batch = settings.evaluation_batch;
-    let batch = batch.map_or_else(|| Value::from(AUTO), Value::from);
-    [
+    keyed([
         ("epochs", json!(settings.epochs)),
         ("time_steps", json!(settings.time_steps)),
         ("batch_size", json!(settings.batch_size)),
         ("accumulate", json!(settings.accumulate)),
-        ("ema", value_or_none(settings.ema)),
+        ("ema", value_or(NONE, settings.ema)),
         ("precision", json!(settings.precision.name())),
         ("propagation", json!(settings.propagation.name())),
-        ("memory_budget", value_or_none(budget)),
-        ("evaluation_batch", batch),
+        ("memory_budget", value_or(NONE, budget)),
+        (
+            "evaluation_batch",
+            value_or(AUTO, settings.evaluation_batch),
+        ),
         ("seed", json!(settings.seed)),
-    ]
-    .map(|(key, value)| (key.to_string(), value))
-    .into()
+    ])
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The description of a series.
 const SERIES: &str = "series.json";
 
-/// The locked file. Its name is not that of a run: the folder of a series is none.
+/// The locked file. It has another name than that of a run, because the folder of a series is not a run.
 const LOCK: &str = ".series.lock";
 
 /// The folder of a series of runs, locked by this process. Each run has a folder in it, and its own lock.

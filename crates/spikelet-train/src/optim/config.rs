@@ -98,11 +98,16 @@ impl OptimizerConfig {
                 DefinitionError::UnknownName {
                     family: "optimizer",
                     name: name.to_string(),
-                    known: [Self::NAMES, &[ADAMW]].concat(),
+                    known: Self::aliases(),
                 }
                 .into()
             }),
         }
+    }
+
+    /// All names that [`OptimizerConfig::find`] finds: [`OptimizerConfig::NAMES`] and `adamw`.
+    pub fn aliases() -> Vec<&'static str> {
+        [Self::NAMES, &[ADAMW]].concat()
     }
 
     /// The name by which [`OptimizerConfig::find`] finds it: `adamw` for Adam with decoupled weight decay, else

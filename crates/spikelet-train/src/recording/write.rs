@@ -2,14 +2,14 @@
 
 use super::content::{Content, LABELS, SCORES, Source};
 use super::{LARGEST, RecordedFile, Recording, RecordingError};
+use crate::evaluation::load_together;
 use crate::forward::Forward;
-use crate::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use crate::interrupt::{self, Listening};
 use crate::step::{EvalPlan, EvalStep, Purpose, RecordedLayers, RecordedValue, Step};
 use spikelet_core::files::{AtomicFile, FileError};
 use spikelet_core::{Error, Result};
 use spikelet_data::{ArrayFormat, ArrayWriter, Batch, BatchValues, DataLoader, Shard};
-use spikelet_graph::{DType, Plan, Tensor};
+use spikelet_graph::{DType, Tensor};
 use spikelet_nn::runtime::VarStore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -150,28 +150,11 @@ fn load(
     let device = store.backend().clone();
     let plan = |size: &usize| {
         let step = step.with_batch(*size);
-        let plan = step.plan_forward(Purpose::EVALUATE, &*device, step.bytes_of_budget())?;
-        Ok((*size, plan))
+        step.plan_forward(Purpose::EVALUATE, &*device, step.bytes_of_budget())
     };
-    let plans = sizes
-        .iter()
-        .map(plan)
-        .collect::<Result<Vec<(usize, EvalPlan)>>>()?;
-    let each: Vec<&Plan> = plans.iter().map(|(_, plan)| plan.plan()).collect();
-    check_memory(
-        "the recording",
-        &each,
-        &*device,
-        Some(store),
-        LESS_FOR_EVALUATION,
-    )?;
-    if let Some(largest) = each.into_iter().max_by_key(|plan| plan.arena_bytes) {
-        store.arena(largest)?;
-    }
-    let programs = plans
-        .into_iter()
-        .map(|(size, plan)| Ok((size, plan.load(store)?)));
-    programs.collect()
+    let plans = sizes.iter().map(plan).collect::<Result<Vec<EvalPlan>>>()?;
+    let programs = load_together("the recording", plans, store)?;
+    Ok(sizes.iter().copied().zip(programs).collect())
 }
 
 /// The file in errors.

@@ -38,6 +38,7 @@ pub use error::{StepError, TypeDifference};
 pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use monitors::Monitor;
+pub(crate) use monitors::path_of;
 #[cfg(feature = "plots")]
 pub(crate) use observed::{Observation, ObservedLayer};
 pub(crate) use operations::{Activity, activity};

@@ -66,7 +66,7 @@ const POTENTIAL: &str = "v_seq";
 const DISTANCE: &str = "distance_seq";
 
 /// The path of a value of a layer; the network itself can be a neuron.
-pub(super) fn path_of(layer: &str, value: &str) -> String {
+pub(crate) fn path_of(layer: &str, value: &str) -> String {
     match layer {
         "" => value.to_string(),
         layer => format!("{layer}.{value}"),

@@ -14,6 +14,7 @@ use file::SweepFile;
 use serde_json::{Map, Value, json};
 use spikelet::distributed::Role;
 use spikelet::log::Console;
+use spikelet::problem_and_help;
 use spikelet::train::latest_run;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -193,11 +194,10 @@ fn check(shared: &[String], run: &SeriesRun) -> Result<(), Failure> {
     let words: Vec<String> = shared.iter().chain(&run.arguments).cloned().collect();
     arguments::check(&words).map_err(|failure| {
         let text = failure.to_string();
-        let (problem, help) = text
-            .split_once("\n  help: ")
-            .unwrap_or((&text, "correct the value"));
+        let (problem, help) = problem_and_help(&text);
         let values = list_of(&run.values);
-        Failure::argument(format!("{} ({values}): {problem}", run.name), help)
+        let problem = format!("{} ({values}): {problem}", run.name);
+        Failure::argument(problem, help.unwrap_or("correct the value"))
     })
 }
 

@@ -159,6 +159,19 @@ impl LrSchedule {
         })
     }
 
+    /// The schedule with a length of its own, the constant `epochs`: a cosine over all epochs has one of 1 epoch then, which
+    /// [`LrSchedule::with`] changes. Other schedules stay the same.
+    #[must_use]
+    pub fn with_own_length(self) -> Self {
+        match self {
+            Self::Cosine { min_factor } => Self::CosineOver {
+                epochs: 1.0,
+                min_factor,
+            },
+            other => other,
+        }
+    }
+
     /// The constants by name.
     pub fn constants(&self) -> Map<String, Value> {
         constants::constants(self)
