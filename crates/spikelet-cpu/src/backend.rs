@@ -241,7 +241,7 @@ impl Backend for Cpu {
         let kernel = |graph: &Graph, node: &Node| {
             op::prepare(graph, node, self.threads(), self.group.as_ref())
         };
-        let executor = CpuExecutor::new(self.shared.clone(), kernel, plan, &bound)?;
+        let executor = CpuExecutor::new(self.shared.clone(), &kernel, plan, &bound)?;
         Ok(Box::new(executor))
     }
 }

@@ -5,6 +5,7 @@
 //! scratch memory are allocated when the plan is loaded, none while it runs.
 
 mod backend;
+mod bound_plan;
 mod broadcast;
 mod executor;
 pub mod gemm;

@@ -43,6 +43,6 @@ pub use process_group::ProcessGroup;
 pub use target::{InPlaceUpdates, SchedulingPolicy, SpikeStorage, Target, WorkspaceQuery};
 pub use tensor::{Data, Tensor};
 pub use thread_process_group::ThreadProcessGroup;
-pub use trace::{Buckets, Operand, RandomAxes, Tracer, Var};
+pub use trace::{Buckets, LoopResults, LoopTrace, Operand, RandomAxes, Tracer, Var};
 pub use transfer::{DeviceTransfer, Event, OnHost, ReadyEvent};
 pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides, dense_strides};

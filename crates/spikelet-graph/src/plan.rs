@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 use crate::op::Operation;
 use crate::pass::{self, Report};
+use crate::rewrite::for_each_graph;
 use crate::target::Target;
 use crate::types::TensorType;
 
@@ -36,6 +37,9 @@ pub struct Kernel {
     pub flops: u64,
     /// The bytes that it reads and writes at least: each operand and each result once.
     pub bytes: u64,
+    /// The plan of the graph that its operation owns, such as the body of a loop. Its arena is the start of the
+    /// workspace.
+    pub body: Option<Box<Plan>>,
 }
 
 /// A graph with the memory layout for a device.
@@ -88,7 +92,12 @@ impl Plan {
     fn of(mut graph: Graph, target: &dyn Target, mut reports: Vec<Report>) -> Plan {
         let chunks = pass::time_chunking::run(&mut graph, target);
         reports.extend(Some(chunks).filter(|report| report.changes > 0));
-        copy_before_update::copy(&mut graph);
+        for_each_graph(&mut graph, &mut copy_before_update::copy);
+        Self::lay_out(graph, target, reports)
+    }
+
+    /// Lays out a graph on which all passes have run.
+    fn lay_out(mut graph: Graph, target: &dyn Target, reports: Vec<Report>) -> Plan {
         graph.count_uses();
         let layout = layout::lay_out(&graph, target);
         let places = layout.places;
@@ -115,6 +124,8 @@ impl Plan {
                 workspace: layout.workspaces[k],
                 flops: node.op.flops(&inputs, &outputs),
                 bytes: moved as u64,
+                body: (node.op.body())
+                    .map(|body| Box::new(Self::lay_out(body.clone(), target, vec![]))),
             });
         }
         let copies = graph

@@ -14,6 +14,7 @@ mod expand;
 mod fill;
 mod flip;
 mod gather;
+mod generator_steps;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -203,7 +204,7 @@ pub(crate) fn prepare(
     })
 }
 
-/// Whether the operation copies elements of any type without conversion.
+/// Whether the operation passes elements of any type on without conversion.
 fn moves(op: &Op) -> bool {
     matches!(
         op,
@@ -217,6 +218,8 @@ fn moves(op: &Op) -> bool {
             | Op::Fill(_)
             | Op::Flip(_)
             | Op::Gather(_)
+            | Op::GeneratorSteps(_)
+            | Op::Loop(_)
             | Op::Custom(_)
     )
 }
@@ -244,9 +247,11 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Fill(op) => Box::new(fill::FillKernel { value: op.stored() }),
         Op::Flip(op) => Box::new(flip::FlipKernel::new(op, types)),
         Op::Gather(op) => Box::new(gather::GatherKernel::new(op, types)),
+        Op::GeneratorSteps(_) => Box::new(generator_steps::GeneratorStepsKernel),
         Op::ScatterAdd(op) => Box::new(gather::ScatterAddKernel::<R>::new(op, types, threads)),
         Op::TopK(_) => Box::new(top_k::TopKKernel::<R>::new(types)),
         Op::AllReduceStart(_) => unreachable!("prepared with its process group"),
+        Op::Loop(_) => unreachable!("prepared with the plan of its body"),
         Op::Expand(_) => Box::new(expand::prepare(types)),
         Op::Permute(op) => Box::new(permute::prepare(op, types)),
         Op::Slice(op) => Box::new(slice::prepare(op, types)),

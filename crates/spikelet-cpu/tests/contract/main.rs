@@ -15,6 +15,7 @@ mod indices;
 mod labels;
 #[path = "../../../spikelet-graph/tests/contract/long_program.rs"]
 mod long_program;
+mod loops;
 mod map;
 mod matmul;
 mod mean_var;

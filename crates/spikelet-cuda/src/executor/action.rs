@@ -43,6 +43,11 @@ pub(super) enum Action {
     },
     /// Makes the next actions wait for sums.
     AllReduceDone(Arc<CudaEvent>),
+    /// The same actions several times.
+    Repeat {
+        body: Vec<Step>,
+        count: usize,
+    },
 }
 
 /// An action and the index of the plan's kernel.
@@ -84,6 +89,14 @@ pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
             }
             Action::AllReduceStart { group, sums } => group.start(gpu, sums),
             Action::AllReduceDone(done) => Group::arrive(gpu, done),
+            Action::Repeat { body, count } => {
+                for _ in 0..*count {
+                    for step in body {
+                        start(gpu, &step.action)?;
+                    }
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -10,10 +10,12 @@ use crate::kernel_source::{self, Binding, KernelSource, LaunchSize, TooLarge};
 use crate::launch::Launch;
 use crate::memory::memory_of;
 use crate::memory::{DeviceMemory, size};
+use crate::op::loops::{self, LoopMemory, Piece, PieceCopy};
 use crate::op::{self, LoweredOp, LoweringContext};
 use crate::shared::Shared;
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
+use spikelet_graph::op::{Loop, Op};
 use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +33,19 @@ pub(super) struct Planned {
 enum Other {
     Step(Box<Step>),
     CustomKernel(Box<CustomKernel>),
+    Repeat(Box<Repeat>),
 }
+
+/// The body of a loop.
+struct Repeat {
+    body: Vec<Item>,
+    count: usize,
+    /// The index of the plan's kernel.
+    kernel: usize,
+}
+
+/// A kernel to be fused with its neighbors, or another step.
+type Item = std::result::Result<BoundKernel, Other>;
 
 pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Planned> {
     let gpu = &shared.gpu;
@@ -50,117 +64,13 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
             Location::Unused => 0,
         })
     };
-    let addresses = |places: &[Location]| -> Result<Vec<u64>> {
-        places.iter().map(|place| address(*place)).collect()
+    let mut lowering = Lowering {
+        shared,
+        constants: Constants::default(),
+        names: vec![],
+        in_loop: None,
     };
-    let fills = op::fills(&plan.graph);
-    let mut planned = vec![];
-    let mut names = vec![];
-    let mut constants = Constants::default();
-    // The events of sums over ranks in flight, by the first of the sums.
-    let mut in_flight: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
-    for (index, kernel) in plan.kernels.iter().enumerate() {
-        let node = &plan.graph.nodes[kernel.node];
-        let wanted = kernel
-            .writes
-            .iter()
-            .map(|w| *w != Location::Unused)
-            .collect();
-        let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
-        let mut cx = LoweringContext::new(&gpu.properties, &plan.graph, node, wanted);
-        cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        cx.workspace_bytes = workspace_bytes;
-        let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
-        let workspace = arena.pointer + offset as u64;
-        names.push(cx.name());
-        if node
-            .outputs
-            .iter()
-            .all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v))
-        {
-            continue;
-        }
-        let address_of = |binding: Binding| match binding {
-            Binding::Read(k) => reads[k],
-            Binding::Write(k) => writes[k],
-            Binding::Workspace(at) => workspace + at as u64,
-        };
-        for lowered in op::lower(shared, &cx)? {
-            let step = |action| {
-                let kernel = index;
-                Err(Other::Step(Box::new(Step { action, kernel })))
-            };
-            planned.push(match lowered {
-                LoweredOp::Kernel(source) => {
-                    let binding = source.arguments.iter().map(|a| a.binding);
-                    let bytes = binding.clone().map(|binding| match binding {
-                        Binding::Read(k) => cx.inputs[k].bytes(),
-                        Binding::Write(k) => cx.outputs[k].bytes(),
-                        Binding::Workspace(at) => workspace_bytes.saturating_sub(at),
-                    });
-                    Ok(BoundKernel {
-                        words: binding.map(address_of).collect(),
-                        bytes: bytes.collect(),
-                        source,
-                        kernel: index,
-                    })
-                }
-                LoweredOp::CustomKernel(kernel) => {
-                    let custom = CustomKernel::new(kernel, index, &mut constants, address_of);
-                    Err(Other::CustomKernel(Box::new(custom)))
-                }
-                LoweredOp::Gemm {
-                    call,
-                    a,
-                    b,
-                    workspace: at,
-                } => step(Action::Gemm {
-                    call,
-                    a: address_of(a),
-                    b: address_of(b),
-                    y: writes[0],
-                    workspace: workspace + at as u64,
-                }),
-                LoweredOp::Conv {
-                    call,
-                    a,
-                    b,
-                    workspace: at,
-                } => step(Action::Conv {
-                    call,
-                    a: address_of(a),
-                    b: address_of(b),
-                    y: writes[0],
-                    workspace: workspace + at as u64,
-                }),
-                LoweredOp::Clear(k) => step(Action::Clear {
-                    to: writes[k],
-                    bytes: cx.outputs[k].bytes(),
-                }),
-                LoweredOp::AllReduceStart(group) => {
-                    let counts = cx.inputs.iter().map(TensorType::len);
-                    let tensors = reads.iter().zip(&writes).zip(counts);
-                    let tensors = tensors.filter(|(_, count)| *count > 0);
-                    let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
-                    let sums = AllReduceBatch::new(gpu, tensors.collect())?;
-                    in_flight.insert(node.outputs[0], sums.done());
-                    step(Action::AllReduceStart { group, sums })
-                }
-                LoweredOp::AllReduceDone => match in_flight.remove(&node.inputs[0]) {
-                    Some(done) => step(Action::AllReduceDone(done)),
-                    None => {
-                        return Err(failure(
-                            &gpu.name,
-                            "all-reduce-done without a matching all-reduce-start",
-                        ));
-                    }
-                },
-            });
-        }
-    }
-    let constants = constants.upload(shared, gpu)?;
-    let base = constants.as_ref().map_or(0, |memory| memory.pointer);
-    let mut steps = compile(gpu, fuse(planned), &names, base)?;
+    let mut planned = lowering.kernels(plan, &address)?;
     let last = plan.kernels.len();
     for (from, to, ty) in &plan.copies {
         if ty.bytes() > 0 {
@@ -169,17 +79,314 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                 to: address(*to)?,
                 bytes: ty.bytes(),
             };
-            steps.push(Step {
+            planned.push(Err(Other::Step(Box::new(Step {
                 action,
                 kernel: last,
-            });
+            }))));
         }
     }
+    let Lowering {
+        constants, names, ..
+    } = lowering;
+    let constants = constants.upload(shared, gpu)?;
+    let base = constants.as_ref().map_or(0, |memory| memory.pointer);
+    let steps = compile(gpu, fuse(planned), &names, base)?;
     Ok(Planned {
         constants,
         steps,
         names,
     })
+}
+
+/// The lowering of a plan and of the bodies of its loops.
+struct Lowering<'a> {
+    shared: &'a Shared,
+    constants: Constants,
+    /// Names of the plan's kernels, for errors.
+    names: Vec<String>,
+    /// The index of the plan's kernel whose body is lowered.
+    in_loop: Option<usize>,
+}
+
+impl Lowering<'_> {
+    /// The kernels of a plan whose values are at the addresses of their locations.
+    fn kernels(
+        &mut self,
+        plan: &Plan,
+        address: &dyn Fn(Location) -> Result<u64>,
+    ) -> Result<Vec<Item>> {
+        let shared = self.shared;
+        let gpu = &shared.gpu;
+        let addresses = |places: &[Location]| -> Result<Vec<u64>> {
+            places.iter().map(|place| address(*place)).collect()
+        };
+        let fills = op::fills(&plan.graph);
+        let mut planned = vec![];
+        // The events of sums over ranks in flight, by the first of the sums.
+        let mut in_flight: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
+        for (index, kernel) in plan.kernels.iter().enumerate() {
+            let node = &plan.graph.nodes[kernel.node];
+            let wanted = kernel
+                .writes
+                .iter()
+                .map(|w| *w != Location::Unused)
+                .collect();
+            let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
+            let mut cx = LoweringContext::new(&gpu.properties, &plan.graph, node, wanted);
+            cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
+            cx.workspace_bytes = workspace_bytes;
+            let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
+            let workspace = address(Location::Arena(offset))?;
+            let index = match self.in_loop {
+                Some(outer) => outer,
+                None => {
+                    self.names.push(cx.name());
+                    index
+                }
+            };
+            if node
+                .outputs
+                .iter()
+                .all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v))
+            {
+                continue;
+            }
+            if let (Op::Loop(op), Some(body)) = (&node.op, &kernel.body) {
+                let memory = LoopMemory::new(op, body.arena_bytes);
+                if memory.bytes() > workspace_bytes {
+                    return Err(failure(
+                        &gpu.name,
+                        format!(
+                            "{}: it needs a workspace of {} bytes, the plan has {workspace_bytes}; create the plan again for this device",
+                            cx.name(),
+                            memory.bytes()
+                        ),
+                    ));
+                }
+                let place = LoopPlace {
+                    op,
+                    body,
+                    memory,
+                    reads,
+                    writes,
+                    workspace,
+                    kernel: index,
+                };
+                planned.extend(self.repeat(&place)?);
+                continue;
+            }
+            let address_of = |binding: Binding| match binding {
+                Binding::Read(k) => reads[k],
+                Binding::Write(k) => writes[k],
+                Binding::Workspace(at) => workspace + at as u64,
+            };
+            for lowered in op::lower(shared, &cx)? {
+                let step = |action| {
+                    let kernel = index;
+                    Err(Other::Step(Box::new(Step { action, kernel })))
+                };
+                planned.push(match lowered {
+                    LoweredOp::Kernel(source) => {
+                        let binding = source.arguments.iter().map(|a| a.binding);
+                        let bytes = binding.clone().map(|binding| match binding {
+                            Binding::Read(k) => cx.inputs[k].bytes(),
+                            Binding::Write(k) => cx.outputs[k].bytes(),
+                            Binding::Workspace(at) => workspace_bytes.saturating_sub(at),
+                        });
+                        Ok(BoundKernel {
+                            words: binding.map(address_of).collect(),
+                            bytes: bytes.collect(),
+                            source,
+                            kernel: index,
+                        })
+                    }
+                    LoweredOp::CustomKernel(kernel) => {
+                        let custom =
+                            CustomKernel::new(kernel, index, &mut self.constants, address_of);
+                        Err(Other::CustomKernel(Box::new(custom)))
+                    }
+                    LoweredOp::Gemm {
+                        call,
+                        a,
+                        b,
+                        workspace: at,
+                    } => step(Action::Gemm {
+                        call,
+                        a: address_of(a),
+                        b: address_of(b),
+                        y: writes[0],
+                        workspace: workspace + at as u64,
+                    }),
+                    LoweredOp::Conv {
+                        call,
+                        a,
+                        b,
+                        workspace: at,
+                    } => step(Action::Conv {
+                        call,
+                        a: address_of(a),
+                        b: address_of(b),
+                        y: writes[0],
+                        workspace: workspace + at as u64,
+                    }),
+                    LoweredOp::Clear(k) => step(Action::Clear {
+                        to: writes[k],
+                        bytes: cx.outputs[k].bytes(),
+                    }),
+                    LoweredOp::AllReduceStart(group) => {
+                        let counts = cx.inputs.iter().map(TensorType::len);
+                        let tensors = reads.iter().zip(&writes).zip(counts);
+                        let tensors = tensors.filter(|(_, count)| *count > 0);
+                        let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
+                        let sums = AllReduceBatch::new(gpu, tensors.collect())?;
+                        in_flight.insert(node.outputs[0], sums.done());
+                        step(Action::AllReduceStart { group, sums })
+                    }
+                    LoweredOp::AllReduceDone => match in_flight.remove(&node.inputs[0]) {
+                        Some(done) => step(Action::AllReduceDone(done)),
+                        None => {
+                            return Err(failure(
+                                &gpu.name,
+                                "all-reduce-done without a matching all-reduce-start",
+                            ));
+                        }
+                    },
+                });
+            }
+        }
+        Ok(planned)
+    }
+
+    /// The steps of a loop: what comes before the first step, and the repeated body.
+    fn repeat(&mut self, at: &LoopPlace<'_>) -> Result<Vec<Item>> {
+        let LoopPlace { op, body, .. } = at;
+        let (carried, sequences) = (op.body.carried_count(), op.body.sequence_count());
+        let counter = at.in_workspace(at.memory.counter);
+        let ty = |k: usize| body.graph.ty(body.graph.inputs[k].value).clone();
+        let step = |action| {
+            let kernel = at.kernel;
+            Err(Other::Step(Box::new(Step { action, kernel })))
+        };
+        let bound = |kernels: Vec<(KernelSource, Vec<(u64, usize)>)>| {
+            kernels.into_iter().map(|(source, addresses)| {
+                let (words, bytes) = addresses.into_iter().unzip();
+                Ok(BoundKernel {
+                    source,
+                    words,
+                    bytes,
+                    kernel: at.kernel,
+                })
+            })
+        };
+        let load = |piece: Piece| {
+            (0..sequences).map(move |k| PieceCopy {
+                from: at.reads[carried + k],
+                to: at.in_workspace(at.memory.sequences[k]),
+                ty: ty(carried + k),
+                piece,
+            })
+        };
+        let mut planned = vec![step(Action::Clear {
+            to: counter,
+            bytes: 8,
+        })];
+        let mut first: Vec<PieceCopy> = (0..carried)
+            .map(|k| PieceCopy {
+                from: at.reads[k],
+                to: at.writes[k],
+                ty: ty(k),
+                piece: Piece::Whole,
+            })
+            .collect();
+        if op.length > 0 {
+            first.extend(load(Piece::Load));
+        }
+        planned.extend(bound(loops::copy_kernels(op, counter, &first)));
+
+        let address = |place: Location| Ok(at.address(place));
+        let outer = self.in_loop.replace(at.kernel);
+        let lowered = self.kernels(body, &address);
+        self.in_loop = outer;
+        let mut repeated = lowered?;
+        // A result that is a piece of a sequence is copied before the next piece is loaded.
+        let is_piece = |from: &Location| matches!(from, Location::Input(k) if (carried..carried + sequences).contains(k));
+        let copy = |from: Location, to: Location, ty: &TensorType| PieceCopy {
+            from: at.address(from),
+            to: at.address(to),
+            ty: ty.clone(),
+            piece: Piece::Whole,
+        };
+        let (early, late): (Vec<_>, Vec<_>) =
+            body.copies.iter().partition(|(from, _, _)| is_piece(from));
+        let early = early.iter().map(|(from, to, ty)| copy(*from, *to, ty));
+        repeated.extend(bound(loops::copy_kernels(
+            op,
+            counter,
+            &early.collect::<Vec<_>>(),
+        )));
+        let mut last = vec![];
+        let mut sources: Vec<u64> = (at.memory.stacked.iter())
+            .map(|offset| at.in_workspace(*offset))
+            .collect();
+        for (from, to, ty) in late {
+            match to {
+                Location::Output(k) if *k >= carried => sources[k - carried] = at.address(*from),
+                _ => last.push(copy(*from, *to, ty)),
+            }
+        }
+        let stacked = op.body.stacked_outputs().zip(sources).enumerate();
+        last.extend(stacked.map(|(k, (value, from))| PieceCopy {
+            from,
+            to: at.writes[carried + k],
+            ty: op.body.graph().ty(value).clone(),
+            piece: Piece::Store,
+        }));
+        last.extend(load(Piece::LoadNext));
+        repeated.extend(bound(loops::copy_kernels(op, counter, &last)));
+        repeated.extend(bound(vec![loops::advance(counter)]));
+        planned.push(Err(Other::Repeat(Box::new(Repeat {
+            body: repeated,
+            count: op.length,
+            kernel: at.kernel,
+        }))));
+        Ok(planned)
+    }
+}
+
+/// A loop with its addresses.
+struct LoopPlace<'a> {
+    op: &'a Loop,
+    body: &'a Plan,
+    memory: LoopMemory,
+    reads: Vec<u64>,
+    writes: Vec<u64>,
+    workspace: u64,
+    /// The index of the plan's kernel.
+    kernel: usize,
+}
+
+impl LoopPlace<'_> {
+    fn in_workspace(&self, offset: usize) -> u64 {
+        self.workspace + offset as u64
+    }
+
+    /// The address of a value of the body.
+    fn address(&self, place: Location) -> u64 {
+        let carried = self.op.body.carried_count();
+        let sequences = self.op.body.sequence_count();
+        match place {
+            Location::Arena(offset) => self.in_workspace(offset),
+            Location::Input(k) if k < carried => self.writes[k],
+            Location::Input(k) if k < carried + sequences => {
+                self.in_workspace(self.memory.sequences[k - carried])
+            }
+            Location::Input(k) => self.reads[k],
+            // Carried outputs are in the memory of the inputs that they update.
+            Location::Output(k) if k < carried => self.writes[k],
+            Location::Output(k) => self.in_workspace(self.memory.stacked[k - carried]),
+            Location::Unused => 0,
+        }
+    }
 }
 
 /// Allocates the arena; an out-of-memory error has the size of the plan and advice.
@@ -241,6 +448,16 @@ fn compile(
         .into_par_iter()
         .map(|group| match group {
             Group::Other(Other::Step(step)) => Ok(*step),
+            Group::Other(Other::Repeat(repeat)) => {
+                let Repeat {
+                    body,
+                    count,
+                    kernel,
+                } = *repeat;
+                let body = compile(gpu, fuse(body), names, constants)?;
+                let action = Action::Repeat { body, count };
+                Ok(Step { action, kernel })
+            }
             Group::Other(Other::CustomKernel(custom)) => {
                 let kernel = custom.index;
                 let launch = custom.launch(gpu, constants);

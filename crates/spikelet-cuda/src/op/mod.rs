@@ -15,8 +15,10 @@ mod expand;
 mod fill;
 mod flip;
 mod gather;
+mod generator_steps;
 mod index;
 mod log_softmax;
+pub(crate) mod loops;
 mod map;
 mod matmul;
 mod mean_var;
@@ -249,7 +251,7 @@ fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The generated kernels of a node other than a matrix product, convolution, sum over ranks or custom
+/// The generated kernels of a node other than a matrix product, convolution, sum over ranks, loop or custom
 /// operation.
 pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     let expression = |source| Error::Expression {
@@ -266,6 +268,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         Op::Fill(op) => fill::kernels(op, cx),
         Op::Flip(op) => flip::kernels(op, cx),
         Op::Gather(op) => gather::kernels(op, cx),
+        Op::GeneratorSteps(_) => generator_steps::kernels(cx),
         Op::LogSoftmax(_) => log_softmax::kernels(cx),
         Op::Map(op) => map::kernels(op, cx).map_err(expression)?,
         Op::AllReduceStart(_)
@@ -274,6 +277,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         | Op::Conv(_)
         | Op::Custom(_)
         | Op::ConcatChunks(_)
+        | Op::Loop(_)
         | Op::MatMul(_)
         | Op::TimeChunk(_)
         | Op::Reshape(_) => vec![],
@@ -336,6 +340,7 @@ pub(crate) fn workspace(
         Op::Reduce(op) => reduce::workspace(op, &cx),
         Op::Conv(op) => conv::workspace(op, libraries, &cx),
         Op::Custom(op) => custom::workspace(op, graph, node, &cx),
+        Op::Loop(op) => loops::workspace(op),
         Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
         Op::BatchMatMul(op) => batch_matmul::workspace(op, libraries, &cx),
         Op::MeanVar(_) => mean_var::workspace(&cx),

@@ -410,3 +410,61 @@ fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     assert!(check_context("cuda:0", &cx).is_ok());
     assert!(kernels(&cx).unwrap()[0].launch().is_err());
 }
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn the_kernels_of_a_loop_compile() {
+    let tracer = Tracer::new(DType::F32);
+    let x = tracer.input("x", DType::F32, [5, 3, 7]);
+    let start = tracer.fill(DType::F32, [1, 3, 7], 0.0);
+    let generator = tracer.input("generator", DType::I64, [4]);
+    let made = tracer.scan_loop(5, &[&start], &[&x], |h, x| {
+        let noise = generator.uniform([1, 3, 7], RandomAxes::TimeAndBatch);
+        let next = &h[0] + &x[0] * &noise;
+        Ok((vec![next.clone()], vec![next]))
+    });
+    tracer.output("y", &made.expect("a loop").stacked[0]);
+    let plan = Plan::new(tracer.finish().expect("a graph"), &NoGpu);
+    let (op, body) = (plan.kernels.iter())
+        .find_map(|kernel| match &plan.graph.nodes[kernel.node].op {
+            Op::Loop(op) => Some((op.clone(), kernel.body.as_ref()?)),
+            _ => None,
+        })
+        .expect("a loop");
+    let memory = loops::LoopMemory::new(&op, body.arena_bytes);
+    assert_eq!(memory.counter % 256, 0);
+    assert_eq!(memory.bytes(), memory.counter + loops::workspace(&op));
+    let types = [[1, 3, 8], [1, 3, 7], [1, 1, 1]].map(|shape| TensorType::new(DType::F32, shape));
+    let halves = TensorType::new(DType::F16, [1, 3]);
+    let pieces = [
+        loops::Piece::Whole,
+        loops::Piece::Load,
+        loops::Piece::LoadNext,
+        loops::Piece::Store,
+    ];
+    let copies = (types.iter().chain([&halves]).zip(pieces)).map(|(ty, piece)| loops::PieceCopy {
+        from: 256,
+        to: 512,
+        ty: ty.clone(),
+        piece,
+    });
+    let copies: Vec<loops::PieceCopy> = copies.collect();
+    for reverse in [false, true] {
+        let op = spikelet_graph::op::Loop {
+            reverse,
+            ..op.clone()
+        };
+        let mut kernels = loops::copy_kernels(&op, 0, &copies);
+        assert_eq!(kernels.len(), 1);
+        kernels.push(loops::advance(0));
+        for (kernel, addresses) in kernels {
+            assert_eq!(kernel.arguments.len(), addresses.len());
+            let (name, text) = (kernel.name.clone(), source(&kernel));
+            for capability in [(8, 0), (9, 0)] {
+                if let Err(error) = compiler::compile(&text, &name, capability) {
+                    panic!("{name}: {error}\n{text}");
+                }
+            }
+        }
+    }
+}

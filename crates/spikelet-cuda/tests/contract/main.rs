@@ -14,6 +14,7 @@ mod half;
 mod images;
 mod indices;
 mod labels;
+mod loops;
 mod map;
 mod matmul;
 mod movement;

@@ -15,7 +15,9 @@ mod expand;
 mod fill;
 mod flip;
 mod gather;
+mod generator_steps;
 mod log_softmax;
+mod loops;
 mod map;
 mod matmul;
 mod mean_var;
@@ -47,7 +49,9 @@ pub use expand::Expand;
 pub use fill::Fill;
 pub use flip::Flip;
 pub use gather::{Gather, GatherSizes, Indexed, ScatterAdd};
+pub use generator_steps::{GENERATOR_TIME, GeneratorSteps};
 pub use log_softmax::LogSoftmax;
+pub use loops::{Loop, LoopBody};
 pub use map::Map;
 pub use matmul::{MatMul, MatmulPrecision};
 pub use mean_var::MeanVar;
@@ -185,7 +189,7 @@ macro_rules! operations {
 }
 
 operations! {
-    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, Gather, ConcatChunks, LogSoftmax, Map, MatMul,
+    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
     MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,

@@ -8,7 +8,8 @@
 //! 3. [`precision`]: stores sequences in 16 bits, if a 16-bit precision is set.
 //! 4. [`fuse_affine_into_scan`]: fuses normalization and pooling into neuron scans.
 //!
-//! For a target, in [`crate::Plan::new`] ([`run_all`]):
+//! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`prune_loops`], which removes results and operands of
+//! loops that are not needed:
 //!
 //! 1. [`hoist_time`] again, for the backward pass.
 //! 2. [`dead_code`]: removes nodes whose results are not read.
@@ -41,6 +42,7 @@ pub mod fuse_affine_into_scan;
 pub mod hoist_time;
 pub mod layout;
 pub mod precision;
+pub mod prune_loops;
 pub mod recompute_cheap;
 pub mod rematerialize;
 pub mod time_chunking;
@@ -90,7 +92,10 @@ const STEPS: [Step; 9] = [
 /// Runs all passes for a target.
 pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     graph.forget_uses();
+    // From the outermost graph inwards: which results of a loop are read decides about its body.
+    let pruned = prune_loops::run(graph);
     let mut reports = vec![];
+    reports.extend(Some(pruned).filter(|report| report.changes > 0));
     for (pass, always) in STEPS {
         let report = in_every_graph(graph, &mut |graph| pass(graph, target));
         reports.extend(Some(report).filter(|report| always || report.changes > 0));

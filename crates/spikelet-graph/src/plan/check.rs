@@ -46,12 +46,34 @@ impl Plan {
         for kernel in &self.kernels {
             self.check_places(kernel)?;
             self.check_pieces(kernel)?;
+            self.check_body(kernel)?;
         }
         for (from, to, ty) in &self.copies {
             self.check_place(*from, ty)?;
             self.check_place(*to, ty)?;
         }
         Ok(())
+    }
+
+    /// Checks the plan of the graph that a kernel's operation owns: its arena is in the workspace.
+    fn check_body(&self, kernel: &Kernel) -> Result<()> {
+        let node = &self.graph.nodes[kernel.node];
+        let available = kernel.workspace.map_or(0, |(_, bytes)| bytes);
+        match (&kernel.body, node.op.body()) {
+            (None, None) => Ok(()),
+            (Some(body), Some(graph))
+                if body.arena_bytes <= available
+                    && body.graph.inputs.len() == graph.inputs.len()
+                    && body.graph.outputs.len() == graph.outputs.len() =>
+            {
+                body.check()
+            }
+            _ => Err(plan_error(format!(
+                "the body of {} in `{}` has no plan, or one that does not fit its workspace",
+                node.op.name(),
+                node.layer
+            ))),
+        }
     }
 
     /// Whether [`Plan::check`] passes.

@@ -36,6 +36,9 @@ impl Plan {
                      the graph for this one"
                 )));
             }
+            if let Some(body) = &kernel.body {
+                body.check_target(target)?;
+            }
         }
         Ok(())
     }

@@ -55,6 +55,13 @@ impl fmt::Display for Plan {
             "{:>3}  {:<22} {:<14} {:>12} {:>10}  results ← operands",
             "#", "kernel", "layer", "work", "moved"
         )?;
+        self.print_kernels(f, "")
+    }
+}
+
+impl Plan {
+    /// One line for each kernel; below an operation that owns a graph, the kernels of that graph.
+    fn print_kernels(&self, f: &mut fmt::Formatter<'_>, indent: &str) -> fmt::Result {
         for (k, kernel) in self.kernels.iter().enumerate() {
             let node = &self.graph.nodes[kernel.node];
             let mark = if node.backward { "∂ " } else { "" };
@@ -64,17 +71,24 @@ impl fmt::Display for Plan {
                 .map(|(v, place)| format!("{} {}", self.place_text(*place), self.graph.ty(*v)))
                 .collect();
             let operands: Vec<String> = kernel.reads.iter().map(|p| self.place_text(*p)).collect();
+            let name = match &kernel.body {
+                Some(_) => node.op.describe(),
+                None => node.op.name(),
+            };
             writeln!(
                 f,
-                "{:>3}  {:<22} {:<14} {:>12} {:>10}  {} ← {}",
+                "{indent}{:>3}  {:<22} {:<14} {:>12} {:>10}  {} ← {}",
                 k + 1,
-                format!("{mark}{}", node.op.name()),
+                format!("{mark}{name}"),
                 node.layer,
                 flops(kernel.flops),
                 bytes(usize::try_from(kernel.bytes).unwrap_or(usize::MAX)),
                 results.join(", "),
                 operands.join(", "),
             )?;
+            if let Some(body) = &kernel.body {
+                body.print_kernels(f, &format!("{indent}    "))?;
+            }
         }
         Ok(())
     }

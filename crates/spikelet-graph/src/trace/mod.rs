@@ -10,6 +10,7 @@ mod draw;
 mod elementwise;
 mod group;
 mod index;
+mod loops;
 mod operand;
 mod operators;
 mod precision;
@@ -19,6 +20,7 @@ mod var;
 
 pub use draw::RandomAxes;
 pub use group::Buckets;
+pub use loops::{LoopResults, LoopTrace};
 pub use operand::Operand;
 pub use var::Var;
 
@@ -30,6 +32,7 @@ use crate::precision::Precision;
 use crate::time_invariance::RepeatedValues;
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -45,6 +48,12 @@ pub(crate) struct State {
     /// Whether the passes before differentiation have run.
     prepared: bool,
     repeated: RepeatedValues,
+    /// The loops whose bodies are being traced, the innermost last.
+    loops: Vec<loops::OpenLoop>,
+    /// The values of bodies that are complete.
+    in_bodies: HashSet<ValueId>,
+    /// Whether operations stay in the bodies of loops.
+    keeps_in_loops: bool,
 }
 
 impl State {
@@ -88,6 +97,9 @@ impl Tracer {
             precision: Precision::F32,
             prepared: false,
             repeated: RepeatedValues::default(),
+            loops: vec![],
+            in_bodies: HashSet::new(),
+            keeps_in_loops: false,
         };
         Self {
             state: Rc::new(RefCell::new(state)),
@@ -253,6 +265,9 @@ impl Tracer {
 
     /// Removes the inputs on which no output depends, so that they need not be set.
     pub fn remove_unread_inputs(&self) {
+        if let Err(error) = self.expect_no_open_loop("the program") {
+            return self.fail(error);
+        }
         let mut state = self.state.borrow_mut();
         state.prepare();
         crate::pass::dead_code::remove_unread_inputs(&mut state.graph);
@@ -369,11 +384,11 @@ impl Tracer {
         let Some(ids) = ids else {
             return wrt.iter().map(|v| (*v).clone()).collect();
         };
-        let made = {
+        let made = self.expect_no_open_loop("a loss").and_then(|()| {
             let mut state = self.state.borrow_mut();
             state.prepare();
             append(&mut state.graph, &ids)
-        };
+        });
         match made {
             Ok(grads) => grads.into_iter().map(|g| self.var(g)).collect(),
             Err(error) => {
@@ -393,21 +408,27 @@ impl Tracer {
             // An operand is the result of an operation whose error is already recorded.
             return vec![self.ignored(self.type_of(inputs)); count];
         };
-        let made = if inputs
-            .iter()
-            .all(|v| Rc::ptr_eq(&v.tracer.state, &self.state))
-        {
+        let refuse = |problem: &str, help: &str| {
+            let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
+            Err(InvalidOp::new(problem, help).at(&self.path(), &op.name(), &types))
+        };
+        let own = |v: &&Var| Rc::ptr_eq(&v.tracer.state, &self.state);
+        let left = |id: &ValueId| self.state.borrow().in_bodies.contains(id);
+        let made = if ids.iter().any(left) && inputs.iter().all(own) {
+            refuse(
+                "an operand is a value of the body of a loop that is complete",
+                "stack the value or carry it, and use the result of the loop",
+            )
+        } else if inputs.iter().all(own) {
             let mut state = self.state.borrow_mut();
             let layer: Arc<str> = Arc::from(state.path.join("."));
             let known = state.as_known(op, ids, inputs, &layer);
             known.and_then(|(op, ids)| state.graph.push(op, &ids, &layer))
         } else {
-            let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
-            let error = InvalidOp::new(
+            refuse(
                 "an operand belongs to another tracer",
                 "trace one program with one tracer and its clones",
-            );
-            Err(error.at(&self.path(), &op.name(), &types))
+            )
         };
         match made {
             Ok(values) => values.into_iter().map(|v| self.var(v)).collect(),
@@ -452,12 +473,13 @@ impl Tracer {
     /// The first error of the trace.
     pub fn finish(&self) -> Result<Graph> {
         self.check()?;
+        self.expect_no_open_loop("the program")?;
         let mut state = self.state.borrow_mut();
         state.prepare();
         Ok(state.graph.clone())
     }
 
-    fn var(&self, value: ValueId) -> Var {
+    pub(super) fn var(&self, value: ValueId) -> Var {
         let ty = self.state.borrow().graph.ty(value).clone();
         Var {
             tracer: self.clone(),
@@ -473,7 +495,7 @@ impl Tracer {
 
     /// The placeholder for a result after an error. A shape above the largest size of a tensor is replaced
     /// by one of as many axes of length 1, so that sizes computed from it do not overflow.
-    fn ignored(&self, mut ty: TensorType) -> Var {
+    pub(super) fn ignored(&self, mut ty: TensorType) -> Var {
         if ty.check_size().is_err() {
             ty.shape.fill(1);
         }

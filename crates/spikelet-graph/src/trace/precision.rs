@@ -33,6 +33,24 @@ impl Tracer {
     }
 }
 
+impl Tracer {
+    /// The value in the type that the tracing code expects, which the precision pass may have changed.
+    pub(super) fn as_traced(&self, value: &Var) -> Var {
+        let Some(id) = value.id else {
+            return value.clone();
+        };
+        let cast = {
+            let mut state = self.state.borrow_mut();
+            let layer: Arc<str> = Arc::from(state.path.join("."));
+            state.graph.cast(id, value.ty.dtype, &layer)
+        };
+        match cast {
+            Ok(id) => self.var(id),
+            Err(error) => self.poison(error, value.ty.clone()),
+        }
+    }
+}
+
 impl State {
     /// Runs the passes before differentiation, once.
     pub(super) fn prepare(&mut self) {

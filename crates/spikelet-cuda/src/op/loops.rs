@@ -1,0 +1,174 @@
+//! Loops: the kernels of the body run once for each step, in the same memory at every step.
+//!
+//! A number in device memory counts the steps. Before the first step, pieces of the sequences are copied to
+//! buffers; after each step one kernel stores the pieces of the results and loads those of the next step. The
+//! kernels of the body therefore do not depend on the step, and pieces are aligned whatever their size.
+
+use crate::kernel_source::{Binding, Geometry, KernelSource};
+use spikelet_graph::op::Loop;
+use spikelet_graph::{DType, TensorType};
+
+/// Alignment of the pieces.
+const ALIGNMENT: usize = 256;
+
+/// The most tensors that one kernel copies: its arguments occupy at most 4 KiB.
+const MAX_COPIES: usize = 128;
+
+/// The memory of a loop in its workspace, behind the arena of the body. Offsets are from the start of the
+/// workspace.
+pub(crate) struct LoopMemory {
+    /// The step, i64.
+    pub(crate) counter: usize,
+    /// The pieces of the sequences.
+    pub(crate) sequences: Vec<usize>,
+    /// The pieces of the stacked results.
+    pub(crate) stacked: Vec<usize>,
+    /// The end of the last piece.
+    end: usize,
+}
+
+impl LoopMemory {
+    /// The memory of a loop whose body has an arena of this many bytes.
+    pub(crate) fn new(op: &Loop, arena_bytes: usize) -> Self {
+        let graph = op.body.graph();
+        let start = arena_bytes.checked_next_multiple_of(ALIGNMENT);
+        let counter = start.unwrap_or(usize::MAX);
+        let mut end = counter.saturating_add(ALIGNMENT);
+        let mut place = |v| {
+            let offset = end;
+            let bytes = graph.ty(v).bytes().checked_next_multiple_of(ALIGNMENT);
+            end = end.saturating_add(bytes.unwrap_or(usize::MAX));
+            offset
+        };
+        let sequences = op.body.sequence_inputs().map(&mut place).collect();
+        let stacked = op.body.stacked_outputs().map(&mut place).collect();
+        Self {
+            counter,
+            sequences,
+            stacked,
+            end,
+        }
+    }
+
+    /// The bytes of the workspace, with the arena of the body.
+    pub(crate) fn bytes(&self) -> usize {
+        self.end
+    }
+}
+
+/// The workspace of a loop behind the arena of its body, in bytes.
+pub(crate) fn workspace(op: &Loop) -> usize {
+    LoopMemory::new(op, 0).bytes()
+}
+
+/// The step whose pieces a copy reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Neither operand is a sequence.
+    Whole,
+    /// Reads the piece of the current step.
+    Load,
+    /// Reads the piece of the next step, if there is one.
+    LoadNext,
+    /// Writes the piece of the current step.
+    Store,
+}
+
+/// The copy of one piece.
+#[derive(Clone, Debug)]
+pub(crate) struct PieceCopy {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// The type of the piece.
+    pub(crate) ty: TensorType,
+    pub(crate) piece: Piece,
+}
+
+/// Kernels that copy pieces, with the addresses of their arguments and the bytes behind them; `counter` is the
+/// address of the step.
+pub(crate) fn copy_kernels(
+    op: &Loop,
+    counter: u64,
+    copies: &[PieceCopy],
+) -> Vec<(KernelSource, Vec<(u64, usize)>)> {
+    let copies: Vec<&PieceCopy> = copies.iter().filter(|c| c.ty.bytes() > 0).collect();
+    let chunks = copies.chunks(MAX_COPIES);
+    chunks
+        .map(|copies| copy_kernel(op, counter, copies))
+        .collect()
+}
+
+fn copy_kernel(
+    op: &Loop,
+    counter: u64,
+    copies: &[&PieceCopy],
+) -> (KernelSource, Vec<(u64, usize)>) {
+    let words = |copy: &PieceCopy| -> (&str, usize) {
+        let bytes = copy.ty.bytes();
+        let widths = [
+            ("uint4", 16),
+            ("uint2", 8),
+            ("unsigned", 4),
+            ("unsigned short", 2),
+        ];
+        let width = widths
+            .into_iter()
+            .find(|(_, width)| bytes.is_multiple_of(*width));
+        let (name, width) = width.unwrap_or(("unsigned char", 1));
+        (name, bytes / width)
+    };
+    let items = copies.iter().map(|copy| words(copy).1);
+    let items = items.fold(0, usize::saturating_add);
+    let mut kernel = KernelSource::new("loop_pieces", Geometry::Items(items));
+    let number = TensorType::new(DType::I64, [1]);
+    kernel.argument("counter", &number, Binding::Read(0));
+    let mut addresses = vec![(counter, 8)];
+    let length = op.length;
+    let at = |n: &str| match op.reverse {
+        true => format!("({length}ull - 1ull - ({n}))"),
+        false => format!("({n})"),
+    };
+    kernel.line("    const unsigned long long n = (unsigned long long)counter[0];");
+    let mut first = 0;
+    for (k, copy) in copies.iter().enumerate() {
+        let (word, count) = words(copy);
+        let (from, to) = (format!("from{k}"), format!("to{k}"));
+        let whole = copy.ty.bytes().saturating_mul(length);
+        let bytes = |sequence: bool| if sequence { whole } else { copy.ty.bytes() };
+        let store = copy.piece == Piece::Store;
+        kernel.argument(&from, &copy.ty, Binding::Read(1 + k));
+        addresses.push((
+            copy.from,
+            bytes(matches!(copy.piece, Piece::Load | Piece::LoadNext)),
+        ));
+        kernel.argument(&to, &copy.ty, Binding::Write(k));
+        addresses.push((copy.to, bytes(store)));
+        let (read, write, guard) = match copy.piece {
+            Piece::Whole => (String::new(), String::new(), ""),
+            Piece::Load => (format!("{} * {count}ull + ", at("n")), String::new(), ""),
+            Piece::LoadNext => (
+                format!("{} * {count}ull + ", at("n + 1ull")),
+                String::new(),
+                " && n + 1ull < LENGTH",
+            ),
+            Piece::Store => (String::new(), format!("{} * {count}ull + ", at("n")), ""),
+        };
+        let guard = guard.replace("LENGTH", &format!("{length}ull"));
+        let last = first + count;
+        kernel.line(format!(
+            "    if (i >= {first}u && i < {last}u{guard})
+      (({word}*){to})[{write}(i - {first}u)] = ((const {word}*){from})[{read}(i - {first}u)];"
+        ));
+        first = last;
+    }
+    (kernel, addresses)
+}
+
+/// The kernel that counts a step, with the address of its argument.
+pub(crate) fn advance(counter: u64) -> (KernelSource, Vec<(u64, usize)>) {
+    let mut kernel = KernelSource::new("loop_step", Geometry::Items(1));
+    let number = TensorType::new(DType::I64, [1]);
+    kernel.argument("counter", &number, Binding::Write(0));
+    kernel.line("    counter[i] += 1;");
+    (kernel, vec![(counter, 8)])
+}

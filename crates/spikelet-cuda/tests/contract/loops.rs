@@ -1,0 +1,155 @@
+//! Loops on a GPU: the same bits as on the CPU where there are no sums, and those of the body written out.
+
+use crate::harness::{Near, SUMS, data, gpu, same_on, tensor};
+use spikelet_expr::Expr;
+use spikelet_graph::op::Recurrence;
+use spikelet_graph::{DType, RandomAxes, Tensor, Tracer, Var};
+use std::sync::Arc;
+
+/// A leaky integrator with a spike.
+fn lif() -> Arc<Recurrence> {
+    let (x, v) = (Expr::symbol("x"), Expr::symbol("v"));
+    let h = &v + (&x - &v) * 0.5;
+    let u = &h - 0.2;
+    let spike = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let next = &h * (1.0 - &spike);
+    Arc::new(Recurrence {
+        next: vec![next],
+        ..Recurrence::new("lif", ["x"], ["v"]).output("s", spike, true)
+    })
+}
+
+/// Numbers in steps of 1/16, whose sums are exact: spikes do not depend on the order of a sum.
+fn coarse(shape: &[usize], seed: u64) -> Tensor {
+    let values = tensor(shape, seed).to_f64();
+    let values: Vec<f32> = values
+        .iter()
+        .map(|x| (x * 16.0).round() as f32 / 16.0)
+        .collect();
+    Tensor::f32(shape, values)
+}
+
+/// Spikes that are fed back through a weight, and their gradients.
+fn recurrent(tracer: &Tracer, inputs: &[(&str, Tensor)]) {
+    let v: Vec<Var> = inputs
+        .iter()
+        .map(|(name, t)| data(tracer, name, t))
+        .collect();
+    let (time, shape) = (v[0].dim(0), v[0].shape()[1..].to_vec());
+    let start = tracer.fill(DType::F32, &shape[..], 0.0);
+    let spikes = tracer.fill(DType::F32, [&[1], &shape[..]].concat(), 0.0);
+    let neuron = lif();
+    let made = tracer
+        .scan_loop(time, &[&start, &spikes], &[&v[0]], |h, x| {
+            let charge = &x[0] + h[1].linear(&v[1]);
+            let made = Var::scan(&neuron, 1, &[&charge], &[&h[0]], &[]);
+            Ok((
+                vec![made[1].clone(), made[0].clone()],
+                vec![made[0].clone(), h[0].reshape([&[1], &shape[..]].concat())],
+            ))
+        })
+        .expect("a loop");
+    let loss = made.stacked[0].square().sum_all() + made.carried[0].sum_all();
+    let grads = tracer.gradients(&loss, &[&v[0], &v[1]]);
+    tracer.output("spikes", &made.stacked[0]);
+    tracer.output("v_seq", &made.stacked[1]);
+    tracer.output("last", &made.carried[0]);
+    tracer.output("dx", &grads[0]);
+    tracer.output("dw", &grads[1]);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn recurrent_spikes_and_their_gradients_are_those_of_the_cpu() {
+    let gpu = gpu();
+    for (time, batch, features) in [
+        (1, 1, 1),
+        (3, 2, 5),
+        (7, 3, 35),
+        (20, 16, 64),
+        (50, 33, 140),
+    ] {
+        let inputs = [
+            ("x", coarse(&[time, batch, features], 1)),
+            ("w", coarse(&[features, features], 2)),
+        ];
+        same_on(&gpu, &inputs, |_| SUMS, |tracer| recurrent(tracer, &inputs));
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn elementwise_loops_have_the_bits_of_the_cpu_at_every_size() {
+    let gpu = gpu();
+    for shape in [[5, 1, 1], [5, 1, 3], [4, 3, 7], [9, 2, 64], [3, 100, 1001]] {
+        let inputs = [
+            ("x", tensor(&shape, 1)),
+            ("h", tensor(&[1, shape[1], shape[2]], 2)),
+        ];
+        for reverse in [false, true] {
+            same_on(
+                &gpu,
+                &inputs,
+                |_| Near::Bits,
+                |tracer| {
+                    let v: Vec<Var> = inputs.iter().map(|(n, t)| data(tracer, n, t)).collect();
+                    let mut open = tracer.begin_loop(shape[0]);
+                    if reverse {
+                        open = open.reversed();
+                    }
+                    let (h, old, x) = (
+                        open.carried(&v[1]),
+                        open.carried(&v[1]),
+                        open.sequence(&v[0]),
+                    );
+                    let next = Var::map(&[&h, &x, &old], |v| {
+                        (&v[0] * 0.5 + &v[1]).tanh() - &v[2] * 0.25
+                    });
+                    // Swapped values, a piece of a sequence, an invariant and one value twice.
+                    let made = open.finish(
+                        &[(&h, &next), (&old, &h)],
+                        &[&next, &h, &x, &v[1], &next, &old],
+                    );
+                    let made = made.expect("a loop");
+                    let loss = made.stacked[0].sum_all();
+                    let grad = tracer.gradients(&loss, &[&v[0]]).remove(0);
+                    tracer.output("dx", &grad);
+                    for (k, value) in made.carried.iter().chain(&made.stacked).enumerate() {
+                        tracer.output(&format!("y{k}"), value);
+                    }
+                },
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn draws_in_nested_loops_have_the_bits_of_the_cpu() {
+    let gpu = gpu();
+    let inputs = [
+        ("g", Tensor::i64([4], [0x1234_5678_9abc, 7, 11, 0])),
+        ("x", tensor(&[6, 3, 5], 1)),
+    ];
+    same_on(
+        &gpu,
+        &inputs,
+        |_| Near::Bits,
+        |tracer| {
+            let g = tracer.input("g", DType::I64, [4]);
+            let x = data(tracer, "x", &inputs[1].1);
+            let zero = tracer.fill(DType::F32, [1, 3, 5], 0.0);
+            let made = tracer.scan_loop(3, &[&zero], &[&x], |outer, pair| {
+                let noise = g.uniform([1, 3, 5], RandomAxes::TimeAndBatch);
+                let inner = tracer.scan_loop(2, &[&outer[0]], &[&pair[0]], |h, x| {
+                    let next = &h[0] * 0.5 + &x[0] + &noise;
+                    Ok((vec![next.clone()], vec![next]))
+                })?;
+                Ok((inner.carried, inner.stacked))
+            });
+            let made = made.expect("a loop");
+            tracer.output("y", &made.stacked[0]);
+            tracer.output("last", &made.carried[0]);
+        },
+    );
+}
