@@ -59,7 +59,12 @@ fn observed(device: Arc<dyn Backend>) -> Result<Observed> {
         let values = eighths(shape[0] * shape[1], seed);
         store.set(name, &Tensor::f32(shape, values))?;
     }
-    let monitors = [Monitor::Rate, Monitor::Neurons, Monitor::Potential];
+    let monitors = [
+        Monitor::Rate,
+        Monitor::Neurons,
+        Monitor::Potential,
+        Monitor::SynapticOperations,
+    ];
     let monitored = monitors
         .into_iter()
         .fold(step(), |step, monitor| step.monitor(monitor, "*"));
@@ -85,7 +90,7 @@ fn monitors_and_recorded_values_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
     let (expected, found) = (cpu.values, gpu.values);
     assert_eq!(expected.len(), found.len());
     for ((name, expected), (_, found)) in expected.iter().zip(&found) {
-        let counted = [".rate", ".dead", ".saturated"]
+        let counted = [".rate", ".dead", ".saturated", ".synaptic_operations"]
             .iter()
             .any(|end| name.ends_with(end));
         // Sums of potentials are added in another order.

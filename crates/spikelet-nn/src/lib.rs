@@ -9,6 +9,7 @@ pub mod domain;
 pub mod encoder;
 pub mod energy;
 mod error;
+mod fan_out;
 pub mod layer;
 pub mod loss;
 pub mod module;

@@ -99,7 +99,7 @@ fn dot(a: &[u64], b: &[u64]) -> u64 {
 }
 
 impl ConvSynapses {
-    fn output_size(&self) -> Vec<usize> {
+    pub(crate) fn output_size(&self) -> Vec<usize> {
         let axes = 0..self.size.len();
         let size = axes.map(|axis| {
             let reach = self.dilation[axis] * self.kernel[axis].saturating_sub(1) + 1;

@@ -51,13 +51,14 @@ pub struct ExperimentArgs {
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "N", value_parser = count)]
     curve_steps: Option<usize>,
 
-    /// Measure values of layers: rate, neurons, potential, gradient, or all; of chosen layers or
-    /// parameters as in rate=fc.*
+    /// Measure values of layers: rate, neurons, potential, synaptic_operations, gradient, or all; of
+    /// chosen layers or parameters as in rate=fc.*
     ///
     /// A list, separated by commas. rate: spikes for each neuron and time step. neurons: fractions that
     /// never and always fire, in evaluations. potential: mean, deviation and distance to the threshold,
-    /// in evaluations. gradient: norm for each parameter, in training. The values are in epochs.jsonl
-    /// and in the curves.
+    /// in evaluations. synaptic_operations: number for a sample, of each layer with weights, in
+    /// evaluations. gradient: norm for each parameter, in training. The values are in epochs.jsonl and in
+    /// the curves.
     #[arg(
         hide_short_help = true,
         help_heading = "Output",

@@ -29,7 +29,7 @@ const fn quantity(key: &'static str, title: &'static str) -> Quantity {
     }
 }
 
-const QUANTITIES: [Quantity; 7] = [
+const QUANTITIES: [Quantity; 8] = [
     Quantity {
         min: Some(0.0),
         ..quantity("rate", "Firing rate (spikes per neuron and time step)")
@@ -54,10 +54,17 @@ const QUANTITIES: [Quantity; 7] = [
         ..quantity("distance", "Mean distance to the threshold")
     },
     Quantity {
+        min: Some(0.0),
+        ..quantity(OPERATIONS, "Synaptic operations of a sample")
+    },
+    Quantity {
         log: true,
         ..quantity("gradient", "Gradient norm")
     },
 ];
+
+/// The value of layers with weights; the others are those of neurons and of parameters.
+const OPERATIONS: &str = "synaptic_operations";
 
 /// The layer or parameter and the value of a monitor's metric, such as `fc.2` and `rate`.
 pub(super) fn layer_value(name: &str) -> Option<(&str, &str)> {
@@ -66,6 +73,12 @@ pub(super) fn layer_value(name: &str) -> Option<(&str, &str)> {
         .iter()
         .any(|quantity| quantity.key == value)
         .then_some((layer, value))
+}
+
+/// The layer of a metric that the table of neurons shows.
+fn layer_of_neurons(name: &str) -> Option<&str> {
+    let (layer, value) = layer_value(name)?;
+    (value != OPERATIONS).then_some(layer)
 }
 
 /// Names in the order of their numbers: `conv.2` before `conv.10`.
@@ -213,7 +226,7 @@ pub(super) fn rows(run: &RunRecords<'_>, observed: &[LayerPass]) -> Vec<LayerRow
     }
     let names = last.into_iter().flat_map(MetricValues::iter);
     let layers: BTreeSet<&str> = names
-        .filter_map(|(name, _)| Some(layer_value(name)?.0))
+        .filter_map(|(name, _)| layer_of_neurons(name))
         .collect();
     let mut layers: Vec<&str> = layers.into_iter().collect();
     layers.sort_by(|a, b| natural(a, b));
@@ -227,7 +240,7 @@ pub(super) fn note(run: &RunRecords<'_>) -> String {
         Some((_, pass)) if pass.layers.iter().any(|layer| layer.rate.is_some()) => {
             let monitored = run.history.last().and_then(evaluated);
             let others = monitored
-                .is_some_and(|set| set.iter().any(|(name, _)| layer_value(name).is_some()));
+                .is_some_and(|set| set.iter().any(|(name, _)| layer_of_neurons(name).is_some()));
             let others = match others {
                 true => format!(" Other values are those of the {set}."),
                 false => String::new(),
@@ -260,6 +273,10 @@ mod tests {
             Some(("fc.1.weight", "gradient"))
         );
         assert_eq!(layer_value("dead"), Some(("", "dead")));
+        let operations = "fc.1.synaptic_operations";
+        assert_eq!(layer_value(operations), Some(("fc.1", OPERATIONS)));
+        assert_eq!(layer_of_neurons(operations), None);
+        assert_eq!(layer_of_neurons("fc.2.rate"), Some("fc.2"));
         assert_eq!(layer_value("accuracy"), None);
         assert_eq!(layer_value("top_5.k"), None);
     }

@@ -125,8 +125,8 @@ impl RunRecords<'_> {
 
 /// The text in place of curves of layers.
 const NO_MONITORS: &str = "Layers were not measured in this run. With --monitor all (in a program: \
-Trainer::monitor_layers) this section has firing rates, neurons that never or always fire, potentials and norms of \
-gradients of every layer over training.";
+Trainer::monitor_layers) this section has firing rates, neurons that never or always fire, potentials, synaptic \
+operations and norms of gradients of every layer over training.";
 
 fn advice(finding: &Finding) -> Advice {
     Advice {

@@ -84,6 +84,7 @@ fn the_page_of_a_monitored_run_has_all_figures() {
         "layers-potential",
         "layers-potential_std",
         "layers-distance",
+        "layers-synaptic_operations",
         "layers-gradient",
         "layer-steps-gradient",
     ];

@@ -25,6 +25,7 @@ mod outputs;
 mod plan;
 mod probe;
 mod recording;
+mod synaptic_operations;
 mod trace;
 mod weights;
 

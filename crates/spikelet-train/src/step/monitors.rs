@@ -1,12 +1,12 @@
-//! Monitors of layers: firing rates, neurons that never or always fire, potentials, gradients.
+//! Monitors of layers: firing rates, neurons that never or always fire, potentials, synaptic operations, gradients.
 //!
 //! A monitor is a metric ([`crate::metric`]): sums are computed on the device inside the step, so that values over
 //! whole data sets are exact for batches of different sizes and for several ranks. Its name is that of the layer or
 //! parameter and of the value, such as `fc.2.rate`.
 
-use super::Step;
 use super::groups::Names;
 use super::trace::check_all;
+use super::{Step, synaptic_operations};
 use crate::metric::Metric;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -20,6 +20,7 @@ use spikelet_nn::module::Context;
 /// | [`Rate`](Self::Rate) | training, evaluations | `LAYER.rate`: spikes for each neuron and time step |
 /// | [`Neurons`](Self::Neurons) | evaluations | `LAYER.dead`, `LAYER.saturated`: the fraction of the neurons that never fire, and that fire at every time step, in the whole data set |
 /// | [`Potential`](Self::Potential) | evaluations | `LAYER.potential`, `LAYER.potential_std`: mean and standard deviation of V after the reset; `LAYER.distance`: mean of \|v_threshold − V\| |
+/// | [`SynapticOperations`](Self::SynapticOperations) | evaluations | `LAYER.synaptic_operations` of a layer with weights: products of nonzero weights and nonzero inputs over all time steps, the mean over the samples, as counted by [`Step::count_operations`] |
 /// | [`Gradient`](Self::Gradient) | training | `PARAMETER.gradient`: root mean square over the batches of the norm of the gradient, before clipping |
 ///
 /// With several ranks the gradient is that of the rank's own batch.
@@ -32,25 +33,35 @@ pub enum Monitor {
     Neurons,
     /// Membrane potentials, and their distance to the threshold.
     Potential,
+    /// Synaptic operations of layers with weights.
+    SynapticOperations,
     /// Norms of gradients.
     Gradient,
 }
 
 impl Monitor {
     /// All monitors.
-    pub const ALL: [Self; 4] = [Self::Rate, Self::Neurons, Self::Potential, Self::Gradient];
+    pub const ALL: [Self; 5] = [
+        Self::Rate,
+        Self::Neurons,
+        Self::Potential,
+        Self::SynapticOperations,
+        Self::Gradient,
+    ];
 
     /// The name, as on the command line.
     ///
     /// ```
     /// use spikelet_train::Monitor;
-    /// assert_eq!(Monitor::ALL.map(Monitor::name), ["rate", "neurons", "potential", "gradient"]);
+    /// let names = ["rate", "neurons", "potential", "synaptic_operations", "gradient"];
+    /// assert_eq!(Monitor::ALL.map(Monitor::name), names);
     /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
             Self::Neurons => "neurons",
             Self::Potential => "potential",
+            Self::SynapticOperations => "synaptic_operations",
             Self::Gradient => "gradient",
         }
     }
@@ -127,6 +138,12 @@ impl Step<'_> {
             .any(|(monitor, _)| *monitor == Monitor::Potential)
     }
 
+    /// Whether layers with weights must record their inputs for an evaluation.
+    pub(super) fn monitors_operations(&self) -> bool {
+        let mut monitors = self.monitors.iter();
+        monitors.any(|(monitor, _)| *monitor == Monitor::SynapticOperations)
+    }
+
     /// Whether neurons must count their spikes for an evaluation.
     pub(super) fn monitors_spikes(&self) -> bool {
         let mut monitors = self.monitors.iter();
@@ -193,6 +210,7 @@ impl Step<'_> {
             let [mean, _] = moments(&distances);
             metrics.push((path_of(&layer, "distance"), mean));
         }
+        metrics.extend(synaptic_operations::metrics(&self.monitors, cx)?);
         Ok(metrics)
     }
 

@@ -99,6 +99,6 @@ fn changes(v: &Var) -> Var {
 }
 
 /// 1 where the condition holds, otherwise 0.
-fn indicator(value: &Var, condition: impl FnOnce(&Expr) -> Expr) -> Var {
+pub(super) fn indicator(value: &Var, condition: impl FnOnce(&Expr) -> Expr) -> Var {
     value.map1(|v| Expr::select(condition(v), 1.0, 0.0))
 }

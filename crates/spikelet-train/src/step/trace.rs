@@ -233,7 +233,7 @@ impl Step<'_> {
         if !purpose.predicts && self.monitors_spikes() {
             cx = cx.counting_spikes();
         }
-        if self.counts {
+        if self.counts || !purpose.predicts && self.monitors_operations() {
             cx = cx.counting_operations();
         }
         let (outputs, mut info) = self.call(&cx, purpose.single_step)?;
