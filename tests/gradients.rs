@@ -60,7 +60,10 @@ impl Smooth {
             let start = Tensor::f64(shape.clone(), values(NEURONS, SALT + 3));
             at.insert(name.clone(), start);
         }
-        for TracedTensor { name, shape, init } in &traced.parameters {
+        for TracedTensor {
+            name, shape, init, ..
+        } in &traced.parameters
+        {
             let values = init.values(name, 1, shape.iter().product());
             let moved: Vec<f64> = values.iter().map(|v| f64::from(*v) + 0.3).collect();
             at.insert(name.clone(), Tensor::f64(shape.clone(), moved));

@@ -168,7 +168,7 @@ fn names_are_unique_and_in_alphabetical_order() {
 #[test]
 fn an_unknown_constant_is_refused_with_a_list_of_the_known_ones() {
     for entry in entries() {
-        let error = from_spec(&json!({"name": entry.name, "slope": 1.0})).unwrap_err();
+        let error = from_spec(&json!({"name": entry.name, "unknown": 1.0})).unwrap_err();
         let spikelet::DefinitionError::UnknownConstant {
             owner,
             constant,
@@ -177,7 +177,7 @@ fn an_unknown_constant_is_refused_with_a_list_of_the_known_ones() {
         else {
             panic!("another error: {error}");
         };
-        assert_eq!((&*owner, &*constant), (entry.name, "slope"));
+        assert_eq!((&*owner, &*constant), (entry.name, "unknown"));
         assert!(known.iter().eq((entry.defaults)().keys()), "{known:?}");
     }
 }

@@ -95,6 +95,7 @@ fn constant(name: &str, shape: Vec<usize>, value: f64) -> TracedTensor {
         name: name.to_string(),
         shape,
         init: Init::Constant(value),
+        limits: None,
     }
 }
 

@@ -138,6 +138,38 @@ fn smooth(cases: &mut Vec<Case>) {
         };
         cases.push(Case::new(spec, derivative).primitive(primitive));
     }
+    for (alpha, c) in [(5.0, 0.4), (2.0, 1.5)] {
+        let spec = json!({"name": "slayer", "alpha": alpha, "c": c});
+        let primitive = move |x: f64| match x < 0.0 {
+            true => 0.5 * c * (alpha * x).exp(),
+            false => c - 0.5 * c * (-alpha * x).exp(),
+        };
+        cases.push(
+            Case::new(spec, move |x| c * alpha / (2.0 * (alpha * x.abs()).exp()))
+                .primitive(primitive)
+                .kinks([0.0]),
+        );
+    }
+    for (sigma, h, s, gamma) in [(0.5, 0.15, 6.0, 0.5), (0.25, 0.5, 2.0, 1.0)] {
+        let spec = json!({
+            "name": "multi_gaussian", "sigma": sigma, "height": h, "scale": s, "gamma": gamma,
+        });
+        let normal = |x: f64, mean: f64, deviation: f64| {
+            (-(x - mean).powi(2) / (2.0 * deviation.powi(2))).exp() / (2.0 * PI).sqrt() / deviation
+        };
+        let derivative = move |x: f64| {
+            let flanks = normal(x, sigma, s * sigma) + normal(x, -sigma, s * sigma);
+            gamma * ((1.0 + h) * normal(x, 0.0, sigma) - h * flanks)
+        };
+        let primitive = move |x: f64| {
+            let phi = |mean: f64, deviation: f64| {
+                0.5 * (1.0 + erf((x - mean) / (2.0_f64.sqrt() * deviation)))
+            };
+            let flanks = phi(sigma, s * sigma) + phi(-sigma, s * sigma);
+            gamma * ((1.0 + h) * phi(0.0, sigma) - h * flanks)
+        };
+        cases.push(Case::new(spec, derivative).primitive(primitive));
+    }
     for (n, period) in [(2, 8.0), (4, 12.0), (1, 8.0)] {
         let spec = json!({"name": "squarewave_fourier_series", "n": n, "t_period": period});
         let harmonics = move || (1..n).map(|i| 2.0 * f64::from(i) - 1.0);
@@ -233,6 +265,15 @@ fn piecewise(cases: &mut Vec<Case>) {
         );
     }
     for alpha in [1.0, 4.0] {
+        let spec = json!({"name": "boxcar", "alpha": alpha});
+        let end = 0.5 / alpha;
+        let derivative = move |x: f64| if -end < x && x <= end { alpha } else { 0.0 };
+        cases.push(
+            Case::new(spec, derivative)
+                .primitive(move |x| (alpha * x + 0.5).clamp(0.0, 1.0))
+                .kinks([-end, end])
+                .at_nan(0.0),
+        );
         let spec = json!({"name": "rect", "alpha": alpha});
         let end = 0.5 / alpha;
         cases.push(
@@ -289,6 +330,9 @@ fn rational(cases: &mut Vec<Case>) {
         );
     }
     for alpha in [1.0, 10.0] {
+        let slope = 25.0 / alpha;
+        let spec = json!({"name": "fast_sigmoid", "slope": slope});
+        cases.push(Case::new(spec, move |x| 1.0 / (slope * x.abs() + 1.0).powi(2)).kinks([0.0]));
         let spec = json!({"name": "super_spike", "alpha": alpha});
         let derivative = move |x: f64| alpha / (1.0 + x.abs()).powi(2);
         cases.push(Case::new(spec, derivative));

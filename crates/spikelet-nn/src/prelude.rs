@@ -7,18 +7,20 @@
 pub use crate::encoder::members::*;
 pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
 pub use crate::layer::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Combine, Conv1d, Conv2d, Conv3d,
-    ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, Flatten, GroupNorm,
-    Join, LayerNorm, Linear, Parallel, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput,
-    StepLoop, TimeDistributed, TimeLast, TimeMean, TraceLearning, Voting,
+    AdLif, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d, AdaptiveMaxPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, CSiLif, CadLif,
+    Combine, Conv1d, Conv2d, Conv3d, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout,
+    Dropout2d, EfAdLif, Feedback, Flatten, GroupNorm, Join, LayerNorm, LiReadout, LifRecurrent,
+    Linear, NeuronLayer, Parallel, Pool1d, Pool2d, Pool3d, RAlif, RDecayLif, RLeaky, RLif,
+    RSynaptic, RadLif, Recurrent, Residual, SeAdLif, SiLif, SoftmaxSum, SparchReadout, StaticInput,
+    StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum, TraceLearning, Voting,
 };
 pub use crate::loss;
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
 pub use crate::neuron::members::*;
 pub use crate::neuron::{
     Bound, Common, Granularity, Neuron, NeuronExt, OutputKind, Param, Readout, ResetGrad, Run,
-    Scope, State, Trainable,
+    Scope, Spread, State, Trainable,
 };
 pub use crate::runtime::{Program, VarStore};
 pub use crate::surrogate::{Atan, Sigmoid, Surrogate};

@@ -43,6 +43,31 @@ pub struct Trainable {
     pub granularity: Granularity,
     /// The bound of the values.
     pub bound: Bound,
+    /// The distribution of the initial values; by default, all are the value of the constant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Spread>,
+}
+
+/// The distribution of initial values: of a trainable constant, one draw for each of its values, or of a state, one
+/// for each sequence and neuron.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Spread {
+    /// Uniform on [low, high).
+    Uniform {
+        /// The smallest value.
+        low: f64,
+        /// The exclusive upper end.
+        high: f64,
+    },
+    /// Normal.
+    Normal {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        deviation: f64,
+    },
 }
 
 /// The bound of a trainable constant; p is the parameter that is trained and stored.
@@ -72,13 +97,29 @@ pub enum Bound {
         /// The largest value.
         high: f64,
     },
+    /// The constant is p, which is clamped to two values after each update. The gradient passes everywhere.
+    Project {
+        /// The smallest value.
+        low: f64,
+        /// The largest value.
+        high: f64,
+    },
+    /// Linear between two values: p·high + (1 − p)·low; p is clamped to 0 and 1 after each update.
+    Interpolate {
+        /// The value at p = 0.
+        low: f64,
+        /// The value at p = 1.
+        high: f64,
+    },
+    /// A decay factor, e^(−1/p): the parameter p is a time constant in steps.
+    Decay,
 }
 
 /// In files `"channel"` is short for `{"granularity": "channel"}`.
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `granularity` and `bound`"
+    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `granularity`, `bound` and `start`"
 )]
 enum Form {
     Granularity(Granularity),
@@ -90,13 +131,22 @@ enum Form {
 struct Whole {
     granularity: Granularity,
     bound: Bound,
+    start: Option<Spread>,
 }
 
 impl From<Form> for Trainable {
     fn from(form: Form) -> Self {
         match form {
             Form::Granularity(granularity) => Self::new(granularity),
-            Form::Whole(Whole { granularity, bound }) => Self { granularity, bound },
+            Form::Whole(Whole {
+                granularity,
+                bound,
+                start,
+            }) => Self {
+                granularity,
+                bound,
+                start,
+            },
         }
     }
 }
@@ -107,6 +157,7 @@ impl Trainable {
         Self {
             granularity,
             bound: Bound::None,
+            start: None,
         }
     }
 
@@ -124,10 +175,58 @@ impl Trainable {
         self
     }
 
-    /// Clamped to two values.
+    /// Clamped to two values in the forward pass.
     #[must_use]
     pub fn clamp(mut self, low: f64, high: f64) -> Self {
         self.bound = Bound::Clamp { low, high };
+        self
+    }
+
+    /// Clamped to two values after each update.
+    #[must_use]
+    pub fn project(mut self, low: f64, high: f64) -> Self {
+        self.bound = Bound::Project { low, high };
+        self
+    }
+
+    /// Linear between two values, with a parameter that is clamped to 0 and 1 after each update.
+    #[must_use]
+    pub fn interpolate(mut self, low: f64, high: f64) -> Self {
+        self.bound = Bound::Interpolate { low, high };
+        self
+    }
+
+    /// A decay factor whose parameter is a time constant.
+    #[must_use]
+    pub fn decay(mut self) -> Self {
+        self.bound = Bound::Decay;
+        self
+    }
+
+    /// The initial values of the constant are uniform on [low, high).
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// // One time constant for each neuron, drawn from 2 to 20 and held there.
+    /// let how = Trainable::new(Granularity::Neuron).clamp(2.0, 20.0).uniform(2.0, 20.0);
+    /// let lif = Lif::new(10.0).trainable("tau", how);
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(lif);
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// cx.trace(&net, x)?;
+    /// assert_eq!(cx.traced().parameters[1].shape, [3]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn uniform(mut self, low: f64, high: f64) -> Self {
+        self.start = Some(Spread::Uniform { low, high });
+        self
+    }
+
+    /// The initial values of the constant are normal.
+    #[must_use]
+    pub fn normal(mut self, mean: f64, deviation: f64) -> Self {
+        self.start = Some(Spread::Normal { mean, deviation });
         self
     }
 }
@@ -141,6 +240,18 @@ impl Bound {
             // ln(1 + eᵖ) in a form without overflow.
             Self::Above { low } => low + (p.max(0.0) + (1.0 + (-p.abs()).exp()).ln()),
             Self::Clamp { low, high } => p.clamp(low, high),
+            Self::Project { .. } => p.clone(),
+            Self::Interpolate { low, high } => p * high + (1.0 - p) * low,
+            Self::Decay => (-1.0 / p).exp(),
+        }
+    }
+
+    /// The limits of the parameter p after each update, if it has any.
+    pub fn limits(self) -> Option<[f64; 2]> {
+        match self {
+            Self::Project { low, high } => Some([low, high]),
+            Self::Interpolate { .. } => Some([0.0, 1.0]),
+            _ => None,
         }
     }
 
@@ -159,7 +270,10 @@ impl Bound {
             Self::None => true,
             Self::Between { low, high } => low < value && value < high,
             Self::Above { low } => value > low,
-            Self::Clamp { low, high } => low <= value && value <= high,
+            Self::Clamp { low, high }
+            | Self::Project { low, high }
+            | Self::Interpolate { low, high } => low <= value && value <= high,
+            Self::Decay => 0.0 < value && value < 1.0,
         };
         if !inside {
             return Err(OutsideBound { value, bound: self });
@@ -169,8 +283,26 @@ impl Bound {
             // Where eᵖ − 1 would overflow, p equals the value exactly.
             Self::Above { low } if value - low > 30.0 => value - low,
             Self::Above { low } => (value - low).exp_m1().ln(),
-            Self::None | Self::Clamp { .. } => value,
+            Self::Interpolate { low, high } if low < high => (value - low) / (high - low),
+            // Any p gives the only value.
+            Self::Interpolate { .. } => 0.5,
+            Self::Decay => -1.0 / value.ln(),
+            Self::None | Self::Clamp { .. } | Self::Project { .. } => value,
         })
+    }
+
+    /// Checks that the bound includes the initial values of a distribution. A normal distribution has no ends.
+    pub(crate) fn check(self, start: Spread) -> Result<(), OutsideBound> {
+        let Spread::Uniform { low, high } = start else {
+            return Ok(());
+        };
+        self.invert(low)?;
+        // The upper end is not drawn.
+        let open = matches!(self, Self::Between { high: end, .. } if end == high);
+        match open || (self == Self::Decay && high == 1.0) {
+            true => Ok(()),
+            false => self.invert(high).map(|_| ()),
+        }
     }
 }
 
@@ -180,7 +312,10 @@ impl Bound {
     Bound::None => "a number".to_string(),
     Bound::Between { low, high } => format!("between {low} and {high}"),
     Bound::Above { low } => format!("above {low}"),
-    Bound::Clamp { low, high } => format!("from {low} to {high}"),
+    Bound::Clamp { low, high }
+    | Bound::Project { low, high }
+    | Bound::Interpolate { low, high } => format!("from {low} to {high}"),
+    Bound::Decay => "between 0 and 1".to_string(),
 })]
 pub struct OutsideBound {
     /// The value.

@@ -8,7 +8,7 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
 use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::{Program, VarStore, download};
-use spikelet_train::optim::{Clip, squares};
+use spikelet_train::optim::{Clip, Limited, squares};
 use spikelet_train::{
     LOSS_SCALE, LossScale, Settings, UpdateGuard, count_not_finite, feed_scalars, is_scaled,
     scalar_inputs, update,
@@ -192,12 +192,17 @@ fn update_program(stage: &Traced, settings: &Settings, store: &mut VarStore) -> 
     if let Some(clip) = settings.clip.filter(|_| !by_norm) {
         grads = clip.apply(&grads);
     }
-    for ((TracedTensor { name, shape, .. }, sum), grad) in
-        stage.parameters.iter().zip(&sums).zip(&grads)
-    {
+    for ((parameter, sum), grad) in stage.parameters.iter().zip(&sums).zip(&grads) {
+        let TracedTensor {
+            name,
+            shape,
+            limits,
+            ..
+        } = parameter;
         let weight = tracer.parameter(name, shape.clone());
         let optimizer = settings.optimizer_of(shape);
-        update(optimizer.get(), name, &weight, grad, &numbers, &guard);
+        let optimizer = Limited::new(optimizer.get(), *limits);
+        update(&optimizer, name, &weight, grad, &numbers, &guard);
         tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
     }
     Program::new(tracer.finish()?, store)

@@ -6,6 +6,7 @@
 mod encoder;
 mod network;
 mod neuron;
+mod recurrent;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -52,6 +53,7 @@ pub fn run(
     dtype: DType,
 ) -> Result<TensorFile> {
     let computed = spec(case).and_then(|spec| match kind(&spec)? {
+        _ if spec.get("family").is_some() => recurrent::run(case, spec, backend, dtype),
         "neuron" => neuron::run(case, path, &spec, backend, dtype),
         "network" => network::run(case, spec, backend, dtype),
         "encoder" => encoder::run(case, spec, backend, dtype),

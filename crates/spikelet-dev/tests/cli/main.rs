@@ -10,4 +10,5 @@ mod common;
 mod golden;
 mod kernel;
 mod neuron;
+mod recurrent;
 mod wrong_case;

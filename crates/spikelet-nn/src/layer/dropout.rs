@@ -1,6 +1,7 @@
 //! Dropout.
 //!
-//! In training, y = x·m / (1 − p) with m ~ Bernoulli(1 − p); in evaluation, y = x.
+//! In training, y = x·m / (1 − p) with m ~ Bernoulli(1 − p); in evaluation, y = x. The mask m is the same at all time
+//! steps, or drawn at each step.
 
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
@@ -8,17 +9,39 @@ use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 
 /// Drops features with probability `p` during training. The mask is drawn once per call and is the same at all
-/// time steps, as in SpikingJelly's multi-step dropout.
+/// time steps, as in SpikingJelly's multi-step dropout; with [`each_step`](Self::each_step), each step has its own, as
+/// PyTorch's dropout on a sequence.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let net = Sequential::new().add(Lif::new(2.0)).add(Dropout::new(0.25).each_step(true));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 4]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
     /// The probability that a feature is dropped.
     pub p: f64,
+    /// Whether each time step has its own mask.
+    pub each_step: bool,
 }
 
 impl Dropout {
     /// Drops features with probability `p`.
     pub fn new(p: f64) -> Self {
-        Self { p }
+        Self {
+            p,
+            each_step: false,
+        }
+    }
+
+    /// Sets whether each time step has its own mask.
+    #[must_use]
+    pub fn each_step(mut self, yes: bool) -> Self {
+        self.each_step = yes;
+        self
     }
 }
 
@@ -36,17 +59,22 @@ impl Dropout2d {
     }
 }
 
-/// Drops elements by a mask of shape `mask`, which broadcasts to a time step.
-fn drop(cx: &Context, x: Var, p: f64, mask: &[usize]) -> Result<Var> {
+/// Drops elements by a mask of shape `mask`, which broadcasts to a time step, or to the sequence if it is drawn at
+/// each step.
+fn drop(cx: &Context, x: Var, p: f64, each_step: bool, mask: &[usize]) -> Result<Var> {
     let domain = Domain::at_least(0.0).below(1.0);
     cx.expect_domains("dropout", &[Constant::new("p", p, domain)])?;
     if !cx.mode().training || p == 0.0 {
         return Ok(x);
     }
-    let mask = cx.once("mask", || {
+    let draw = |axes| {
         let keep = cx.tracer().fill(cx.tracer().float(), mask, 1.0 - p);
-        keep.bernoulli(&cx.generator(), RandomAxes::Batch)
-    });
+        keep.bernoulli(&cx.generator(), axes)
+    };
+    let mask = match each_step {
+        true => draw(RandomAxes::TimeAndBatch),
+        false => cx.once("mask", || draw(RandomAxes::Batch)),
+    };
     let scale = 1.0 / (1.0 - p);
     Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))
 }
@@ -54,8 +82,8 @@ fn drop(cx: &Context, x: Var, p: f64, mask: &[usize]) -> Result<Var> {
 impl Module for Dropout {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("dropout", &x, 2)?;
-        let step = x.shape()[1..].to_vec();
-        drop(cx, x, self.p, &step)
+        let mask = x.shape()[usize::from(!self.each_step)..].to_vec();
+        drop(cx, x, self.p, self.each_step, &mask)
     }
 
     fn tree(&self) -> Tree {
@@ -68,7 +96,7 @@ impl Module for Dropout2d {
         cx.expect_rank("dropout", &x, 3)?;
         let mut channels = vec![1; x.rank() - 1];
         channels[..2].copy_from_slice(&x.shape()[1..3]);
-        drop(cx, x, self.p, &channels)
+        drop(cx, x, self.p, false, &channels)
     }
 
     fn tree(&self) -> Tree {

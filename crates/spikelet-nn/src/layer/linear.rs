@@ -13,11 +13,11 @@ use spikelet_graph::Var;
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
-/// | `weight` | `[out, in]` | uniform, bound 1/√in (PyTorch's default) |
-/// | `bias` | `[out]` | the same; only with `bias(true)` |
+/// | `weight` | `[out, in]` | uniform, bound 1/√in (PyTorch's default), or [`weight_init`](Self::weight_init) |
+/// | `bias` | `[out]` | the same, or [`bias_init`](Self::bias_init); only with `bias(true)` |
 ///
 /// For spikes, the product is a sum of the weight rows of the features that fired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Linear {
     /// Input features.
     pub inputs: usize,
@@ -25,6 +25,10 @@ pub struct Linear {
     pub outputs: usize,
     /// Whether a bias is added.
     pub bias: bool,
+    /// The initialization of the weight, if it is not PyTorch's default.
+    pub weight_init: Option<Init>,
+    /// The initialization of the bias, if it is not PyTorch's default.
+    pub bias_init: Option<Init>,
 }
 
 impl Linear {
@@ -34,6 +38,8 @@ impl Linear {
             inputs,
             outputs,
             bias: false,
+            weight_init: None,
+            bias_init: None,
         }
     }
 
@@ -43,22 +49,42 @@ impl Linear {
         self.bias = yes;
         self
     }
+
+    /// Sets the initialization of the weight.
+    #[must_use]
+    pub fn weight_init(mut self, init: Init) -> Self {
+        self.weight_init = Some(init);
+        self
+    }
+
+    /// Sets the initialization of the bias.
+    #[must_use]
+    pub fn bias_init(mut self, init: Init) -> Self {
+        self.bias_init = Some(init);
+        self
+    }
+
+    /// Checks that a sequence has `inputs` features.
+    pub(super) fn check(cx: &Context, x: &Var, inputs: usize, outputs: usize) -> Result<()> {
+        cx.expect_rank("linear", x, 2)?;
+        if x.dim(x.rank() - 1) == inputs {
+            return Ok(());
+        }
+        let given = x.ty().clone();
+        Err(cx.error(
+            "linear",
+            LayerProblem::Features {
+                expected: inputs,
+                outputs,
+                given,
+            },
+        ))
+    }
 }
 
 impl Module for Linear {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("linear", &x, 2)?;
-        let given = x.dim(x.rank() - 1);
-        if given != self.inputs {
-            return Err(cx.error(
-                "linear",
-                LayerProblem::Features {
-                    expected: self.inputs,
-                    outputs: self.outputs,
-                    given: x.ty().clone(),
-                },
-            ));
-        }
+        Self::check(cx, &x, self.inputs, self.outputs)?;
         let outputs = Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0));
         cx.expect_domains("linear", &[outputs])?;
         cx.count_synapses("weight", &x, || Synapses::Linear {
@@ -66,12 +92,14 @@ impl Module for Linear {
             outputs: self.outputs,
         });
         let init = Init::fan_in(self.inputs);
-        let weight = cx.parameter("weight", [self.outputs, self.inputs], init);
+        let weight_init = self.weight_init.unwrap_or(init);
+        let weight = cx.parameter("weight", [self.outputs, self.inputs], weight_init);
         let y = x.linear(&weight);
         if !self.bias {
             return Ok(y);
         }
-        let bias = cx.parameter("bias", [self.outputs], init);
+        let bias_init = self.bias_init.unwrap_or(init);
+        let bias = cx.parameter("bias", [self.outputs], bias_init);
         Ok(y + bias)
     }
 

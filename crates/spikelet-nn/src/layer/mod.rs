@@ -5,10 +5,13 @@ mod batch_norm;
 mod conv;
 mod conv_transposed;
 mod dropout;
+mod feedback;
 mod flatten;
 mod images;
 mod layer_norm;
 mod linear;
+mod neuron_layer;
+mod neuron_layers;
 mod parallel;
 mod pool;
 mod recurrent;
@@ -25,15 +28,23 @@ pub use batch_norm::{BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d};
 pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
 pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};
 pub use dropout::{Dropout, Dropout2d};
+pub use feedback::Feedback;
 pub use flatten::Flatten;
 pub use images::Sizes;
 pub use layer_norm::{GroupNorm, LayerNorm};
 pub use linear::Linear;
+pub use neuron_layer::{NeuronLayer, NeuronLayerKind, NeuronLayerParts};
+pub use neuron_layers::{
+    AdLif, CSiLif, CadLif, EfAdLif, LiReadout, LifRecurrent, RAlif, RDecayLif, RLeaky, RLif,
+    RSynaptic, RadLif, SeAdLif, SiLif, SparchReadout, kind,
+};
 pub use parallel::{Combine, Parallel};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use recurrent::Recurrent;
 pub use residual::{Join, Residual};
-pub use time::{StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMean};
+pub use time::{
+    SoftmaxSum, StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum,
+};
 pub use trace_learning::TraceLearning;
 pub use voting::Voting;
 

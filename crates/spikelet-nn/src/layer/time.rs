@@ -1,6 +1,7 @@
 //! Reductions over time, and modules that run step by step or on all steps at once.
 
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::neuron::Readout;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -36,6 +37,58 @@ impl Module for TimeLast {
     fn tree(&self) -> Tree {
         Tree::fields(self)
     }
+}
+
+/// Defines the reduction of a sequence to one value for all time steps.
+macro_rules! readouts {
+    ($($(#[$doc:meta])* $type:ident = $name:literal, $readout:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $type;
+
+        impl Module for $type {
+            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+                cx.expect_rank($name, &x, 2)?;
+                cx.expect_all_steps($name)?;
+                // Sums have full precision even if the sequence is stored in 16 bits.
+                let x = x.cast(x.ty().dtype.arithmetic());
+                Ok(Readout::$readout.over_time(&x).repeat_over_time(1))
+            }
+
+            fn tree(&self) -> Tree {
+                Tree::fields(self)
+            }
+        }
+    )*};
+}
+
+readouts! {
+    /// The sum over time, `[T, N, …] → [1, N, …]`: of spikes, the spike count.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Lif::new(2.0)).add(TimeSum);
+    /// let cx = Context::new(Mode::EVAL, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [1, 2, 4]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[doc(alias = "spike count")]
+    TimeSum = "time sum", Sum;
+    /// The maximum over time, `[T, N, …] → [1, N, …]`.
+    TimeMax = "time max", Max;
+    /// The sum over time of the softmax over the last axis, `[T, N, classes] → [1, N, classes]`: of a leaky
+    /// integrator, the readout of sparch, SiLIF and SE-adLIF. Cross entropy applies a second softmax to it.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(LeakyIntegrator::new(15.0)).add(SoftmaxSum);
+    /// let cx = Context::new(Mode::EVAL, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 10]);
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [1, 2, 10]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    SoftmaxSum = "softmax sum", SoftmaxSum;
 }
 
 /// Runs a module whose input is constant over time on the first step only and repeats its output:

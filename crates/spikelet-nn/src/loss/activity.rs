@@ -80,6 +80,19 @@ pub fn rate_bounds(spike_seq: &Var, low: f64, high: f64) -> Var {
     outside.mean_all()
 }
 
+/// The sum over neurons of max(0, `low` − rate) + max(0, rate − `high`), of a spike sequence `[T, N, …]`: the
+/// regularization of sparch, where `spike_seq` is the output after dropout.
+pub fn rate_limits(spike_seq: &Var, low: f64, high: f64) -> Var {
+    let penalty = "firing-rate penalty";
+    expect_sequence(penalty, spike_seq);
+    for (name, value) in [("the lower limit", low), ("the upper limit", high)] {
+        expect_constant(penalty, spike_seq, name, value, &Range::FINITE);
+    }
+    let rates = spike_seq.mean(&[0, 1]);
+    let outside = rates.map1(|rate| (low - rate).max(0.0) + (rate - high).max(0.0));
+    outside.sum_all()
+}
+
 /// Synaptic operations of a spike sequence `[T, N, …]`: spikes × `fan_out`, over all time steps, mean over the
 /// samples. The fan-out is the number of synapses behind each neuron: for a linear layer its outputs, for a
 /// convolution outputs · kernel / stride² / groups, except at the border.

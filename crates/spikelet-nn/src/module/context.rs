@@ -173,9 +173,23 @@ impl Context {
         }
         let var = self.tracer.parameter(&path, shape.clone());
         let name = path;
-        let parameter = TracedTensor { name, shape, init };
+        let parameter = TracedTensor {
+            name,
+            shape,
+            init,
+            limits: None,
+        };
         self.traced.borrow_mut().parameters.push(parameter);
         var
+    }
+
+    /// Sets the limits to which an update clamps the parameter `name` of the current module.
+    pub fn limit_parameter(&self, name: &str, limits: [f64; 2]) {
+        let path = self.tracer.path_of(name);
+        let parameters = &mut self.traced.borrow_mut().parameters;
+        if let Some(found) = parameters.iter_mut().find(|p| p.name == path) {
+            found.limits = Some(limits);
+        }
     }
 
     /// The state of the random number generator.

@@ -55,6 +55,8 @@ impl Tree {
             ", trainable={}",
             ", unused=None",
             ", weight_init=None",
+            ", bias_init=None",
+            ", each_step=false",
         ];
         let text = usual
             .into_iter()

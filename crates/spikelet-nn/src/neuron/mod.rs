@@ -15,7 +15,7 @@ pub(crate) mod spiking;
 mod step;
 mod unfused;
 
-pub use crate::trainable::{Bound, Granularity, Trainable};
+pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
 pub use liaf::Act;
@@ -43,12 +43,29 @@ pub struct State {
     pub name: &'static str,
     /// Its initial value, before the first step.
     pub reset: f64,
+    /// The distribution of its initial value, if it is drawn: anew in each run that starts a sequence, in training and
+    /// in evaluation. A state that is carried from call to call starts from `reset`.
+    pub start: Option<Spread>,
 }
 
 impl State {
     /// A state with the initial value `reset`.
     pub fn new(name: &'static str, reset: f64) -> Self {
-        Self { name, reset }
+        Self {
+            name,
+            reset,
+            start: None,
+        }
+    }
+
+    /// With `yes`, the initial value is uniform on [0, 1), drawn anew in each run.
+    #[must_use]
+    pub fn random(mut self, yes: bool) -> Self {
+        self.start = yes.then_some(Spread::Uniform {
+            low: 0.0,
+            high: 1.0,
+        });
+        self
     }
 
     /// The membrane potential, which starts from the potential of the hard reset.
@@ -214,6 +231,18 @@ family! { "neuron", Neuron, check;
     refractory_lif::RefractoryLif = "refractory_lif", "leaky integrate-and-fire with an absolute refractory period";
     soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
     soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
+    sparch_lif::SparchLif = "sparch_lif", "leaky integrate-and-fire of sparch, with a late reset and a trained decay for each neuron";
+    adlif::AdLifCell = "adlif", "adaptive leaky integrate-and-fire of sparch, with trained constants for each neuron";
+    silif::SiLifCell = "silif", "adaptive leaky integrate-and-fire in the parametrization of state space models";
+    csilif::CSiLifCell = "csilif", "complex potential that turns and decays, as in diagonal state space models";
+    decay_lif::DecayLif = "decay_lif", "leaky integrate-and-fire with an exact decay and trained time constants between limits";
+    se_adlif::SeAdLifCell = "se_adlif", "adaptive leaky integrate-and-fire in the symplectic Euler discretization";
+    ef_adlif::EfAdLifCell = "ef_adlif", "adaptive leaky integrate-and-fire in the Euler forward discretization";
+    yin_alif::YinAlif = "yin_alif", "adaptive leaky integrate-and-fire whose raised threshold is subtracted one step late";
+    rleaky::RLeakyCell = "rleaky", "leaky integrate-and-fire of snnTorch, with a late reset and feedback";
+    rsynaptic::RSynapticCell = "rsynaptic", "leaky integrate-and-fire with a synaptic current of snnTorch, with a late reset and feedback";
+    norse_lif::NorseLif = "norse_lif", "leaky integrate-and-fire with a current, as in Norse";
+    leaky_integrator::LeakyIntegrator = "leaky_integrator", "leaky integrator with an exact decay that never fires: for readouts";
 }
 
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own

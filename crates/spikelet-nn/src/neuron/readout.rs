@@ -20,11 +20,15 @@ pub enum Readout {
     /// The mean.
     #[serde(alias = "mean_mem")]
     Mean,
+    /// The sum.
+    Sum,
+    /// The sum of the softmax over the last axis, the classes.
+    SoftmaxSum,
 }
 
 impl Readout {
     /// `[T, N, …] → [N, …]`
-    pub(super) fn over_time(self, v_seq: &Var) -> Var {
+    pub(crate) fn over_time(self, v_seq: &Var) -> Var {
         let time = v_seq.dim(0);
         match self {
             Self::Last => {
@@ -40,6 +44,8 @@ impl Readout {
                 })
             }
             Self::Mean => v_seq.mean(&[0]),
+            Self::Sum => v_seq.sum(&[0]),
+            Self::SoftmaxSum => v_seq.softmax().sum(&[0]),
         }
     }
 }

@@ -116,6 +116,20 @@ impl<'a> Scope<'a> {
         Expr::with_gradient_of(value, &x, surrogate.derivative(&x))
     }
 
+    /// As [`Scope::spike`], but at `x` = 0 there is no spike.
+    pub fn spike_above(&self, x: impl Into<Expr>) -> Expr {
+        let (x, surrogate) = (x.into(), &self.common.surrogate);
+        if !self.common.spiking {
+            return self.primitive(&x);
+        }
+        let value = surrogate.forward(&x, &Expr::symbol(NOISE));
+        let value = match value.same_value(&x.ge(0.0)) {
+            true => x.gt(0.0),
+            false => Expr::select(x.differs(0.0), value, 0.0),
+        };
+        Expr::with_gradient_of(value, &x, surrogate.derivative(&x))
+    }
+
     fn primitive(&self, x: &Expr) -> Expr {
         let surrogate = &self.common.surrogate;
         match surrogate.primitive(x) {

@@ -1,10 +1,10 @@
 //! Every neuron is a layer.
 
 use super::scope::NOISE;
-use super::step::StepDefinition;
+use super::step::{StepDefinition, parts};
 use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused};
 use crate::LayerProblem;
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Module, Tree};
 use crate::neuron_ops::NeuronOps;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -94,6 +94,9 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         && neuron.output_kind() == OutputKind::Spikes
         && !states.is_empty()
         && time_steps > 0;
+    // The symbols of the charge, without states.
+    let mut known: Vec<(&str, Var)> = vec![("x", x.clone())];
+    known.extend((layout.params.iter().zip(&params)).map(|(p, v)| (p.name.as_str(), v.clone())));
     let mut carried = states.clone();
     if counts {
         let count = Expr::symbol(SPIKE_COUNT) + &step.outputs[0].value;
@@ -107,6 +110,8 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         sequences.push(noise.cast(x.ty().dtype));
     }
     sequences.extend(layout.sequences.iter().map(|l| layer.sequence(l)));
+    let by_step = layout.sequences.iter().map(|l| l.name.as_str());
+    known.extend(by_step.rev().zip(sequences.iter().rev().cloned()));
     let made = if states.is_empty() {
         let known = [
             unfused::named(&step.inputs, &sequences),
@@ -156,6 +161,15 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     }
     if cx.watches() {
         cx.record("x_seq", &x);
+        if !states.is_empty() && time_steps > 0 {
+            let before = names.iter().zip(&states).zip(&state_seqs);
+            let before =
+                before.map(|((state, start), (_, after))| (state.name, shifted(start, after)));
+            known.extend(before);
+            let charge = parts(neuron).map_err(wrong)?.charge;
+            let h = unfused::kernel(&[charge], &known, stored.arithmetic()).swap_remove(0);
+            cx.record("h_seq", &h);
+        }
         for (name, sequence) in &state_seqs {
             cx.record(&format!("{name}_seq"), sequence);
         }
@@ -169,6 +183,21 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         }
     }
     Ok(Spiking { out, state_seqs })
+}
+
+/// The sequence of a state before each step, `[T, N, …]`, from its value before the first step and its values after
+/// each step.
+fn shifted(start: &Var, after: &Var) -> Var {
+    let mut shape = after.shape().to_vec();
+    let time_steps = std::mem::replace(&mut shape[0], 1);
+    let first = start
+        .cast(after.ty().dtype)
+        .expand(&shape[1..])
+        .reshape(shape);
+    match time_steps {
+        1 => first,
+        _ => Var::concat(&[&first, &after.slice(0, 0..time_steps - 1)], 0),
+    }
 }
 
 /// The layer of a neuron while it is traced: trainable values become operands of the step.
@@ -200,8 +229,11 @@ impl Layer<'_> {
                 [&time_steps()[..], &[1], channels, &behind].concat(),
             ),
         };
-        let init = Init::Constant(learned.init);
-        self.cx.parameter(&learned.name, stored, init).reshape(own)
+        let parameter = self.cx.parameter(&learned.name, stored, learned.initial());
+        if let Some(limits) = learned.bound.limits() {
+            self.cx.limit_parameter(&learned.name, limits);
+        }
+        parameter.reshape(own)
     }
 
     /// A parameter with a value for each time step, as a sequence.
@@ -221,7 +253,10 @@ impl Layer<'_> {
     fn state(&self, state: &State, start: Option<&TrainableParam>) -> Var {
         let shape = self.x.shape()[1..].to_vec();
         let Some(learned) = start else {
-            return self.cx.state(state.name, shape, state.reset);
+            return match state.start {
+                Some(spread) => self.cx.random_state(state.name, shape, state.reset, spread),
+                None => self.cx.state(state.name, shape, state.reset),
+            };
         };
         let bound = learned.bound;
         self.cx

@@ -1,9 +1,9 @@
 //! Derives the step that the engine runs from the equations of a neuron.
 
-use super::{Bound, Granularity, Neuron, OutputKind, Param, Scope, State, scope::NOISE};
+use super::{Bound, Granularity, Neuron, OutputKind, Param, Scope, Spread, State, scope::NOISE};
 use crate::DefinitionError;
 use crate::domain::{self, Constant, Domain};
-use crate::module::{Context, Mode};
+use crate::module::{Context, Init, Mode};
 use crate::surrogate;
 use spikelet_expr::Expr;
 use spikelet_graph::DType;
@@ -38,6 +38,21 @@ pub struct TrainableParam {
     pub granularity: Granularity,
     /// The bound of the constant.
     pub bound: Bound,
+    /// The distribution of the initial values of the constant; without one, all parameters start at `init`.
+    pub start: Option<Spread>,
+}
+
+impl TrainableParam {
+    /// The initialization of the parameter.
+    pub(super) fn initial(&self) -> Init {
+        match self.start {
+            Some(spread) => Init::Drawn {
+                spread,
+                bound: self.bound,
+            },
+            None => Init::Constant(self.init),
+        }
+    }
 }
 
 /// All trainable values of a neuron, except for the parameters of [`Neuron::charge_seq`]: its own
@@ -120,7 +135,7 @@ pub(super) fn check(neuron: &dyn Neuron) -> Result<(), DefinitionError> {
         .find(|state| !state.reset.is_finite())
     {
         None => Ok(()),
-        Some(State { name, reset }) => Err(DefinitionError::StateStart {
+        Some(State { name, reset, .. }) => Err(DefinitionError::StateStart {
             neuron: neuron.name().to_string(),
             state: name,
             value: *reset,
@@ -164,6 +179,7 @@ impl StepDefinition {
             init: p.init,
             granularity: p.granularity,
             bound: Bound::None,
+            start: None,
         };
         let (sequences, mut params): (Vec<_>, Vec<_>) = (neuron.params().into_iter().map(own))
             .partition(|p| matches!(p.granularity, Granularity::Step | Granularity::StepChannel));
@@ -233,19 +249,21 @@ impl Learned<'_> {
         let Some(learn) = self.neuron.common().trainable.get(name) else {
             return Ok(None);
         };
-        let init = learn
-            .bound
-            .invert(value)
-            .map_err(|source| DefinitionError::Bound {
-                neuron: self.neuron.name().to_string(),
-                constant: name.to_string(),
-                source,
-            })?;
+        let wrong = |source| DefinitionError::Bound {
+            neuron: self.neuron.name().to_string(),
+            constant: name.to_string(),
+            source,
+        };
+        let init = learn.bound.invert(value).map_err(wrong)?;
+        if let Some(start) = learn.start {
+            learn.bound.check(start).map_err(wrong)?;
+        }
         Ok(Some(TrainableParam {
             name: name.to_string(),
             init,
             granularity: learn.granularity,
             bound: learn.bound,
+            start: learn.start,
         }))
     }
 

@@ -250,7 +250,10 @@ impl VarStore {
     /// # Errors
     /// When the device has not enough memory.
     pub fn initialize(&mut self, traced: &Traced, float: DType, seed: u64) -> Result<()> {
-        for TracedTensor { name, shape, init } in traced.parameters.iter().chain(&traced.buffers) {
+        for TracedTensor {
+            name, shape, init, ..
+        } in traced.parameters.iter().chain(&traced.buffers)
+        {
             if !self.buffers.contains_key(name) {
                 let values = init.values(name, seed, shape.iter().product());
                 self.insert(name, &Tensor::f32(shape.clone(), values).cast(float))?;
@@ -272,7 +275,7 @@ impl VarStore {
             let learned = traced.starts.iter().find(|start| start.state == *name);
             let values = match learned {
                 Some(start) => start.values(&self.get(&start.parameter)?, shape),
-                None => vec![f64::from(*reset as f32); shape.iter().product()],
+                None => vec![*reset; shape.iter().product()],
             };
             self.insert(name, &Tensor::f64(shape.clone(), values).cast(float))?;
         }

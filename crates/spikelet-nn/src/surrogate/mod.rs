@@ -70,13 +70,16 @@ family! { "surrogate", Surrogate, check;
     atan::Atan = "atan", "derivative of the arc tangent";
     bilinear_leaky_relu::BilinearLeakyRelu = "bilinear_leaky_relu",
         "steep around the threshold, a flat slope elsewhere";
+    boxcar::Boxcar = "boxcar", "rectangle of area 1 with its upper edge";
     deterministic_pass::DeterministicPass = "deterministic_pass",
         "straight through: the gradient passes unchanged";
     erf::Erf = "erf", "Gaussian: derivative of the error function";
     fake_numerical_gradient::FakeNumericalGradient = "fake_numerical_gradient",
         "1/|x|, held below a bound";
+    fast_sigmoid::FastSigmoid = "fast_sigmoid", "derivative of a fast sigmoid, 1 at the threshold";
     leaky_k_relu::LeakyKRelu = "leaky_k_relu", "one slope above the threshold, another below";
     log_tailed_relu::LogTailedRelu = "log_tailed_relu", "ReLU whose slope decays as 1/x above 1";
+    multi_gaussian::MultiGaussian = "multi_gaussian", "Gaussian with slightly negative flanks";
     multi_level_spike_count::MultiLevelSpikeCount = "multi_level_spike_count",
         "integer spike counts; the gradient passes inside a window";
     nonzero_sign_log_abs::NonzeroSignLogAbs = "nonzero_sign_log_abs",
@@ -92,10 +95,11 @@ family! { "surrogate", Surrogate, check;
     s2nn::S2nn = "s2nn", "derivative of a sigmoid below the threshold, of a logarithm above";
     sigmoid::Sigmoid = "sigmoid", "derivative of the logistic function";
     sign_swish::SignSwish = "sign_swish", "derivative of sign-swish, negative in its tails";
+    slayer::Slayer = "slayer", "exponential decay on both sides, with a factor";
     soft_sign::SoftSign = "soft_sign", "derivative of the soft sign";
     squarewave_fourier_series::SquarewaveFourierSeries = "squarewave_fourier_series",
         "first terms of the Fourier series of a square wave";
-    super_spike::SuperSpike = "super_spike", "derivative of a fast sigmoid";
+    super_spike::SuperSpike = "super_spike", "derivative of a fast sigmoid, scaled";
 }
 
 /// Checks that the constants are in their domains.

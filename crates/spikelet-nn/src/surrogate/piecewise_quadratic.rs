@@ -22,6 +22,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|
 /// | `alpha` | 1 | height of the triangle; its half width is 1/α |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[doc(alias = "Triangle")]
 pub struct PiecewiseQuadratic {
     /// Height of the triangle; its half width is 1/α.
     pub alpha: f64,

@@ -46,6 +46,16 @@ pub struct Updated {
     new: Vec<Var>,
 }
 
+impl Updated {
+    /// Clamps the new parameter.
+    pub(super) fn clamp(mut self, low: f64, high: f64) -> Self {
+        if let Some(weight) = self.new.first_mut() {
+            *weight = weight.clamp(low, high);
+        }
+        self
+    }
+}
+
 impl Update<'_> {
     /// An update by one expression for all elements: `new` returns the new parameter, then the new states. All
     /// states must have the shape of the parameter. It is one operation, which writes in place.

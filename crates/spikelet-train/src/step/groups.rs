@@ -78,6 +78,8 @@ pub(super) struct Trained {
     pub(super) name: String,
     /// The index of its group in [`Assignment::groups`].
     pub(super) group: usize,
+    /// The limits of its values after an update.
+    pub(super) limits: Option<[f64; 2]>,
 }
 
 /// The groups that have parameters, and the parameters that are trained.
@@ -130,6 +132,7 @@ impl Groups {
             trained.push(Trained {
                 name: name.clone(),
                 group,
+                limits: parameter.limits,
             });
         }
         if !unassigned.is_empty() {

@@ -8,7 +8,7 @@ use super::observed::ObservedLayer;
 use super::outputs::Outputs;
 use super::{Layout, RecordedValue, Step};
 use crate::metric::{LOSS, Metric};
-use crate::optim::{scalar_inputs_of, update_with_prefix};
+use crate::optim::{Limited, scalar_inputs_of, update_with_prefix};
 use crate::scaling::{LossScale, UpdateGuard, scales_loss};
 use spikelet_core::Result;
 use spikelet_distributed::average_over_ranks;
@@ -406,6 +406,7 @@ impl Step<'_> {
                 continue;
             };
             let optimizer = &*assignment.groups[trained.group].optimizer;
+            let optimizer = &Limited::new(optimizer, trained.limits);
             let own = &scalars[trained.group];
             update_with_prefix(&prefix, optimizer, &trained.name, &weight, grad, own, guard);
         }

@@ -17,7 +17,8 @@ use std::process::ExitCode;
 /// encoder. Only the inputs are read; expected tensors in the file are ignored. The result has a
 /// neuron's `spike_seq` (or `out`), `v_seq`, `trace_seq`, `grad_x_seq`, `grad_v_init` and
 /// `grad_<parameter>`; a network's spikes, scores, loss, gradients and running statistics; an
-/// encoder's `spike_seq`.
+/// encoder's `spike_seq`. A spec with `family` is a case of a recurrent layer or network; the result
+/// has what its `f32_noise` lists.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet-dev case run --case case.safetensors --out ours.safetensors" => "on the CPU",

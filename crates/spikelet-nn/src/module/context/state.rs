@@ -2,8 +2,8 @@
 
 use super::{BEFORE, ChunkState, Context, LearnedStart, TracedState, TracedTensor};
 use crate::module::Init;
-use crate::trainable::{Bound, Granularity};
-use spikelet_graph::Var;
+use crate::trainable::{Bound, Granularity, Spread};
+use spikelet_graph::{RandomAxes, Var};
 
 impl Context {
     /// The state `name` of the current module: carried from call to call if the mode carries states, otherwise
@@ -12,6 +12,37 @@ impl Context {
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
         let start = || self.tracer.fill(self.tracer.float(), [], reset);
         self.state_from(name, shape, reset, start)
+    }
+
+    /// As [`Context::state`], with a random value before the first step, drawn anew in each run. A carried state
+    /// starts from `reset`.
+    pub fn random_state(
+        &self,
+        name: &str,
+        shape: impl Into<Vec<usize>>,
+        reset: f64,
+        spread: Spread,
+    ) -> Var {
+        let shape = shape.into();
+        if self.mode.carry_state && self.chunk.is_none() {
+            return self.state(name, shape, reset);
+        }
+        // Drawn in chunks after the first too, where it is not read: later draws keep their streams.
+        let drawn = self.once(&format!("{name} start"), || match spread {
+            Spread::Uniform { low, high } => {
+                let unit = self.generator().uniform(&shape[..], RandomAxes::Batch);
+                // The draws are on (0, 1].
+                unit.cast(self.tracer.float())
+                    .map1(|u| low + (high - low) * (1.0 - u))
+            }
+            Spread::Normal { mean, deviation } => {
+                let normal = self.generator().normal(&shape[..], RandomAxes::Batch);
+                normal
+                    .cast(self.tracer.float())
+                    .map1(|z| mean + deviation * z)
+            }
+        });
+        self.state_from(name, shape, reset, || drawn)
     }
 
     /// As [`Context::state`], with the value `start` before the first step, which broadcasts to the shape of the
@@ -99,6 +130,7 @@ impl Context {
                 name: path.clone(),
                 shape,
                 init,
+                limits: None,
             });
             var
         });

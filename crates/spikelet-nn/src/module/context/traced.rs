@@ -16,6 +16,8 @@ pub struct TracedTensor {
     pub shape: Vec<usize>,
     /// Its initial values.
     pub init: Init,
+    /// The limits to which an update clamps it, if it has any.
+    pub limits: Option<[f64; 2]>,
 }
 
 /// A carried state of a trace.

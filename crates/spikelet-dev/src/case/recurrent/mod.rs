@@ -1,0 +1,125 @@
+//! Cases of recurrent layers and networks: specifications with `family`.
+//!
+//! Each family says how its parameters and states are called; layers are those of the library. Which results are
+//! wanted is the list `f32_noise` of the specification.
+
+mod braille;
+mod norse;
+mod program;
+mod seadlif;
+mod snntorch;
+mod sparch;
+mod spikingjelly;
+mod yin;
+
+use super::{Results, fields, wrong};
+use program::Trace;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use spikelet::graph::{Backend, DType};
+use spikelet::prelude::*;
+use spikelet::tensors::TensorFile;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The fields of a specification that are read.
+#[derive(Deserialize)]
+struct Spec {
+    family: String,
+    kind: String,
+    #[serde(default)]
+    neuron: String,
+    #[serde(default)]
+    constants: Value,
+    #[serde(default)]
+    regulariser: Option<Value>,
+    /// The results by name.
+    f32_noise: BTreeMap<String, Value>,
+}
+
+impl Spec {
+    /// The constants of a family.
+    fn constants<T: DeserializeOwned>(&self) -> Result<T> {
+        let family = &self.family;
+        serde_json::from_value(self.constants.clone())
+            .map_err(|e| wrong(format!("the constants of {family}: {e}"), "correct `spec`"))
+    }
+
+    fn is_network(&self) -> Result<bool> {
+        match self.kind.as_str() {
+            "layer" => Ok(false),
+            "network" => Ok(true),
+            other => Err(wrong(
+                format!("the spec's kind is `{other}`"),
+                "use layer or network",
+            )),
+        }
+    }
+
+    /// The error for a neuron that the family does not have.
+    fn unknown_neuron(&self, known: &str) -> Error {
+        let (neuron, family) = (&self.neuron, &self.family);
+        wrong(
+            format!("the neuron `{neuron}` is none of the family {family}"),
+            &format!("use {known}"),
+        )
+    }
+}
+
+pub fn run(
+    case: &TensorFile,
+    spec: Value,
+    backend: Arc<dyn Backend>,
+    dtype: DType,
+) -> Result<Results> {
+    let spec: Spec = fields(spec)?;
+    let mut trace = Trace::new(case, dtype)?;
+    let trace_family = match (spec.family.as_str(), spec.is_network()?) {
+        ("sparch" | "silif", false) => sparch::layer,
+        ("sparch" | "silif", true) => sparch::network,
+        ("seadlif", false) => seadlif::layer,
+        ("seadlif", true) => seadlif::network,
+        ("snntorch", false) => snntorch::layer,
+        ("norse", false) => norse::layer,
+        ("spikingjelly", false) => spikingjelly::layer,
+        ("yin", true) => yin::network,
+        ("braille", true) => braille::network,
+        ("dcls" | "delay" | "delrec", _) => {
+            return Err(wrong(
+                format!(
+                    "layers with delays (family `{}`) are not implemented",
+                    spec.family
+                ),
+                "run a case of another family",
+            ));
+        }
+        (family, network) => {
+            let kind = if network { "networks" } else { "layers" };
+            return Err(wrong(
+                format!("there are no {kind} of a family `{family}`"),
+                "use layers of sparch, silif, seadlif, snntorch, norse or spikingjelly, or networks of sparch, silif, seadlif, yin or braille",
+            ));
+        }
+    };
+    trace_family(&spec, &mut trace)?;
+    let wanted: Vec<&str> = spec.f32_noise.keys().map(String::as_str).collect();
+    trace.run(&wanted, backend)
+}
+
+/// Makes a constant trainable with one value for each neuron, or one for the layer, as `shape` says.
+fn trained(common: &mut Common, name: &str, shape: &[usize], bound: Bound) {
+    let granularity = match shape {
+        [] => Granularity::Layer,
+        _ => Granularity::Neuron,
+    };
+    let mut how = Trainable::new(granularity);
+    how.bound = bound;
+    common.trainable.insert(name.to_string(), how);
+}
+
+/// Cross entropy of scores `[N, C]` and the labels of a case.
+fn cross_entropy(trace: &mut Trace<'_>, scores: &Var) -> Result<Var> {
+    let label = trace.labels(scores)?;
+    Ok(loss::cross_entropy(scores, &label))
+}

@@ -1,0 +1,124 @@
+//! The weights of recurrent connections inside a layer.
+//!
+//! y = s·W₀ᵀ + b, with W₀ the weight with a diagonal of zeros, if neurons have no connection to themselves.
+
+use super::Linear;
+use crate::domain::{Constant, Domain};
+use crate::module::{Context, Init, Module, Tree};
+use crate::synapses::Synapses;
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// The product of spikes with a square weight matrix: `[…, features] → […, features]`. The feedback of
+/// [`Recurrent`](super::Recurrent).
+///
+/// | parameter | shape | start |
+/// |---|---|---|
+/// | `weight` | `[features, features]`, a row for each neuron that receives | orthogonal, or [`weight_init`](Self::weight_init) |
+/// | `bias` | `[features]` | 0; only with `bias(true)` |
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let net = Recurrent::through(Lif::new(2.0), Feedback::new(16).zero_diagonal(true));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 16]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 16]);
+/// assert_eq!(cx.traced().parameters[0].name, "feedback.weight");
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// The number of neurons.
+    pub features: usize,
+    /// Whether a bias is added, also where nothing fired.
+    pub bias: bool,
+    /// Whether neurons have no connection to themselves: the diagonal is 0 in each forward pass and has no gradient.
+    pub zero_diagonal: bool,
+    /// The initialization of the weight.
+    pub weight_init: Init,
+    /// The initialization of the bias.
+    pub bias_init: Init,
+}
+
+impl Feedback {
+    /// Feedback without bias that starts orthogonal.
+    pub fn new(features: usize) -> Self {
+        Self {
+            features,
+            bias: false,
+            zero_diagonal: false,
+            weight_init: Init::Orthogonal,
+            bias_init: Init::Constant(0.0),
+        }
+    }
+
+    /// Sets whether a bias is added.
+    #[must_use]
+    pub fn bias(mut self, yes: bool) -> Self {
+        self.bias = yes;
+        self
+    }
+
+    /// Sets whether neurons have no connection to themselves.
+    #[must_use]
+    pub fn zero_diagonal(mut self, yes: bool) -> Self {
+        self.zero_diagonal = yes;
+        self
+    }
+
+    /// Sets the initialization of the weight.
+    #[must_use]
+    pub fn weight_init(mut self, init: Init) -> Self {
+        self.weight_init = init;
+        self
+    }
+
+    /// Sets the initialization of the bias.
+    #[must_use]
+    pub fn bias_init(mut self, init: Init) -> Self {
+        self.bias_init = init;
+        self
+    }
+}
+
+/// 1 everywhere but on the diagonal, `[size, size]`.
+fn off_diagonal(cx: &Context, size: usize) -> Var {
+    let fill = |count: usize, value| cx.tracer().fill(cx.tracer().float(), [count], value);
+    // Rows of size + 1 elements, joined and cut into rows of size: each moves the zero to the right by one.
+    let (zero, ones) = (fill(1, 0.0), fill(size, 1.0));
+    let row = Var::concat(&[&zero, &ones], 0).reshape([1, size + 1]);
+    let rows = row.expand([size, size + 1]).reshape([size * (size + 1)]);
+    rows.slice(0, 0..size * size).reshape([size, size])
+}
+
+impl Module for Feedback {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let size = self.features;
+        if !self.zero_diagonal {
+            let linear = Linear::new(size, size).bias(self.bias);
+            let linear = linear
+                .weight_init(self.weight_init)
+                .bias_init(self.bias_init);
+            return linear.forward(cx, x);
+        }
+        Linear::check(cx, &x, size, size)?;
+        let features = Constant::new("features", size as f64, Domain::at_least(1.0));
+        cx.expect_domains("feedback", &[features])?;
+        cx.count_synapses("weight", &x, || Synapses::Linear {
+            inputs: size,
+            outputs: size,
+        });
+        let weight = cx.once("weight without diagonal", || {
+            cx.parameter("weight", [size, size], self.weight_init) * off_diagonal(cx, size)
+        });
+        let y = x.linear(&weight);
+        if !self.bias {
+            return Ok(y);
+        }
+        Ok(y + cx.parameter("bias", [size], self.bias_init))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

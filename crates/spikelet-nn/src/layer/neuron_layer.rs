@@ -1,0 +1,267 @@
+//! A complete layer of neurons: weights, normalization, neurons, feedback, dropout.
+//!
+//! C = norm(X·Wᵀ + b), S[t] = neuron(C[t] + S[t−1]·Vᵀ + b_v), Y = dropout(S)
+//!
+//! The product and the normalization run on all time steps at once; only the feedback is computed step by step. What
+//! feeds back is not dropped.
+
+use super::{BatchNorm1d, Dropout, Feedback, Linear, Recurrent};
+use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::neuron::Neuron;
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// The parts of a [`NeuronLayer`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NeuronLayerParts<N> {
+    /// The weights of the input.
+    pub linear: Linear,
+    /// The normalization of the weighted input, over time and batch.
+    pub norm: Option<BatchNorm1d>,
+    /// The neuron.
+    pub neuron: N,
+    /// The weights of the spikes that are fed back.
+    pub feedback: Option<Feedback>,
+    /// Dropout of the output.
+    pub dropout: Option<Dropout>,
+    /// Whether the layer also runs on the sequence in reverse.
+    pub bidirectional: bool,
+}
+
+impl<N> NeuronLayerParts<N> {
+    /// A linear layer without bias and a neuron.
+    pub fn new(inputs: usize, features: usize, neuron: N) -> Self {
+        Self {
+            linear: Linear::new(inputs, features),
+            norm: None,
+            neuron,
+            feedback: None,
+            dropout: None,
+            bidirectional: false,
+        }
+    }
+}
+
+/// The neuron and the defaults of a published layer.
+pub trait NeuronLayerKind: Send + Sync + 'static {
+    /// The neuron.
+    type Neuron: Neuron + Clone + 'static;
+
+    /// The name of the layer.
+    const NAME: &'static str;
+
+    /// The parts of a layer of `features` neurons, as published.
+    fn parts(inputs: usize, features: usize) -> NeuronLayerParts<Self::Neuron>;
+}
+
+/// A layer of neurons with the weights of its input: `[T, N, inputs] → [T, N, features]`; with a readout
+/// `[1, N, features]`. [`RadLif`](super::RadLif) and others are layers of this type with published defaults.
+///
+/// | parameters | |
+/// |---|---|
+/// | `linear.weight`, `linear.bias` | weights of the input |
+/// | `norm.…` | batch normalization over time and batch |
+/// | `neuron.…` | trained constants of the neuron |
+/// | `feedback.weight`, `feedback.bias` | weights of the feedback, a row for each neuron that receives |
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let net = Sequential::new()
+///     .add(RadLif::new(20, 16).dropout(0.1))
+///     .add(RadLif::new(16, 16).bidirectional(true))
+///     .add(SparchReadout::new(32, 10));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [1, 2, 10]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+pub struct NeuronLayer<K: NeuronLayerKind> {
+    parts: NeuronLayerParts<K::Neuron>,
+}
+
+impl<K: NeuronLayerKind> NeuronLayer<K> {
+    /// A layer of `features` neurons with the published defaults.
+    pub fn new(inputs: usize, features: usize) -> Self {
+        Self {
+            parts: K::parts(inputs, features),
+        }
+    }
+
+    /// The parts.
+    pub fn parts(&self) -> &NeuronLayerParts<K::Neuron> {
+        &self.parts
+    }
+
+    /// Changes the neuron.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let layer = SeAdLif::new(20, 16).neuron(|cell| SeAdLifCell { q: 60.0, ..cell });
+    /// assert_eq!(layer.parts().neuron.q, 60.0);
+    /// ```
+    #[must_use]
+    pub fn neuron(mut self, change: impl FnOnce(K::Neuron) -> K::Neuron) -> Self {
+        self.parts.neuron = change(self.parts.neuron);
+        self
+    }
+
+    /// Changes the weights of the input, such as their initialization. Sizes stay.
+    #[must_use]
+    pub fn linear(mut self, change: impl FnOnce(Linear) -> Linear) -> Self {
+        self.parts.linear = change(self.parts.linear);
+        self
+    }
+
+    /// Sets whether a bias is added to the weighted input.
+    #[must_use]
+    pub fn bias(mut self, yes: bool) -> Self {
+        self.parts.linear.bias = yes;
+        self
+    }
+
+    /// Sets whether the weighted input is normalized over time and batch; with momentum 0.05, unless the published
+    /// layer has another.
+    #[must_use]
+    pub fn normalize(mut self, yes: bool) -> Self {
+        let features = self.parts.linear.outputs;
+        self.parts.norm = match (yes, self.parts.norm) {
+            (false, _) => None,
+            (true, Some(norm)) => Some(norm),
+            (true, None) => Some(BatchNorm1d::new(features).momentum(0.05)),
+        };
+        self
+    }
+
+    /// Sets the normalization of the weighted input.
+    #[must_use]
+    pub fn norm(mut self, norm: BatchNorm1d) -> Self {
+        self.parts.norm = Some(norm);
+        self
+    }
+
+    /// Sets whether spikes are fed back; with orthogonal weights, unless the published layer has others.
+    #[must_use]
+    pub fn recurrent(mut self, yes: bool) -> Self {
+        let features = self.parts.linear.outputs;
+        self.parts.feedback = match (yes, self.parts.feedback) {
+            (false, _) => None,
+            (true, Some(feedback)) => Some(feedback),
+            (true, None) => Some(Feedback::new(features)),
+        };
+        self
+    }
+
+    /// Changes the feedback, if there is any.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let layer = RadLif::new(20, 16).feedback(|weights| weights.zero_diagonal(false));
+    /// assert!(!layer.parts().feedback.is_some_and(|weights| weights.zero_diagonal));
+    /// ```
+    #[must_use]
+    pub fn feedback(mut self, change: impl FnOnce(Feedback) -> Feedback) -> Self {
+        self.parts.feedback = self.parts.feedback.map(change);
+        self
+    }
+
+    /// Sets whether neurons have no connection to themselves, if there is feedback.
+    #[must_use]
+    pub fn zero_diagonal(self, yes: bool) -> Self {
+        self.feedback(|weights| weights.zero_diagonal(yes))
+    }
+
+    /// Drops spikes with probability `p` during training, with a new mask at each time step.
+    #[must_use]
+    pub fn dropout(mut self, p: f64) -> Self {
+        self.parts.dropout = Some(Dropout::new(p).each_step(true));
+        self
+    }
+
+    /// Drops spikes with probability `p` during training, with one mask for all time steps of a sequence.
+    #[must_use]
+    pub fn dropout_of_sequences(mut self, p: f64) -> Self {
+        self.parts.dropout = Some(Dropout::new(p));
+        self
+    }
+
+    /// Sets whether the layer also runs, with the same weights, on the sequence in reverse. The two outputs are joined
+    /// in the order of time: `[T, N, 2·features]`. All time steps must be there at once.
+    #[must_use]
+    pub fn bidirectional(mut self, yes: bool) -> Self {
+        self.parts.bidirectional = yes;
+        self
+    }
+}
+
+impl<K: NeuronLayerKind> Clone for NeuronLayer<K> {
+    fn clone(&self) -> Self {
+        Self {
+            parts: self.parts.clone(),
+        }
+    }
+}
+
+impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let parts = &self.parts;
+        let batch = match x.rank() {
+            3 => x.dim(1),
+            _ => {
+                cx.expect_rank(K::NAME, &x, 3)?;
+                return cx.child("linear", |cx| parts.linear.forward(cx, x));
+            }
+        };
+        let x = match parts.bidirectional {
+            true => {
+                cx.expect_all_steps("bidirectional")?;
+                Var::concat(&[&x, &x.flip(0)], 1)
+            }
+            false => x,
+        };
+        let mut current = cx.child("linear", |cx| parts.linear.forward(cx, x))?;
+        if let Some(norm) = &parts.norm {
+            current = cx.child("norm", |cx| norm.forward(cx, current))?;
+        }
+        if cx.watches() {
+            cx.record("current_seq", &current);
+        }
+        let neuron = parts.neuron.clone();
+        let mut y = match parts.feedback {
+            Some(feedback) => Recurrent::through(neuron, feedback).forward(cx, current)?,
+            None => cx.child("neuron", |cx| neuron.forward(cx, current))?,
+        };
+        if parts.bidirectional {
+            let there = y.slice(1, 0..batch);
+            let back = y.slice(1, batch..2 * batch).flip(0);
+            y = Var::concat(&[&there, &back], 2);
+        }
+        match &parts.dropout {
+            Some(dropout) => cx.child("dropout", |cx| dropout.forward(cx, y)),
+            None => Ok(y),
+        }
+    }
+
+    fn tree(&self) -> Tree {
+        let parts = &self.parts;
+        let settings = match parts.bidirectional {
+            true => format!("{}, bidirectional", K::NAME),
+            false => K::NAME.to_string(),
+        };
+        let tree = Tree::for_type::<Self>().settings(settings);
+        let mut tree = tree.child("linear", &parts.linear);
+        if let Some(norm) = &parts.norm {
+            tree = tree.child("norm", norm);
+        }
+        tree = tree.child("neuron", &parts.neuron);
+        if let Some(feedback) = &parts.feedback {
+            tree = tree.child("feedback", feedback);
+        }
+        match &parts.dropout {
+            Some(dropout) => tree.child("dropout", dropout),
+            None => tree,
+        }
+    }
+}
+
+print_as_tree!({K: NeuronLayerKind} NeuronLayer<K>);

@@ -1,0 +1,100 @@
+//! Leaky integrator with an exact decay, which never fires: for the readout of classes.
+//!
+//! V[t] = α·V[t−1] + (1 − α)·X[t]; the output is V, or one value for all time steps.
+//!
+//! Source: the output layers of Bittar & Garner, Frontiers in Neuroscience 16:865897, 2022 (sparch), of Baronig et
+//! al., Nature Communications 16:5776, 2025, and of Yin, Corradi & Bohté, Nature Machine Intelligence 3:905, 2021.
+
+use super::common::base;
+use super::readout::membrane;
+use super::sparch_lif::{alpha_limits, clamped};
+use super::{Common, Neuron, Readout, Scope, State};
+use crate::domain::{Domain, domains};
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Leaky integrator with an exact decay.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `alpha` | e^(−1/15) | decay factor, 0 to 1; e^(−1/τ) of a time constant τ in steps |
+/// | `readout` | none | last, max, max_abs, mean, sum or softmax_sum over time; none: every step is returned |
+/// | `random_start` | false | whether V starts from random values on [0, 1) |
+///
+/// A trained decay factor for each class is clamped ([`Trainable::clamp`](super::Trainable::clamp)), or has a time
+/// constant as its parameter ([`Trainable::decay`](super::Trainable::decay)).
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let v = LeakyIntegrator { alpha: 0.5, ..LeakyIntegrator::default() }.run(&[[0.5], [0.75]])?;
+/// assert_eq!(v, [[0.25], [0.5]]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "LI")]
+pub struct LeakyIntegrator {
+    /// Decay factor.
+    pub alpha: f64,
+    /// The readout of the membrane over time.
+    pub readout: Option<Readout>,
+    /// Whether V starts from random values on [0, 1).
+    pub random_start: bool,
+    /// Trainable constants; threshold and surrogate do not matter.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for LeakyIntegrator {
+    fn default() -> Self {
+        Self::new(15.0)
+    }
+}
+
+impl LeakyIntegrator {
+    /// A leaky integrator with a time constant of `tau` steps.
+    pub fn new(tau: f64) -> Self {
+        Self {
+            alpha: (-1.0 / tau).exp(),
+            readout: None,
+            random_start: false,
+            common: Common::default(),
+        }
+    }
+
+    /// The readout of sparch: the sum of the softmax over time, with a trained decay factor for each class, uniform on
+    /// e^(−1/5) … e^(−1/25) before training and clamped to these, and a random start.
+    pub fn sparch() -> Self {
+        let alpha = ("alpha".to_string(), clamped(alpha_limits()));
+        Self {
+            alpha: 0.9,
+            readout: Some(Readout::SoftmaxSum),
+            random_start: true,
+            common: Common {
+                trainable: [alpha].into(),
+                ..Common::default()
+            },
+        }
+    }
+
+    /// Sets the readout over time.
+    #[must_use]
+    pub fn readout(mut self, readout: Readout) -> Self {
+        self.readout = Some(readout);
+        self
+    }
+}
+
+impl Neuron for LeakyIntegrator {
+    base!("leaky_integrator");
+    domains! { alpha: Domain::at_least(0.0).at_most(1.0) }
+    membrane!();
+
+    fn states(&self) -> Vec<State> {
+        vec![State::new("v", 0.0).random(self.random_start)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let alpha = n.constant("alpha", self.alpha);
+        &alpha * n.state("v") + (1.0 - &alpha) * x
+    }
+}

@@ -1,0 +1,93 @@
+//! Norse's leaky integrate-and-fire with a current.
+//!
+//! J = I[t−1] + X[t], I[t] = J − dt·tau_syn_inv·J: the membrane is charged by the current before it decays
+//!
+//! H[t] = V[t−1] + dt·tau_mem_inv·((v_leak − V[t−1]) + J)
+//!
+//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; hard reset
+//!
+//! Source: Pehle & Pedersen, Norse: a deep learning library for spiking neural networks, 2021 (`lif_step`).
+
+use super::common::base;
+use super::{Common, Neuron, ResetGrad, Scope, State};
+use crate::domain::{Domain, domains};
+use crate::surrogate::FastSigmoid;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use std::sync::Arc;
+
+/// Norse's leaky integrate-and-fire neuron.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `dt` | s | 0.001 | length of a step, > 0 |
+/// | `tau_mem_inv` | 1/s | 100 | inverse membrane time constant, > 0 |
+/// | `tau_syn_inv` | 1/s | 200 | inverse time constant of the current, > 0 |
+/// | `v_leak` | | 0 | resting potential |
+/// | `reset_grad` | | detach | |
+/// | `surrogate` | | fast_sigmoid, slope 100 | |
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let lif = NorseLif { dt: 0.01, ..NorseLif::default() }; // H = J
+/// assert_eq!(lif.run(&[[0.9], [1.5]])?, [[0.0], [0.0]]); // J = 0.9, −0.9 + 1.5
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "LIFCell")]
+pub struct NorseLif {
+    /// Length of a step, in seconds.
+    pub dt: f64,
+    /// Inverse membrane time constant.
+    pub tau_mem_inv: f64,
+    /// Inverse time constant of the current.
+    pub tau_syn_inv: f64,
+    /// Resting potential.
+    pub v_leak: f64,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for NorseLif {
+    fn default() -> Self {
+        Self {
+            dt: 0.001,
+            tau_mem_inv: 100.0,
+            tau_syn_inv: 200.0,
+            v_leak: 0.0,
+            common: Common {
+                reset_grad: ResetGrad::Detach,
+                surrogate: Arc::new(FastSigmoid { slope: 100.0 }),
+                ..Common::default()
+            },
+        }
+    }
+}
+
+impl Neuron for NorseLif {
+    base!("norse_lif");
+    domains! { dt: Domain::above(0.0), tau_mem_inv: Domain::above(0.0), tau_syn_inv: Domain::above(0.0) }
+
+    fn states(&self) -> Vec<State> {
+        // Norse starts at the resting potential.
+        vec![State::new("v", self.v_leak), State::new("i", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let (v, dt) = (n.state("v"), n.constant("dt", self.dt));
+        let rates = [
+            ("tau_mem_inv", self.tau_mem_inv),
+            ("tau_syn_inv", self.tau_syn_inv),
+        ];
+        let [membrane, synapse] = rates.map(|(name, rate)| &dt * n.constant(name, rate));
+        let j = n.state("i") + x;
+        n.set_state("i", &j - synapse * &j);
+        let leak = n.constant("v_leak", self.v_leak) - &v;
+        v + membrane * (leak + j)
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike_above(h - n.v_threshold())
+    }
+}
