@@ -20,7 +20,7 @@ pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Seq
 pub use crate::neuron::members::*;
 pub use crate::neuron::{
     Bound, Common, Granularity, Neuron, NeuronExt, OutputKind, Param, Readout, ResetGrad, Run,
-    Scope, Spread, State, Trainable,
+    Scope, State, Trainable,
 };
 pub use crate::runtime::{Program, VarStore};
 pub use crate::surrogate::{Atan, Sigmoid, Surrogate};
