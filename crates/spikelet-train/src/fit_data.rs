@@ -1,5 +1,6 @@
 //! The data of a run.
 
+use super::Loss;
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
 use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
@@ -162,11 +163,12 @@ impl RunData {
     }
 
     /// The facts that a diagnosis of the run needs.
-    pub(super) fn facts(&self, ranks: usize, pretrained: bool) -> RunFacts {
+    pub(super) fn facts(&self, ranks: usize, pretrained: bool, loss: Option<Loss>) -> RunFacts {
         let samples = |loader: Option<&DataLoader>| loader.map_or(0, |l| l.dataset().len());
         let classes = self.train.dataset().class_names(LABELS).len();
         RunFacts {
             classes: (classes > 0).then_some(classes),
+            guessing_loss: loss.and_then(|loss| loss.of_guessing(classes)),
             train_samples: self.train.dataset().len(),
             validation_samples: samples(self.validation.as_ref()),
             test_samples: samples(self.test.as_ref()),

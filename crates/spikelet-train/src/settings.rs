@@ -49,6 +49,16 @@ impl Loss {
         }
     }
 
+    /// The loss of scores that do not depend on the sample, with as many samples of each class; `None` without
+    /// classes.
+    pub(crate) fn of_guessing(self, classes: usize) -> Option<f64> {
+        let classes = (classes > 0).then_some(classes as f64)?;
+        Some(match self {
+            Self::CrossEntropy | Self::Tet => classes.ln(),
+            Self::Mse => (classes - 1.0) / (classes * classes),
+        })
+    }
+
     /// The loss of this name.
     ///
     /// ```

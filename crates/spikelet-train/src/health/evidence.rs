@@ -20,11 +20,13 @@ pub struct Evidence {
 }
 
 /// Facts about a run that do not change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFacts {
     /// The number of classes of a classifier.
     pub classes: Option<usize>,
+    /// The loss of scores that are the same for all samples, if it is known.
+    pub guessing_loss: Option<f64>,
     /// The number of training samples.
     pub train_samples: usize,
     /// The number of validation samples.

@@ -38,7 +38,7 @@ impl Set {
 }
 
 impl Evidence {
-    fn samples(&self, set: Set) -> usize {
+    pub(super) fn samples(&self, set: Set) -> usize {
         match set {
             Set::Train => self.run.train_samples,
             Set::Validation => self.run.validation_samples,
@@ -60,11 +60,25 @@ impl Evidence {
             .collect()
     }
 
-    /// The largest accuracy that guessing may have on a set; `None` if it is not known or there are too few samples.
-    fn most_of_guessing(&self, set: Set) -> Option<f64> {
+    /// The losses on a set in all epochs.
+    pub(super) fn losses(&self, set: Set) -> Vec<f64> {
+        let each = self.history.iter().filter_map(|record| set.of(record));
+        each.map(|values| values.loss)
+            .filter(|loss| loss.is_finite())
+            .collect()
+    }
+
+    /// The standard deviation of the accuracy of guessing on a set; `None` if it is not known or there are too few
+    /// samples.
+    pub(super) fn deviation_of_guessing(&self, set: Set) -> Option<f64> {
         let (chance, samples) = (self.guessing()?, self.samples(set));
         let deviation = (chance * (1.0 - chance) / samples.max(1) as f64).sqrt();
-        (samples >= FEWEST).then_some(chance + DEVIATIONS * deviation)
+        (samples >= FEWEST).then_some(deviation)
+    }
+
+    /// The largest accuracy that guessing may have on a set.
+    fn most_of_guessing(&self, set: Set) -> Option<f64> {
+        Some(self.guessing()? + DEVIATIONS * self.deviation_of_guessing(set)?)
     }
 
     /// Whether the accuracy on a set never was above that of guessing, if that is known.
@@ -116,5 +130,42 @@ impl Evidence {
         }
         let (first, last) = (self.first_loss()?, self.last_loss()?);
         Some(last < first - 0.1 * first.abs())
+    }
+}
+
+/// The trend of a series in standard deviations of that of random numbers: below 0 if later values are smaller.
+///
+/// Source: Mann, Nonparametric tests against trend, Econometrica 13, 1945; the statistic S of Kendall's rank correlation
+/// with time, with a continuity correction.
+pub(super) fn trend(values: &[f64]) -> f64 {
+    let pairs = (values.iter().enumerate())
+        .flat_map(|(k, before)| values[k + 1..].iter().map(move |after| (before, after)));
+    let signs = pairs.map(|(before, after)| match after.partial_cmp(before) {
+        Some(order) => f64::from(order as i8),
+        None => 0.0,
+    });
+    let sum: f64 = signs.sum();
+    let n = values.len() as f64;
+    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    if sum == 0.0 || deviation == 0.0 {
+        return 0.0;
+    }
+    (sum - sum.signum()) / deviation
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trend;
+
+    #[test]
+    fn trends_are_those_of_ranks() {
+        // S = 10, variance 5 · 4 · 15 / 18.
+        let rising = 9.0 / (300.0_f64 / 18.0).sqrt();
+        assert_eq!(trend(&[1.0, 2.0, 4.0, 8.0, 9.0]), rising);
+        assert_eq!(trend(&[9.0, 8.0, 4.0, 2.0, 1.0]), -rising);
+        assert_eq!(trend(&[1.0, 2.0, 1.0]), 0.0);
+        assert_eq!(trend(&[1.0, 1.0]), 0.0);
+        assert_eq!(trend(&[]), 0.0);
+        assert_eq!(trend(&[f64::NAN, 1.0]), 0.0);
     }
 }

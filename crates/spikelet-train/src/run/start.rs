@@ -59,7 +59,11 @@ impl<'a> Run<'a> {
             rank: together.rank(),
             ranks: together.ranks(),
         };
-        let facts = data.facts(together.ranks(), trainer.weights.is_some());
+        let facts = data.facts(
+            together.ranks(),
+            trainer.weights.is_some(),
+            subject.settings().map(|settings| settings.loss),
+        );
         let loaders = data.evaluated();
         let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();
         let image = match subject.settings() {

@@ -4,9 +4,9 @@
 //! whole data sets are exact for batches of different sizes and for several ranks. Its name is that of the layer or
 //! parameter and of the value, such as `fc.2.rate`.
 
+use super::Step;
 use super::groups::Names;
 use super::trace::check_all;
-use super::{Step, synaptic_operations};
 use crate::metric::Metric;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -210,7 +210,6 @@ impl Step<'_> {
             let [mean, _] = moments(&distances);
             metrics.push((path_of(&layer, "distance"), mean));
         }
-        metrics.extend(synaptic_operations::metrics(&self.monitors, cx)?);
         Ok(metrics)
     }
 

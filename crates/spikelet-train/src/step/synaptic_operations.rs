@@ -7,10 +7,10 @@
 //! All values are integers, and all sums of them stay below 2²⁴, where f32 is exact: a number is split into digits
 //! before it is multiplied or summed, and the sums of the digits are put together on the host in f64.
 
-use super::monitors::{Monitors, path_of};
+use super::monitors::path_of;
 use super::operations::indicator;
 use super::trace::check_all;
-use super::{Monitor, StepError};
+use super::{Monitor, Step, StepError};
 use crate::metric::Metric;
 use spikelet_core::Result;
 use spikelet_graph::{DType, Var};
@@ -20,51 +20,53 @@ use spikelet_nn::module::{Context, CountedKind};
 /// The base of the digits that are summed, and the number of them in a sum.
 const BASE: usize = 1 << 12;
 
-/// The metrics of the layers with this monitor. A layer that is called several times has the sum of its calls.
-pub(super) fn metrics(monitors: &Monitors, cx: &Context) -> Result<Vec<(String, Metric)>> {
-    let own = monitors.iter();
-    let own = own.filter(|(monitor, _)| *monitor == Monitor::SynapticOperations);
-    let patterns: Vec<_> = own.map(|(_, names)| names).collect();
-    if patterns.is_empty() {
-        return Ok(vec![]);
-    }
-    let traced = cx.traced();
-    let values = traced.counted_values();
-    let with_weights = traced.counted.iter().zip(&values);
-    let layers: Vec<_> = with_weights
-        .filter_map(|(layer, x)| match &layer.kind {
-            CountedKind::Synapses { synapses, weight } => {
-                Some((layer.path.as_str(), synapses, weight.as_str(), x))
-            }
-            _ => None,
-        })
-        .collect();
-    let names = layers.iter().map(|(path, ..)| *path);
-    check_all(patterns.iter().copied(), names)?;
-    let mut found: Vec<(String, Digits)> = vec![];
-    for (path, synapses, weight, x) in layers {
-        if !patterns.iter().any(|names| names.matches(path)) {
-            continue;
+impl Step<'_> {
+    /// The metrics of the layers with this monitor. A layer that is called several times has the sum of its calls.
+    pub(super) fn synaptic_operation_metrics(&self, cx: &Context) -> Result<Vec<(String, Metric)>> {
+        let own = self.monitors.iter();
+        let own = own.filter(|(monitor, _)| *monitor == Monitor::SynapticOperations);
+        let patterns: Vec<_> = own.map(|(_, names)| names).collect();
+        if patterns.is_empty() {
+            return Ok(vec![]);
         }
-        let Some(weight) = cx.tracer().find_input(weight) else {
-            return Err(StepError::Unknown {
-                kind: "parameter",
-                name: weight.to_string(),
-                known: (traced.parameters.iter().map(|p| p.name.clone())).collect(),
+        let traced = cx.traced();
+        let values = traced.counted_values();
+        let with_weights = traced.counted.iter().zip(&values);
+        let layers: Vec<_> = with_weights
+            .filter_map(|(layer, x)| match &layer.kind {
+                CountedKind::Synapses { synapses, weight } => {
+                    Some((layer.path.as_str(), synapses, weight.as_str(), x))
+                }
+                _ => None,
+            })
+            .collect();
+        let names = layers.iter().map(|(path, ..)| *path);
+        check_all(patterns.iter().copied(), names)?;
+        let mut found: Vec<(String, Digits)> = vec![];
+        for (path, synapses, weight, x) in layers {
+            if !patterns.iter().any(|names| names.matches(path)) {
+                continue;
             }
-            .into());
-        };
-        let digits = operations(synapses, &weight, x);
-        match found.iter_mut().find(|(known, _)| known == path) {
-            Some((_, known)) => known.0.extend(digits.0),
-            None => found.push((path.to_string(), digits)),
+            let Some(weight) = cx.tracer().find_input(weight) else {
+                return Err(StepError::Unknown {
+                    kind: "parameter",
+                    name: weight.to_string(),
+                    known: (traced.parameters.iter().map(|p| p.name.clone())).collect(),
+                }
+                .into());
+            };
+            let digits = operations(synapses, &weight, x);
+            match found.iter_mut().find(|(known, _)| known == path) {
+                Some((_, known)) => known.0.extend(digits.0),
+                None => found.push((path.to_string(), digits)),
+            }
         }
+        let metrics = found.into_iter().map(|(path, digits)| {
+            let name = path_of(&path, Monitor::SynapticOperations.name());
+            (name, digits.mean())
+        });
+        Ok(metrics.collect())
     }
-    let metrics = found.into_iter().map(|(path, digits)| {
-        let name = path_of(&path, Monitor::SynapticOperations.name());
-        (name, digits.mean())
-    });
-    Ok(metrics.collect())
 }
 
 /// A number as vectors of integers, each with a weight.

@@ -240,6 +240,7 @@ impl Step<'_> {
         let tracer = cx.tracer();
         if !purpose.predicts {
             let mut monitored = self.layer_metrics(&cx, false)?;
+            monitored.extend(self.synaptic_operation_metrics(&cx)?);
             monitored.extend(self.operation_metrics(&cx));
             let (sums, infos) = self.metrics(&outputs, monitored)?;
             tracer.output(LOSS, &outputs.loss);

@@ -30,7 +30,8 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
         record.epoch,
         figure(first),
     );
-    let advice = "Try learning rates 10 times larger and smaller (--lr), and measure the layers with --monitor all.";
+    let advice = "Try learning rates 10 times larger and smaller (--lr), look at some samples with their labels, and \
+                  measure the layers with --monitor all.";
     vec![Finding::new(
         FindingKind::LossDoesNotFall,
         record.epoch,
