@@ -115,7 +115,7 @@ pub(super) fn trace(
         .precision(stage_options.precision)
         .chunk(stage_options.chunk);
     let tracer = cx.tracer();
-    tracer.draw_from(0, stage_options.streams);
+    tracer.set_streams(stage_options.streams);
     let x = tracer.input(X, given.dtype, given.shape.clone());
     let plain = x.cast(DType::F32);
     let y = match feed {

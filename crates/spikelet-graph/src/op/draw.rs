@@ -32,8 +32,7 @@ pub struct Draw {
     pub stream: u32,
     /// Whether axis 0 is time; otherwise the draw is the same at every time step.
     pub over_time: bool,
-    /// The time step of the program at which axis 0 begins, if a network is traced step by step; unused
-    /// for a draw that is not over time.
+    /// The time step of the program at which axis 0 begins; unused for a draw that is not over time.
     pub first_step: u32,
     /// The elements of an image in a time step; 0 if all images share the draws.
     pub per_image: usize,

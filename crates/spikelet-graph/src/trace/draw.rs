@@ -92,7 +92,7 @@ impl Var {
             distribution,
             stream: tracer.next_stream(),
             over_time: over.has_time(),
-            first_step: tracer.first_step(),
+            first_step: 0,
             per_image,
             shape,
             dtype,

@@ -42,7 +42,6 @@ pub(crate) struct State {
     path: Vec<String>,
     error: Option<Error>,
     streams: u32,
-    first_step: u32,
     float: DType,
     precision: Precision,
     /// Whether the passes before differentiation have run.
@@ -92,7 +91,6 @@ impl Tracer {
             path: vec![],
             error: None,
             streams: 0,
-            first_step: 0,
             float,
             precision: Precision::F32,
             prepared: false,
@@ -319,18 +317,10 @@ impl Tracer {
         self.state.borrow().streams
     }
 
-    /// The first time step of draws over time: 0 unless a network is traced step by step.
-    pub fn first_step(&self) -> u32 {
-        self.state.borrow().first_step
-    }
-
-    /// Draws over time that follow begin at the time step `first_step`, and their streams at `streams`. A
-    /// network that is traced once for each step draws the same numbers as for all steps at once, if
-    /// each of its traces begins with the same stream.
-    pub fn draw_from(&self, first_step: u32, streams: u32) {
-        let mut state = self.state.borrow_mut();
-        state.first_step = first_step;
-        state.streams = streams;
+    /// Sets the number of streams of random numbers used so far: a program that continues another, such as a later
+    /// stage of a network, draws the numbers that the complete program would draw.
+    pub fn set_streams(&self, streams: u32) {
+        self.state.borrow_mut().streams = streams;
     }
 
     /// Sets whether elementwise operations stay separate kernels (see [`Graph::disable_fusion`]).

@@ -73,7 +73,7 @@ fn drop(cx: &Context, x: Var, p: f64, each_step: bool, mask: &[usize]) -> Result
     };
     let mask = match each_step {
         true => draw(RandomAxes::TimeAndBatch),
-        false => cx.once("mask", || draw(RandomAxes::Batch)),
+        false => cx.once(|| draw(RandomAxes::Batch)),
     };
     let scale = 1.0 / (1.0 - p);
     Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))

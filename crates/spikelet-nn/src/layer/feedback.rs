@@ -108,7 +108,7 @@ impl Module for Feedback {
             inputs: size,
             outputs: size,
         });
-        let weight = cx.once("weight without diagonal", || {
+        let weight = cx.once(|| {
             cx.parameter("weight", [size, size], self.weight_init) * off_diagonal(cx, size)
         });
         let y = x.linear(&weight);

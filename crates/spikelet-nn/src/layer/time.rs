@@ -101,7 +101,7 @@ impl<M: Module> Module for StaticInput<M> {
         cx.expect_rank("constant input", &x, 2)?;
         let time_steps = x.dim(0);
         let mut failure = None;
-        let y = cx.once("result", || {
+        let y = cx.once(|| {
             let made = self.0.forward(cx, x.slice(0, 0..time_steps.min(1)));
             made.unwrap_or_else(|error| {
                 failure = Some(error);
@@ -148,7 +148,7 @@ where
 /// the full sequence, with the same gradients through time. Batch norm uses the statistics of each
 /// step separately, and its running statistics are updated at each step.
 ///
-/// The module is traced once for each step. A module that needs all steps at once, such as
+/// The module is traced once, as the body of a loop over time. A module that needs all steps at once, such as
 /// [`TimeMean`] or a parallel neuron, is an error.
 ///
 /// ```

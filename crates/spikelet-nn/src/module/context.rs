@@ -14,7 +14,7 @@ pub use mode::Mode;
 pub use operations::{CountedKind, CountedLayer};
 pub use traced::{LearnedStart, Traced, TracedState, TracedTensor};
 
-use super::unroll::Unrolling;
+use super::stepping::Stepping;
 use super::{Init, Propagation};
 use group::Group;
 use spikelet_core::Result;
@@ -41,8 +41,8 @@ pub struct Context {
     /// Set where a network is traced for a part of the time steps.
     chunk: Option<Chunk>,
     chunk_states: Rc<RefCell<Vec<ChunkState>>>,
-    /// Set while a network is traced step by step.
-    unrolling: Rc<RefCell<Option<Unrolling>>>,
+    /// Set while a step of a loop over time is traced.
+    stepping: Rc<RefCell<Option<Stepping>>>,
 }
 
 /// The name of the generator's state among the inputs: i64 `[4]`, seed, step, time, images before.
@@ -62,7 +62,7 @@ impl Context {
             traced: Rc::default(),
             chunk: None,
             chunk_states: Rc::default(),
-            unrolling: Rc::default(),
+            stepping: Rc::default(),
         }
     }
 
@@ -128,7 +128,7 @@ impl Context {
 
     /// Whether a neuron counts its spikes in a state.
     pub(crate) fn counts_spikes(&self) -> bool {
-        self.counts_spikes && !self.disables_fusion() && !self.is_unrolling()
+        self.counts_spikes && !self.disables_fusion() && !self.is_stepping()
     }
 
     /// Whether neurons are separate kernels for charge, fire and reset.
@@ -136,8 +136,8 @@ impl Context {
         self.propagation == Propagation::StepByStepUnfused
     }
 
-    pub(super) fn is_unrolling(&self) -> bool {
-        self.unrolling.borrow().is_some()
+    pub(super) fn is_stepping(&self) -> bool {
+        self.stepping.borrow().is_some()
     }
 
     /// The tracer, for inputs, outputs and gradients.
@@ -199,20 +199,14 @@ impl Context {
             .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [GENERATOR_STATE]))
     }
 
-    /// A value of the current module that is the same at all time steps, such as a dropout mask. It is traced
-    /// once, also in a network that runs step by step.
-    pub fn once(&self, name: &str, build: impl FnOnce() -> Var) -> Var {
-        let path = self.tracer.path_of(name);
-        let known = self.unrolling.borrow().as_ref().and_then(|u| u.once(&path));
-        if let Some((value, streams)) = known {
-            // The following random numbers have the same streams as in the first step.
-            self.tracer.draw_from(self.tracer.first_step(), streams);
-            return value;
-        }
-        let value = build();
-        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
-            unrolling.add_once(path, &value, self.tracer.streams());
-        }
+    /// A value of the current module that is the same at all time steps, such as a dropout mask: in a network that
+    /// runs step by step, it is computed once, before the first step. If it depends on the input of the module, it
+    /// is the value at the first step.
+    pub fn once(&self, build: impl FnOnce() -> Var) -> Var {
+        // Not a part of the step: states and buffers inside are those of the program.
+        let stepping = self.stepping.borrow_mut().take();
+        let value = self.tracer.outside_loop(build);
+        *self.stepping.borrow_mut() = stepping;
         value
     }
 }

@@ -9,9 +9,10 @@ mod context;
 mod init;
 mod propagation;
 mod sequential;
+mod step_outputs;
+mod stepping;
 mod summary;
 mod tree;
-mod unroll;
 
 pub use context::{BEFORE, GENERATOR};
 pub use context::{
@@ -22,10 +23,10 @@ pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
 pub use spikelet_graph::Precision;
+pub use step_outputs::StepOutputs;
 pub use summary::{Summary, SummaryRow};
 pub use tree::Tree;
 pub(crate) use tree::print_as_tree;
-pub use unroll::StepOutputs;
 
 use crate::{LayerError, LayerProblem};
 use spikelet_core::Result;

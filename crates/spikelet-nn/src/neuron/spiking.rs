@@ -238,15 +238,8 @@ impl Layer<'_> {
 
     /// A parameter with a value for each time step, as a sequence.
     fn sequence(&self, learned: &TrainableParam) -> Var {
-        let whole = self.param(learned);
-        let here = self.x.dim(0);
-        let part = if whole.dim(0) == here {
-            whole
-        } else {
-            let first = self.cx.tracer().first_step() as usize;
-            whole.slice(0, first..first + here)
-        };
-        part.expand(self.x.shape()).cast(self.x.ty().dtype)
+        let steps = self.cx.steps_of(self.x.dim(0), || self.param(learned));
+        steps.expand(self.x.shape()).cast(self.x.ty().dtype)
     }
 
     /// A state before the first step.

@@ -64,7 +64,7 @@ impl Context {
         if self.is_chunk() {
             return Err(self.error(what, LayerProblem::Chunked));
         }
-        match self.is_unrolling() {
+        match self.is_stepping() {
             true => Err(self.error(what, LayerProblem::StepByStep)),
             false => Ok(()),
         }

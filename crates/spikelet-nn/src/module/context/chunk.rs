@@ -1,7 +1,7 @@
 //! Traces of a part of the time steps.
 
 use super::Context;
-use crate::module::unroll::Unrolling;
+use crate::module::stepping::Stepping;
 use spikelet_graph::Var;
 
 /// A range of time steps that is a separate program. Other programs run the steps before and after it.
@@ -66,6 +66,6 @@ impl Context {
                 help: "do not cut time: leave the chunk as long as the sequence".to_string(),
             });
         }
-        (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
+        (self.stepping.borrow().as_ref()).map_or(here, Stepping::time_steps)
     }
 }

@@ -91,10 +91,6 @@ impl Context {
     fn count(&self, kind: CountedKind) {
         let path = self.tracer.path();
         let traced = &mut *self.traced.borrow_mut();
-        // A layer that runs step by step is traced once for each step.
-        if self.is_unrolling() && traced.counted.iter().any(|layer| layer.path == path) {
-            return;
-        }
         traced.counted.push(CountedLayer {
             path,
             kind,

@@ -28,7 +28,7 @@ impl Context {
             return self.state(name, shape, reset);
         }
         // Drawn in chunks after the first too, where it is not read: later draws keep their streams.
-        let drawn = self.once(&format!("{name} start"), || match spread {
+        let drawn = self.once(|| match spread {
             Spread::Uniform { low, high } => {
                 let unit = self.generator().uniform(&shape[..], RandomAxes::Batch);
                 // The draws are on (0, 1].
@@ -54,44 +54,44 @@ impl Context {
         reset: f64,
         start: impl FnOnce() -> Var,
     ) -> Var {
-        let path = self.tracer.path_of(name);
-        if let Some(unrolling) = &*self.unrolling.borrow()
-            && let Some(state) = unrolling.state(&path)
-        {
+        let (path, shape) = (self.tracer.path_of(name), shape.into());
+        let known = self.stepping.borrow().as_ref().and_then(|s| s.state(&path));
+        if let Some(state) = known {
             return state;
         }
-        let var = if let Some(chunk) = self.chunk {
-            let before = match chunk.begins {
-                true => start(),
-                false => self.tracer.input(
-                    &format!("{BEFORE}{path}"),
-                    self.tracer.float(),
-                    shape.into(),
-                ),
-            };
-            self.chunk_states.borrow_mut().push(ChunkState {
-                path: path.clone(),
-                before: before.clone(),
-                after: None,
-            });
-            before
-        } else if self.mode.carry_state {
-            let shape = shape.into();
-            let var = self.tracer.state(&path, shape.clone());
-            let mut traced = self.traced.borrow_mut();
-            traced.states.push(TracedState {
-                name: path.clone(),
-                shape,
-                reset,
-            });
-            var
-        } else {
-            start()
-        };
-        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
-            unrolling.add_state(path, &var);
+        let var = self.tracer.outside_loop(|| {
+            if let Some(chunk) = self.chunk {
+                let before = match chunk.begins {
+                    true => start(),
+                    false => self.tracer.input(
+                        &format!("{BEFORE}{path}"),
+                        self.tracer.float(),
+                        shape.clone(),
+                    ),
+                };
+                self.chunk_states.borrow_mut().push(ChunkState {
+                    path: path.clone(),
+                    before: before.clone(),
+                    after: None,
+                });
+                before
+            } else if self.mode.carry_state {
+                let var = self.tracer.state(&path, shape.clone());
+                let mut traced = self.traced.borrow_mut();
+                traced.states.push(TracedState {
+                    name: path.clone(),
+                    shape: shape.clone(),
+                    reset,
+                });
+                var
+            } else {
+                start()
+            }
+        });
+        match &mut *self.stepping.borrow_mut() {
+            Some(stepping) => stepping.add_state(path, &var, &shape),
+            None => var,
         }
-        var
     }
 
     /// Records that the state `name` of the current module is reset to a trainable value.
@@ -117,33 +117,31 @@ impl Context {
     /// A tensor of the current module that is stored with the model and is not trained, such as running
     /// statistics. In a network that runs step by step, it is the value after the previous step.
     pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
-        let path = self.tracer.path_of(name);
-        if let Some(unrolling) = &*self.unrolling.borrow()
-            && let Some(now) = unrolling.state(&path)
-        {
+        let (path, shape) = (self.tracer.path_of(name), shape.into());
+        let known = self.stepping.borrow().as_ref().and_then(|s| s.state(&path));
+        if let Some(now) = known {
             return now;
         }
         let var = self.tracer.find_input(&path).unwrap_or_else(|| {
-            let shape = shape.into();
             let var = self.tracer.state(&path, shape.clone());
             self.traced.borrow_mut().buffers.push(TracedTensor {
                 name: path.clone(),
-                shape,
+                shape: shape.clone(),
                 init,
                 limits: None,
             });
             var
         });
-        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
-            unrolling.add_state(path, &var);
+        match &mut *self.stepping.borrow_mut() {
+            Some(stepping) => stepping.add_state(path, &var, &shape),
+            None => var,
         }
-        var
     }
 
     /// Sets the value of the buffer after this call.
     pub fn set_buffer(&self, buffer: &Var, value: &Var) {
-        let step = match &mut *self.unrolling.borrow_mut() {
-            Some(unrolling) => unrolling.set_state(buffer, value),
+        let step = match &mut *self.stepping.borrow_mut() {
+            Some(stepping) => stepping.set_state(buffer, value),
             None => false,
         };
         if !step {
@@ -163,8 +161,8 @@ impl Context {
 
     /// Sets the value of the state after this call.
     pub fn set_state(&self, state: &Var, value: &Var) {
-        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
-            if !unrolling.set_state(state, value) {
+        if let Some(stepping) = &mut *self.stepping.borrow_mut() {
+            if !stepping.set_state(state, value) {
                 // Records the error that this is not a state.
                 self.tracer.update(state, value);
             }

@@ -1,7 +1,7 @@
 //! Traces of a network on a sequence, for all time steps at once or step by step.
 
 use super::Context;
-use crate::module::unroll::Unrolling;
+use crate::module::stepping::{Stepped, Stepping};
 use crate::module::{Module, StepOutputs};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -13,16 +13,10 @@ impl Context {
     /// # Errors
     /// When shapes do not match.
     pub fn trace(&self, module: &dyn Module, x: Var) -> Result<Var> {
-        let time_steps = x.dim(0);
-        let part = |steps: Range<usize>| match steps.len() {
-            n if n == time_steps => x.clone(),
-            _ => x.slice(0, steps),
-        };
-        Ok(self.trace_steps(module, time_steps, part)?.join())
+        Ok(self.trace_steps(module, x.dim(0), |_| x.clone())?.join())
     }
 
-    /// Traces a network on a sequence. `part` returns a range of its time steps: all of them, or one after the
-    /// other.
+    /// Traces a network on a sequence. `part` returns the range of its time steps that is asked for: all of them.
     ///
     /// # Errors
     /// When shapes do not match.
@@ -32,66 +26,72 @@ impl Context {
         time_steps: usize,
         part: impl Fn(Range<usize>) -> Var,
     ) -> Result<StepOutputs> {
-        if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_unrolling() {
-            let whole = module.forward(self, part(0..time_steps))?;
+        let x = part(0..time_steps);
+        if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_stepping() {
+            let whole = module.forward(self, x)?;
             self.tracer.check()?;
             return Ok(StepOutputs::new(vec![whole]));
         }
-        self.in_steps(time_steps, |t| module.forward(self, part(t..t + 1)))
+        self.in_steps(&x, |x| module.forward(self, x))
     }
 
     /// Runs a part of the current module on `[1, N, …]`, one time step of `x` after the other, with its
-    /// states at that step. In a network that is traced step by step, `x` is one step and runs as it is.
+    /// states at that step. `step` is called once: what it traces is the body of a loop over time, in which states
+    /// are carried. Values from outside may be used in it, and it may return none of its values but its output.
+    /// In a network that runs step by step, `x` is one step and runs as it is.
     ///
     /// # Errors
-    /// The error of `step`.
-    pub fn step_loop(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<StepOutputs> {
-        let time_steps = x.dim(0);
-        if self.is_unrolling() || time_steps == 0 {
+    /// The error of `step`; when a state changes its shape.
+    pub fn step_loop(&self, x: &Var, step: impl FnOnce(Var) -> Result<Var>) -> Result<StepOutputs> {
+        if self.is_stepping() || x.dim(0) == 0 {
             return Ok(StepOutputs::new(vec![step(x.clone())?]));
         }
-        self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
+        self.in_steps(x, step)
     }
 
-    /// Traces one step after the other and carries the states between them.
-    fn in_steps(
-        &self,
-        time_steps: usize,
-        step: impl Fn(usize) -> Result<Var>,
-    ) -> Result<StepOutputs> {
-        *self.unrolling.borrow_mut() = Some(Unrolling::new(time_steps));
-        let made = self.unroll(time_steps, step);
-        self.tracer.draw_from(0, self.tracer.streams());
-        let done = self.unrolling.borrow_mut().take().unwrap_or_default();
-        let made = made?;
-        for (state, last) in done.last_states() {
+    /// The time step of a sequence of the current module, in a network that runs step by step; otherwise the
+    /// sequence. `whole` traces the sequence over all time steps; `here` is the number of steps of the module's
+    /// input.
+    pub(crate) fn steps_of(&self, here: usize, whole: impl FnOnce() -> Var) -> Var {
+        let whole = self.tracer.outside_loop(whole);
+        match &*self.stepping.borrow() {
+            Some(stepping) if whole.dim(0) != here => stepping.sequence(&whole),
+            _ => whole,
+        }
+    }
+
+    /// Traces a step as the body of a loop over the time steps of `x`.
+    fn in_steps(&self, x: &Var, step: impl FnOnce(Var) -> Result<Var>) -> Result<StepOutputs> {
+        let time_steps = x.dim(0);
+        // An input that is constant over time is the same value at every step.
+        let same = x.source_over_time().filter(|_| time_steps > 1);
+        let body = (time_steps > 1).then(|| self.tracer.begin_loop(time_steps));
+        let piece = match (&body, same) {
+            (Some(_), Some(same)) => same,
+            (Some(body), None) => body.sequence(x),
+            (None, _) => x.clone(),
+        };
+        *self.stepping.borrow_mut() = Some(Stepping::new(time_steps, body));
+        let made = step(piece);
+        let stepping = self.stepping.borrow_mut().take();
+        let output = made?;
+        let Some(stepping) = stepping else {
+            return Ok(StepOutputs::new(vec![output]));
+        };
+        self.tracer.check()?;
+        let Stepped {
+            output,
+            states,
+            recorded,
+        } = stepping.finish(output)?;
+        for (state, last) in states {
             match self.is_buffer(&state) {
                 true => self.set_buffer(&state, &last),
                 false => self.set_state(&state, &last),
             }
         }
-        self.traced.borrow_mut().recorded.extend(done.recorded());
+        self.traced.borrow_mut().recorded.extend(recorded);
         self.tracer.check()?;
-        Ok(made)
-    }
-
-    fn unroll(
-        &self,
-        time_steps: usize,
-        step: impl Fn(usize) -> Result<Var>,
-    ) -> Result<StepOutputs> {
-        let streams = self.tracer.streams();
-        let mut parts = vec![];
-        for t in 0..time_steps {
-            if t > 0
-                && let Some(unrolling) = &mut *self.unrolling.borrow_mut()
-            {
-                unrolling.advance();
-            }
-            self.tracer.draw_from(t as u32, streams);
-            parts.push(step(t)?);
-            self.tracer.check()?;
-        }
-        Ok(StepOutputs::new(parts))
+        Ok(StepOutputs::new(vec![output]))
     }
 }

@@ -67,8 +67,8 @@ impl Context {
     /// Records a value of the current module under `name`, for figures and tests.
     pub fn record(&self, name: &str, value: &Var) {
         let path = self.tracer.path_of(name);
-        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
-            return unrolling.record(path, value);
+        if let Some(stepping) = &mut *self.stepping.borrow_mut() {
+            return stepping.record(path, value);
         }
         self.traced
             .borrow_mut()
@@ -81,7 +81,7 @@ impl Context {
         self.record(name, value);
         let path = self.tracer.path_of(name);
         let binary = &mut self.traced.borrow_mut().binary;
-        // A layer that runs step by step is traced once for each step.
+        // A layer may be called twice.
         if !binary.contains(&path) {
             binary.push(path);
         }
