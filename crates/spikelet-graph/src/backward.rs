@@ -28,6 +28,35 @@ impl Backward<'_> {
         self.partial_grad[k].take()
     }
 
+    /// The gradient of operand `k` of an operation with one result, from the gradient of the result.
+    ///
+    /// # Errors
+    /// When the operation has no derivative.
+    pub(crate) fn gradient_of(
+        &mut self,
+        op: &Op,
+        inputs: &[ValueId],
+        grad: ValueId,
+        k: usize,
+    ) -> Result<Option<ValueId>> {
+        let result = self.graph.ty(grad).clone();
+        let node = Node {
+            op: op.clone(),
+            inputs: inputs.to_vec(),
+            outputs: vec![self.graph.add_value(result)],
+            layer: self.layer.clone(),
+            backward: false,
+        };
+        let mut b = Backward {
+            graph: &mut *self.graph,
+            grads: vec![Some(grad)],
+            wanted: (0..inputs.len()).map(|at| at == k).collect(),
+            partial_grad: vec![None; inputs.len()],
+            layer: node.layer.clone(),
+        };
+        Ok(op.differentiate(&mut b, &node)?.swap_remove(k))
+    }
+
     /// Adds an operation of the backward pass.
     ///
     /// # Errors
@@ -72,6 +101,15 @@ impl Backward<'_> {
             dtypes: vec![dtype],
         };
         Ok(self.map(map, operands)?[0])
+    }
+
+    /// The sum of two values of one type.
+    ///
+    /// # Errors
+    /// When the types differ.
+    pub(crate) fn add(&mut self, a: ValueId, b: ValueId) -> Result<ValueId> {
+        let ty = self.graph.ty(a).clone();
+        self.map1(Map::operand(0) + Map::operand(1), ty.shape, ty.dtype, &[a, b])
     }
 
     /// The value cast to another floating-point type.

@@ -7,9 +7,10 @@
 //! 2. [`layout`]: keeps images channels-last between the operations that need them so.
 //! 3. [`precision`]: stores sequences in 16 bits, if a 16-bit precision is set.
 //! 4. [`fuse_affine_into_scan`]: fuses normalization and pooling into neuron scans.
+//! 5. [`hoist_from_loops`]: moves out of loops what does not depend on their carried values.
 //!
-//! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`prune_loops`], which removes results and operands of
-//! loops that are not needed:
+//! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`hoist_from_loops`] for the backward pass and
+//! [`prune_loops`], which removes results and operands of loops that are not needed:
 //!
 //! 1. [`hoist_time`] again, for the backward pass.
 //! 2. [`dead_code`]: removes nodes whose results are not read.
@@ -28,8 +29,8 @@
 //!
 //! Results keep their bits: passes run the same operations on the same elements. There are three
 //! exceptions: [`precision`], [`fold_casts`] and [`fuse_affine_into_scan`] leave out roundings;
-//! [`channel_sums`] and [`time_chunking`] change the order of sums; [`hoist_time`] multiplies a step
-//! by T instead of adding T equal steps.
+//! [`channel_sums`] and [`time_chunking`] change the order of sums, and so may [`hoist_from_loops`];
+//! [`hoist_time`] multiplies a step by T instead of adding T equal steps.
 
 pub mod bit_pack_spikes;
 pub mod channel_sums;
@@ -39,6 +40,7 @@ pub mod early_updates;
 pub mod fold_casts;
 pub mod fuse;
 pub mod fuse_affine_into_scan;
+pub mod hoist_from_loops;
 pub mod hoist_time;
 pub mod layout;
 pub mod precision;
@@ -70,6 +72,7 @@ pub fn prepare(graph: &mut Graph, precision: Precision) {
         layout::run(graph);
         precision::run(graph, precision);
         fuse_affine_into_scan::run(graph);
+        hoist_from_loops::run(graph);
     });
 }
 
@@ -94,7 +97,9 @@ pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     graph.forget_uses();
     // From the outermost graph inwards: which results of a loop are read decides about its body.
     let pruned = prune_loops::run(graph);
+    let hoisted = in_every_graph(graph, &mut hoist_from_loops::run);
     let mut reports = vec![];
+    reports.extend(Some(hoisted).filter(|report| report.changes > 0));
     reports.extend(Some(pruned).filter(|report| report.changes > 0));
     for (pass, always) in STEPS {
         let report = in_every_graph(graph, &mut |graph| pass(graph, target));

@@ -9,7 +9,12 @@
 //! carried values before the step, followed by its derivative. Gradients of carried values are carried, those
 //! of sequences are stacked, those of invariants are carried sums. The sums start from the partial gradients
 //! of the body, so that they are added in the order in which the steps written out would add them.
+//!
+//! Where an invariant is only the weight of products or convolutions (`products.rs`), the backward body stacks
+//! the gradients of their results instead, and the gradient of the weight is one product over all steps behind
+//! the loop.
 
+use super::products::{Factor, Product, products};
 use super::{Loop, LoopBody};
 use crate::backward::{Backward, vjp};
 use crate::error::{Error, Result};
@@ -24,17 +29,37 @@ pub(super) fn differentiate(
     node: &Node,
 ) -> Result<Vec<Option<ValueId>>> {
     let body = &*op.body;
-    let found = Active::of(body, b);
+    let mut found = Active::of(body, b);
+    let weights = match op.hoist {
+        true => found.take_products(body),
+        false => vec![],
+    };
     let mut grads = vec![None; node.inputs.len()];
     if found.wrt.is_empty() {
         return Ok(grads);
     }
     let mut step = Step::new(body, &found, &node.layer)?;
-    let made = vjp(&mut step.graph, &step.given, &found.wrt)?;
+    let mut made = vjp(&mut step.graph, &step.given, &found.wrt)?;
     let carried = found.carried.len();
+    let of_products = made.split_off(found.wrt.len() - weights.len());
     let (of_carried, rest) = made.split_at(carried);
     let (of_sequences, of_invariants) = rest.split_at(found.sequences.len());
-    let read = step.read_by(&made);
+    // Behind the gradients of sequences, the loop stacks what the products over all steps need.
+    let mut stacked = of_sequences.to_vec();
+    let mut at_of = |value: ValueId| {
+        stacked.push(value);
+        stacked.len() - 1
+    };
+    let factors: Vec<(usize, Option<usize>)> = (weights.iter().zip(&of_products))
+        .map(|(product, grad)| {
+            let computed = match product.factor {
+                Factor::Computed(value) => Some(value),
+                Factor::Before(_) | Factor::Sequence(_) => None,
+            };
+            (at_of(*grad), computed.map(&mut at_of))
+        })
+        .collect();
+    let read = step.read_by(of_carried.iter().chain(of_invariants).chain(&stacked));
 
     // Carried: the gradients of carried values and the sums of the gradients of invariants.
     let mut operands = vec![];
@@ -83,7 +108,7 @@ pub(super) fn differentiate(
             inputs.push(value);
         }
     }
-    outputs.extend(of_sequences);
+    outputs.extend(&stacked);
     let graph = step.finish(&read, &inputs, carried_count, sequence_count, &outputs);
     let backward = LoopBody::new(graph, carried_count, sequence_count)
         .map_err(|error| error.at(&node.layer, "gradient of a loop", &[]))?;
@@ -103,6 +128,20 @@ pub(super) fn differentiate(
     for (at, &k) in found.sequences.iter().enumerate() {
         grads[body.carried_count() + k] = Some(made[carried_count + at]);
     }
+    for (product, (grad, computed)) in weights.iter().zip(factors) {
+        let factor = match (product.factor, computed) {
+            (Factor::Before(k), _) => stored(b, node, k)?,
+            (Factor::Sequence(k), _) => node.inputs[body.carried_count() + k],
+            (Factor::Computed(_), Some(at)) => made[carried_count + at],
+            (Factor::Computed(_), None) => continue,
+        };
+        let at = first_invariant + product.invariant;
+        let part = product.gradient(b, body, factor, node.inputs[at], made[carried_count + grad])?;
+        grads[at] = match (grads[at], part) {
+            (Some(sum), Some(part)) => Some(b.add(sum, part)?),
+            (sum, part) => sum.or(part),
+        };
+    }
     Ok(grads)
 }
 
@@ -115,8 +154,10 @@ struct Active {
     invariants: Vec<usize>,
     /// The stacked results that have a gradient.
     results: Vec<usize>,
-    /// The inputs of the body for these carried values, sequences and invariants.
+    /// The inputs of the body for these carried values, sequences and invariants, then the results of products.
     wrt: Vec<ValueId>,
+    /// Which outputs of the body have a gradient.
+    reached: Vec<bool>,
 }
 
 impl Active {
@@ -174,7 +215,32 @@ impl Active {
             invariants,
             results,
             wrt,
+            reached,
         }
+    }
+}
+
+impl Active {
+    /// Takes the invariants that are only weights of products, whose gradients are computed behind the loop: the
+    /// gradients of the results of the products are asked for instead.
+    fn take_products(&mut self, body: &LoopBody) -> Vec<Product> {
+        let leads = ancestors(body.graph(), &self.reached);
+        let first = self.wrt.len() - self.invariants.len();
+        let mut taken = vec![];
+        let mut kept = (vec![], self.wrt[..first].to_vec());
+        for (&k, &value) in self.invariants.iter().zip(&self.wrt[first..]) {
+            match products(body, k) {
+                Some(found) => taken.extend(found),
+                None => {
+                    kept.0.push(k);
+                    kept.1.push(value);
+                }
+            }
+        }
+        taken.retain(|product: &Product| leads[product.result.index()]);
+        (self.invariants, self.wrt) = kept;
+        self.wrt.extend(taken.iter().map(|product| product.result));
+        taken
     }
 }
 
@@ -283,8 +349,8 @@ impl Step {
     }
 
     /// The values that are read to compute `made`.
-    fn read_by(&self, made: &[ValueId]) -> Vec<bool> {
-        needed(&self.graph, made.iter().copied())
+    fn read_by<'a>(&self, made: impl Iterator<Item = &'a ValueId>) -> Vec<bool> {
+        needed(&self.graph, made.copied())
     }
 
     /// The input from which a carried value is read as a piece of a sequence: the value, or for a scalar a value

@@ -2,6 +2,7 @@
 
 mod body;
 mod derivative;
+mod products;
 
 pub use body::LoopBody;
 

@@ -1,0 +1,253 @@
+//! Moves out of the bodies of loops what does not depend on carried values.
+//!
+//! ```text
+//! %4 = loop(%h, %x, %w, %u)                 %5 = matmul(%x, %w)          one product over all steps
+//!     matmul(x[t], w)                       %4 = loop(%h, %5, %u)
+//!     matmul(h[t−1], u)              →          matmul(h[t−1], u)
+//!     map(…)                                    map(…)
+//! ```
+//!
+//! Products and convolutions of sequences with invariants, and the operations that they need, run once over all
+//! time steps before the loop; elementwise operations on invariants alone run once. Allowed because these
+//! operations treat every step alike; a library may sum a product of more rows in another order. A loop keeps
+//! its operations if [`Loop::hoist`] is not set.
+
+use super::Report;
+use crate::graph::{Graph, Input, InputKind, Node, ValueId};
+use crate::op::{ConvPart, Expand, Loop, LoopBody, Map, Op, Reshape};
+use crate::rewrite::{NodeId, Rewriter};
+use crate::types::TensorType;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Hoists from all loops of a graph.
+pub fn run(graph: &mut Graph) -> Report {
+    let mut changes = 0;
+    Rewriter::new(graph).apply(|graph, k| {
+        changes += hoist(graph, k)?;
+        Some(())
+    });
+    Report {
+        pass: "hoisting from loops",
+        changes,
+        summary: format!("{changes} operations moved out of loops"),
+    }
+}
+
+/// What a value of a body depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Depends {
+    /// Constants alone.
+    Nothing,
+    Invariants,
+    Sequences,
+    Carried,
+}
+
+/// Moves operations of the loop `k` before it, and returns how many.
+fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
+    let op = graph.op::<Loop>(k).filter(|op| op.hoist && op.length > 0)?.clone();
+    let node = graph.node(k).clone();
+    let body = op.body.graph();
+    let chosen = chosen(&op.body);
+    if chosen.is_empty() {
+        return None;
+    }
+    // By value of the body, the value outside: of all steps, or of an invariant.
+    let mut outside: HashMap<ValueId, ValueId> = HashMap::new();
+    let invariants = op.body.carried_count() + op.body.sequence_count();
+    for (at, (input, operand)) in body.inputs.iter().zip(&node.inputs).enumerate() {
+        if at >= op.body.carried_count() {
+            outside.insert(input.value, *operand);
+        }
+    }
+    let mut sequences: HashSet<ValueId> = op.body.sequence_inputs().collect();
+    let mut moved = HashSet::new();
+    for (at, inner) in body.nodes.iter().enumerate().filter(|(at, _)| chosen.contains(at)) {
+        let is_sequence = inner.inputs.iter().any(|v| sequences.contains(v));
+        let Some(operands) = inner.inputs.iter().map(|v| outside.get(v).copied()).collect() else {
+            continue;
+        };
+        let operands: Vec<ValueId> = operands;
+        let length = if is_sequence { op.length } else { 1 };
+        let made = graph.make(over_steps(&inner.op, length), &operands, &inner.layer, inner.backward);
+        let Ok(made) = made else { continue };
+        let fits = inner.outputs.iter().zip(&made.outputs).all(|(inner, made)| {
+            Some(graph.ty(*made)) == stacked(body.ty(*inner), length).as_ref()
+        });
+        if !fits {
+            continue;
+        }
+        outside.extend(inner.outputs.iter().copied().zip(made.outputs.iter().copied()));
+        if is_sequence {
+            sequences.extend(&inner.outputs);
+        }
+        // Constants stay in the body as well: kernels have them as literals.
+        if !matches!(inner.op, Op::Fill(_)) {
+            moved.insert(at);
+        }
+        graph.insert_before(k, made);
+    }
+    if moved.is_empty() {
+        return None;
+    }
+    let mut inside = body.clone();
+    inside.forget_uses();
+    let mut at = 0..;
+    inside.nodes.retain(|_| at.next().is_some_and(|at| !moved.contains(&at)));
+    let produced = body.nodes.iter().enumerate().filter(|(at, _)| moved.contains(at));
+    let produced: Vec<ValueId> = produced.flat_map(|(_, n)| n.outputs.clone()).collect();
+    let reads: HashSet<ValueId> = (inside.nodes.iter().flat_map(|n| n.inputs.iter().copied()))
+        .chain(inside.outputs.iter().map(|o| o.value))
+        .collect();
+    let mut operands = node.inputs.clone();
+    let mut last_sequence = invariants;
+    for value in produced.into_iter().filter(|v| reads.contains(v)) {
+        let is_sequence = sequences.contains(&value);
+        let (place, kind) = match is_sequence {
+            true => (last_sequence, InputKind::Data),
+            false => (inside.inputs.len(), InputKind::Parameter),
+        };
+        last_sequence += usize::from(is_sequence);
+        let name = format!("hoisted {}", value.index());
+        inside.inputs.insert(place, Input { name, kind, value });
+        operands.insert(place, outside[&value]);
+    }
+    let count = last_sequence - op.body.carried_count();
+    let made = LoopBody::new(inside, op.body.carried_count(), count).ok()?;
+    let node = Node {
+        op: Loop {
+            body: Arc::new(made),
+            ..op.clone()
+        }
+        .into(),
+        inputs: operands,
+        ..node
+    };
+    graph.set(k, node);
+    Some(moved.len())
+}
+
+/// The nodes of a body that leave it, by index.
+fn chosen(body: &LoopBody) -> HashSet<usize> {
+    let graph = body.graph();
+    let mut depends = vec![Depends::Nothing; graph.values()];
+    let inputs = [
+        (Depends::Carried, body.carried_inputs().collect::<Vec<_>>()),
+        (Depends::Sequences, body.sequence_inputs().collect()),
+        (Depends::Invariants, body.invariant_inputs().collect()),
+    ];
+    for (kind, values) in inputs {
+        values.iter().for_each(|v| depends[v.index()] = kind);
+    }
+    for node in &graph.nodes {
+        let of = node.inputs.iter().map(|v| depends[v.index()]).max();
+        for output in &node.outputs {
+            depends[output.index()] = of.unwrap_or(Depends::Nothing);
+        }
+    }
+    let producers = graph.producers();
+    let of = |node: &Node| depends[node.outputs[0].index()];
+    let mut chosen = HashSet::new();
+    for (at, node) in graph.nodes.iter().enumerate() {
+        let wanted = match (of(node), &node.op) {
+            (Depends::Invariants, Op::Map(_)) => true,
+            (Depends::Invariants | Depends::Sequences, Op::MatMul(_) | Op::Conv(_)) => true,
+            _ => false,
+        };
+        let mut needed = vec![];
+        if wanted && collect(graph, &producers, &depends, at, &mut needed).is_some() {
+            chosen.extend(needed);
+        }
+    }
+    chosen
+}
+
+/// A node and those that it needs from the body; `None` where one of them cannot leave.
+fn collect(
+    graph: &Graph,
+    producers: &[Option<usize>],
+    depends: &[Depends],
+    at: usize,
+    needed: &mut Vec<usize>,
+) -> Option<()> {
+    let node = &graph.nodes[at];
+    let is_sequence = |v: &ValueId| depends[v.index()] == Depends::Sequences;
+    let fits = match node.inputs.iter().any(is_sequence) {
+        true => treats_steps_alike(graph, node, &is_sequence),
+        false => matches!(
+            node.op,
+            Op::Map(_) | Op::MatMul(_) | Op::Conv(_) | Op::Reshape(_) | Op::Permute(_) | Op::Expand(_) | Op::Fill(_)
+        ),
+    };
+    if !fits {
+        return None;
+    }
+    for input in &node.inputs {
+        if let Some(producer) = producers[input.index()] {
+            collect(graph, producers, depends, producer, needed)?;
+        }
+    }
+    needed.push(at);
+    Some(())
+}
+
+/// Whether an operation on steps `[1, …]` is the same operation on all steps `[T, …]`, up to the shape in
+/// [`over_steps`].
+fn treats_steps_alike(graph: &Graph, node: &Node, is_sequence: &dyn Fn(&ValueId) -> bool) -> bool {
+    let one_step = |v: &ValueId| graph.shape(*v).first() == Some(&1);
+    let sequences = || node.inputs.iter().filter(|v| is_sequence(v));
+    if !sequences().all(one_step) || !node.outputs.iter().all(one_step) {
+        return false;
+    }
+    let rank = graph.shape(node.inputs[0]).len();
+    let first_alone = is_sequence(&node.inputs[0]) && sequences().count() == 1;
+    match &node.op {
+        Op::MatMul(op) => !op.transpose_a && rank > 1 && first_alone,
+        Op::Conv(op) => op.part == ConvPart::Forward && rank > op.axes() + 2 && first_alone,
+        Op::Pool(op) => rank > op.windows.len() + 2,
+        Op::Map(map) => sequences().all(|v| graph.shape(*v).len() == map.shape.len()),
+        Op::Permute(op) => op.order.first() == Some(&0),
+        Op::Slice(op) => op.axis != 0,
+        Op::Reshape(_) => true,
+        Op::Expand(op) => op.shape.len() == rank,
+        _ => false,
+    }
+}
+
+/// The operation on `length` steps.
+fn over_steps(op: &Op, length: usize) -> Op {
+    let longer = |shape: &[usize]| -> Vec<usize> {
+        let mut shape = shape.to_vec();
+        if length != 1 {
+            shape[0] *= length;
+        }
+        shape
+    };
+    match op {
+        Op::Map(map) => Map {
+            shape: longer(&map.shape),
+            ..map.clone()
+        }
+        .into(),
+        Op::Reshape(op) => Reshape {
+            shape: longer(&op.shape),
+        }
+        .into(),
+        Op::Expand(op) => Expand {
+            shape: longer(&op.shape),
+        }
+        .into(),
+        op => op.clone(),
+    }
+}
+
+/// The type of `length` pieces along axis 0; of one, the piece itself.
+fn stacked(piece: &TensorType, length: usize) -> Option<TensorType> {
+    let mut whole = piece.clone();
+    if length != 1 {
+        let first = whole.shape.first_mut()?;
+        *first = first.saturating_mul(length);
+    }
+    Some(whole)
+}
