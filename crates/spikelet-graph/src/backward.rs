@@ -109,7 +109,12 @@ impl Backward<'_> {
     /// When the types differ.
     pub(crate) fn add(&mut self, a: ValueId, b: ValueId) -> Result<ValueId> {
         let ty = self.graph.ty(a).clone();
-        self.map1(Map::operand(0) + Map::operand(1), ty.shape, ty.dtype, &[a, b])
+        self.map1(
+            Map::operand(0) + Map::operand(1),
+            ty.shape,
+            ty.dtype,
+            &[a, b],
+        )
     }
 
     /// The value cast to another floating-point type.

@@ -333,6 +333,28 @@ pub enum LayerProblem {
         /// The name.
         name: String,
     },
+    /// A connection of a recurrent block from or to a layer that it does not have.
+    #[error("has no layer `{name}`; its layers: {known}")]
+    UnknownLayer {
+        /// The given name.
+        name: String,
+        /// The names of the layers.
+        known: String,
+    },
+    /// A connection whose output does not have the shape of the current that it is added to.
+    #[error(
+        "the connection from `{from}` to `{to}` passes {given}, the current of `{to}` is {expected}"
+    )]
+    Connection {
+        /// The layer whose output is passed.
+        from: String,
+        /// The layer that receives it.
+        to: String,
+        /// The current.
+        expected: TensorType,
+        /// The output of the connection.
+        given: TensorType,
+    },
     /// An invalid neuron, surrogate or encoder, or a constant of the layer outside its domain.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
@@ -390,6 +412,10 @@ impl LayerProblem {
             Self::Chunked => "do not cut time: set the chunk length to that of the sequence",
             Self::DuplicateName { .. } => {
                 "give each its own name; `add` takes the position, counted from 0"
+            }
+            Self::UnknownLayer { .. } => "add the layer with `layer`, or correct the name",
+            Self::Connection { .. } => {
+                "let the module of the connection have the shape of the current as its output"
             }
             Self::Definition(DefinitionError::OutsideDomain { .. }) => crate::domain::HELP,
             Self::Definition(_) => "correct the definition",

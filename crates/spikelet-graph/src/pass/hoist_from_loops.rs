@@ -46,7 +46,10 @@ enum Depends {
 
 /// Moves operations of the loop `k` before it, and returns how many.
 fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
-    let op = graph.op::<Loop>(k).filter(|op| op.hoist && op.length > 0)?.clone();
+    let op = graph
+        .op::<Loop>(k)
+        .filter(|op| op.hoist && op.length > 0)?
+        .clone();
     let node = graph.node(k).clone();
     let body = op.body.graph();
     let chosen = chosen(&op.body);
@@ -63,22 +66,47 @@ fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
     }
     let mut sequences: HashSet<ValueId> = op.body.sequence_inputs().collect();
     let mut moved = HashSet::new();
-    for (at, inner) in body.nodes.iter().enumerate().filter(|(at, _)| chosen.contains(at)) {
+    for (at, inner) in body
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| chosen.contains(at))
+    {
         let is_sequence = inner.inputs.iter().any(|v| sequences.contains(v));
-        let Some(operands) = inner.inputs.iter().map(|v| outside.get(v).copied()).collect() else {
+        let Some(operands) = inner
+            .inputs
+            .iter()
+            .map(|v| outside.get(v).copied())
+            .collect()
+        else {
             continue;
         };
         let operands: Vec<ValueId> = operands;
         let length = if is_sequence { op.length } else { 1 };
-        let made = graph.make(over_steps(&inner.op, length), &operands, &inner.layer, inner.backward);
+        let made = graph.make(
+            over_steps(&inner.op, length),
+            &operands,
+            &inner.layer,
+            inner.backward,
+        );
         let Ok(made) = made else { continue };
-        let fits = inner.outputs.iter().zip(&made.outputs).all(|(inner, made)| {
-            Some(graph.ty(*made)) == stacked(body.ty(*inner), length).as_ref()
-        });
+        let fits = inner
+            .outputs
+            .iter()
+            .zip(&made.outputs)
+            .all(|(inner, made)| {
+                Some(graph.ty(*made)) == stacked(body.ty(*inner), length).as_ref()
+            });
         if !fits {
             continue;
         }
-        outside.extend(inner.outputs.iter().copied().zip(made.outputs.iter().copied()));
+        outside.extend(
+            inner
+                .outputs
+                .iter()
+                .copied()
+                .zip(made.outputs.iter().copied()),
+        );
         if is_sequence {
             sequences.extend(&inner.outputs);
         }
@@ -94,8 +122,14 @@ fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
     let mut inside = body.clone();
     inside.forget_uses();
     let mut at = 0..;
-    inside.nodes.retain(|_| at.next().is_some_and(|at| !moved.contains(&at)));
-    let produced = body.nodes.iter().enumerate().filter(|(at, _)| moved.contains(at));
+    inside
+        .nodes
+        .retain(|_| at.next().is_some_and(|at| !moved.contains(&at)));
+    let produced = body
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| moved.contains(at));
     let produced: Vec<ValueId> = produced.flat_map(|(_, n)| n.outputs.clone()).collect();
     let reads: HashSet<ValueId> = (inside.nodes.iter().flat_map(|n| n.inputs.iter().copied()))
         .chain(inside.outputs.iter().map(|o| o.value))
@@ -177,7 +211,13 @@ fn collect(
         true => treats_steps_alike(graph, node, &is_sequence),
         false => matches!(
             node.op,
-            Op::Map(_) | Op::MatMul(_) | Op::Conv(_) | Op::Reshape(_) | Op::Permute(_) | Op::Expand(_) | Op::Fill(_)
+            Op::Map(_)
+                | Op::MatMul(_)
+                | Op::Conv(_)
+                | Op::Reshape(_)
+                | Op::Permute(_)
+                | Op::Expand(_)
+                | Op::Fill(_)
         ),
     };
     if !fits {

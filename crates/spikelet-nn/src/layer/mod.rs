@@ -15,7 +15,9 @@ mod neuron_layers;
 mod parallel;
 mod pool;
 mod recurrent;
+mod recurrent_block;
 mod residual;
+mod rnn;
 mod time;
 mod trace_learning;
 mod voting;
@@ -41,7 +43,9 @@ pub use neuron_layers::{
 pub use parallel::{Combine, Parallel};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use recurrent::Recurrent;
+pub use recurrent_block::RecurrentBlock;
 pub use residual::{Join, Residual};
+pub use rnn::Rnn;
 pub use time::{
     SoftmaxSum, StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum,
 };

@@ -5,13 +5,17 @@
 //! Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
 //! neurons, NeurIPS 2018; SpikingJelly's `LinearRecurrentContainer`.
 
-use super::Linear;
+use super::{Linear, TimeLast};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
 /// A neuron whose spikes are fed back to it: `[T, N, …] → [T, N, …]`, one time step after the other.
-/// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`.
+/// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`, which starts from zeros
+/// or from [`Context::start_from`].
+///
+/// The neuron may be any module that keeps the shape. The graph has one copy of it, as the body of a loop. For
+/// several layers, and connections between them, see [`RecurrentBlock`](super::RecurrentBlock).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -29,6 +33,7 @@ use spikelet_graph::Var;
 pub struct Recurrent {
     neuron: Box<dyn Module>,
     feedback: Box<dyn Module>,
+    last: bool,
 }
 
 impl Recurrent {
@@ -42,7 +47,15 @@ impl Recurrent {
         Self {
             neuron: Box::new(neuron),
             feedback: Box::new(feedback),
+            last: false,
         }
+    }
+
+    /// Returns only the last time step, `[1, N, …]`.
+    #[must_use]
+    pub fn last(mut self) -> Self {
+        self.last = true;
+        self
     }
 }
 
@@ -50,7 +63,7 @@ impl Module for Recurrent {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("recurrent", &x, 2)?;
         let shape = x.shape()[1..].to_vec();
-        let made = cx.step_loop(&x, |x| {
+        let y = cx.step_loop(&x, |x| {
             let before = cx.state("spikes", shape.clone(), 0.0);
             let spikes = before.expand(&shape[..]).reshape(x.shape());
             let fed = cx.child("feedback", |cx| self.feedback.forward(cx, spikes))?;
@@ -58,8 +71,11 @@ impl Module for Recurrent {
             let after = y.cast(cx.tracer().float()).reshape(&shape[..]);
             cx.set_state(&before, &after);
             Ok(y)
-        });
-        Ok(made?.join())
+        })?;
+        match self.last {
+            true => TimeLast.forward(cx, y.join()),
+            false => Ok(y.join()),
+        }
     }
 
     fn tree(&self) -> Tree {

@@ -41,6 +41,8 @@ pub struct Context {
     /// Set where a network is traced for a part of the time steps.
     chunk: Option<Chunk>,
     chunk_states: Rc<RefCell<Vec<ChunkState>>>,
+    /// The given values of states before the first step.
+    starts: Rc<RefCell<state::Starts>>,
     /// Set while a step of a loop over time is traced.
     stepping: Rc<RefCell<Option<Stepping>>>,
 }
@@ -62,6 +64,7 @@ impl Context {
             traced: Rc::default(),
             chunk: None,
             chunk_states: Rc::default(),
+            starts: Rc::default(),
             stepping: Rc::default(),
         }
     }

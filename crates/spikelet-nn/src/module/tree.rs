@@ -86,6 +86,20 @@ impl Tree {
         self
     }
 
+    /// Adds a child that is no module of its own.
+    #[must_use]
+    pub(crate) fn child_tree(mut self, name: &str, tree: Tree) -> Self {
+        self.children.push((name.to_string(), tree));
+        self
+    }
+
+    /// Adds the children of another module, which has the path of this one.
+    #[must_use]
+    pub(crate) fn children_of(mut self, other: Tree) -> Self {
+        self.children.extend(other.children);
+        self
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         f.write_str(&self.kind)?;
         if self.children.is_empty() {

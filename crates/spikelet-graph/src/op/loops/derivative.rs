@@ -136,7 +136,8 @@ pub(super) fn differentiate(
             (Factor::Computed(_), None) => continue,
         };
         let at = first_invariant + product.invariant;
-        let part = product.gradient(b, body, factor, node.inputs[at], made[carried_count + grad])?;
+        let part =
+            product.gradient(b, body, factor, node.inputs[at], made[carried_count + grad])?;
         grads[at] = match (grads[at], part) {
             (Some(sum), Some(part)) => Some(b.add(sum, part)?),
             (sum, part) => sum.or(part),

@@ -79,7 +79,10 @@ fn factor(body: &LoopBody, value: ValueId) -> Factor {
         if let Some(k) = body.sequence_inputs().position(|v| v == source) {
             return Factor::Sequence(k);
         }
-        let producer = graph.nodes.iter().find(|node| node.outputs.contains(&source));
+        let producer = graph
+            .nodes
+            .iter()
+            .find(|node| node.outputs.contains(&source));
         match producer {
             Some(node) if matches!(node.op, Op::Reshape(_)) => source = node.inputs[0],
             _ => return Factor::Computed(value),

@@ -1,11 +1,70 @@
 //! States and buffers of the current module.
 
 use super::{BEFORE, ChunkState, Context, LearnedStart, TracedState, TracedTensor};
+use crate::RuntimeError;
 use crate::module::Init;
 use crate::trainable::{Bound, Granularity, Spread};
+use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 
+/// The values of states before the first step.
+#[derive(Default)]
+pub(super) struct Starts {
+    given: Vec<Start>,
+    /// The paths of all states.
+    states: Vec<String>,
+}
+
+/// A given value of a state before the first step.
+struct Start {
+    path: String,
+    value: Var,
+    /// Whether a module has the state.
+    used: bool,
+}
+
 impl Context {
+    /// Lets the state of this path, such as `0.neuron.v` or `0.spikes`, start from a value that broadcasts to the shape
+    /// of the state, `[N, …]`, instead of its reset value. Must be called before the module is traced. In a mode that
+    /// carries states, set the states of the program instead.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Rnn::new(Lif::new(2.0), 4, 3));
+    /// let cx = Context::new(Mode::EVAL, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// let v = cx.tracer().input("v", DType::F32, [2, 3]);
+    /// cx.start_from("0.neuron.v", &v);
+    /// cx.trace(&net, x)?;
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    pub fn start_from(&self, path: &str, value: &Var) {
+        self.starts.borrow_mut().given.push(Start {
+            path: path.to_string(),
+            value: value.cast(self.tracer.float()),
+            used: false,
+        });
+    }
+
+    /// The given value of a state before the first step.
+    fn given_start(&self, path: &str) -> Option<Var> {
+        let mut starts = self.starts.borrow_mut();
+        starts.states.push(path.to_string());
+        let given = starts.given.iter_mut().find(|start| start.path == path)?;
+        given.used = true;
+        Some(given.value.clone())
+    }
+
+    /// Checks that modules have all states whose values were given.
+    pub(super) fn check_starts(&self) -> Result<()> {
+        let starts = self.starts.borrow();
+        let known = starts.states.iter().map(String::as_str);
+        match starts.given.iter().find(|start| !start.used) {
+            Some(start) => Err(RuntimeError::unknown(&start.path, known)),
+            None => Ok(()),
+        }
+    }
+
     /// The state `name` of the current module: carried from call to call if the mode carries states, otherwise
     /// its reset value (a scalar, which broadcasts). In a network that runs step by step, it is the value after
     /// the previous step.
@@ -54,6 +113,7 @@ impl Context {
         reset: f64,
         start: impl FnOnce() -> Var,
     ) -> Var {
+        let start = |path: &str| self.given_start(path).unwrap_or_else(start);
         let (path, shape) = (self.tracer.path_of(name), shape.into());
         let known = self.stepping.borrow().as_ref().and_then(|s| s.state(&path));
         if let Some(state) = known {
@@ -62,7 +122,7 @@ impl Context {
         let var = self.tracer.outside_loop(|| {
             if let Some(chunk) = self.chunk {
                 let before = match chunk.begins {
-                    true => start(),
+                    true => start(&path),
                     false => self.tracer.input(
                         &format!("{BEFORE}{path}"),
                         self.tracer.float(),
@@ -85,7 +145,7 @@ impl Context {
                 });
                 var
             } else {
-                start()
+                start(&path)
             }
         });
         match &mut *self.stepping.borrow_mut() {

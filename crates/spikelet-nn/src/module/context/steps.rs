@@ -27,12 +27,15 @@ impl Context {
         part: impl Fn(Range<usize>) -> Var,
     ) -> Result<StepOutputs> {
         let x = part(0..time_steps);
-        if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_stepping() {
+        let made = if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_stepping() {
             let whole = module.forward(self, x)?;
             self.tracer.check()?;
-            return Ok(StepOutputs::new(vec![whole]));
-        }
-        self.in_steps(&x, |x| module.forward(self, x))
+            StepOutputs::new(vec![whole])
+        } else {
+            self.in_steps(&x, |x| module.forward(self, x))?
+        };
+        self.check_starts()?;
+        Ok(made)
     }
 
     /// Runs a part of the current module on `[1, N, …]`, one time step of `x` after the other, with its

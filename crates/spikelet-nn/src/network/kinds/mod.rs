@@ -10,6 +10,7 @@ mod layer_norm;
 mod linear;
 mod neuron;
 mod pool;
+mod recurrent;
 mod residual;
 mod sequence;
 mod static_input;
@@ -73,6 +74,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &dropout::DROPOUT2D,
         &flatten::FLATTEN,
         &neuron::NEURON,
+        &recurrent::RNN,
+        &recurrent::RECURRENT,
         &voting::VOTING,
         &time::TIME_MEAN,
         &time::TIME_LAST,
@@ -105,7 +108,7 @@ pub(super) fn help_for(name: &str) -> String {
 
 /// The name closest to a misspelt one. Names that other libraries use are known too.
 fn closest_name(given: &str) -> Option<&'static str> {
-    const OTHERS: [(&str, &str); 14] = [
+    const OTHERS: [(&str, &str); 16] = [
         ("fc", "linear"),
         ("dense", "linear"),
         ("conv1d", "conv"),
@@ -118,6 +121,8 @@ fn closest_name(given: &str) -> Option<&'static str> {
         ("batchnorm2d", "batch-norm"),
         ("spike", "neuron"),
         ("lif", "neuron"),
+        ("rlif", "rnn"),
+        ("rsnn", "rnn"),
         ("parallel", "branches"),
         ("sequential", "layers"),
     ];

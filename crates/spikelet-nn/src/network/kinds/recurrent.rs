@@ -1,0 +1,55 @@
+//! `{ rnn = 128, cell = "lif" }`: a linear layer and a neuron with recurrent connections. `"recurrent"`: a neuron with
+//! recurrent connections, without the linear layer.
+
+use super::{Kind, MainValue};
+use crate::layer::{Recurrent, Rnn};
+use crate::network::Layers;
+
+pub(super) const RNN: Kind = Kind {
+    name: "rnn",
+    summary: "fully connected layer and neurons with recurrent connections",
+    main: MainValue::Required("the number of neurons"),
+    keys: &["cell", "bias", "last"],
+    build: |layer, b| {
+        let hidden = layer.main()?.integer("rnn", 1..=Layers::MAX_SIZE)?;
+        let [inputs] = b.shape[..] else {
+            return Err(b.wrong_axes("rnn", "[features]"));
+        };
+        let neuron = match layer.fields.get("cell") {
+            Some(node) => b.own_neuron(node)?,
+            None => b.neuron.clone(),
+        };
+        let bias = layer.fields.flag("bias")?.unwrap_or(false);
+        let module = Rnn::new(neuron, inputs, hidden).bias(bias);
+        let module = match layer.fields.flag("last")? {
+            Some(true) => module.last(),
+            _ => module,
+        };
+        let rows = inputs.checked_add(hidden);
+        let weights = rows.and_then(|rows| rows.checked_mul(hidden));
+        b.leaf("rnn", module, weights, |_| weights)
+    },
+};
+
+pub(super) const RECURRENT: Kind = Kind {
+    name: "recurrent",
+    summary: "neurons with recurrent connections",
+    main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
+    keys: &["last"],
+    build: |layer, b| {
+        let neuron = match layer.main {
+            Some(node) => b.own_neuron(node)?,
+            None => b.neuron.clone(),
+        };
+        let [features] = b.shape[..] else {
+            return Err(b.wrong_axes("recurrent", "[features]"));
+        };
+        let module = Recurrent::new(neuron, features);
+        let module = match layer.fields.flag("last")? {
+            Some(true) => module.last(),
+            _ => module,
+        };
+        let weights = features.checked_mul(features);
+        b.leaf("recurrent", module, weights, |_| weights)
+    },
+};
