@@ -12,8 +12,9 @@ pub use crate::layer::{
     Combine, Conv1d, Conv2d, Conv3d, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout,
     Dropout2d, EfAdLif, Feedback, Flatten, GroupNorm, Join, LayerNorm, LiReadout, LifRecurrent,
     Linear, NeuronLayer, Parallel, Pool1d, Pool2d, Pool3d, RAlif, RDecayLif, RLeaky, RLif,
-    RSynaptic, RadLif, Recurrent, RecurrentBlock, Residual, Rnn, SeAdLif, SiLif, SoftmaxSum, SparchReadout, StaticInput,
-    StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum, TraceLearning, Voting,
+    RSynaptic, RadLif, Recurrent, RecurrentBlock, Residual, Rnn, SeAdLif, SiLif, SoftmaxSum,
+    SparchReadout, StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum,
+    TraceLearning, Voting,
 };
 pub use crate::loss;
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
