@@ -112,6 +112,51 @@ fn monitors_and_recorded_values_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
     Ok(())
 }
 
+/// The synaptic operations of convolutions on a device, by layer.
+fn operations_of_convolutions(device: Arc<dyn Backend>) -> Result<Vec<(String, f64)>> {
+    let net = Sequential::new()
+        .add(Conv2d::new(1, 6, 3).stride(2).padding(1))
+        .add(If::new())
+        .add(Conv2d::new(6, 4, [3, 2]).padding([2, 0]).groups(2))
+        .add(If::new())
+        .add(ConvTransposed2d::new(Conv2d::new(4, 2, 3).stride(2)));
+    let step = Step::new(move |cx, inputs| {
+        let y = cx.trace(&net, inputs["x"].repeat_over_time(T))?;
+        Ok(Outputs::loss(y.mean_all()))
+    })
+    .input("x", DType::F32, [1, 9, 9])
+    .optimizer(Adam::default(), 1e-3)
+    .monitor(Monitor::SynapticOperations, "*");
+    let x = Field::new("x", ElementType::F32, [1, 9, 9]);
+    let data = InMemory::new("eighths").with(x, eighths(N * 81, 5))?;
+    let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
+    let mut store = VarStore::new(device);
+    step.clone().batch_size(1).compile_eval(&mut store)?;
+    for (name, shape) in [
+        ("0.weight", [6, 1, 3, 3]),
+        ("2.weight", [4, 3, 3, 2]),
+        ("4.weight", [4, 2, 3, 3]),
+    ] {
+        let values = eighths(shape.iter().product(), shape[0]);
+        store.set(name, &Tensor::f32(shape, values))?;
+    }
+    let metrics = step.evaluate(&loader, &mut store)?;
+    let values = metrics
+        .iter()
+        .map(|(name, value)| (name.to_string(), value));
+    Ok(values.collect())
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn synaptic_operations_of_convolutions_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
+    let expected = operations_of_convolutions(spikelet::device::cpu()?)?;
+    assert!(expected.len() == 3 && expected.iter().all(|(_, value)| *value > 0.0));
+    let found = operations_of_convolutions(spikelet::device::find("cuda", 0)?)?;
+    assert_eq!(expected, found);
+    Ok(())
+}
+
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_run_on_a_gpu_is_measured_and_keeps_its_bits() -> Result<()> {
