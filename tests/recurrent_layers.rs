@@ -284,3 +284,60 @@ fn recurrent_layers_in_a_file_are_those_of_rust() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn recurrent_layers_run_in_every_precision() -> Result<()> {
+    let train = |precision: Precision| -> Result<Vec<f64>> {
+        let cx = Context::new(Mode::TRAIN, DType::F32).precision(precision);
+        let t = cx.tracer();
+        let x = t.input("x", DType::F32, SHAPE);
+        let net = Sequential::new()
+            .add(Rnn::new(smooth(), 4, 8))
+            .add(Recurrent::new(smooth(), 8))
+            .add(block_of(8));
+        let y = cx.trace(&net, x)?;
+        let traced = cx.traced();
+        let parameters = traced
+            .parameters
+            .iter()
+            .filter_map(|p| t.find_input(&p.name));
+        let parameters: Vec<Var> = parameters.collect();
+        let grads = t.gradients(
+            &y.square().sum_all(),
+            &parameters.iter().collect::<Vec<_>>(),
+        );
+        t.output("y", &y);
+        for (k, grad) in grads.iter().enumerate() {
+            t.output(&format!("grad {k}"), grad);
+        }
+        let mut store = VarStore::new(device::cpu()?);
+        store.initialize(&traced, DType::F32, 3)?;
+        let mut program = Program::new(t.finish()?, &mut store)?;
+        let values: Vec<f32> = values(STEPS * BATCH * 4, 3)
+            .iter()
+            .map(|x| *x as f32)
+            .collect();
+        program.set("x", HostTensor::F32(&values))?;
+        program.run()?;
+        let mut found = program.get("y")?.to_f64();
+        for k in 0..grads.len() {
+            found.extend(program.get(&format!("grad {k}"))?.to_f64());
+        }
+        Ok(found)
+    };
+    let expected = train(Precision::F32)?;
+    let largest = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    for precision in [Precision::Tf32, Precision::Bf16, Precision::F16] {
+        for (a, b) in train(precision)?.iter().zip(&expected) {
+            assert!((a - b).abs() < 0.03 * largest, "{precision:?}: {a} {b}");
+        }
+    }
+    Ok(())
+}
+
+fn block_of(features: usize) -> RecurrentBlock {
+    RecurrentBlock::new()
+        .layer("a", Linear::new(features, 8), smooth())
+        .layer("b", Linear::new(8, 8).bias(true), smooth())
+        .connect("b", "a", Linear::new(8, 8))
+}

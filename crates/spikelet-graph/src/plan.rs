@@ -16,7 +16,7 @@ pub use forward_backward::ForwardBackwardPlans;
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
-use crate::op::Operation;
+use crate::op::{Op, Operation};
 use crate::pass::{self, Report};
 use crate::rewrite::for_each_graph;
 use crate::target::Target;
@@ -35,7 +35,8 @@ pub struct Kernel {
     pub workspace: Option<(usize, usize)>,
     /// Floating-point operations.
     pub flops: u64,
-    /// The bytes that it reads and writes at least: each operand and each result once.
+    /// The bytes that it reads and writes at least: each operand and each result once; of a loop, those of the
+    /// kernels of its body at all steps.
     pub bytes: u64,
     /// The plan of the graph that its operation owns, such as the body of a loop. Its arena is the start of the
     /// workspace.
@@ -117,15 +118,20 @@ impl Plan {
                 true => 0,
                 false => total(touched.map(|v| graph.ty(*v).bytes())),
             };
+            let body = node.op.body();
+            let body = body.map(|body| Box::new(Self::lay_out(body.clone(), target, vec![])));
+            let bytes = match (&node.op, &body) {
+                (Op::Loop(op), Some(body)) => body.moved_bytes().saturating_mul(op.length as u64),
+                _ => moved as u64,
+            };
             kernels.push(Kernel {
                 node: k,
                 reads: node.inputs.iter().map(place).collect(),
                 writes: node.outputs.iter().map(place).collect(),
                 workspace: layout.workspaces[k],
                 flops: node.op.flops(&inputs, &outputs),
-                bytes: moved as u64,
-                body: (node.op.body())
-                    .map(|body| Box::new(Self::lay_out(body.clone(), target, vec![]))),
+                bytes,
+                body,
             });
         }
         let copies = graph

@@ -1,8 +1,9 @@
 //! Loops against their bodies written out once for each step.
 
 use crate::harness::{Loaded, check_gradients, tensor};
+use spikelet_cpu::Cpu;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{DType, Error, RandomAxes, Result, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Error, Graph, Plan, RandomAxes, Result, Tensor, Tracer, Var};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -61,6 +62,19 @@ fn tensors() -> Vec<(&'static str, Tensor)> {
 
 /// A recurrent network, its loss, and all gradients; by `trace`.
 fn network(dtype: DType, trace: Trace, hoist: bool) -> Loaded {
+    run(Loaded::new(traced(dtype, trace, hoist), 2), dtype)
+}
+
+/// Runs a program of the network of these tests.
+fn run(mut loaded: Loaded, dtype: DType) -> Loaded {
+    for (name, tensor) in &tensors() {
+        loaded.set(name, &tensor.cast(dtype));
+    }
+    loaded.run();
+    loaded
+}
+
+fn traced(dtype: DType, trace: Trace, hoist: bool) -> Graph {
     let tracer = Tracer::new(dtype);
     tracer.hoist_from_loops(hoist);
     let tensors = tensors();
@@ -83,12 +97,7 @@ fn network(dtype: DType, trace: Trace, hoist: bool) -> Loaded {
     for (name, grad) in ["dx", "dh", "dw", "du", "db"].iter().zip(&grads) {
         tracer.output(name, grad);
     }
-    let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
-    for (name, tensor) in &tensors {
-        loaded.set(name, &tensor.cast(dtype));
-    }
-    loaded.run();
-    loaded
+    tracer.finish().unwrap()
 }
 
 fn assert_same(a: &BTreeMap<String, Tensor>, b: &BTreeMap<String, Tensor>) {
@@ -116,6 +125,37 @@ fn what_leaves_a_loop_changes_gradients_in_the_last_digits_only() {
         }
     }
     assert_eq!(made["y"], reference["y"]);
+}
+
+#[test]
+fn products_of_sequences_and_gradients_of_weights_leave_a_loop() {
+    let plan = network(DType::F32, looped, true).plan;
+    let products = |plan: &Plan| {
+        let nodes = plan.kernels.iter().map(|k| &plan.graph.nodes[k.node]);
+        nodes.filter(|node| node.op.name() == "matmul").count()
+    };
+    let bodies = plan.kernels.iter().filter_map(|k| k.body.as_deref());
+    // Inside: h·u forward, the same recomputed and its gradient backward. Outside: x·w, and the gradients of x, w, u.
+    assert_eq!(bodies.map(products).collect::<Vec<_>>(), [1, 2], "{plan}");
+    assert_eq!(products(&plan), 4, "{plan}");
+}
+
+#[test]
+fn a_memory_budget_keeps_the_bits() {
+    let expected = network(DType::F32, looped, true);
+    let peak = expected.plan.peak_bytes();
+    for share in [100, 95, 90, 80, 60] {
+        let cpu = Cpu::new(2).unwrap();
+        let graph = traced(DType::F32, looped, true);
+        match Plan::within(graph, &cpu, peak * share / 100) {
+            Ok(plan) => {
+                let made = run(Loaded::with_plan(plan, cpu), DType::F32);
+                assert_same(&expected.results(), &made.results());
+            }
+            Err(Error::Budget { .. }) => assert!(share < 100),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 #[test]
@@ -297,8 +337,8 @@ fn size(length: usize) -> (usize, f64) {
     let grads = tracer.gradients(&made[0].sum_all(), &[&w, &u]);
     tracer.output("dw", &grads[0]);
     tracer.output("du", &grads[1]);
-    let cpu = spikelet_cpu::Cpu::new(1).unwrap();
-    let plan = spikelet_graph::Plan::new(tracer.finish().unwrap(), &cpu);
+    let cpu = Cpu::new(1).unwrap();
+    let plan = Plan::new(tracer.finish().unwrap(), &cpu);
     let bodies = plan.kernels.iter().filter_map(|k| k.body.as_ref());
     let kernels = plan.kernels.len() + bodies.map(|b| b.kernels.len()).sum::<usize>();
     (kernels, started.elapsed().as_secs_f64())
