@@ -9,6 +9,9 @@ use loop_kernel::LoopKernel;
 use spikelet_graph::op::{Op, Operation};
 use spikelet_graph::{Graph, Location, Node, Plan, Result, TensorType, ValueId};
 
+/// Prepares the kernel of a node.
+pub(crate) type Prepare<'a> = dyn Fn(&Graph, &Node) -> Result<Box<dyn Kernel>> + 'a;
+
 /// A tensor in one of the plan's pieces of memory.
 #[derive(Clone)]
 struct Place {
@@ -90,10 +93,7 @@ impl Place {
 
 impl BoundPlan {
     /// Prepares the kernels of a plan that was checked for this device.
-    pub(crate) fn new(
-        plan: &Plan,
-        prepare: &dyn Fn(&Graph, &Node) -> Result<Box<dyn Kernel>>,
-    ) -> Result<Self> {
+    pub(crate) fn new(plan: &Plan, prepare: &Prepare<'_>) -> Result<Self> {
         let inputs = plan.graph.inputs.len();
         let place = |at: &Location, value: &ValueId| Place::new(*at, plan.graph.ty(*value), inputs);
         let mut steps = vec![];

@@ -1,9 +1,8 @@
 //! A loaded plan: its buffers, prepared kernels, and the loop that executes them.
 
-use crate::bound_plan::BoundPlan;
-use crate::op::Kernel;
+use crate::bound_plan::{BoundPlan, Prepare};
 use crate::shared::Shared;
-use spikelet_graph::{Bound, Buffer, Executor, Graph, Node, Plan, Result};
+use spikelet_graph::{Bound, Buffer, Executor, Plan, Result};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,7 +18,7 @@ impl CpuExecutor {
     /// Binds a plan that was checked, for this device and with these buffers.
     pub(crate) fn new(
         shared: Arc<Shared>,
-        prepare: &dyn Fn(&Graph, &Node) -> Result<Box<dyn Kernel>>,
+        prepare: &Prepare<'_>,
         plan: &Plan,
         bound: &Bound<'_>,
     ) -> Result<Self> {

@@ -184,10 +184,11 @@ fn chosen(body: &LoopBody) -> HashSet<usize> {
     let of = |node: &Node| depends[node.outputs[0].index()];
     let mut chosen = HashSet::new();
     for (at, node) in graph.nodes.iter().enumerate() {
-        let wanted = match (of(node), &node.op) {
-            (Depends::Invariants, Op::Map(_)) => true,
-            (Depends::Invariants | Depends::Sequences, Op::MatMul(_) | Op::Conv(_)) => true,
-            _ => false,
+        let is_product = matches!(node.op, Op::MatMul(_) | Op::Conv(_));
+        let wanted = match of(node) {
+            Depends::Invariants => is_product || matches!(node.op, Op::Map(_)),
+            Depends::Sequences => is_product,
+            Depends::Nothing | Depends::Carried => false,
         };
         let mut needed = vec![];
         if wanted && collect(graph, &producers, &depends, at, &mut needed).is_some() {
