@@ -31,6 +31,7 @@ pages! {
     neurons = "docs/guide/neurons.md",
     pipeline = "docs/guide/pipeline.md",
     plans = "docs/guide/plans.md",
+    recurrent = "docs/guide/recurrent.md",
     regression = "docs/guide/regression.md",
     state_and_time = "docs/guide/state-and-time.md",
     surrogates = "docs/guide/surrogates.md",

@@ -231,3 +231,52 @@ fn a_neuron_without_a_trace_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn constants_stay_within_their_limits_while_a_network_trains() -> Result<()> {
+    use spikelet::train::{Outputs, Step};
+    let net = Sequential::new()
+        .add(RadLif::new(FEATURES, 6).neuron(|cell| cell.v_threshold(0.3)))
+        .add(SeAdLif::new(6, 6).neuron(|cell| cell.v_threshold(0.05)))
+        .add(LiReadout::new(6, 3))
+        .add(SoftmaxSum);
+    let step = Step::new(|cx, inputs| {
+        let scores = net.forward(cx, inputs["x"].clone())?.reshape([BATCH, 3]);
+        let loss = loss::cross_entropy(&scores, &inputs["labels"]);
+        Ok(Outputs::loss(loss))
+    })
+    .batch_size(BATCH)
+    .sequence("x", DType::F32, [STEPS, FEATURES])
+    .input("labels", DType::I64, [])
+    .optimizer(Adam::default(), 0.3);
+    let mut store = VarStore::new(device::cpu()?);
+    let mut train = step.compile(&mut store)?;
+    let x: Vec<f32> = values(SHAPE.iter().product(), 9)
+        .iter()
+        .map(|x| *x as f32 + 0.6)
+        .collect();
+    let limits = [
+        ("tau_u", [0.0, 1.0]),
+        ("tau_w", [0.0, 1.0]),
+        ("a", [0.0, 1.0]),
+        ("b", [0.0, 2.0]),
+    ];
+    let mut at_a_limit = 0;
+    for _ in 0..10 {
+        let found = train.run([
+            ("x", spikelet::graph::op::HostTensor::F32(&x)),
+            ("labels", spikelet::graph::op::HostTensor::I64(&[0, 1, 2])),
+        ])?;
+        assert!(found.loss.is_finite());
+        for (name, [low, high]) in limits {
+            let held = store.get(&format!("1.neuron.{name}"))?.to_f64();
+            assert!(
+                held.iter().all(|p| (low..=high).contains(p)),
+                "{name}: {held:?}"
+            );
+            at_a_limit += held.iter().filter(|p| [low, high].contains(p)).count();
+        }
+    }
+    assert!(at_a_limit > 0);
+    Ok(())
+}

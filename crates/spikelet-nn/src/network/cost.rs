@@ -51,8 +51,12 @@ impl Cost {
         for parameter in cx.traced().parameters {
             let elements: usize = parameter.shape.iter().product();
             let path = parameter.name.rsplit_once('.').map_or("", |(path, _)| path);
-            // The path of a container has no parameters of its own.
-            if let Some(row) = rows.iter_mut().find(|row| row.path == path) {
+            // The path of a container has no parameters of its own; a layer of neurons has parts.
+            let is_of = |row: &&mut CostRow| {
+                let part = path.strip_prefix(row.path.as_str());
+                part.is_some_and(|part| part.is_empty() || part.starts_with('.'))
+            };
+            if let Some(row) = rows.iter_mut().find(is_of) {
                 row.parameters += elements;
             }
         }

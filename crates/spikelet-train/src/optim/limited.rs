@@ -68,3 +68,44 @@ impl Optimizer for Limited<'_> {
         self.optimizer.with_weight_decay(weight_decay)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::{Sgd, update};
+    use crate::scaling::UpdateGuard;
+    use spikelet_graph::op::HostTensor;
+    use spikelet_graph::{DType, Tensor, Tracer};
+    use spikelet_nn::runtime::{Program, VarStore};
+
+    #[test]
+    fn an_update_ends_within_the_limits_and_skips_as_the_others() -> spikelet_core::Result<()> {
+        let tracer = Tracer::new(DType::F32);
+        let weight = tracer.parameter("a", [4]);
+        let grad = tracer.input("grad", DType::F32, [4]);
+        let rate = tracer.input("rate", DType::F32, []);
+        let guard = UpdateGuard::FiniteLoss(tracer.input("loss", DType::F32, []));
+        let sgd = Sgd::default();
+        let limited = Limited::new(&sgd, Some([0.0, 1.0]));
+        update(&limited, "a", &weight, &grad, &[rate], &guard);
+        let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+        store.insert("a", &Tensor::f32([4], [0.5, 0.5, 0.5, 0.9]))?;
+        let mut program = Program::new(tracer.finish()?, &mut store)?;
+        let mut step = |loss: f32| {
+            let grads = HostTensor::F32(&[10.0, -10.0, 0.5, 0.0]);
+            let rate = HostTensor::F32(&[0.1]);
+            let loss = HostTensor::F32(&[loss]);
+            program.run_with([("grad", grads), ("rate", rate), ("loss", loss)])?;
+            store.get("a").map(|a| a.to_f64())
+        };
+        let kept: Vec<f64> = step(f32::NAN)?;
+        assert_eq!(kept, [0.5, 0.5, 0.5, f64::from(0.9_f32)]);
+        let new = step(1.0)?;
+        assert_eq!(new[..2], [0.0, 1.0]);
+        assert!(
+            (new[2] - 0.45).abs() < 1e-6 && (new[3] - 0.9).abs() < 1e-6,
+            "{new:?}"
+        );
+        Ok(())
+    }
+}

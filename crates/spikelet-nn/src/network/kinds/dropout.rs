@@ -1,4 +1,4 @@
-//! `{ dropout = 0.5 }`, `{ dropout2d = 0.1 }`
+//! `{ dropout = 0.5 }`, `{ dropout = 0.5, each_step = true }`, `{ dropout2d = 0.1 }`
 
 use super::{Kind, MainValue};
 use crate::layer::{Dropout, Dropout2d};
@@ -11,14 +11,11 @@ pub(super) const DROPOUT: Kind = Kind {
     name: "dropout",
     summary: "dropout of features, the same at all time steps",
     main: PROBABILITY,
-    keys: &[],
+    keys: &["each_step"],
     build: |layer, b| {
-        b.leaf(
-            "dropout",
-            Dropout::new(probability(layer)?),
-            Some(0),
-            |_| Some(0),
-        )
+        let each_step = layer.fields.flag("each_step")?.unwrap_or(false);
+        let module = Dropout::new(probability(layer)?).each_step(each_step);
+        b.leaf("dropout", module, Some(0), |_| Some(0))
     },
 };
 

@@ -9,6 +9,7 @@ mod group_norm;
 mod layer_norm;
 mod linear;
 mod neuron;
+mod neuron_layer;
 mod pool;
 mod recurrent;
 mod residual;
@@ -79,6 +80,24 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &voting::VOTING,
         &time::TIME_MEAN,
         &time::TIME_LAST,
+        &time::TIME_SUM,
+        &time::TIME_MAX,
+        &time::SOFTMAX_SUM,
+        &neuron_layer::RLIF,
+        &neuron_layer::ADLIF,
+        &neuron_layer::RADLIF,
+        &neuron_layer::CADLIF,
+        &neuron_layer::SILIF,
+        &neuron_layer::CSILIF,
+        &neuron_layer::SE_ADLIF,
+        &neuron_layer::EF_ADLIF,
+        &neuron_layer::RDECAY_LIF,
+        &neuron_layer::RLEAKY,
+        &neuron_layer::RSYNAPTIC,
+        &neuron_layer::LIF_RECURRENT,
+        &neuron_layer::RALIF,
+        &neuron_layer::LI_READOUT,
+        &neuron_layer::SPARCH_READOUT,
         &sequence::LAYERS,
         &residual::RESIDUAL,
         &branches::BRANCHES,

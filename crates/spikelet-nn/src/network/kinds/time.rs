@@ -1,7 +1,7 @@
-//! `"time-mean"`, `"time-last"`
+//! `"time-mean"`, `"time-last"`, `"time-sum"`, `"time-max"`, `"softmax-sum"`
 
 use super::{Kind, MainValue};
-use crate::layer::{TimeLast, TimeMean};
+use crate::layer::{SoftmaxSum, TimeLast, TimeMax, TimeMean, TimeSum};
 
 pub(super) const TIME_MEAN: Kind = Kind {
     name: "time-mean",
@@ -17,4 +17,28 @@ pub(super) const TIME_LAST: Kind = Kind {
     main: MainValue::None,
     keys: &[],
     build: |_, b| b.leaf("time-last", TimeLast, Some(0), |_| Some(0)),
+};
+
+pub(super) const TIME_SUM: Kind = Kind {
+    name: "time-sum",
+    summary: "the sum over time: of spikes, the spike count",
+    main: MainValue::None,
+    keys: &[],
+    build: |_, b| b.leaf("time-sum", TimeSum, Some(0), |_| Some(0)),
+};
+
+pub(super) const TIME_MAX: Kind = Kind {
+    name: "time-max",
+    summary: "the maximum over time",
+    main: MainValue::None,
+    keys: &[],
+    build: |_, b| b.leaf("time-max", TimeMax, Some(0), |_| Some(0)),
+};
+
+pub(super) const SOFTMAX_SUM: Kind = Kind {
+    name: "softmax-sum",
+    summary: "the sum over time of the softmax over the classes",
+    main: MainValue::None,
+    keys: &[],
+    build: |_, b| b.leaf("softmax-sum", SoftmaxSum, Some(0), |_| Some(0)),
 };

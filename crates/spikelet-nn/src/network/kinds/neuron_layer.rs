@@ -1,0 +1,89 @@
+//! `{ radlif = 128, dropout_p = 0.1, bidirectional = true }`: weights, batch norm, neurons and feedback with published
+//! defaults.
+
+use super::{Kind, MainValue};
+use crate::layer::{NeuronLayer, NeuronLayerKind, kind};
+use crate::module::Module;
+use crate::network::Layers;
+use crate::network::build::{Builder, LayerFields};
+use spikelet_core::document::Located;
+use std::sync::Arc;
+
+const KEYS: &[&str] = &[
+    "bias",
+    "normalize",
+    "recurrent",
+    "zero_diagonal",
+    "dropout_p",
+    "bidirectional",
+];
+
+fn build<K: NeuronLayerKind>(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+) -> Result<Arc<dyn Module>, Located> {
+    let features = layer.main()?.integer(K::NAME, 1..=Layers::MAX_SIZE)?;
+    let [inputs] = b.shape[..] else {
+        return Err(b.wrong_axes(K::NAME, "[features]"));
+    };
+    let fields = &layer.fields;
+    let mut module = NeuronLayer::<K>::new(inputs, features);
+    type Change<K> = fn(NeuronLayer<K>, bool) -> NeuronLayer<K>;
+    let changes: [(&str, Change<K>); 5] = [
+        ("bias", NeuronLayer::bias),
+        ("normalize", NeuronLayer::normalize),
+        ("recurrent", NeuronLayer::recurrent),
+        ("zero_diagonal", NeuronLayer::zero_diagonal),
+        ("bidirectional", NeuronLayer::bidirectional),
+    ];
+    for (key, change) in changes {
+        if let Some(yes) = fields.flag(key)? {
+            module = change(module, yes);
+        }
+    }
+    if let Some(node) = fields.get("dropout_p") {
+        let p = node.number("dropout_p")?;
+        if !(0.0..1.0).contains(&p) {
+            return Err(node.wrong("dropout_p", "at least 0 and below 1"));
+        }
+        module = module.dropout(p);
+    }
+    let fed_back = match module.parts().feedback {
+        Some(_) => features,
+        None => 0,
+    };
+    let weights = inputs
+        .checked_add(fed_back)
+        .and_then(|all| all.checked_mul(features));
+    b.leaf(K::NAME, module, weights, |_| weights)
+}
+
+macro_rules! kinds {
+    ($($name:ident = $kind:ident, $summary:literal;)*) => {$(
+        pub(super) const $name: Kind = Kind {
+            name: <kind::$kind as NeuronLayerKind>::NAME,
+            summary: $summary,
+            main: MainValue::Required("the number of neurons"),
+            keys: KEYS,
+            build: build::<kind::$kind>,
+        };
+    )*};
+}
+
+kinds! {
+    RLIF = RLif, "recurrent leaky integrate-and-fire neurons of sparch";
+    ADLIF = AdLif, "adaptive neurons of sparch";
+    RADLIF = RadLif, "recurrent adaptive neurons of sparch";
+    CADLIF = CadLif, "adaptive neurons with the limits of CadLIF";
+    SILIF = SiLif, "adaptive neurons in the parametrization of state space models";
+    CSILIF = CSiLif, "neurons with a complex potential";
+    SE_ADLIF = SeAdLif, "recurrent adaptive neurons, symplectic Euler";
+    EF_ADLIF = EfAdLif, "recurrent adaptive neurons, Euler forward";
+    RDECAY_LIF = RDecayLif, "recurrent neurons with an exact decay";
+    RLEAKY = RLeaky, "recurrent leaky neurons of snnTorch";
+    RSYNAPTIC = RSynaptic, "recurrent second-order neurons of snnTorch";
+    LIF_RECURRENT = LifRecurrent, "recurrent neurons of Norse";
+    RALIF = RAlif, "recurrent adaptive neurons of Yin et al.";
+    LI_READOUT = LiReadout, "leaky integrators of classes";
+    SPARCH_READOUT = SparchReadout, "leaky integrators of classes, the sum of their softmax over time";
+}
