@@ -248,7 +248,7 @@ fn layers_of_neurons_are_built_from_files() -> Result<()> {
         input = [10]
         layers = [
           { radlif = 8, dropout_p = 0.1, bidirectional = true },
-          { se-adlif = 6, recurrent = false },
+          { se-adlif = 6, feedback = false },
           { silif = 6, normalize = false },
           { dropout = 0.2, each_step = true },
           { li-readout = 4 },

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const KEYS: &[&str] = &[
     "bias",
     "normalize",
-    "recurrent",
+    "feedback",
     "zero_diagonal",
     "dropout_p",
     "bidirectional",
@@ -32,7 +32,7 @@ fn build<K: NeuronLayerKind>(
     let changes: [(&str, Change<K>); 5] = [
         ("bias", NeuronLayer::bias),
         ("normalize", NeuronLayer::normalize),
-        ("recurrent", NeuronLayer::recurrent),
+        ("feedback", NeuronLayer::recurrent),
         ("zero_diagonal", NeuronLayer::zero_diagonal),
         ("bidirectional", NeuronLayer::bidirectional),
     ];
