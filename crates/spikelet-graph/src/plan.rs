@@ -173,6 +173,17 @@ impl Plan {
         self.arena_bytes.saturating_add(self.buffer_bytes())
     }
 
+    /// The number of kernels that one run executes: those of a loop's body once for each step.
+    pub fn kernel_runs(&self) -> usize {
+        let runs = self.kernels.iter().map(|kernel| {
+            match (&self.graph.nodes[kernel.node].op, &kernel.body) {
+                (Op::Loop(op), Some(body)) => op.length.saturating_mul(body.kernel_runs()),
+                _ => 1,
+            }
+        });
+        runs.fold(0, usize::saturating_add)
+    }
+
     /// Floating-point operations of one run.
     pub fn flops(&self) -> u64 {
         let flops = self.kernels.iter().map(|k| k.flops);

@@ -220,7 +220,7 @@ impl Neuron {
         let traced = self.passes(row, &one.neuron, backward).trace()?;
         let plan = Plan::new(traced.graph, &**backend);
         let moved = plan.moved_bytes();
-        let cost = [plan.kernels.len().to_string(), bytes(moved)];
+        let cost = [plan.kernel_runs().to_string(), bytes(moved)];
         if let Some(free) = too_large(&plan, &**backend) {
             let needed = bytes(plan.peak_bytes() as u64);
             return refused(format!(
@@ -238,7 +238,7 @@ impl Neuron {
         line["neurons"] = json!(self.neurons);
         line["dtype"] = json!(row.dtype.to_string());
         line["propagation"] = json!(row.propagation);
-        line["kernels"] = json!(plan.kernels.len());
+        line["kernels"] = json!(plan.kernel_runs());
         line["bytes"] = json!(moved);
         line["gb_per_second"] = json!(speed / 1e9);
         line["copy_share"] = json!(speed / copy_speed);

@@ -5,8 +5,6 @@ use spikelet::graph::op::HostTensor;
 use spikelet::graph::{DType, Graph, RandomAxes, Var};
 use spikelet::module::{Context, Mode, Module, Precision, Propagation, Traced};
 use spikelet::runtime::{Program, VarStore};
-use std::cell::RefCell;
-use std::ops::Range;
 
 /// The forward pass of a module, and its backward pass from given gradients of its output.
 pub struct Passes<'a> {
@@ -62,74 +60,48 @@ const GENERATOR: &str = "generator";
 
 impl Passes<'_> {
     /// One call from the reset values. Sequences are tensors of the store, so that they are generated
-    /// on the device and nothing else adds to the peak memory; step by step, each step has its own
-    /// tensor.
+    /// on the device and nothing else adds to the peak memory.
     ///
     /// # Errors
-    /// When shapes do not fit.
+    /// When shapes do not match.
     pub fn trace(&self) -> Result<TracedPasses, Failure> {
         let cx = Context::new(Mode::EVAL, self.dtype.arithmetic())
             .propagation(self.propagation)
             .precision(self.precision);
         let tracer = cx.tracer();
-        let sequences = RefCell::new(vec![]);
-        let sequence = |name: &str, steps: Range<usize>| -> Var {
-            let name = self.name(name, &steps);
-            let shape = [&[steps.len()], &self.step[..]].concat();
-            sequences.borrow_mut().push((name.clone(), shape.clone()));
-            tracer.state_of(&name, self.dtype, shape)
+        let mut sequences = vec![];
+        let mut sequence = |name: &str| -> Var {
+            let shape = [&[self.time_steps], &self.step[..]].concat();
+            sequences.push((name.to_string(), shape.clone()));
+            tracer.state_of(name, self.dtype, shape)
         };
-        let inputs = RefCell::new(vec![]);
-        let made = cx.trace_steps(self.module, self.time_steps, |steps| {
-            let x = sequence("x_seq", steps.clone());
-            inputs.borrow_mut().push((steps, x.clone()));
-            x
-        })?;
-        let inputs = inputs.into_inner();
-        for ((steps, _), y) in inputs.iter().zip(made.parts()) {
-            tracer.output(&self.name("spike_seq", steps), y);
-        }
+        let x = sequence("x_seq");
+        let y = cx.trace(self.module, x.clone())?;
+        tracer.output("spike_seq", &y);
         let traced = cx.traced();
         if self.backward != Backward::None {
             // The gradient of the output is given, as the next layer's backward pass gives it.
-            let given: Vec<Var> = (inputs.iter())
-                .map(|(steps, _)| sequence("grad_spike_seq", steps.clone()))
-                .collect();
-            let pairs: Vec<(&Var, &Var)> = made.parts().iter().zip(&given).collect();
-            let params: Vec<(String, Var)> = (traced.parameters.iter())
-                .filter_map(|p| Some((p.name.clone(), tracer.find_input(&p.name)?)))
-                .collect();
-            let to_inputs = match self.backward {
-                Backward::All => &inputs[..],
-                _ => &[],
+            let given = sequence("grad_spike_seq");
+            let mut wrt = match self.backward {
+                Backward::All => vec![("grad_x_seq".to_string(), x)],
+                _ => vec![],
             };
-            let wrt: Vec<&Var> = to_inputs
-                .iter()
-                .map(|(_, x)| x)
-                .chain(params.iter().map(|(_, p)| p))
-                .collect();
-            let names = to_inputs
-                .iter()
-                .map(|(steps, _)| self.name("grad_x_seq", steps));
-            let names = names.chain(params.iter().map(|(name, _)| format!("grad_{name}")));
-            for (name, grad) in names.zip(tracer.gradients_given(&pairs, &wrt)) {
-                tracer.output(&name, &grad);
+            wrt.extend(
+                (traced.parameters.iter()).filter_map(|p| {
+                    Some((format!("grad_{}", p.name), tracer.find_input(&p.name)?))
+                }),
+            );
+            let values: Vec<&Var> = wrt.iter().map(|(_, v)| v).collect();
+            let grads = tracer.gradients_given(&[(&y, &given)], &values);
+            for ((name, _), grad) in wrt.iter().zip(&grads) {
+                tracer.output(name, grad);
             }
         }
         Ok(TracedPasses {
             graph: tracer.finish()?,
             traced,
-            sequences: sequences.into_inner(),
+            sequences,
         })
-    }
-
-    /// The name of a sequence, or of one step of it.
-    fn name(&self, sequence: &str, steps: &Range<usize>) -> String {
-        if self.propagation.is_step_by_step() {
-            format!("{sequence}.{}", steps.start)
-        } else {
-            sequence.to_string()
-        }
     }
 
     /// The passes, ready to run on random input.
