@@ -8,7 +8,9 @@ mod probe;
 use gpu::gpu;
 use probe::{Probe, assert_close, values};
 use spikelet::device;
+use spikelet::graph::op::Operation;
 use spikelet::module::{TracedState, TracedTensor};
+use spikelet::neuron::State;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use std::collections::BTreeMap;
@@ -278,5 +280,149 @@ fn constants_stay_within_their_limits_while_a_network_trains() -> Result<()> {
         }
     }
     assert!(at_a_limit > 0);
+    Ok(())
+}
+
+/// A neuron of two states, defined by a user.
+#[derive(Clone, Debug, Default)]
+struct Adapting {
+    common: Common,
+}
+
+impl Neuron for Adapting {
+    fn name(&self) -> &str {
+        "adapting"
+    }
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn states(&self) -> Vec<State> {
+        vec![State::v(&self.common), State::new("w", 0.1)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let w = n.state("w") * 0.8 + n.state("v") * 0.1;
+        n.set_state("w", w.clone());
+        n.state("v") * 0.7 + x - w
+    }
+}
+
+/// Layers whose loop is one kernel.
+fn fused_layers() -> Vec<(&'static str, Box<dyn Module>)> {
+    let features = FEATURES;
+    vec![
+        (
+            "lif",
+            Box::new(Recurrent::new(Lif::new(2.0).v_threshold(0.3), features)),
+        ),
+        (
+            "plif",
+            Box::new(Recurrent::new(Plif::new(3.0).v_threshold(0.2), features)),
+        ),
+        (
+            "two states",
+            Box::new(Recurrent::new(
+                Adapting::default().v_threshold(0.3),
+                features,
+            )),
+        ),
+        (
+            "rnn",
+            Box::new(Rnn::new(Lif::new(2.0).v_threshold(0.3), features, features)),
+        ),
+        ("radlif", Box::new(RadLif::new(features, features))),
+        ("rlif", Box::new(RLif::new(features, features))),
+        ("se-adlif", Box::new(SeAdLif::new(features, features))),
+        ("rleaky", Box::new(RLeaky::new(features, features))),
+        ("rsynaptic", Box::new(RSynaptic::new(features, features))),
+    ]
+}
+
+/// The kernels of a training step of T steps by name, and the results of the plan in f64.
+fn step_of(
+    layer: &dyn Module,
+    time_steps: usize,
+    fused: bool,
+) -> Result<(Vec<String>, BTreeMap<String, Tensor>)> {
+    let cx = Context::new(Mode::TRAIN, DType::F64);
+    let tracer = cx.tracer();
+    tracer.hoist_from_loops(fused);
+    let x = tracer.input("x", DType::F64, [time_steps, BATCH, FEATURES]);
+    let y = cx.trace(layer, x.clone())?;
+    let loss = (&y * &x.detach()).sum_all();
+    let traced = cx.traced();
+    let mut wrt = vec![("grad x".to_string(), x)];
+    for TracedTensor { name, .. } in &traced.parameters {
+        wrt.push((
+            format!("grad {name}"),
+            tracer.find_input(name).expect("an input"),
+        ));
+    }
+    let grads = tracer.gradients(&loss, &wrt.iter().map(|(_, v)| v).collect::<Vec<_>>());
+    tracer.output("y", &y);
+    for ((name, _), grad) in wrt.iter().zip(&grads) {
+        tracer.output(name, grad);
+    }
+    let mut store = VarStore::new(device::cpu()?);
+    store.initialize(&traced, DType::F64, 3)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
+    let kernels = program.plan().kernels.iter();
+    let names = kernels
+        .map(|k| program.plan().graph.nodes[k.node].op.describe())
+        .collect();
+    let values = values(time_steps * BATCH * FEATURES, 9);
+    let x = Tensor::f64(
+        [time_steps, BATCH, FEATURES],
+        values.iter().map(|x| x + 0.4).collect::<Vec<f64>>(),
+    );
+    program.set("x", host(&x))?;
+    if program
+        .plan()
+        .graph
+        .inputs
+        .iter()
+        .any(|i| i.name == "generator")
+    {
+        program.set("generator", host(&Tensor::i64([4], vec![1, 0, 0, 0])))?;
+    }
+    program.run()?;
+    let mut found = BTreeMap::new();
+    for name in wrt.iter().map(|(name, _)| name.as_str()).chain(["y"]) {
+        found.insert(name.to_string(), program.get(name)?);
+    }
+    Ok((names, found))
+}
+
+#[test]
+fn a_recurrent_layer_is_one_kernel_for_all_steps_and_equals_its_loop() -> Result<()> {
+    for (name, layer) in fused_layers() {
+        let (kernels, fused) = step_of(&*layer, 12, true)?;
+        let count = |what: &str| kernels.iter().filter(|k| k.starts_with(what)).count();
+        assert_eq!(count("loop"), 0, "{name}: {kernels:#?}");
+        assert_eq!(count("recurrent_scan["), 1, "{name}");
+        assert_eq!(count("recurrent_scan_grad["), 1, "{name}");
+        let (longer, _) = step_of(&*layer, 120, true)?;
+        assert_eq!(kernels.len(), longer.len(), "{name}");
+        let (unfused, plain) = step_of(&*layer, 12, false)?;
+        assert!(unfused.iter().any(|k| k.starts_with("loop")), "{name}");
+        for (key, value) in &fused {
+            if key == "y" {
+                assert_eq!(value.to_f64(), plain[key].to_f64(), "{name}: {key}");
+            } else {
+                assert_close(
+                    &format!("{name}: {key}"),
+                    &value.to_f64(),
+                    &plain[key].to_f64(),
+                    1e-10,
+                );
+            }
+        }
+    }
     Ok(())
 }

@@ -103,6 +103,8 @@ pub(crate) struct KernelSource {
     pub(crate) depth: usize,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) geometry: Geometry,
+    /// Blocks of a thread-block cluster; 1 where blocks are independent.
+    pub(crate) cluster: usize,
 }
 
 /// Threads of a block that runs a loop over items.
@@ -140,6 +142,7 @@ impl KernelSource {
             depth: 1,
             arguments: vec![],
             geometry,
+            cluster: 1,
         }
     }
 
@@ -241,8 +244,12 @@ pub(crate) fn sections(kernel: &KernelSource) -> [(&'static str, String); 3] {
         .iter()
         .map(|a| format!("{}{restrict} {}", a.ctype(), a.name))
         .collect();
+    let cluster = match kernel.cluster {
+        1 => String::new(),
+        blocks => format!("__cluster_dims__({blocks}, 1, 1) "),
+    };
     let function_text = function_text(
-        &kernel.name,
+        &format!("{cluster}{}", kernel.name),
         kernel.block(),
         &arguments,
         &format!("{thread}{}", body(kernel)),

@@ -15,6 +15,7 @@ mod fill;
 mod flip;
 mod gather;
 mod generator_steps;
+mod lanes;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -25,17 +26,25 @@ mod permute;
 mod pieces;
 mod pool;
 mod pool_tiles;
+mod recurrent_scan;
+mod recurrent_scan_grad;
 mod reduce;
+mod row_products;
 mod rows;
 mod scan;
 mod scan_grad;
 mod slice;
+mod spike_sums;
+mod step_program;
+mod tile_operand;
+mod tile_result;
 mod top_k;
 
 use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
 use crate::shared::failure;
-use spikelet_graph::op::{Op, Operation};
+use half::slice::HalfFloatSliceExt;
+use spikelet_graph::op::{Op, Operation, RecurrentScanGrad, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, Result, TensorType, ValueId};
 use std::sync::Arc;
 
@@ -65,23 +74,40 @@ impl Kernel for ViewKernel {
 }
 
 /// The floating-point types that kernels are written for.
-pub(crate) trait Float: GemmElement + Element {
+pub(crate) trait Float: GemmElement + Element + lanes::Lanes {
+    const DTYPE: DType;
+
     /// Workspace words as elements.
     fn from_words(words: &mut [u64]) -> &mut [Self];
+    /// Converts 16-bit elements.
+    fn widen<H: HalfFloatSliceExt + ?Sized>(from: &H, to: &mut [Self]);
+    /// Rounds elements to 16 bits.
+    fn round<H: HalfFloatSliceExt + ?Sized>(from: &[Self], to: &mut H);
 }
 
 macro_rules! float {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $dtype:ident, $widen:ident, $round:ident;)*) => {$(
         impl Float for $type {
+            const DTYPE: DType = DType::$dtype;
+
             fn from_words(words: &mut [u64]) -> &mut [Self] {
                 // SAFETY: every bit pattern is a float, and a word's alignment is enough.
                 unsafe { words.align_to_mut::<$type>().1 }
+            }
+            fn widen<H: HalfFloatSliceExt + ?Sized>(from: &H, to: &mut [Self]) {
+                from.$widen(to);
+            }
+            fn round<H: HalfFloatSliceExt + ?Sized>(from: &[Self], to: &mut H) {
+                to.$round(from);
             }
         }
     )*};
 }
 
-float!(f32, f64);
+float! {
+    f32: F32, convert_to_f32_slice, convert_from_f32_slice;
+    f64: F64, convert_to_f64_slice, convert_from_f64_slice;
+}
 
 /// Elements that an instruction processes at once: registers stay in the L1 cache.
 pub(crate) const BLOCK: usize = 512;
@@ -103,7 +129,7 @@ pub(crate) struct Types {
 impl Types {
     fn of(graph: &Graph, node: &Node) -> Self {
         let used = match &node.op {
-            Op::Scan(_) | Op::ScanGrad(_) => {
+            Op::Scan(_) | Op::ScanGrad(_) | Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => {
                 node.outputs.iter().map(|v| graph.is_read(*v)).collect()
             }
             _ => vec![],
@@ -126,7 +152,7 @@ impl Types {
     /// Whether 16-bit operands and results are converted around the kernel.
     fn converted(&self, op: &Op) -> bool {
         let mut all = self.inputs.iter().chain(&self.outputs);
-        all.any(|t| t.dtype.is_half()) && !moves(op)
+        all.any(|t| t.dtype.is_half()) && !moves(op) && !converts(op)
     }
 }
 
@@ -147,10 +173,10 @@ fn group_of(ranks: usize, group: Option<&Arc<dyn ProcessGroup>>) -> Result<Arc<d
 fn check_operands(node: &Node, types: &Types) -> Result<()> {
     let (operands, results) = (types.inputs.len(), types.outputs.len());
     let operands = match &node.op {
-        Op::Map(_) | Op::Scan(_) => operands,
-        Op::ScanGrad(op) => {
-            // A backward step reads the states and their gradients.
-            let r = &op.recurrence;
+        Op::Map(_) | Op::Scan(_) | Op::RecurrentScan(_) => operands,
+        // A backward step reads the states and their gradients.
+        Op::ScanGrad(ScanGrad { recurrence: r, .. })
+        | Op::RecurrentScanGrad(RecurrentScanGrad { recurrence: r, .. }) => {
             let step = r.inputs.len() + 2 * r.states.len() + r.outputs.len();
             operands.max(step)
         }
@@ -224,6 +250,11 @@ fn moves(op: &Op) -> bool {
     )
 }
 
+/// Whether the kernel converts its 16-bit operands and results, a tile at a time.
+fn converts(op: &Op) -> bool {
+    matches!(op, Op::RecurrentScan(_) | Op::RecurrentScanGrad(_))
+}
+
 type Prepared = std::result::Result<Box<dyn Kernel>, spikelet_expr::CompileError>;
 
 fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
@@ -238,6 +269,12 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
         Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
+        Op::RecurrentScan(op) => Box::new(recurrent_scan::RecurrentScanKernel::<R>::new(
+            op, types, threads,
+        )?),
+        Op::RecurrentScanGrad(op) => Box::new(
+            recurrent_scan_grad::RecurrentScanGradKernel::<R>::new(op, types, threads)?,
+        ),
         Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
         Op::Draw(op) => Box::new(draw::DrawKernel::<R>::new(op, types, threads)),
         Op::LogSoftmax(_) => Box::new(log_softmax::LogSoftmaxKernel::<R>::new(types)),
@@ -298,6 +335,8 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
         Op::MeanVar(_) => mean_var::workspace_words(types),
         Op::Reduce(op) => reduce::workspace_words(op, types),
         Op::Scan(op) => scan::workspace_words(op, types, threads),
+        Op::RecurrentScan(op) => recurrent_scan::workspace_words(op, types),
+        Op::RecurrentScanGrad(op) => recurrent_scan_grad::workspace_words(op, types),
         Op::ScanGrad(op) => scan_grad::workspace_words(op, types, threads),
         _ => 0,
     }
@@ -307,14 +346,16 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
 pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
     match &node.op {
         Op::MatMul(op) => matmul::reads_bits(*op, &Types::of(graph, node), operand),
+        Op::RecurrentScanGrad(op) => operand == op.before_operand(),
         _ => false,
     }
 }
 
-/// Whether a kernel can write its result as packed bits.
+/// Whether a kernel can write its result, zeros and ones, as packed bits.
 pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
     match &node.op {
         Op::Draw(op) => op.writes_bits(),
+        Op::RecurrentScan(_) => true,
         _ => false,
     }
 }

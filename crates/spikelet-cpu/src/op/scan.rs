@@ -317,7 +317,8 @@ impl<R: Float> ScanKernel<R> {
     }
 }
 
-/// The operands as slices, and the results as slices that tiles share.
+/// The operands as slices, and the results as slices that tiles share; those of 16 bits and
+/// of one bit are left out.
 pub(super) fn open<'a, 'b, R: Float>(
     reads: &[View<'a>],
     writes: &'b mut [ViewMut<'_>],
@@ -327,11 +328,14 @@ pub(super) fn open<'a, 'b, R: Float>(
 ) {
     let mut values: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
     for (value, read) in values.iter_mut().zip(reads) {
-        *value = R::of(read);
+        if !matches!(read, View::F16(_) | View::BF16(_) | View::Bits(_)) {
+            *value = R::of(read);
+        }
     }
     let mut shared = [const { None }; MAX_OPERANDS];
     for (shared, write) in shared.iter_mut().zip(writes) {
-        if !matches!(write, ViewMut::Unused) {
+        let stored = !matches!(write, ViewMut::F16(_) | ViewMut::BF16(_) | ViewMut::Bits(_));
+        if stored && !matches!(write, ViewMut::Unused) {
             *shared = Some(SharedSlice::new(R::of_mut(write)));
         }
     }

@@ -57,23 +57,25 @@ pub fn pack<T: Sync>(
     if x.is_empty() {
         return Ok(());
     }
-    let arch = Arch::new();
     bits.par_chunks_mut(ROWS_PER_TASK * words(features))
         .zip(x.par_chunks(ROWS_PER_TASK * features))
-        .for_each(|(bits, x)| {
-            arch.dispatch(
-                #[inline(always)]
-                || {
-                    let rows = bits.chunks_exact_mut(words(features));
-                    for (bits, x) in rows.zip(x.chunks_exact(features)) {
-                        for (word, x) in bits.iter_mut().zip(x.chunks(64)) {
-                            *word = pack_word(x, &spike);
-                        }
-                    }
-                },
-            );
-        });
+        .for_each(|(bits, x)| pack_rows(x, features, bits, &spike));
     Ok(())
+}
+
+/// As [`pack`], in the calling thread.
+pub(crate) fn pack_rows<T>(x: &[T], features: usize, bits: &mut [u64], spike: impl Fn(&T) -> u8) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let rows = bits.chunks_exact_mut(words(features));
+            for (bits, x) in rows.zip(x.chunks_exact(features)) {
+                for (word, x) in bits.iter_mut().zip(x.chunks(64)) {
+                    *word = pack_word(x, &spike);
+                }
+            }
+        },
+    );
 }
 
 /// Unpacks `bits` [rows, words(features)] into `x` [rows, features]: `one` for a spike, `zero` for
@@ -98,25 +100,32 @@ pub fn unpack<T: Copy + Send + Sync>(
     if x.is_empty() {
         return Ok(());
     }
-    let arch = Arch::new();
     x.par_chunks_mut(ROWS_PER_TASK * features)
         .zip(bits.par_chunks(ROWS_PER_TASK * words(features)))
-        .for_each(|(x, bits)| {
-            arch.dispatch(
-                #[inline(always)]
-                || {
-                    let rows = x.chunks_exact_mut(features);
-                    for (x, bits) in rows.zip(bits.chunks_exact(words(features))) {
-                        for (x, &word) in x.chunks_mut(64).zip(bits) {
-                            for (i, x) in x.iter_mut().enumerate() {
-                                *x = if word >> i & 1 == 1 { one } else { zero };
-                            }
-                        }
-                    }
-                },
-            );
-        });
+        .for_each(|(x, bits)| unpack_rows(bits, features, x, [zero, one]));
     Ok(())
+}
+
+/// As [`unpack`], in the calling thread.
+pub(crate) fn unpack_rows<T: Copy>(
+    bits: &[u64],
+    features: usize,
+    x: &mut [T],
+    [zero, one]: [T; 2],
+) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let rows = x.chunks_exact_mut(features);
+            for (x, bits) in rows.zip(bits.chunks_exact(words(features))) {
+                for (x, &word) in x.chunks_mut(64).zip(bits) {
+                    for (i, x) in x.iter_mut().enumerate() {
+                        *x = if word >> i & 1 == 1 { one } else { zero };
+                    }
+                }
+            }
+        },
+    );
 }
 
 /// Transposes 64×64 bits in place: bit `j` of word `i` becomes bit `i` of word `j`.

@@ -38,6 +38,7 @@ mod weight_grad;
 mod tests;
 
 pub use bits::{pack, unpack, words};
+pub(crate) use bits::{pack_rows, unpack_rows};
 pub use error::SpikeError;
 pub use forward::forward;
 pub use rows::row_stride;

@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, tensor};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Conv, MatMul, Pool, Pooling, Recurrence, Reduce, Window};
+use spikelet_graph::op::{Conv, MatMul, Pool, Pooling, Recurrence, RecurrentScan, Reduce, Window};
 use spikelet_graph::{DType, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -102,6 +102,37 @@ fn gradients_of_a_scan_have_the_types_of_their_operands() {
         // Every gradient that flows in is a power of two: no rounding on the way.
         let loss = made[0].sum_all() + made[1].sum_all() * 0.5;
         tracer.gradients(&loss, &[&x[0], &x[1], &x[2]])
+    });
+}
+
+#[test]
+fn a_scan_with_feedback_keeps_its_states_in_f32() {
+    let [x, v, z, w] = ["x", "v", "z", "w"].map(Expr::symbol);
+    let h = &v + (x - &v - z * 0.25) * w;
+    let s = Expr::custom_gradient((&h - 0.2).ge(0.0), (&h * 2.0).sigmoid());
+    let r = Recurrence::new("fed", ["x"], ["v", "z"])
+        .params(["w"])
+        .output("s", s.clone(), true)
+        .next(vec![(1.0 - &s) * &h, s]);
+    let op = RecurrentScan::new(r.into(), 5, 1);
+    let (step, feedback) = (&[6, 20][..], &[20, 20][..]);
+    let (shapes, held) = ([&[5, 6, 20], feedback], [step, step, &[20], step]);
+    let scan = |tracer: &Tracer, x: &[Var]| {
+        tracer.apply(op.clone(), &[&x[0], &x[2], &x[3], &x[4], &x[5], &x[1]])
+    };
+    // With fewer results the spikes before each step are stored as bits.
+    for results in [op.results(), op.driven()] {
+        check(&shapes, &held, |tracer, x| {
+            let made = scan(tracer, x);
+            let wide = made[0].ty().dtype;
+            let loss = made[0].sum_all().cast(wide) + (&made[1] * 0.5).sum_all().cast(wide);
+            let grads = tracer.gradients(&loss, &[&x[0], &x[2], &x[3], &x[4], &x[5]]);
+            [&made[..results], &grads].concat()
+        });
+    }
+    // Spikes for another layer are stored as bits.
+    check(&shapes, &held, |tracer, x| {
+        vec![scan(tracer, x)[0].linear(&x[1])]
     });
 }
 

@@ -24,6 +24,7 @@ mod planning_time;
 mod plans;
 mod pool;
 mod precision;
+mod recurrent_scan;
 mod reduce;
 mod running;
 mod scan;

@@ -26,6 +26,7 @@ mod one_hot;
 mod pack;
 mod permute;
 mod pool;
+mod recurrent;
 mod reduce;
 mod scan;
 mod scan_grad;
@@ -42,7 +43,9 @@ use crate::gpu::Properties;
 use crate::gpu::group::Group;
 use crate::kernel_source::{Binding, KernelSource};
 use crate::shared::Shared;
-use spikelet_graph::op::{DeviceKernel, Op, Operation, Scan, ScanGrad};
+use spikelet_graph::op::{
+    DeviceKernel, Op, Operation, RecurrentScan, RecurrentScanGrad, Scan, ScanGrad,
+};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -163,7 +166,10 @@ pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
 
 /// Whether `node` has operand `operand` as a literal if it is constant.
 fn reads_as_literal(node: &Node, operand: usize) -> bool {
-    let (Op::Scan(Scan { recurrence, .. }) | Op::ScanGrad(ScanGrad { recurrence, .. })) = &node.op
+    let (Op::Scan(Scan { recurrence, .. })
+    | Op::ScanGrad(ScanGrad { recurrence, .. })
+    | Op::RecurrentScan(RecurrentScan { recurrence, .. })
+    | Op::RecurrentScanGrad(RecurrentScanGrad { recurrence, .. })) = &node.op
     else {
         return false;
     };
@@ -228,6 +234,17 @@ fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
             "f64 is supported on the CPU only, for references and gradient checks; use --device cpu, or f32, bf16 or f16",
         ));
     }
+    let fits = match &cx.node.op {
+        Op::RecurrentScan(op) => recurrent::forward_fits(op, cx),
+        Op::RecurrentScanGrad(op) => recurrent::backward_fits(op, cx),
+        _ => true,
+    };
+    if !fits {
+        return Err(cx.refuse(
+            device,
+            "a tile of its neurons does not fit in a multiprocessor's shared memory; use fewer neurons, or bf16",
+        ));
+    }
     let rows = |t: &TensorType| 32 * t.rows_and_columns().0;
     let by_rows = matches!(
         cx.node.op,
@@ -287,6 +304,8 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         Op::Permute(op) => permute::kernels(op, cx),
         Op::Pool(op) => pool::kernels(op, cx),
         Op::PoolGrad(op) => pool::grad_kernels(op, cx),
+        Op::RecurrentScan(op) => recurrent::forward_kernels(op, cx).map_err(expression)?,
+        Op::RecurrentScanGrad(op) => recurrent::backward_kernels(op, cx).map_err(expression)?,
         Op::Reduce(op) => reduce::kernels(op, cx),
         Op::Scan(op) if op.pool.is_some() => block::kernels(op, cx).map_err(expression)?,
         Op::Scan(op) => scan::kernels(op, cx).map_err(expression)?,
@@ -344,6 +363,8 @@ pub(crate) fn workspace(
         Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
         Op::BatchMatMul(op) => batch_matmul::workspace(op, libraries, &cx),
         Op::MeanVar(_) => mean_var::workspace(&cx),
+        Op::RecurrentScan(op) => recurrent::forward_workspace(op, &cx),
+        Op::RecurrentScanGrad(op) => recurrent::backward_workspace(op, &cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, &cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, &cx),
         _ => 0,
@@ -364,6 +385,7 @@ pub(crate) fn reads_bits(gpu: &Properties, graph: &Graph, node: &Node, operand: 
     let inputs = types(graph, &node.inputs);
     match &node.op {
         Op::MatMul(op) => matmul::reads_bits(op, gpu, &inputs, operand),
+        Op::RecurrentScanGrad(op) => operand == op.before_operand(),
         _ => false,
     }
 }
@@ -374,6 +396,7 @@ pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
     let at = node.outputs.iter().position(|v| *v == value);
     match &node.op {
         Op::Draw(op) => op.writes_bits(),
+        Op::RecurrentScan(op) => at.is_some_and(|k| recurrent::writes_bits(op, &inputs, k)),
         Op::Scan(op) if op.pool.is_none() => at.is_some_and(|k| scan::writes_bits(op, &inputs, k)),
         _ => false,
     }

@@ -58,6 +58,8 @@ fn generated_workspace(cx: &LoweringContext<'_>) -> usize {
     match &cx.node.op {
         Op::Reduce(op) => reduce::workspace(op, cx),
         Op::MeanVar(_) => mean_var::workspace(cx),
+        Op::RecurrentScan(op) => recurrent::forward_workspace(op, cx),
+        Op::RecurrentScanGrad(op) => recurrent::backward_workspace(op, cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, cx),
         Op::MatMul(op) => matmul::spike_workspace(op, cx),
@@ -168,6 +170,47 @@ fn scans_over_many_neurons_compile() {
 #[ignore = "needs NVRTC"]
 fn scans_over_few_neurons_and_many_steps_compile() {
     compile(|tracer| scan(tracer, 500, &[16, 33]));
+}
+
+/// A neuron whose spikes are a state, which its charge reads too.
+fn feedback() -> Arc<Recurrence> {
+    let [v, z, x, w] = ["v", "z", "x", "w"].map(Expr::symbol);
+    let h = (&v - &z) * &w + (1.0 - &w) * x;
+    let u = &h - 1.0;
+    let spike = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let step = Recurrence::new("feedback", ["x"], ["v", "z"])
+        .output("s", spike.clone(), true)
+        .params(["w"])
+        .next(vec![h, spike]);
+    Arc::new(step)
+}
+
+fn recurrent_scan(tracer: &Tracer, [time, batch, features]: [usize; 3], precision: Precision) {
+    let x = tracer.input("x", DType::F32, [time, batch, features]);
+    let [v, z] = ["v", "z"].map(|name| tracer.state(name, [batch, features]));
+    let w = tracer.parameter("w", [features]);
+    let weight = tracer.parameter("weight", [features, features]);
+    let op = RecurrentScan::new(feedback(), time, 1);
+    let made = Var::recurrent_scan(op, &[&x], &[&v, &z], &[&w], &weight);
+    tracer.set_precision(precision);
+    let loss = made[0]
+        .linear(&tracer.parameter("out", [10, features]))
+        .sum_all();
+    let grads = tracer.gradients(&loss, &[&x, &v, &w, &weight]);
+    tracer.update(&v, &made[1]);
+    for (name, grad) in ["x", "v", "w", "weight"].iter().zip(&grads) {
+        tracer.output(&format!("grad_{name}"), grad);
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn recurrent_scans_of_any_size_compile() {
+    for (batch, features) in [(1, 5), (256, 512)] {
+        for precision in [Precision::F32, Precision::Bf16] {
+            compile(|tracer| recurrent_scan(tracer, [250, batch, features], precision));
+        }
+    }
 }
 
 #[test]

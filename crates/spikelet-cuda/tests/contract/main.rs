@@ -19,6 +19,7 @@ mod map;
 mod matmul;
 mod movement;
 mod programs;
+mod recurrent_scan;
 mod reduce;
 mod scan;
 mod scan_grad;

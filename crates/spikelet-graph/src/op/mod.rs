@@ -25,6 +25,8 @@ mod one_hot;
 mod pack;
 mod permute;
 mod pool;
+mod recurrent_scan;
+mod recurrent_scan_grad;
 mod reduce;
 mod reshape;
 mod scan;
@@ -60,6 +62,8 @@ pub use pack::Pack;
 pub use permute::Permute;
 pub(crate) use permute::inverse;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
+pub use recurrent_scan::RecurrentScan;
+pub use recurrent_scan_grad::RecurrentScanGrad;
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;
 pub use scan::{Recurrence, Scan, StepOutput};
@@ -190,7 +194,7 @@ macro_rules! operations {
 
 operations! {
     AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
-    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
+    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RecurrentScan, RecurrentScanGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,
 }

@@ -41,12 +41,18 @@ pub fn run(graph: &mut Graph, target: &dyn SpikeStorage) -> Report {
     }
 }
 
-fn binary_outputs(node: &Node) -> Vec<ValueId> {
+/// The results of a node that are zeros and ones.
+pub(crate) fn binary_outputs(node: &Node) -> Vec<ValueId> {
     match &node.op {
         Op::Draw(op) if op.distribution == Distribution::Bernoulli => node.outputs.clone(),
         Op::Scan(op) => {
             let outputs = op.recurrence.outputs.iter().zip(&node.outputs);
             outputs.filter(|(o, _)| o.binary).map(|(_, v)| *v).collect()
+        }
+        Op::RecurrentScan(op) => {
+            let outputs = op.recurrence.outputs.iter().zip(&node.outputs);
+            let binary = outputs.filter(|(o, _)| o.binary).map(|(_, v)| *v);
+            binary.chain([node.outputs[op.before()]]).collect()
         }
         _ => vec![],
     }

@@ -5,9 +5,11 @@
 //!
 //! 1. [`hoist_time`]: computes values that are constant over time once, without repeating them in memory.
 //! 2. [`layout`]: keeps images channels-last between the operations that need them so.
-//! 3. [`precision`]: stores sequences in 16 bits, if a 16-bit precision is set.
-//! 4. [`fuse_affine_into_scan`]: fuses normalization and pooling into neuron scans.
-//! 5. [`hoist_from_loops`]: moves out of loops what does not depend on their carried values.
+//! 3. [`hoist_from_loops`]: moves out of loops what does not depend on their carried values.
+//! 4. [`fuse_recurrent_scan`]: turns loops around a neuron and its feedback into one operation.
+//! 5. [`precision`]: stores sequences in 16 bits, if a 16-bit precision is set.
+//! 6. [`fuse_affine_into_scan`]: fuses normalization and pooling into neuron scans.
+//! 7. [`hoist_from_loops`] again.
 //!
 //! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`hoist_from_loops`] for the backward pass and
 //! [`prune_loops`], which removes results and operands of loops that are not needed:
@@ -29,7 +31,8 @@
 //!
 //! Results keep their bits: passes run the same operations on the same elements. There are three
 //! exceptions: [`precision`], [`fold_casts`] and [`fuse_affine_into_scan`] leave out roundings;
-//! [`channel_sums`] and [`time_chunking`] change the order of sums, and so may [`hoist_from_loops`];
+//! [`channel_sums`], [`time_chunking`] and [`fuse_recurrent_scan`] change the order of sums, and so may
+//! [`hoist_from_loops`];
 //! [`hoist_time`] multiplies a step by T instead of adding T equal steps.
 
 pub mod bit_pack_spikes;
@@ -40,6 +43,7 @@ pub mod early_updates;
 pub mod fold_casts;
 pub mod fuse;
 pub mod fuse_affine_into_scan;
+pub mod fuse_recurrent_scan;
 pub mod hoist_from_loops;
 pub mod hoist_time;
 pub mod layout;
@@ -70,6 +74,10 @@ pub fn prepare(graph: &mut Graph, precision: Precision) {
     for_each_graph(graph, &mut |graph| {
         hoist_time::run(graph);
         layout::run(graph);
+        hoist_from_loops::run(graph);
+        fuse_recurrent_scan::run(graph);
+    });
+    for_each_graph(graph, &mut |graph| {
         precision::run(graph, precision);
         fuse_affine_into_scan::run(graph);
         hoist_from_loops::run(graph);

@@ -46,6 +46,7 @@ fn multiply_in_tf32(graph: &mut Graph) -> usize {
             Op::MatMul(op) => &mut op.precision,
             Op::BatchMatMul(op) => &mut op.precision,
             Op::Conv(op) => &mut op.precision,
+            Op::RecurrentScan(op) => &mut op.precision,
             _ => continue,
         };
         *precision = MatmulPrecision::Tf32;
@@ -83,6 +84,10 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
                 let feeds = node.outputs[..sequences].iter().any(|v| wanted[v.index()]);
                 let count = if feeds { op.recurrence.inputs.len() } else { 0 };
                 &node.inputs[..count]
+            }
+            Op::RecurrentScan(op) => {
+                wanted[node.inputs[op.weight()].index()] |= fits(node.inputs[op.weight()]);
+                &node.inputs[..op.recurrence.inputs.len()]
             }
             op if moves(op) && wanted[node.outputs[0].index()] => &node.inputs,
             _ => &[],
@@ -152,6 +157,14 @@ impl Pass<'_> {
                     self.store(&node.outputs[..outputs]);
                     self.store(&node.outputs[outputs + states..][..states]);
                 }
+            }
+            Op::RecurrentScan(op) if full => {
+                let (sequences, weight) = (op.recurrence.inputs.len(), op.weight());
+                self.cast_operands(k, 0..sequences, self.dtype);
+                self.cast_operands(k, sequences..weight, DType::F32);
+                self.cast_operands(k, weight..count, self.dtype);
+                self.store(&node.outputs[..op.recurrence.outputs.len()]);
+                self.store(&node.outputs[op.before()..]);
             }
             Op::Map(op) if full && reads_half => {
                 let size = self.graph.ty(node.outputs[0]).len();

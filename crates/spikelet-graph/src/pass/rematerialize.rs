@@ -16,11 +16,12 @@
 
 mod memory;
 
+use super::bit_pack_spikes::binary_outputs;
 use super::{Report, time_chunking};
 use crate::arena::Allocation;
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::{arena_bytes, liveness, roots, workspace};
-use crate::op::{Distribution, Op, Operation, Pack, Reshape};
+use crate::op::{Op, Operation, Pack, Reshape};
 use crate::rewrite::{NodeId, Rewriter, cost};
 use crate::target::Target;
 use crate::types::{DType, TensorType};
@@ -207,17 +208,11 @@ fn is_binary(graph: &Graph, memory: &Memory, value: ValueId) -> bool {
     };
     let node = &graph.nodes[maker];
     match &node.op {
-        Op::Scan(op) => {
-            let place = node.outputs.iter().position(|v| *v == value);
-            let output = place.and_then(|k| op.recurrence.outputs.get(k));
-            output.is_some_and(|o| o.binary)
-        }
-        Op::Draw(op) => op.distribution == Distribution::Bernoulli,
         Op::ConcatChunks(_) => {
             let mut chunks = node.inputs.iter();
             chunks.all(|chunk| is_binary(graph, memory, *chunk))
         }
-        _ => false,
+        _ => binary_outputs(node).contains(&value),
     }
 }
 

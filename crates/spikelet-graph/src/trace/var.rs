@@ -4,8 +4,8 @@ use super::Tracer;
 use crate::error::InvalidOp;
 use crate::graph::ValueId;
 use crate::op::{
-    BatchMatMul, Conv, Custom, CustomOp, Map, MatMul, MeanVar, Pool, Pooling, Recurrence, Scan,
-    Window,
+    BatchMatMul, Conv, Custom, CustomOp, Map, MatMul, MeanVar, Pool, Pooling, Recurrence,
+    RecurrentScan, Scan, Window,
 };
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -216,6 +216,29 @@ impl Var {
             .expect("a scan reads at least one sequence");
         let op = Scan::new(recurrence.clone(), time_steps);
         let operands: Vec<&Var> = [sequences, states, params].concat();
+        first.tracer.apply(op, &operands)
+    }
+
+    /// Runs a recurrence over the sequences, with `x[t] + s[t−1]·Wᵀ` in place of the first sequence, where
+    /// `s` is the state with the index `fed`. Returns the results of [`RecurrentScan`].
+    ///
+    /// # Panics
+    /// When no sequence is given.
+    pub fn recurrent_scan(
+        op: RecurrentScan,
+        sequences: &[&Var],
+        states: &[&Var],
+        params: &[&Var],
+        weight: &Var,
+    ) -> Vec<Var> {
+        let first = sequences
+            .first()
+            .expect("a scan reads at least one sequence");
+        let spikes = states.get(op.fed).copied().unwrap_or(first);
+        let step = first.shape().get(1..).unwrap_or_default().to_vec();
+        let spikes = spikes.expand(step).cast(weight.ty().dtype);
+        let product = spikes.linear(weight).cast(first.ty().dtype.arithmetic());
+        let operands: Vec<&Var> = [sequences, states, params, &[&product, weight]].concat();
         first.tracer.apply(op, &operands)
     }
 }

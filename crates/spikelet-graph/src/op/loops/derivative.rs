@@ -117,6 +117,7 @@ pub(super) fn differentiate(
         length: op.length,
         reverse: !op.reverse,
         hoist: op.hoist,
+        unfused: None,
     };
     let made = b.push(backward, &operands)?;
     for (at, &k) in found.carried.iter().enumerate() {

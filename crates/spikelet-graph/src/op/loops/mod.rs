@@ -39,6 +39,8 @@ pub struct Loop {
     pub reverse: bool,
     /// Whether operations that do not depend on carried values may leave the body.
     pub hoist: bool,
+    /// Why the body is not one kernel; `None` if [`crate::pass::fuse_recurrent_scan`] did not look at it.
+    pub unfused: Option<Arc<str>>,
 }
 
 impl Loop {
@@ -74,7 +76,9 @@ impl Operation for Loop {
 
     fn describe(&self) -> String {
         let order = if self.reverse { ", reverse" } else { "" };
-        format!("loop[T={}{order}]", self.length)
+        let unfused = self.unfused.as_ref();
+        let unfused = unfused.map_or(String::new(), |why| format!(", not one kernel: {why}"));
+        format!("loop[T={}{order}{unfused}]", self.length)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

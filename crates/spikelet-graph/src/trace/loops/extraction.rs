@@ -114,6 +114,7 @@ impl Extraction {
             length: self.length,
             reverse: self.reverse,
             hoist: self.hoist,
+            unfused: None,
         };
         let mut made = Extracted {
             stacked: vec![],

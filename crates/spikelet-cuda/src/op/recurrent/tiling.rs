@@ -1,0 +1,291 @@
+//! How a recurrent scan is divided among blocks, and where its weights are kept.
+//!
+//! A cluster of blocks owns a tile of rows of the batch, and runs through all time steps without
+//! waiting for other clusters. Each of its blocks owns some of the neurons, with their rows of the
+//! weight: fragments for tensor cores in registers, then in shared memory. What fits in neither is read
+//! from the second-level cache at each step.
+
+use crate::gpu::Properties;
+use spikelet_graph::TensorType;
+use spikelet_graph::op::Scan;
+
+/// The summation order of the product of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Spikes times weights.
+    Forward,
+    /// Gradients times weights.
+    Backward,
+}
+
+/// What a kernel needs of a tiling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demand {
+    pub(super) direction: Direction,
+    /// Rows of the batch.
+    pub(super) batch: usize,
+    /// Neurons of a row.
+    pub(super) features: usize,
+    /// 16-bit terms of a weight.
+    pub(super) planes: usize,
+    /// 32-bit registers that a neuron of a thread takes.
+    pub(super) registers: usize,
+}
+
+impl Demand {
+    /// The rows and neurons of the first sequence's steps.
+    pub(super) fn sizes(inputs: &[TensorType]) -> (usize, usize) {
+        let step = Scan::step_shape(inputs);
+        let features = step.last().copied().unwrap_or(1).max(1);
+        (step.iter().product::<usize>() / features, features)
+    }
+}
+
+/// The most warps of a block.
+const MAX_WARPS: usize = 16;
+
+/// Bytes of a fragment of 16 neurons by 16 summands.
+pub(super) const FRAGMENT: usize = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tiling {
+    pub(super) batch: usize,
+    pub(super) features: usize,
+    pub(super) planes: usize,
+    /// 16-bit terms of a gradient.
+    pub(super) gradient_planes: usize,
+    /// Blocks of a cluster.
+    pub(super) cluster: usize,
+    /// Neurons of a block.
+    pub(super) columns: usize,
+    /// Rows of a tile.
+    pub(super) rows: usize,
+    /// Warps that share a sum.
+    pub(super) splits: usize,
+    /// Groups of 16 neurons of a warp.
+    pub(super) tiles: usize,
+    /// Steps of 16 summands of a warp.
+    pub(super) steps: usize,
+    pub(super) in_registers: usize,
+    pub(super) in_shared: usize,
+    /// Bytes of shared memory without fragments.
+    own_shared: usize,
+    /// Predicted microseconds of a time step.
+    cost: f64,
+}
+
+/// Bytes of shared memory of a block.
+fn shared_limit(gpu: &Properties) -> usize {
+    let kib = match gpu.capability {
+        (9.., 0) | (10 | 11, _) => 227,
+        (8, 0 | 7) => 163,
+        (7, 5) => 64,
+        (7, _) => 96,
+        _ => 99,
+    };
+    kib << 10
+}
+
+/// Clusters that run at once. A group of multiprocessors does not hold clusters only.
+fn clusters_at_once(gpu: &Properties, cluster: usize) -> usize {
+    let blocks = gpu.multiprocessors;
+    match cluster {
+        1 => blocks,
+        _ => (blocks * 10 / 11 / cluster).max(1),
+    }
+}
+
+impl Tiling {
+    /// The tiling with the least predicted time; `None` if no tile fits in shared memory.
+    pub(super) fn new(gpu: &Properties, demand: Demand) -> Option<Self> {
+        let sizes: &[usize] = match gpu.capability.0 {
+            ..9 => &[1],
+            _ => &[1, 2, 4, 8],
+        };
+        let mut best: Option<Self> = None;
+        for &cluster in sizes {
+            for rows in (8..=48).step_by(8) {
+                let found = Self::of(gpu, demand, cluster, rows);
+                let better = |t: &Self| best.is_none_or(|b| t.cost < b.cost);
+                best = found.filter(better).or(best);
+            }
+        }
+        best
+    }
+
+    fn of(gpu: &Properties, demand: Demand, cluster: usize, rows: usize) -> Option<Self> {
+        let Demand {
+            batch,
+            features,
+            planes,
+            ..
+        } = demand;
+        let columns = features.div_ceil(cluster).next_multiple_of(32);
+        let groups = columns / 16;
+        let tiles = (groups.div_ceil(MAX_WARPS)..=groups).find(|t| groups.is_multiple_of(*t))?;
+        let forward = demand.direction == Direction::Forward;
+        let all_steps = match forward {
+            true => (cluster * columns).next_multiple_of(128) / 16,
+            false => cluster * columns / 16,
+        };
+        let fits = |splits: usize| {
+            let steps = all_steps / splits;
+            let whole = match forward {
+                // The places of spikes in a word are constants of the code.
+                true => steps.is_multiple_of(8),
+                false => steps.is_multiple_of(2),
+            };
+            let row_step = (2 * splits / tiles).max(1);
+            all_steps.is_multiple_of(splits)
+                && steps > 0
+                && whole
+                && rows.is_multiple_of(row_step)
+                && (2 * splits).is_multiple_of(tiles) | tiles.is_multiple_of(2 * splits)
+        };
+        let splits = (1..=MAX_WARPS * tiles / groups)
+            .rev()
+            .find(|splits| fits(*splits))?;
+        let gradient_planes = planes.min(2);
+        let mut tiling = Self {
+            batch,
+            features,
+            planes,
+            gradient_planes,
+            cluster,
+            columns,
+            rows,
+            splits,
+            tiles,
+            steps: all_steps / splits,
+            in_registers: 0,
+            in_shared: 0,
+            own_shared: 0,
+            cost: 0.0,
+        };
+        let exchange = match forward {
+            true => cluster * rows * columns / 8,
+            false => 2 * gradient_planes * cluster * rows * columns,
+        };
+        // Sums, buffers, their barriers.
+        tiling.own_shared = 4 * splits * rows * (columns + 4) + tiling.buffers() * exchange + 16;
+        let free = shared_limit(gpu).checked_sub(tiling.own_shared)?;
+        let registers = (65536 / tiling.threads()).min(255);
+        let taken = 48
+            + tiles * rows / 2
+            + demand.registers * tiling.elements()
+            + if forward {
+                rows / 4
+            } else {
+                rows / 2 * gradient_planes
+            };
+        let fragments = tiling.fragments();
+        tiling.in_registers = (registers.saturating_sub(taken) / 4).min(fragments);
+        let rest = fragments - tiling.in_registers;
+        tiling.in_shared = (free / (tiling.warps() * FRAGMENT)).min(rest);
+        tiling.cost = tiling.predicted(gpu, forward);
+        Some(tiling)
+    }
+
+    /// Predicted microseconds of a time step, of all tiles.
+    fn predicted(&self, gpu: &Properties, forward: bool) -> f64 {
+        let latency = match self.cluster {
+            1 => 0.5,
+            2 => 0.9,
+            4 => 1.0,
+            _ => 1.1,
+        };
+        let products = match (forward, self.planes) {
+            (true, planes) => planes,
+            (false, 1) => 1,
+            (false, _) => 3,
+        };
+        let multiplications = self.rows * self.columns * self.steps * self.splits * 16 * products;
+        let at_once = clusters_at_once(gpu, self.cluster);
+        let waves = self.clusters().div_ceil(at_once);
+        let running = self.cluster * self.clusters().min(at_once);
+        let far = self.far() * self.warps() * FRAGMENT * running;
+        let shared = self.in_shared * self.warps() * FRAGMENT;
+        let elements = 0.02 * (self.elements() * self.warps()) as f64;
+        waves as f64
+            * (latency
+                + multiplications as f64 / 2.2e6
+                + far as f64 / 4e6
+                + shared as f64 / 2e5
+                + elements)
+    }
+
+    pub(super) fn warps(&self) -> usize {
+        self.splits * (self.columns / 16 / self.tiles)
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        32 * self.warps()
+    }
+
+    /// Tiles of the batch.
+    pub(super) fn clusters(&self) -> usize {
+        self.batch.div_ceil(self.rows)
+    }
+
+    /// Neurons of a thread.
+    pub(super) fn elements(&self) -> usize {
+        self.rows * self.columns / self.threads()
+    }
+
+    /// Rows between two neurons of a thread in the same column.
+    pub(super) fn row_step(&self) -> usize {
+        (self.threads() / self.columns).max(1)
+    }
+
+    fn fragments(&self) -> usize {
+        self.steps * self.tiles * self.planes
+    }
+
+    /// Fragments of a warp that stay in global memory.
+    pub(super) fn far(&self) -> usize {
+        self.fragments() - self.in_registers - self.in_shared
+    }
+
+    /// Buffers of what the blocks exchange: one is read while the next step's is written by other blocks.
+    fn buffers(&self) -> usize {
+        self.cluster.min(2)
+    }
+
+    /// Bytes of dynamic shared memory.
+    pub(super) fn shared(&self) -> usize {
+        self.in_shared * self.warps() * FRAGMENT + self.own_shared
+    }
+
+    /// Bytes of all fragments, if some stay in global memory.
+    pub(super) fn workspace(&self) -> usize {
+        match self.far() {
+            0 => 0,
+            _ => self.cluster * self.warps() * self.fragments() * FRAGMENT,
+        }
+    }
+
+    /// The macros of the device code.
+    pub(super) fn defines(&self) -> String {
+        let values = [
+            ("CLUSTER", self.cluster),
+            ("COLUMNS", self.columns),
+            ("ROWS", self.rows),
+            ("STEPS", self.steps),
+            ("SPLITS", self.splits),
+            ("TILES", self.tiles),
+            ("WARPS", self.warps()),
+            ("PLANES", self.planes),
+            ("GRADIENT_PLANES", self.gradient_planes),
+            ("IN_REGISTERS", self.in_registers),
+            ("IN_SHARED", self.in_shared),
+            ("FEATURES", self.features),
+            ("NEURONS", self.batch * self.features),
+            // Of spikes in global memory, as bits.
+            ("BATCH", self.batch),
+            ("ROW_WORDS", self.features.next_multiple_of(64) / 32),
+            ("BUFFERS", self.buffers()),
+        ];
+        let define = |(name, value): (&str, usize)| format!("#define {name} {value}\n");
+        values.map(define).concat()
+    }
+}

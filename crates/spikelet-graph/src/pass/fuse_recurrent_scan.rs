@@ -1,0 +1,478 @@
+//! Turns a loop around one neuron scan with feedback into a recurrent scan, which is one kernel.
+//!
+//! ```text
+//! %5, %6 = loop(%z, %v, %x, %w, %b)         %7 = map(%x, %b)              the other terms, over all steps
+//!     matmul(z[t−1], wᵀ)                    %8 = matmul(%z, %wᵀ)          the product before the first step
+//!     map(x[t] + product + b)        →      %5, %6 = recurrent_scan(%7, %v, %z, %8, %w)
+//!     scan[lif, T=1](…)
+//! ```
+//!
+//! A body fits if its operations are one product of a carried value with an invariant matrix, elementwise
+//! operations that add the product to terms that are not carried, and one scan of one step, whose states and
+//! whose spikes, which the product multiplies, are all that is carried. Terms are added in another order.
+//!
+//! It runs before [`super::precision`], so that the matrix and the sequences are stored like those of other
+//! products. [`Loop::unfused`] says why another body stays a loop.
+
+use super::Report;
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::{
+    Loop, LoopBody, Map, MatMul, Op, Operation, Permute, Recurrence, RecurrentScan, Reshape, Scan,
+    StepOutput,
+};
+use crate::rewrite::{NodeId, Rewriter};
+use spikelet_expr::{Expr, vjp};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Fuses the loops of a graph.
+pub fn run(graph: &mut Graph) -> Report {
+    let enabled = !graph.disable_fusion;
+    let changes = Rewriter::new(graph).apply(|graph, k| {
+        let fits = |op: &&Loop| enabled && op.hoist && !op.reverse && op.length > 0;
+        let op = graph.op::<Loop>(k).filter(fits)?.clone();
+        let found = find(&op);
+        match found {
+            Ok(found) => replace(graph, k, &op, &found),
+            Err(reason) => {
+                let unfused = Some(reason);
+                graph.set_op(k, Loop { unfused, ..op });
+                None
+            }
+        }
+    });
+    Report {
+        pass: "recurrent scans",
+        changes,
+        summary: format!("{changes} loops around a neuron and its feedback are one kernel"),
+    }
+}
+
+/// The state of a scan and the carried value that holds it.
+struct Carried {
+    /// The index of the carried value.
+    at: usize,
+}
+
+/// A loop's result as a result of the recurrent scan.
+#[derive(Clone, Copy)]
+enum Source {
+    Output(usize),
+    LastState(usize),
+    StateSequence(usize),
+}
+
+/// The parts of a body that fits.
+struct Found {
+    recurrence: Recurrence,
+    /// The carried value of each state of the recurrence, the fed spikes last.
+    carried: Vec<Carried>,
+    /// The weight, an invariant of the body, and whether its rows are the receiving neurons.
+    weight: ValueId,
+    by_rows: bool,
+    /// What the product is added to: elementwise operations of the body, in order.
+    terms: Term,
+    /// The other sequences and the parameters of the scan, values of the body.
+    sequences: Vec<ValueId>,
+    params: Vec<ValueId>,
+    /// For each result of the loop.
+    results: Vec<Source>,
+    step: Vec<usize>,
+}
+
+/// The input of the scan without the product.
+enum Term {
+    /// The product alone.
+    Zero,
+    /// A value of the body.
+    Value(ValueId),
+    /// An elementwise operation over such terms.
+    Map(Map, Vec<Term>),
+}
+
+/// A body's values by the nodes that compute them.
+struct Body<'a> {
+    graph: &'a Graph,
+    producers: HashMap<ValueId, &'a Node>,
+}
+
+impl<'a> Body<'a> {
+    fn new(body: &'a LoopBody) -> Self {
+        let graph = body.graph();
+        let of = |node: &'a Node| node.outputs.iter().map(move |v| (*v, node));
+        Self {
+            graph,
+            producers: graph.nodes.iter().flat_map(of).collect(),
+        }
+    }
+
+    /// The value behind reshapes, and expansions and casts that change nothing.
+    fn source(&self, mut value: ValueId) -> ValueId {
+        while let Some(node) = self.producers.get(&value) {
+            let same = match &node.op {
+                Op::Reshape(_) => true,
+                Op::Expand(op) => self.graph.shape(node.inputs[0]) == op.shape,
+                Op::Map(op) => op.is_identity() && self.same_type(node),
+                _ => false,
+            };
+            if !same {
+                break;
+            }
+            value = node.inputs[0];
+        }
+        value
+    }
+
+    fn same_type(&self, node: &Node) -> bool {
+        self.graph.ty(node.inputs[0]) == self.graph.ty(node.outputs[0])
+    }
+
+    fn maker(&self, value: ValueId) -> Option<&'a Node> {
+        self.producers.get(&value).copied()
+    }
+}
+
+type Reason = Arc<str>;
+
+fn reason<T>(text: impl Into<String>) -> Result<T, Reason> {
+    Err(Arc::from(text.into()))
+}
+
+/// The parts of the body, or why it does not fit.
+fn find(op: &Loop) -> Result<Found, Reason> {
+    let body = Body::new(&op.body);
+    let mut scans = vec![];
+    let mut products = vec![];
+    for node in &body.graph.nodes {
+        match &node.op {
+            Op::Scan(scan) => scans.push((node, scan)),
+            Op::MatMul(product) => products.push((node, product)),
+            Op::Reshape(_) | Op::Expand(_) | Op::Map(_) | Op::Fill(_) => {}
+            other => return reason(format!("it has `{}`", other.name())),
+        }
+    }
+    let [(scan_node, scan)] = scans[..] else {
+        return reason(format!(
+            "it has {} neurons with states, not one",
+            scans.len()
+        ));
+    };
+    let [(product_node, product)] = products[..] else {
+        return reason(format!("it has {} products, not one", products.len()));
+    };
+    if scan.time_steps != 1 || scan.pool.is_some() || scan.checkpoint.is_some() {
+        return reason("its neurons are not scanned one step at a time");
+    }
+    let r = &scan.recurrence;
+    let carried: Vec<ValueId> = op.body.carried_inputs().collect();
+    let next: Vec<ValueId> = op.body.carried_outputs().map(|v| body.source(v)).collect();
+    let sequences: Vec<ValueId> = op.body.sequence_inputs().collect();
+    let invariants: Vec<ValueId> = op.body.invariant_inputs().collect();
+    let step = Scan::step_shape(&[body.graph.ty(scan_node.inputs[0]).clone()]).to_vec();
+
+    // The product: a carried value with an invariant matrix.
+    let plain = !product.transpose_a && product.out.is_none();
+    let weight = body.source(product_node.inputs[1]);
+    let Some(fed) = carried
+        .iter()
+        .position(|v| *v == body.source(product_node.inputs[0]))
+    else {
+        return reason("its product is not of a carried value");
+    };
+    let features = step.last().copied().unwrap_or(0);
+    if !plain || !invariants.contains(&weight) || *body.graph.shape(weight) != [features, features]
+    {
+        return reason("its product is not with a square matrix that is the same at every step");
+    }
+
+    // The states of the scan, and the spikes.
+    let (inputs, states) = (r.inputs.len(), r.states.len());
+    let mut of_states = vec![];
+    for k in 0..states {
+        let before = body.source(scan_node.inputs[inputs + k]);
+        let after = scan_node.outputs[r.outputs.len() + k];
+        let at = (0..carried.len()).find(|&c| carried[c] == before && next[c] == after);
+        match at {
+            Some(at) if *body.graph.shape(before) == step => of_states.push(Carried { at }),
+            _ => return reason(format!("state `{}` is not carried as it is", r.states[k])),
+        }
+    }
+    let Some(output) = (scan_node.outputs[..r.outputs.len()].iter()).position(|v| *v == next[fed])
+    else {
+        return reason("what is fed back is not an output of the neuron");
+    };
+    if !r.outputs[output].binary {
+        return reason("what is fed back is not zeros and ones");
+    }
+    if carried.len() != states + 1 {
+        return reason("it carries values that are no states of the neuron");
+    }
+    of_states.push(Carried { at: fed });
+
+    // The input of the scan: the product plus what is not carried.
+    let terms = terms(&body, scan_node.inputs[0], product_node.outputs[0])?;
+    let outside = |v: ValueId| sequences.contains(&v) || invariants.contains(&v);
+    let rest = scan_node.inputs[1..inputs].iter();
+    let rest: Vec<ValueId> = rest.map(|v| body.source(*v)).collect();
+    let params = scan_node.inputs[inputs + states..].iter();
+    let params: Vec<ValueId> = params.map(|v| body.source(*v)).collect();
+    if rest.iter().any(|v| !sequences.contains(v)) || params.iter().any(|v| !invariants.contains(v))
+    {
+        return reason("the neuron has inputs or parameters that the body computes");
+    }
+    terms.check(&outside)?;
+
+    let mut recurrence = (**r).clone();
+    let name = fresh(&recurrence, "spikes_before");
+    recurrence.states.push(name);
+    recurrence
+        .next
+        .push(recurrence.outputs[output].value.clone());
+    let mut results = vec![];
+    for k in 0..carried.len() {
+        let state = of_states.iter().position(|c| c.at == k);
+        results.push(Source::LastState(state.expect("all of them are states")));
+    }
+    for value in op.body.stacked_outputs() {
+        let value = body.source(value);
+        let Some(at) = scan_node.outputs.iter().position(|v| *v == value) else {
+            return reason("it returns values that are no results of the neuron");
+        };
+        results.push(match at.checked_sub(r.outputs.len()) {
+            None => Source::Output(at),
+            Some(at) if at < states => Source::StateSequence(at),
+            Some(at) => Source::StateSequence(at - states),
+        });
+    }
+    Ok(Found {
+        recurrence,
+        carried: of_states,
+        weight,
+        by_rows: product.transpose_b,
+        terms,
+        sequences: rest,
+        params,
+        results,
+        step,
+    })
+}
+
+/// A name that no symbol of the recurrence has.
+fn fresh(r: &Recurrence, name: &str) -> String {
+    let outputs = r.outputs.iter().map(|StepOutput { name, .. }| name);
+    let taken: Vec<&String> = r
+        .inputs
+        .iter()
+        .chain(&r.states)
+        .chain(&r.params)
+        .chain(outputs)
+        .collect();
+    let mut name = name.to_string();
+    while taken.contains(&&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// `value` without the product, to which it must be added with the factor 1.
+fn terms(body: &Body<'_>, value: ValueId, product: ValueId) -> Result<Term, Reason> {
+    let value = body.source(value);
+    if value == product {
+        return Ok(Term::Zero);
+    }
+    let Some(node) = body.maker(value) else {
+        return reason("the neuron does not read the product");
+    };
+    let Op::Map(map) = &node.op else {
+        return reason(format!(
+            "`{}` is between the product and the neuron",
+            node.op.name()
+        ));
+    };
+    let [expression] = &map.expressions[..] else {
+        return reason("an operation with several results is between the product and the neuron");
+    };
+    let with: Vec<usize> = (0..node.inputs.len())
+        .filter(|&k| reads(body, node.inputs[k], product))
+        .collect();
+    let [with] = with[..] else {
+        return reason("the product is added more than once, or not at all");
+    };
+    let name = Map::operand_name(with);
+    let one = vjp(&[(expression.clone(), Expr::constant(1.0))], &[&name]);
+    if one[0].as_constant() != Some(1.0) {
+        return reason("the product is not added as it is");
+    }
+    if body.graph.shape(node.inputs[with]) != map.shape {
+        return reason("the product is broadcast");
+    }
+    let inner = terms(body, node.inputs[with], product)?;
+    let mut operands = vec![];
+    for (k, operand) in node.inputs.iter().enumerate() {
+        operands.push(match k == with {
+            true => Term::Zero,
+            false => Term::Value(body.source(*operand)),
+        });
+    }
+    operands[with] = inner;
+    Ok(Term::Map(map.clone(), operands))
+}
+
+fn reads(body: &Body<'_>, value: ValueId, product: ValueId) -> bool {
+    value == product
+        || (body.maker(value)).is_some_and(|n| n.inputs.iter().any(|v| reads(body, *v, product)))
+}
+
+impl Term {
+    fn check(&self, outside: &dyn Fn(ValueId) -> bool) -> Result<(), Reason> {
+        match self {
+            Self::Zero => Ok(()),
+            Self::Value(value) if outside(*value) => Ok(()),
+            Self::Value(_) => {
+                reason("a value that depends on carried ones is added to the product")
+            }
+            Self::Map(_, operands) => operands.iter().try_for_each(|term| term.check(outside)),
+        }
+    }
+}
+
+/// The outer graph with the values of the body that are known in it.
+struct Outside<'g, 'a> {
+    graph: &'g mut Rewriter<'a>,
+    at: NodeId,
+    layer: Arc<str>,
+    length: usize,
+    /// By value of the body.
+    operands: HashMap<ValueId, ValueId>,
+}
+
+impl Outside<'_, '_> {
+    fn add(&mut self, op: impl Into<Op>, operands: &[ValueId]) -> Option<Vec<ValueId>> {
+        let node = self.graph.make(op, operands, &self.layer, false).ok()?;
+        let outputs = node.outputs.clone();
+        self.graph.insert_before(self.at, node);
+        Some(outputs)
+    }
+
+    /// The term over all steps; `None` for zero.
+    fn term(&mut self, term: &Term) -> Option<Option<ValueId>> {
+        match term {
+            Term::Zero => Some(None),
+            Term::Value(value) => Some(Some(*self.operands.get(value)?)),
+            Term::Map(map, terms) => {
+                let mut operands = vec![];
+                let mut values = vec![];
+                for term in terms {
+                    let value = self.term(term)?;
+                    values.push(value.map(|value| {
+                        operands.push(value);
+                        Map::operand(operands.len() - 1)
+                    }));
+                }
+                let zero = Expr::constant(0.0);
+                let replace = |name: &str| {
+                    let k = (0..terms.len()).find(|k| Map::operand_name(*k) == name)?;
+                    Some(values[k].clone().unwrap_or_else(|| zero.clone()))
+                };
+                let expression = map.expressions[0].substitute(&replace);
+                if operands.is_empty() && expression.as_constant() == Some(0.0) {
+                    return Some(None);
+                }
+                let mut shape = map.shape.clone();
+                *shape.first_mut()? *= self.length;
+                if let Some(k) =
+                    (0..operands.len()).find(|&k| expression.same_value(&Map::operand(k)))
+                    && *self.graph.shape(operands[k]) == shape
+                {
+                    return Some(Some(operands[k]));
+                }
+                let map = Map {
+                    expressions: vec![expression],
+                    shape,
+                    dtypes: map.dtypes.clone(),
+                };
+                Some(Some(*self.add(map, &operands)?.first()?))
+            }
+        }
+    }
+
+    fn reshaped(&mut self, value: ValueId, shape: Vec<usize>) -> Option<ValueId> {
+        if *self.graph.shape(value) == shape {
+            return Some(value);
+        }
+        Some(self.add(Reshape { shape }, &[value])?[0])
+    }
+}
+
+fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Option<()> {
+    let node = graph.node(k).clone();
+    let inputs = op.body.graph().inputs.iter().map(|input| input.value);
+    let mut outside = Outside {
+        at: k,
+        layer: node.layer.clone(),
+        length: op.length,
+        operands: inputs.zip(node.inputs.iter().copied()).collect(),
+        graph,
+    };
+    let states: Vec<ValueId> = found.carried.iter().map(|c| node.inputs[c.at]).collect();
+    let initial = *states.last()?;
+    let whole = [&[op.length], &found.step[..]].concat();
+    let x = match outside.term(&found.terms)? {
+        Some(x) => outside.reshaped(x, whole.clone())?,
+        None => {
+            let dtype = outside.graph.ty(initial).dtype;
+            let ty = crate::types::TensorType::new(dtype, whole.clone());
+            outside.add(crate::op::Fill { ty, value: 0.0 }, &[])?[0]
+        }
+    };
+    let mut sequences = vec![x];
+    for value in &found.sequences {
+        let value = *outside.operands.get(value)?;
+        sequences.push(outside.reshaped(value, whole.clone())?);
+    }
+    let mut weight = *outside.operands.get(&found.weight)?;
+    if !found.by_rows {
+        weight = outside.add(Permute { order: vec![1, 0] }, &[weight])?[0];
+    }
+    let initial = outside.reshaped(initial, found.step.clone())?;
+    let product = outside.add(MatMul::new(false, true), &[initial, weight])?[0];
+    let mut operands = sequences;
+    operands.extend(&states[..states.len() - 1]);
+    operands.push(initial);
+    for value in &found.params {
+        operands.push(*outside.operands.get(value)?);
+    }
+    operands.extend([product, weight]);
+    let recurrence = Arc::new(found.recurrence.clone());
+    let scan = RecurrentScan::new(recurrence, op.length, found.carried.len() - 1);
+    let outputs = scan.recurrence.outputs.len();
+    let mut made = graph
+        .make(scan.clone(), &operands, &node.layer, false)
+        .ok()?;
+    // The results keep their ids, which the trace may still use.
+    let mut views = vec![];
+    let mut taken = vec![];
+    for (source, old) in found.results.iter().zip(&node.outputs) {
+        let at = match *source {
+            Source::Output(at) => at,
+            Source::LastState(at) => outputs + at,
+            Source::StateSequence(at) => scan.state_sequence(at),
+        };
+        let shape = graph.shape(*old).to_vec();
+        if graph.ty(made.outputs[at]) == graph.ty(*old) && !taken.contains(&at) {
+            made.outputs[at] = *old;
+            taken.push(at);
+        } else {
+            views.push((at, *old, shape));
+        }
+    }
+    let results = made.outputs.clone();
+    graph.set(k, made);
+    for (at, old, shape) in views.into_iter().rev() {
+        let op = Reshape { shape };
+        let view = graph.make(op, &[results[at]], &node.layer, false).ok()?;
+        let outputs = vec![old];
+        graph.insert_after(k, Node { outputs, ..view });
+    }
+    Some(())
+}
