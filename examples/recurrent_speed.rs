@@ -1,0 +1,125 @@
+//! A training step of a network with two recurrent layers on random spikes: its time, its memory, and the time to the first
+//! result: `[layer] [device] [precision] [time steps] [batch size] [neurons of a layer]`.
+//!
+//! The network is Linear(140, H) – recurrent layer – Linear(H, H) – recurrent layer – Linear(H, 35); the loss is the cross
+//! entropy of the mean over time; the optimizer is Adam. Layers: `lif`, `rlif`, `radlif`, `se-adlif`, `rleaky` with
+//! feedback, `lif-feed-forward`, `silif` without.
+
+use spikelet::data::{Batch, BatchTensor};
+use spikelet::prelude::*;
+use spikelet::train::{Outputs, Step};
+use std::time::Instant;
+
+const INPUTS: usize = 140;
+const CLASSES: usize = 35;
+const ROUNDS: usize = 5;
+
+fn layer(name: &str, inputs: usize, features: usize) -> Result<Box<dyn Module>> {
+    Ok(match name {
+        "lif" => Box::new(Rnn::new(Lif::new(2.0), inputs, features)),
+        "lif-feed-forward" => Box::new(
+            Sequential::new()
+                .add(Linear::new(inputs, features))
+                .add(Lif::new(2.0)),
+        ),
+        "rlif" => Box::new(RLif::new(inputs, features)),
+        "radlif" => Box::new(RadLif::new(inputs, features)),
+        "se-adlif" => Box::new(SeAdLif::new(inputs, features)),
+        "rleaky" => Box::new(RLeaky::new(inputs, features)),
+        "silif" => Box::new(SiLif::new(inputs, features)),
+        _ => {
+            return Err(spikelet::Error::other(format!(
+                "no layer is called `{name}`; there are lif, lif-feed-forward, rlif, radlif, se-adlif, rleaky, silif"
+            )));
+        }
+    })
+}
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let mut word = |otherwise: &str| words.next().unwrap_or(otherwise.to_string());
+    let name = word("lif");
+    let device = spikelet::device::find(&word("auto"), 0)?;
+    let precision: Precision = word("f32").parse().map_err(spikelet::Error::other)?;
+    let mut size = |otherwise| {
+        word(otherwise)
+            .parse::<usize>()
+            .map_err(spikelet::Error::other)
+    };
+    let (time_steps, samples, features) = (size("250")?, size("256")?, size("512")?);
+
+    let first = layer(&name, INPUTS, features)?;
+    let second = layer(&name, features, features)?;
+    let readout = Linear::new(features, CLASSES);
+    let start = Instant::now();
+    let step = Step::new(|cx, inputs| {
+        let x = inputs["spikes"].clone();
+        let x = cx.child("first", |cx| first.forward(cx, x))?;
+        let x = cx.child("second", |cx| second.forward(cx, x))?;
+        let scores = cx.child("readout", |cx| readout.forward(cx, x))?;
+        let loss = loss::cross_entropy(&scores.mean(&[0]), &inputs["labels"]);
+        Ok(Outputs::loss(loss))
+    })
+    .batch_size(samples)
+    .sequence("spikes", DType::F32, [time_steps, INPUTS])
+    .input("labels", DType::I64, [])
+    .precision(precision)
+    .optimizer(Adam::default(), 1e-3);
+    let mut store = VarStore::new(device.clone());
+    let mut train = step.compile(&mut store)?;
+    let batch = random_spikes(time_steps, samples);
+    let made = start.elapsed();
+    let result = train.run_batch(&batch)?;
+    let first_result = start.elapsed();
+
+    // The inputs stay on the device.
+    let mut times = vec![];
+    for _ in 0..ROUNDS {
+        let steps = match times.last() {
+            Some(&ms) => (500.0 / ms) as usize + 1,
+            None => 1,
+        };
+        let start = Instant::now();
+        for _ in 0..steps {
+            train.program_mut().run()?;
+        }
+        device.synchronize()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3 / steps as f64);
+    }
+    let measured = &mut times[1..];
+    measured.sort_by(f64::total_cmp);
+    let plan = train.plan();
+    println!(
+        "{name}, T = {time_steps}, batch {samples}, {features} neurons, {precision}, {}: {:.3} ms a step",
+        device.name(),
+        measured[measured.len() / 2]
+    );
+    println!(
+        "{} kernels, {:.0} MiB; first result ({result}) after {:.2} s, of which {:.2} s to plan and load",
+        plan.kernels.len(),
+        plan.peak_bytes() as f64 / (1 << 20) as f64,
+        first_result.as_secs_f64(),
+        made.as_secs_f64()
+    );
+    Ok(())
+}
+
+/// Spikes of 2 % density.
+fn random_spikes(time_steps: usize, samples: usize) -> Batch {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1 << 24) as f32
+    };
+    let spikes = (0..time_steps * samples * INPUTS).map(|_| f32::from(draw() < 0.02));
+    let spikes: Vec<f32> = spikes.collect();
+    let labels = (0..samples).map(|n| (n % CLASSES) as i64).collect();
+    Batch::new((0..samples as u32).collect())
+        .with(
+            "spikes",
+            BatchTensor::f32(&[time_steps, samples, INPUTS], spikes).sequence(),
+        )
+        .with("labels", BatchTensor::i64(&[samples], labels))
+}
