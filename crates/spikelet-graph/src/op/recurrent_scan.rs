@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// use spikelet_graph::op::{Recurrence, RecurrentScan};
 /// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
 /// let h = v * 0.5 + x;
-/// let s = h.ge(1.0).select(1.0, 0.0);
+/// let s = h.ge(1.0);
 /// let lif = Recurrence::new("lif", ["x"], ["v", "s"])
 ///     .output("y", s.clone(), true)
 ///     .next(vec![&h - &s, s]);

@@ -10,7 +10,7 @@ use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
 /// Runs the derived step of a [`super::RecurrentScan`] backwards in time: the gradient of the spikes
-/// s[t−1] includes dL/dx[t]·W. Nothing is recomputed.
+/// s[t−1] includes `dL/dx[t]·W`. Nothing is recomputed.
 ///
 /// Operands: the driven input; the other sequences, the initial states and the parameters of the scan;
 /// the sequence of each state that is not fed back; the spikes before each step; the weight; then the
