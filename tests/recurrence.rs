@@ -406,6 +406,10 @@ fn a_recurrent_layer_is_one_kernel_for_all_steps_and_equals_its_loop() -> Result
         let count = |what: &str| kernels.iter().filter(|k| k.starts_with(what)).count();
         assert_eq!(count("loop"), 0, "{name}: {kernels:#?}");
         assert_eq!(count("recurrent_scan["), 1, "{name}");
+        if name == "radlif" {
+            // The neuron's own state is fed back.
+            assert!(kernels.iter().any(|k| k.ends_with("feeds fired]")));
+        }
         assert_eq!(count("recurrent_scan_grad["), 1, "{name}");
         let (longer, _) = step_of(&*layer, 120, true)?;
         assert_eq!(kernels.len(), longer.len(), "{name}");

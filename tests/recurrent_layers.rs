@@ -123,19 +123,23 @@ fn the_last_step_is_that_of_the_sequence() -> Result<()> {
     Ok(())
 }
 
-/// Runs the steps of a sequence with these states before the first, and returns spikes and last states.
-fn run_from(x: &[f64], start: Option<[&[f64]; 2]>) -> Result<(Vec<f64>, [Vec<f64>; 2])> {
-    let net = Rnn::new(Lif::new(2.0).v_threshold(0.2), 4, 3);
+/// Runs the steps of a sequence with these states before the first, those of spikes and potentials, and returns spikes
+/// and last states.
+fn run_from(
+    (net, names): (&dyn Module, [&str; 2]),
+    x: &[f64],
+    start: Option<[&[f64]; 2]>,
+) -> Result<(Vec<f64>, [Vec<f64>; 2])> {
     let steps = x.len() / (BATCH * 4);
     let cx = Context::new(Mode::EVAL, DType::F64).watching();
     let t = cx.tracer();
     let input = t.input("x", DType::F64, [steps, BATCH, 4]);
     if start.is_some() {
-        for name in ["spikes", "neuron.v"] {
+        for name in names {
             cx.start_from(name, &t.input(name, DType::F64, [BATCH, 3]));
         }
     }
-    let y = cx.trace(&net, input)?;
+    let y = cx.trace(net, input)?;
     t.output("y", &y);
     t.output("v_seq", &cx.recorded("neuron.v_seq")?);
     let mut store = VarStore::new(device::cpu()?);
@@ -148,10 +152,7 @@ fn run_from(x: &[f64], start: Option<[&[f64]; 2]>) -> Result<(Vec<f64>, [Vec<f64
     }
     let mut program = Program::new(t.finish()?, &mut store)?;
     program.set("x", HostTensor::F64(x))?;
-    for (name, value) in ["spikes", "neuron.v"]
-        .iter()
-        .zip(start.into_iter().flatten())
-    {
+    for (name, value) in names.iter().zip(start.into_iter().flatten()) {
         program.set(name, HostTensor::F64(value))?;
     }
     program.run()?;
@@ -167,20 +168,66 @@ fn a_sequence_continues_from_given_states_with_the_same_bits() -> Result<()> {
         .iter()
         .map(|x| x + 0.5)
         .collect();
-    let (whole, _) = run_from(&x, None)?;
-    assert!(whole.contains(&1.0) && whole.contains(&0.0));
-    // In parts of any length, single steps among them.
-    for length in [1, 2, 4] {
-        let mut found = vec![];
-        let mut states: Option<[Vec<f64>; 2]> = None;
-        for part in x.chunks(length * BATCH * 4) {
-            let start = states.as_ref().map(|[s, v]| [&s[..], &v[..]]);
-            let (y, last) = run_from(part, start)?;
-            found.extend(y);
-            states = Some(last);
+    let own = Rnn::new(Lif::new(2.0).v_threshold(0.2), 4, 3);
+    let of_the_neuron = RLif::new(4, 3).normalize(false).neuron(|cell| {
+        let cell = SparchLif {
+            random_start: false,
+            ..cell
+        };
+        cell.v_threshold(0.02)
+    });
+    let layers: [(&dyn Module, [&str; 2]); 2] = [
+        (&own, ["spikes", "neuron.v"]),
+        (&of_the_neuron, ["neuron.fired", "neuron.v"]),
+    ];
+    for layer in layers {
+        let (whole, _) = run_from(layer, &x, None)?;
+        assert!(whole.contains(&1.0) && whole.contains(&0.0));
+        // In parts of any length, single steps among them.
+        for length in [1, 2, 4] {
+            let mut found = vec![];
+            let mut states: Option<[Vec<f64>; 2]> = None;
+            for part in x.chunks(length * BATCH * 4) {
+                let start = states.as_ref().map(|[s, v]| [&s[..], &v[..]]);
+                let (y, last) = run_from(layer, part, start)?;
+                found.extend(y);
+                states = Some(last);
+            }
+            assert_eq!(found, whole, "{:?} in parts of {length}", layer.1);
         }
-        assert_eq!(found, whole, "parts of {length}");
     }
+    Ok(())
+}
+
+/// In a mode that carries states, single steps and a sequence give the same.
+#[test]
+fn the_state_that_is_fed_back_is_carried_from_call_to_call() -> Result<()> {
+    let net = RadLif::new(4, 3).normalize(false);
+    let run = |steps: usize, x: &[f64]| -> Result<Vec<f64>> {
+        let cx = Context::new(Mode::STREAM, DType::F64);
+        let t = cx.tracer();
+        let input = t.input("x", DType::F64, [steps, BATCH, 4]);
+        t.output("y", &cx.trace(&net, input)?);
+        let mut store = VarStore::new(device::cpu()?);
+        store.initialize(&cx.traced(), DType::F64, 5)?;
+        let states: Vec<String> = cx.traced().states.iter().map(|s| s.name.clone()).collect();
+        assert_eq!(states, ["neuron.fired", "neuron.v", "neuron.w"]);
+        let mut program = Program::new(t.finish()?, &mut store)?;
+        let mut found = vec![];
+        for part in x.chunks(steps * BATCH * 4) {
+            program.set("x", HostTensor::F64(part))?;
+            program.run()?;
+            found.extend(program.get("y")?.to_f64());
+        }
+        Ok(found)
+    };
+    let x: Vec<f64> = values(STEPS * BATCH * 4, 3)
+        .iter()
+        .map(|x| 60.0 * x)
+        .collect();
+    let whole = run(STEPS, &x)?;
+    assert!(whole.contains(&1.0) && whole.contains(&0.0));
+    assert_eq!(run(1, &x)?, whole);
     Ok(())
 }
 

@@ -65,8 +65,10 @@ enum Source {
 /// The parts of a body that fits.
 struct Found {
     recurrence: Recurrence,
-    /// The carried value of each state of the recurrence, the fed spikes last.
+    /// The carried value of each state of the recurrence.
     carried: Vec<Carried>,
+    /// The state that is fed back.
+    fed: usize,
     /// The weight, an invariant of the body, and whether its rows are the receiving neurons.
     weight: ValueId,
     by_rows: bool,
@@ -197,17 +199,28 @@ fn find(op: &Loop) -> Result<Found, Reason> {
             _ => return reason(format!("state `{}` is not carried as it is", r.states[k])),
         }
     }
-    let Some(output) = (scan_node.outputs[..r.outputs.len()].iter()).position(|v| *v == next[fed])
-    else {
-        return reason("what is fed back is not an output of the neuron");
+    // The spikes: a state of the neuron, or a carried value of their own.
+    let mut recurrence = (**r).clone();
+    let fed = match of_states.iter().position(|state| state.at == fed) {
+        Some(state) => state,
+        None => {
+            let mut outputs = scan_node.outputs[..r.outputs.len()].iter();
+            let Some(output) = outputs.position(|v| *v == next[fed]) else {
+                return reason("what is fed back is not an output of the neuron");
+            };
+            let name = fresh(&recurrence, "spikes_before");
+            recurrence.states.push(name);
+            recurrence.next.push(r.outputs[output].value.clone());
+            of_states.push(Carried { at: fed });
+            states
+        }
     };
-    if !r.outputs[output].binary {
+    if !RecurrentScan::feeds_spikes(&recurrence, fed) {
         return reason("what is fed back is not zeros and ones");
     }
-    if carried.len() != states + 1 {
+    if carried.len() != of_states.len() {
         return reason("it carries values that are no states of the neuron");
     }
-    of_states.push(Carried { at: fed });
 
     // The input of the scan: the product plus what is not carried.
     let terms = terms(&body, scan_node.inputs[0], product_node.outputs[0])?;
@@ -222,12 +235,6 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     }
     terms.check(&outside)?;
 
-    let mut recurrence = (**r).clone();
-    let name = fresh(&recurrence, "spikes_before");
-    recurrence.states.push(name);
-    recurrence
-        .next
-        .push(recurrence.outputs[output].value.clone());
     let mut results = vec![];
     for k in 0..carried.len() {
         let state = of_states.iter().position(|c| c.at == k);
@@ -247,6 +254,7 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     Ok(Found {
         recurrence,
         carried: of_states,
+        fed,
         weight,
         by_rows: product.transpose_b,
         terms,
@@ -414,8 +422,8 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
         operands: inputs.zip(node.inputs.iter().copied()).collect(),
         graph,
     };
-    let states: Vec<ValueId> = found.carried.iter().map(|c| node.inputs[c.at]).collect();
-    let initial = *states.last()?;
+    let mut states: Vec<ValueId> = found.carried.iter().map(|c| node.inputs[c.at]).collect();
+    let initial = states[found.fed];
     let whole = [&[op.length], &found.step[..]].concat();
     let x = match outside.term(&found.terms)? {
         Some(x) => outside.reshaped(x, whole.clone())?,
@@ -437,14 +445,14 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
     let initial = outside.reshaped(initial, found.step.clone())?;
     let product = outside.add(MatMul::new(false, true), &[initial, weight])?[0];
     let mut operands = sequences;
-    operands.extend(&states[..states.len() - 1]);
-    operands.push(initial);
+    states[found.fed] = initial;
+    operands.extend(states);
     for value in &found.params {
         operands.push(*outside.operands.get(value)?);
     }
     operands.extend([product, weight]);
     let recurrence = Arc::new(found.recurrence.clone());
-    let scan = RecurrentScan::new(recurrence, op.length, found.carried.len() - 1);
+    let scan = RecurrentScan::new(recurrence, op.length, found.fed);
     let outputs = scan.recurrence.outputs.len();
     let mut made = graph
         .make(scan.clone(), &operands, &node.layer, false)

@@ -228,7 +228,14 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
         }
         let neuron = parts.neuron.clone();
         let mut y = match parts.feedback {
-            Some(feedback) => Recurrent::through(neuron, feedback).forward(cx, current)?,
+            Some(feedback) => {
+                let states = neuron.states();
+                let mut layer = Recurrent::through(neuron, feedback);
+                if let Some(fired) = states.into_iter().find(|state| state.name == "fired") {
+                    layer = layer.feeding(fired);
+                }
+                layer.forward(cx, current)?
+            }
             None => cx.child("neuron", |cx| neuron.forward(cx, current))?,
         };
         if parts.bidirectional {

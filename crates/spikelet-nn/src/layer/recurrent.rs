@@ -7,6 +7,7 @@
 
 use super::{Linear, TimeLast};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::neuron::State;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -33,6 +34,7 @@ use spikelet_graph::Var;
 pub struct Recurrent {
     neuron: Box<dyn Module>,
     feedback: Box<dyn Module>,
+    fed: Option<State>,
     last: bool,
 }
 
@@ -47,8 +49,17 @@ impl Recurrent {
         Self {
             neuron: Box::new(neuron),
             feedback: Box::new(feedback),
+            fed: None,
             last: false,
         }
+    }
+
+    /// Feeds back a state of the neuron, which holds the spikes of the step before, instead of a state `spikes` of its own:
+    /// what the neuron's equation reads and what is fed back are then the same, also before the first step.
+    #[must_use]
+    pub fn feeding(mut self, state: State) -> Self {
+        self.fed = Some(state);
+        self
     }
 
     /// Returns only the last time step, `[1, N, …]`.
@@ -64,12 +75,19 @@ impl Module for Recurrent {
         cx.expect_rank("recurrent", &x, 2)?;
         let shape = x.shape()[1..].to_vec();
         let y = cx.step_loop(&x, |x| {
-            let before = cx.state("spikes", shape.clone(), 0.0);
+            let before = match &self.fed {
+                Some(state) => {
+                    cx.state_of_child("neuron", state.name, |cx| state.trace(cx, &shape))?
+                }
+                None => cx.state("spikes", shape.clone(), 0.0),
+            };
             let spikes = before.expand(&shape[..]).reshape(x.shape());
             let fed = cx.child("feedback", |cx| self.feedback.forward(cx, spikes))?;
             let y = cx.child("neuron", |cx| self.neuron.forward(cx, x + fed))?;
-            let after = y.cast(cx.tracer().float()).reshape(&shape[..]);
-            cx.set_state(&before, &after);
+            if self.fed.is_none() {
+                let after = y.cast(cx.tracer().float()).reshape(&shape[..]);
+                cx.set_state(&before, &after);
+            }
             Ok(y)
         })?;
         match self.last {

@@ -68,6 +68,14 @@ impl State {
         self
     }
 
+    /// The state of the current module before the first step.
+    pub(crate) fn trace(&self, cx: &Context, shape: &[usize]) -> Var {
+        match self.start {
+            Some(spread) => cx.random_state(self.name, shape, self.reset, spread),
+            None => cx.state(self.name, shape, self.reset),
+        }
+    }
+
     /// The membrane potential, which starts from the potential of the hard reset.
     pub fn v(common: &Common) -> Self {
         Self::new("v", common.v_start())

@@ -246,10 +246,8 @@ impl Layer<'_> {
     fn state(&self, state: &State, start: Option<&TrainableParam>) -> Var {
         let shape = self.x.shape()[1..].to_vec();
         let Some(learned) = start else {
-            return match state.start {
-                Some(spread) => self.cx.random_state(state.name, shape, state.reset, spread),
-                None => self.cx.state(state.name, shape, state.reset),
-            };
+            let made = self.cx.made_state(state.name);
+            return made.unwrap_or_else(|| state.trace(self.cx, &shape));
         };
         let bound = learned.bound;
         self.cx

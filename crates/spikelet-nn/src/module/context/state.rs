@@ -6,6 +6,7 @@ use crate::module::Init;
 use crate::trainable::{Bound, Granularity, Spread};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
+use std::collections::BTreeMap;
 
 /// The values of states before the first step.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub(super) struct Starts {
     given: Vec<Start>,
     /// The paths of all states.
     states: Vec<String>,
+    /// States that were made for a module before it was called.
+    made: BTreeMap<String, Var>,
 }
 
 /// A given value of a state before the first step.
@@ -71,6 +74,28 @@ impl Context {
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
         let start = || self.tracer.fill(self.tracer.float(), [], reset);
         self.state_from(name, shape, reset, start)
+    }
+
+    /// Lets the current module read a state of the child module `child`, whose path is `child.name`, before the child
+    /// is called. The child finds it there.
+    pub(crate) fn state_of_child(
+        &self,
+        child: &str,
+        name: &str,
+        start: impl FnOnce(&Context) -> Var,
+    ) -> Result<Var> {
+        self.child(child, |cx| {
+            let var = start(cx);
+            let path = cx.tracer.path_of(name);
+            cx.starts.borrow_mut().made.insert(path, var.clone());
+            Ok(var)
+        })
+    }
+
+    /// The state `name` of the current module, if [`Context::state_of_child`] made it.
+    pub(crate) fn made_state(&self, name: &str) -> Option<Var> {
+        let path = self.tracer.path_of(name);
+        self.starts.borrow_mut().made.remove(&path)
     }
 
     /// As [`Context::state`], with a random value before the first step, drawn anew in each run. A carried state
