@@ -37,6 +37,25 @@ fn neurons() -> Vec<Box<dyn Fn() -> Box<dyn Module>>> {
     ]
 }
 
+/// Makes `y` and the gradients of Σ y·x with respect to `x` and all parameters outputs, and returns the names of the
+/// gradients.
+fn output_gradients(cx: &Context, x: Var, y: &Var) -> Vec<String> {
+    let tracer = cx.tracer();
+    let loss = (y * &x.detach()).sum_all();
+    let mut wrt = vec![("grad x".to_string(), x)];
+    for TracedTensor { name, .. } in cx.traced().parameters {
+        let parameter = tracer.find_input(&name).expect("an input");
+        wrt.push((format!("grad {name}"), parameter));
+    }
+    let grads = tracer.gradients(&loss, &wrt.iter().map(|(_, v)| v).collect::<Vec<_>>());
+    tracer.output("y", y);
+    let output = |((name, _), grad): ((String, Var), &Var)| {
+        tracer.output(&name, grad);
+        name
+    };
+    wrt.into_iter().zip(&grads).map(output).collect()
+}
+
 /// Spikes, gradients and states on exact numbers.
 fn results(
     module: &dyn Module,
@@ -49,19 +68,7 @@ fn results(
     let x = tracer.input("x", DType::F32, SHAPE);
     let y = cx.trace(module, x.clone())?;
     let traced = cx.traced();
-    let loss = (&y * &x.detach()).sum_all();
-    let mut wrt = vec![("grad x".to_string(), x)];
-    for TracedTensor { name, .. } in &traced.parameters {
-        wrt.push((
-            format!("grad {name}"),
-            tracer.find_input(name).expect("an input"),
-        ));
-    }
-    let grads = tracer.gradients(&loss, &wrt.iter().map(|(_, v)| v).collect::<Vec<_>>());
-    tracer.output("y", &y);
-    for ((name, _), grad) in wrt.iter().zip(&grads) {
-        tracer.output(name, grad);
-    }
+    let names = output_gradients(&cx, x, &y);
     let mut store = VarStore::new(backend);
     for (salt, TracedTensor { name, shape, .. }) in traced.parameters.iter().enumerate() {
         // Multiples of 1/64: sums of products with spikes are exact in any order.
@@ -81,8 +88,9 @@ fn results(
     program.set("x", host(&Tensor::f64(SHAPE, x).cast(DType::F32)))?;
     program.run()?;
     let mut found = BTreeMap::from([("y".to_string(), program.get("y")?)]);
-    for (name, _) in &wrt {
-        found.insert(name.clone(), program.get(name)?);
+    for name in names {
+        let value = program.get(&name)?;
+        found.insert(name, value);
     }
     for TracedState { name, .. } in &traced.states {
         found.insert(format!("state {name}"), store.get(name)?);
@@ -355,25 +363,13 @@ fn step_of(
     tracer.hoist_from_loops(fused);
     let x = tracer.input("x", DType::F64, [time_steps, BATCH, FEATURES]);
     let y = cx.trace(layer, x.clone())?;
-    let loss = (&y * &x.detach()).sum_all();
     let traced = cx.traced();
-    let mut wrt = vec![("grad x".to_string(), x)];
-    for TracedTensor { name, .. } in &traced.parameters {
-        wrt.push((
-            format!("grad {name}"),
-            tracer.find_input(name).expect("an input"),
-        ));
-    }
-    let grads = tracer.gradients(&loss, &wrt.iter().map(|(_, v)| v).collect::<Vec<_>>());
-    tracer.output("y", &y);
-    for ((name, _), grad) in wrt.iter().zip(&grads) {
-        tracer.output(name, grad);
-    }
+    let names = output_gradients(&cx, x, &y);
     let mut store = VarStore::new(device::cpu()?);
     store.initialize(&traced, DType::F64, 3)?;
     let mut program = Program::new(tracer.finish()?, &mut store)?;
     let kernels = program.plan().kernels.iter();
-    let names = kernels
+    let kernels = kernels
         .map(|k| program.plan().graph.nodes[k.node].op.describe())
         .collect();
     let values = values(time_steps * BATCH * FEATURES, 9);
@@ -393,10 +389,10 @@ fn step_of(
     }
     program.run()?;
     let mut found = BTreeMap::new();
-    for name in wrt.iter().map(|(name, _)| name.as_str()).chain(["y"]) {
+    for name in names.iter().map(String::as_str).chain(["y"]) {
         found.insert(name.to_string(), program.get(name)?);
     }
-    Ok((names, found))
+    Ok((kernels, found))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! channels, and writes the block's maxima.
 
 use super::LoweringContext;
-use super::scan::start;
+use super::scan::{arguments, start};
 use super::step::{self, array_len};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
@@ -160,20 +160,6 @@ pub(super) fn load_inputs(
         array_len(values.len()),
         values.join(", ")
     )
-}
-
-/// Declares the arguments of sequences, states and parameters.
-pub(super) fn arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
-    for k in 0..r.inputs.len() {
-        kernel.argument(format!("x_seq{k}"), &cx.inputs[k], Binding::Read(k));
-    }
-    for k in 0..r.states.len() + r.params.len() {
-        let at = r.inputs.len() + k;
-        if cx.constants[at].is_none() {
-            let name = super::scan::neuron_name(r, k);
-            kernel.argument(name, &cx.inputs[at], Binding::Read(at));
-        }
-    }
 }
 
 /// Declares and loads the states of the block's neurons.

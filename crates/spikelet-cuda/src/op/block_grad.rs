@@ -6,8 +6,9 @@
 //! blocks, then over threads, in a fixed order.
 
 use super::LoweringContext;
-use super::block::{PooledTiling, arguments, load_inputs, load_params, load_states, step_loop};
+use super::block::{PooledTiling, load_inputs, load_params, load_states, step_loop};
 use super::channels::ChannelReduceTiling;
+use super::scan::arguments;
 use super::step::{self, array_len};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;

@@ -235,8 +235,7 @@ fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
         ));
     }
     let fits = match &cx.node.op {
-        Op::RecurrentScan(op) => recurrent::forward_fits(op, cx),
-        Op::RecurrentScanGrad(op) => recurrent::backward_fits(op, cx),
+        Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => recurrent::fits(cx),
         _ => true,
     };
     if !fits {
@@ -363,8 +362,7 @@ pub(crate) fn workspace(
         Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
         Op::BatchMatMul(op) => batch_matmul::workspace(op, libraries, &cx),
         Op::MeanVar(_) => mean_var::workspace(&cx),
-        Op::RecurrentScan(op) => recurrent::forward_workspace(op, &cx),
-        Op::RecurrentScanGrad(op) => recurrent::backward_workspace(op, &cx),
+        Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => recurrent::workspace(&cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, &cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, &cx),
         _ => 0,

@@ -25,7 +25,7 @@ fn neuron(ty: &TensorType, step: &[usize]) -> String {
 }
 
 /// The name of state or parameter `k`, states first.
-pub(super) fn neuron_name(r: &Recurrence, k: usize) -> String {
+fn neuron_name(r: &Recurrence, k: usize) -> String {
     match k.checked_sub(r.states.len()) {
         None => format!("v_init{k}"),
         Some(k) => format!("param{k}"),
@@ -44,6 +44,24 @@ pub(super) fn start(r: &Recurrence, cx: &LoweringContext<'_>, k: usize) -> Strin
     }
 }
 
+/// Declares the states and parameters that are no literals.
+fn neuron_arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
+    for k in 0..r.states.len() + r.params.len() {
+        let at = r.inputs.len() + k;
+        if cx.constants[at].is_none() {
+            kernel.argument(neuron_name(r, k), &cx.inputs[at], Binding::Read(at));
+        }
+    }
+}
+
+/// Declares the arguments of sequences, states and parameters.
+pub(super) fn arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
+    for k in 0..r.inputs.len() {
+        kernel.argument(format!("x_seq{k}"), &cx.inputs[k], Binding::Read(k));
+    }
+    neuron_arguments(kernel, r, cx);
+}
+
 /// Declares states and parameters of a thread's neurons and loads them.
 pub(super) fn load_neurons(
     kernel: &mut KernelSource,
@@ -51,14 +69,8 @@ pub(super) fn load_neurons(
     cx: &LoweringContext<'_>,
     pack: usize,
 ) {
-    let first = r.inputs.len();
     let (states, params) = (r.states.len(), r.params.len());
-    for k in 0..states + params {
-        let at = first + k;
-        if cx.constants[at].is_none() {
-            kernel.argument(neuron_name(r, k), &cx.inputs[at], Binding::Read(at));
-        }
-    }
+    neuron_arguments(kernel, r, cx);
     kernel.line(format!(
         "  float v[{pack}][{}], p[{pack}][{}];\n  #pragma unroll\n  for (int j = 0; j < {pack}; ++j) {{",
         array_len(states),

@@ -58,8 +58,7 @@ fn generated_workspace(cx: &LoweringContext<'_>) -> usize {
     match &cx.node.op {
         Op::Reduce(op) => reduce::workspace(op, cx),
         Op::MeanVar(_) => mean_var::workspace(cx),
-        Op::RecurrentScan(op) => recurrent::forward_workspace(op, cx),
-        Op::RecurrentScanGrad(op) => recurrent::backward_workspace(op, cx),
+        Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => recurrent::workspace(cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, cx),
         Op::MatMul(op) => matmul::spike_workspace(op, cx),

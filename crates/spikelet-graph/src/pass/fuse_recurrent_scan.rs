@@ -48,12 +48,6 @@ pub fn run(graph: &mut Graph) -> Report {
     }
 }
 
-/// The state of a scan and the carried value that holds it.
-struct Carried {
-    /// The index of the carried value.
-    at: usize,
-}
-
 /// A loop's result as a result of the recurrent scan.
 #[derive(Clone, Copy)]
 enum Source {
@@ -65,14 +59,14 @@ enum Source {
 /// The parts of a body that fits.
 struct Found {
     recurrence: Recurrence,
-    /// The carried value of each state of the recurrence.
-    carried: Vec<Carried>,
+    /// The index of the carried value of each state of the recurrence.
+    carried: Vec<usize>,
     /// The state that is fed back.
     fed: usize,
     /// The weight, an invariant of the body, and whether its rows are the receiving neurons.
     weight: ValueId,
     by_rows: bool,
-    /// What the product is added to: elementwise operations of the body, in order.
+    /// The terms that the product is added to.
     terms: Term,
     /// The other sequences and the parameters of the scan, values of the body.
     sequences: Vec<ValueId>,
@@ -195,13 +189,13 @@ fn find(op: &Loop) -> Result<Found, Reason> {
         let after = scan_node.outputs[r.outputs.len() + k];
         let at = (0..carried.len()).find(|&c| carried[c] == before && next[c] == after);
         match at {
-            Some(at) if *body.graph.shape(before) == step => of_states.push(Carried { at }),
+            Some(at) if *body.graph.shape(before) == step => of_states.push(at),
             _ => return reason(format!("state `{}` is not carried as it is", r.states[k])),
         }
     }
     // The spikes: a state of the neuron, or a carried value of their own.
     let mut recurrence = (**r).clone();
-    let fed = match of_states.iter().position(|state| state.at == fed) {
+    let fed = match of_states.iter().position(|at| *at == fed) {
         Some(state) => state,
         None => {
             let mut outputs = scan_node.outputs[..r.outputs.len()].iter();
@@ -211,7 +205,7 @@ fn find(op: &Loop) -> Result<Found, Reason> {
             let name = fresh(&recurrence, "spikes_before");
             recurrence.states.push(name);
             recurrence.next.push(r.outputs[output].value.clone());
-            of_states.push(Carried { at: fed });
+            of_states.push(fed);
             states
         }
     };
@@ -237,7 +231,7 @@ fn find(op: &Loop) -> Result<Found, Reason> {
 
     let mut results = vec![];
     for k in 0..carried.len() {
-        let state = of_states.iter().position(|c| c.at == k);
+        let state = of_states.iter().position(|at| *at == k);
         results.push(Source::LastState(state.expect("all of them are states")));
     }
     for value in op.body.stacked_outputs() {
@@ -422,7 +416,7 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
         operands: inputs.zip(node.inputs.iter().copied()).collect(),
         graph,
     };
-    let mut states: Vec<ValueId> = found.carried.iter().map(|c| node.inputs[c.at]).collect();
+    let mut states: Vec<ValueId> = found.carried.iter().map(|at| node.inputs[*at]).collect();
     let initial = states[found.fed];
     let whole = [&[op.length], &found.step[..]].concat();
     let x = match outside.term(&found.terms)? {

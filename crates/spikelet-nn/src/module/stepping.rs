@@ -1,7 +1,7 @@
 //! A network that runs one time step after the other.
 //!
-//! Layers are called once, with sequences of one step. What they trace is the body of a loop over time: their
-//! states are its carried values, and what they record is stacked. A sequence of one step needs no loop.
+//! Layers are called once, with sequences of one step. Their operations are the body of a loop over time,
+//! their states its carried values; recorded values are stacked. A sequence of one step needs no loop.
 
 use spikelet_core::Result;
 use spikelet_graph::{LoopTrace, Var};

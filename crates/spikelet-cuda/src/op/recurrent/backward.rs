@@ -1,7 +1,7 @@
 //! The derived multi-step backward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{neuron_name, start};
+use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Tiling};
 use super::{each_neuron, geometry, planes, product_text, prologue, with_weights};
@@ -12,7 +12,11 @@ use spikelet_graph::op::RecurrentScanGrad;
 use spikelet_graph::{DType, TensorType};
 use std::fmt::Write;
 
-fn tiling(op: &RecurrentScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Option<Tiling> {
+pub(super) fn tiling(
+    op: &RecurrentScanGrad,
+    gpu: &Properties,
+    inputs: &[TensorType],
+) -> Option<Tiling> {
     let r = &op.recurrence;
     let (batch, features) = Demand::sizes(inputs);
     let weight = &inputs[op.weight_operand()];
@@ -25,15 +29,6 @@ fn tiling(op: &RecurrentScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Op
         registers: 4 + r.inputs.len() + 2 * r.states.len() + 2 * r.params.len(),
     };
     Tiling::new(gpu, demand)
-}
-
-/// Whether a tile fits on a multiprocessor.
-pub(in super::super) fn fits(op: &RecurrentScanGrad, cx: &LoweringContext<'_>) -> bool {
-    tiling(op, cx.gpu, &cx.inputs).is_some()
-}
-
-pub(in super::super) fn workspace(op: &RecurrentScanGrad, cx: &LoweringContext<'_>) -> usize {
-    tiling(op, cx.gpu, &cx.inputs).map_or(0, |tiling| tiling.workspace())
 }
 
 pub(in super::super) fn kernels(
@@ -60,14 +55,7 @@ pub(in super::super) fn kernels(
     let read = |kernel: &mut KernelSource, name: String, at: usize| {
         kernel.argument(name, &cx.inputs[at], Binding::Read(at));
     };
-    for k in 0..n_in {
-        read(&mut kernel, format!("x_seq{k}"), k);
-    }
-    for k in 0..states + params {
-        if cx.constants[n_in + k].is_none() {
-            read(&mut kernel, neuron_name(r, k), n_in + k);
-        }
-    }
+    arguments(&mut kernel, r, cx);
     for k in 0..states {
         read(&mut kernel, format!("v_seq{k}"), op.state_operand(k));
     }

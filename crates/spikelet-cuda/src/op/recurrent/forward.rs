@@ -1,7 +1,7 @@
 //! The multi-step forward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{neuron_name, start};
+use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Tiling};
 use super::{each_neuron, geometry, planes, product_text, prologue, with_weights};
@@ -12,7 +12,11 @@ use spikelet_graph::op::RecurrentScan;
 use spikelet_graph::{DType, TensorType};
 use std::fmt::Write;
 
-fn tiling(op: &RecurrentScan, gpu: &Properties, inputs: &[TensorType]) -> Option<Tiling> {
+pub(super) fn tiling(
+    op: &RecurrentScan,
+    gpu: &Properties,
+    inputs: &[TensorType],
+) -> Option<Tiling> {
     let r = &op.recurrence;
     let (batch, features) = Demand::sizes(inputs);
     let demand = Demand {
@@ -43,15 +47,6 @@ pub(in super::super) fn writes_bits(
     (fed || value == op.before()) && wide && is_smaller && inputs[0].shape.len() > 2
 }
 
-/// Whether a tile fits on a multiprocessor.
-pub(in super::super) fn fits(op: &RecurrentScan, cx: &LoweringContext<'_>) -> bool {
-    tiling(op, cx.gpu, &cx.inputs).is_some()
-}
-
-pub(in super::super) fn workspace(op: &RecurrentScan, cx: &LoweringContext<'_>) -> usize {
-    tiling(op, cx.gpu, &cx.inputs).map_or(0, |tiling| tiling.workspace())
-}
-
 pub(in super::super) fn kernels(
     op: &RecurrentScan,
     cx: &LoweringContext<'_>,
@@ -67,18 +62,7 @@ pub(in super::super) fn kernels(
     kernel.functions = text.functions;
     let weight = &cx.inputs[op.weight()];
     kernel.before = product_text(&tiling, Direction::Forward, weight) + &text.code;
-    for k in 0..n_in {
-        kernel.argument(format!("x_seq{k}"), &cx.inputs[k], Binding::Read(k));
-    }
-    for k in 0..states + r.params.len() {
-        if cx.constants[n_in + k].is_none() {
-            kernel.argument(
-                neuron_name(r, k),
-                &cx.inputs[n_in + k],
-                Binding::Read(n_in + k),
-            );
-        }
-    }
+    arguments(&mut kernel, r, cx);
     let product = op.first_product();
     kernel.argument("first", &cx.inputs[product], Binding::Read(product));
     for (k, ty) in cx.outputs.iter().enumerate() {

@@ -4,18 +4,33 @@ mod backward;
 mod forward;
 mod tiling;
 
-pub(super) use backward::{
-    fits as backward_fits, kernels as backward_kernels, workspace as backward_workspace,
-};
-pub(super) use forward::{
-    fits as forward_fits, kernels as forward_kernels, workspace as forward_workspace, writes_bits,
-};
+pub(super) use backward::kernels as backward_kernels;
+pub(super) use forward::{kernels as forward_kernels, writes_bits};
 
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::op::MatmulPrecision;
+use spikelet_graph::op::{MatmulPrecision, Op};
 use spikelet_graph::{DType, TensorType};
 use tiling::{Direction, Tiling};
+
+/// The tiling of a node; `None` if no tile fits on a multiprocessor.
+fn tiling(cx: &LoweringContext<'_>) -> Option<Tiling> {
+    match &cx.node.op {
+        Op::RecurrentScan(op) => forward::tiling(op, cx.gpu, &cx.inputs),
+        Op::RecurrentScanGrad(op) => backward::tiling(op, cx.gpu, &cx.inputs),
+        _ => None,
+    }
+}
+
+/// Whether a tile of a node fits on a multiprocessor.
+pub(super) fn fits(cx: &LoweringContext<'_>) -> bool {
+    tiling(cx).is_some()
+}
+
+/// The workspace of a node, in bytes.
+pub(super) fn workspace(cx: &LoweringContext<'_>) -> usize {
+    tiling(cx).map_or(0, |tiling| tiling.workspace())
+}
 
 /// 16-bit terms of a weight: three bf16 have all bits of an f32, two more than TF32 or f16.
 fn planes(weight: &TensorType, precision: MatmulPrecision) -> usize {

@@ -2,8 +2,8 @@
 //!
 //! A cluster of blocks owns a tile of rows of the batch, and runs through all time steps without
 //! waiting for other clusters. Each of its blocks owns some of the neurons, with their rows of the
-//! weight: fragments for tensor cores in registers, then in shared memory. What fits in neither is read
-//! from the second-level cache at each step.
+//! weight: fragments for tensor cores in registers, then in shared memory. Fragments that fit in neither
+//! are read from the second-level cache at each step.
 
 use crate::gpu::Properties;
 use spikelet_graph::TensorType;
@@ -18,7 +18,7 @@ pub(super) enum Direction {
     Backward,
 }
 
-/// What a kernel needs of a tiling.
+/// The sizes and registers that a tiling is chosen for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) direction: Direction,

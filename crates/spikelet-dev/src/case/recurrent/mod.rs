@@ -61,7 +61,7 @@ impl Spec {
     fn unknown_neuron(&self, known: &str) -> Error {
         let (neuron, family) = (&self.neuron, &self.family);
         wrong(
-            format!("the neuron `{neuron}` is none of the family {family}"),
+            format!("the family {family} has no neuron `{neuron}`"),
             &format!("use {known}"),
         )
     }
