@@ -13,6 +13,7 @@ pages! {
     custom_operations = "docs/guide/custom-operations.md",
     data_parallel = "docs/guide/data-parallel.md",
     data = "docs/guide/data.md",
+    delays = "docs/guide/delays.md",
     energy = "docs/guide/energy.md",
     experiments = "docs/guide/experiments.md",
     files_and_logs = "docs/guide/files-and-logs.md",

@@ -267,3 +267,80 @@ def yin_step(i, m, s, b, tau_m, tau_adp, c):
     m = m * alpha + (1 - alpha) * c["R_m"] * i - B * s * c["dt"]
     s = spike(m - B, "multi_gauss", **c["surrogate"])
     return m, s, b, B
+
+
+# ------------------------------------------------------------------ DCLS, 1-d
+def dcls_kernel(W, P, SIG, K, version):
+    """W [out, in, n], P [1, out, in, n], SIG like P -> kernel [out, in, K] of a cross-correlation."""
+    pos = P[0] + K // 2                                             # [out, in, n]
+    idx = torch.arange(K, dtype=W.dtype).view(K, 1, 1, 1)
+    d = idx - pos
+    if version == "gauss":
+        g = torch.exp(-0.5 * (d / (SIG[0].abs() + 0.27)) ** 2)
+    elif version == "max":
+        g = ((SIG[0].abs() + 1.0) - d.abs()).relu()
+    else:                                                           # v1
+        g = (1 - d.abs()).relu()
+    g = g / (g.sum(0) + 1e-7)
+    return (g * W).sum(-1).permute(1, 2, 0)
+
+
+def dcls_conv(x, kernel, left, right, bias=None):
+    """x [T, N, in] -> [T + left + right - K + 1, N, out]"""
+    y = F.conv1d(F.pad(x.permute(1, 2, 0), (left, right)), kernel, bias)
+    return y.permute(2, 0, 1)
+
+
+# ------------------------------------------------------------------ DelRec
+def delrec_mask(d, sigma, p_spread=None):
+    s = 1.0 + 2.0 * sigma * torch.sigmoid(p_spread) if p_spread is not None \
+        else torch.as_tensor(1.0 + sigma, dtype=d.dtype)
+    L = int(torch.ceil(1.0 + d.max() + s.max()).item()) + 1
+    k = torch.arange(L, dtype=d.dtype)
+    if d.dim() == 1:
+        sv = s[:, None] if p_spread is not None else s
+        return torch.clamp(sv - (k[None] - (1.0 + d)[:, None]).abs(), min=0.0) / (sv * sv)      # [pre, L]
+    sv = s.view(1, -1, 1) if p_spread is not None else s
+    return torch.clamp(sv - (k[None, None] - (1.0 + d)[:, :, None]).abs(), min=0.0) / (sv * sv)  # [post, pre, L]
+
+
+def delrec_cell(x, p, init, c, mask_drop=None):
+    """rec[t] = sum_k sum_o W[i,o] m[o,k] y_o[t-k], k >= 1. x [T, N, H]"""
+    m = delrec_mask(p["recurrent_delays"], c["sigma"], p.get("p_spread"))
+    W, L = p["recurrent_weights"], m.shape[-1]
+    Y, V, H, R = [], [], [], []
+    v = init["v"]
+    kind = c["surrogate"]
+    for t in range(x.shape[0]):
+        rec = torch.zeros_like(x[t])
+        for k in range(1, min(L - 1, t) + 1):
+            mk = m[..., k]
+            if m.dim() == 2:
+                rec = rec + (Y[t - k] * mk) @ W.T
+            else:
+                rec = rec + Y[t - k] @ (W * mk).T
+        R.append(rec)
+        i = x[t] + (rec * mask_drop if mask_drop is not None else rec)
+        h, s, v = sj_lif_step(i, v, c["tau"], c["v_threshold"], c["v_reset"], c["v_reset"] or 0.0,
+                              c["decay_input"], c["detach_reset"], kind, c["surrogate_constants"])
+        Y.append(s); V.append(v); H.append(h)
+    return dict(rec=torch.stack(R), h=torch.stack(H), v=torch.stack(V), s=torch.stack(Y))
+
+
+# ------------------------------------------------------------------ snnTorch SynapticDelay
+def synaptic_delay(x, delay, max_delay, kernel, sigma):
+    d = delay.clamp(0.0, max_delay)
+    if d.dim() == 0:
+        d = d.expand(x.shape[-1])
+    lag = torch.arange(max_delay + 1, dtype=x.dtype)[None]
+    diff = lag - d[:, None]
+    w = (1 - diff.abs()).clamp(min=0.0) if kernel == "linear" else torch.exp(-(diff ** 2) / (2 * sigma ** 2))
+    w = w / w.sum(1, keepdim=True).clamp(min=1e-12)
+    T = x.shape[0]
+    out = []
+    for t in range(T):
+        o = torch.zeros_like(x[0])
+        for k in range(min(max_delay, t) + 1):
+            o = o + x[t - k] * w[:, k]
+        out.append(o)
+    return torch.stack(out), w

@@ -2,9 +2,14 @@
 
 use super::checkpoint::{EpochRecord, Progress};
 use super::step::StepMetrics;
+use spikelet_core::Result;
+use spikelet_nn::runtime::VarStore;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+
+/// A function that is called before an epoch with its number, counted from 0, and the tensors of the run.
+pub(super) type BeforeEpoch = Box<dyn Fn(usize, &mut VarStore) -> Result<()> + Send + Sync>;
 
 /// A function that is called after a step with its number, counted from 1.
 pub(super) type OnStep = Box<dyn Fn(u64, &StepMetrics) + Send + Sync>;
@@ -18,6 +23,7 @@ pub(super) type OnCheckpoint = Arc<dyn Fn(&Path, &Progress) + Send + Sync>;
 /// The functions of a trainer.
 #[derive(Default)]
 pub(super) struct Callbacks {
+    pub(super) before_epoch: Option<BeforeEpoch>,
     pub(super) step: Option<OnStep>,
     pub(super) epoch: Option<OnEpoch>,
     pub(super) checkpoint: Option<OnCheckpoint>,

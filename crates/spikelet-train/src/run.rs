@@ -143,6 +143,9 @@ impl<'a> Run<'a> {
         let subject = &self.trainer.subject;
         let (epochs, schedule) = (subject.epochs(), subject.schedule());
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
+        if let Some(call) = &self.trainer.callbacks.before_epoch {
+            call(epoch, &mut self.store)?;
+        }
         let share = self.together.share(self.progress.samples);
         let mut batches = self.loader.shard(epoch as u64, share);
         // An epoch ends with an update, as does each checkpoint: accumulated gradients differ between ranks.

@@ -4,11 +4,36 @@ use super::checkpoint::{EpochRecord, Progress, best_of};
 use super::step::StepMetrics;
 use super::trainer::Trainer;
 use spikelet_core::{Error, Result};
+use spikelet_nn::runtime::VarStore;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 impl Trainer<'_> {
+    /// Calls a function before each epoch with the number of the epoch, counted from 0, and the tensors of the run, to set
+    /// those that are not trained. It is called on each rank, and again if a run is resumed in an epoch.
+    ///
+    /// ```
+    /// use spikelet_nn::layer::DelayWidth;
+    /// use spikelet_train::prelude::*;
+    /// let net = Sequential::new().add(Flatten).add(Dcls1d::new(784, 10, 5)).add(Lif::new(2.0));
+    /// let digits = spikelet_data::synthetic::digits_of(0, 128, 64);
+    /// let settings = Settings { time_steps: 6, epochs: 1, ..Settings::default() };
+    /// let width = DelayWidth::snn_delays(5, settings.epochs);
+    /// Trainer::new(net, settings)
+    ///     .before_epoch(move |epoch, store| width.set(store, epoch).map(drop))
+    ///     .fit(&digits)?;
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn before_epoch(
+        mut self,
+        call: impl Fn(usize, &mut VarStore) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.before_epoch = Some(Box::new(call));
+        self
+    }
+
     /// Calls a function after each training step with the number of the step, counted from 1, and the loss and metrics
     /// of this rank's batch. The device may be one or two steps ahead.
     #[must_use]

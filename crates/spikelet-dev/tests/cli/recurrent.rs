@@ -114,10 +114,6 @@ fn refused(name: &str, change: impl Fn(&mut TensorFile, &mut Value)) -> String {
 
 #[test]
 fn recurrent_cases_whose_parts_do_not_fit_are_refused() {
-    let delays = refused("sparch_lif_none", |_, spec| {
-        spec["family"] = json!("delrec")
-    });
-    assert!(delays.contains("delays"), "{delays}");
     for (key, value) in [
         ("family", json!("unknown")),
         ("kind", json!("neuron")),
@@ -162,6 +158,37 @@ fn recurrent_cases_whose_parts_do_not_fit_are_refused() {
     refused("yin_alif_net", |_, spec| {
         spec["constants"]["skip"] = json!(24)
     });
+    for (name, key, value) in [
+        ("dcls_gauss_train", "version", json!("cubic")),
+        ("dcls_gauss_train", "K", json!(0)),
+        ("dcls_gauss_train", "K", json!(1_000_000)),
+        ("dcls_gauss_train", "left", json!(1_000_000_000_000_u64)),
+        ("delay_channel_linear", "kernel", json!("cubic")),
+        ("delay_channel_linear", "max_delay", json!(-1)),
+        ("delay_channel_linear", "max_delay", json!(u64::MAX)),
+        ("delrec_axonal_atan", "sigma", json!(1e9)),
+        ("delrec_axonal_atan", "surrogate", json!("none")),
+    ] {
+        refused(name, |_, spec| spec["constants"][key] = value.clone());
+    }
+    for (name, tensor) in [
+        ("dcls_gauss_train", "param.P"),
+        ("dcls_gauss_train", "param.SIG@fixed"),
+        ("snn_delays_net_eval", "param.1.P"),
+        ("snn_delays_net_train", "in.label"),
+        ("delay_channel_gaussian", "param.delay"),
+        ("delrec_axonal_atan", "param.recurrent_delays"),
+        ("delrec_synaptic_atan", "param.recurrent_weights"),
+        ("delrec_net_shd", "param.1.recurrent_delays"),
+    ] {
+        refused(name, |case, _| {
+            case.tensors.remove(tensor);
+        });
+        refused(name, |case, _| {
+            let other = Tensor::f32([1, 7], [0.5, f32::NAN, 1.0, 1e30, 0.0, -1.0, 2.0]);
+            case.tensors.insert(tensor.to_string(), other);
+        });
+    }
     refused("snn_rleaky_all_zero", |_, spec| {
         spec["constants"]["reset_mechanism"] = json!("half");
     });

@@ -4,6 +4,7 @@ mod adaptive_pool;
 mod batch_norm;
 mod conv;
 mod conv_transposed;
+mod delay;
 mod dropout;
 mod feedback;
 mod flatten;
@@ -29,6 +30,10 @@ pub use adaptive_pool::{
 pub use batch_norm::{BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d};
 pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
 pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};
+pub use delay::{
+    AxonalDelay, Dcls1d, DclsVersion, DelayInterpolation, DelayWidth, DelayedFeedback,
+    DelayedLinear, PadTime,
+};
 pub use dropout::{Dropout, Dropout2d};
 pub use feedback::Feedback;
 pub use flatten::Flatten;

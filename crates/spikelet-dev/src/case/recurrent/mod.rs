@@ -4,6 +4,9 @@
 //! wanted is the list `f32_noise` of the specification.
 
 mod braille;
+mod dcls;
+mod delay;
+mod delrec;
 mod norse;
 mod program;
 mod seadlif;
@@ -12,7 +15,7 @@ mod sparch;
 mod spikingjelly;
 mod yin;
 
-use super::{Results, fields, wrong};
+use super::{Results, expect, fields, wrong};
 use program::Trace;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -85,20 +88,16 @@ pub fn run(
         ("spikingjelly", false) => spikingjelly::layer,
         ("yin", true) => yin::network,
         ("braille", true) => braille::network,
-        ("dcls" | "delay" | "delrec", _) => {
-            return Err(wrong(
-                format!(
-                    "layers with delays (family `{}`) are not implemented",
-                    spec.family
-                ),
-                "run a case of another family",
-            ));
-        }
+        ("dcls", false) => dcls::layer,
+        ("dcls", true) => dcls::network,
+        ("delay", false) => delay::layer,
+        ("delrec", false) => delrec::layer,
+        ("delrec", true) => delrec::network,
         (family, network) => {
             let kind = if network { "networks" } else { "layers" };
             return Err(wrong(
                 format!("there are no {kind} of a family `{family}`"),
-                "use layers of sparch, silif, seadlif, snntorch, norse or spikingjelly, or networks of sparch, silif, seadlif, yin or braille",
+                "use layers of sparch, silif, seadlif, snntorch, norse, spikingjelly, dcls, delay or delrec, or networks of sparch, silif, seadlif, yin, braille, dcls or delrec",
             ));
         }
     };
@@ -122,4 +121,11 @@ fn trained(common: &mut Common, name: &str, shape: &[usize], bound: Bound) {
 fn cross_entropy(trace: &mut Trace<'_>, scores: &Var) -> Result<Var> {
     let label = trace.labels(scores)?;
     Ok(loss::cross_entropy(scores, &label))
+}
+
+/// Cross entropy of scores `[N, C]` and the probabilities of the classes.
+fn soft_cross_entropy(trace: &mut Trace<'_>, scores: &Var) -> Result<Var> {
+    expect("in.label", trace.shape("in.label")?, scores.shape())?;
+    let target = trace.input("in.label")?;
+    Ok(loss::CrossEntropy::new().soft(scores, &target))
 }

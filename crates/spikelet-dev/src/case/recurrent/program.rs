@@ -20,12 +20,20 @@ pub enum Part {
     Transposed,
     /// Some of its columns.
     Columns(Range<usize>),
+    /// All of it, in another shape.
+    Reshaped,
+    /// Its first element, a scalar.
+    First,
 }
 
 impl Part {
     fn take(&self, tensor: &Tensor) -> Result<Tensor> {
-        if *self == Self::Whole {
+        if matches!(self, Self::Whole | Self::Reshaped) {
             return Ok(tensor.clone());
+        }
+        if *self == Self::First {
+            let first: Vec<f64> = tensor.to_f64().into_iter().take(1).collect();
+            return Ok(Tensor::f64([first.len()], first).cast(tensor.ty().dtype));
         }
         let &[rows, columns] = &tensor.shape[..] else {
             return Err(wrong(
@@ -64,7 +72,7 @@ impl Part {
         let columns = shape.last().copied().unwrap_or(1);
         for (k, value) in values.into_iter().enumerate() {
             let place = match self {
-                Self::Whole => k,
+                Self::Whole | Self::Reshaped | Self::First => k,
                 Self::Transposed => {
                     let rows = shape[0];
                     (k % rows) * columns + k / rows
@@ -94,6 +102,8 @@ pub struct Trace<'a> {
     pub cx: Context,
     inputs: Vec<(String, Tensor)>,
     bindings: Vec<Binding>,
+    /// Values of tensors of the library that are no tensors of the case.
+    set: Vec<(String, Tensor)>,
     outputs: BTreeMap<String, Var>,
     loss: Option<Var>,
 }
@@ -115,6 +125,7 @@ impl<'a> Trace<'a> {
             cx: Context::new(mode, dtype).watching(),
             inputs: vec![],
             bindings: vec![],
+            set: vec![],
             outputs: BTreeMap::new(),
             loss: None,
         })
@@ -147,6 +158,11 @@ impl<'a> Trace<'a> {
     /// The shape of an input tensor.
     pub fn shape(&self, name: &str) -> Result<&'a [usize]> {
         Ok(&raw(self.case, name)?.shape)
+    }
+
+    /// The values of an input tensor.
+    pub fn values(&self, name: &str) -> Result<Vec<f64>> {
+        Ok(raw(self.case, name)?.to_f64())
     }
 
     /// The two axes of a matrix.
@@ -235,6 +251,11 @@ impl<'a> Trace<'a> {
         });
     }
 
+    /// Sets a tensor of the library.
+    pub fn set(&mut self, ours: impl Into<String>, value: Tensor) {
+        self.set.push((ours.into(), value));
+    }
+
     /// Binds names with the prefix `ours` to names with a prefix, which come after `param.` or `init.`.
     pub fn bind_all(&mut self, ours: &str, kind: &str, theirs: &str, names: &[(&str, &str)]) {
         for (own, other) in names {
@@ -296,13 +317,18 @@ impl<'a> Trace<'a> {
 
     /// The value of a parameter, a buffer or a state.
     fn value(&self, ours: &str, shape: &[usize]) -> Result<Option<Tensor>> {
+        if let Some((_, value)) = self.set.iter().find(|(name, _)| name == ours) {
+            return Ok(Some(value.clone()));
+        }
         let Some(binding) = self.of(ours) else {
             return Ok(None);
         };
         let whole = input(self.case, &binding.theirs, self.dtype)?;
         let value = binding.part.take(&whole)?;
         // A constant of the layer may be a scalar or have one element.
-        let value = match value.len() == 1 && shape.iter().product::<usize>() == 1 {
+        let elements = shape.iter().product::<usize>();
+        let reshaped = binding.part == Part::Reshaped && value.len() == elements;
+        let value = match reshaped || (value.len() == 1 && elements == 1) {
             true => Tensor::f64(shape.to_vec(), value.to_f64()).cast(self.dtype),
             false => value,
         };

@@ -3,6 +3,7 @@
 mod batch_norm;
 mod branches;
 mod conv;
+mod delay;
 mod dropout;
 mod flatten;
 mod group_norm;
@@ -77,6 +78,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &neuron::NEURON,
         &recurrent::RNN,
         &recurrent::RECURRENT,
+        &delay::DELAYED_RECURRENT,
+        &delay::DCLS,
+        &delay::DELAYED_LINEAR,
+        &delay::AXONAL_DELAY,
+        &delay::PAD_TIME,
         &voting::VOTING,
         &time::TIME_MEAN,
         &time::TIME_LAST,
@@ -127,7 +133,7 @@ pub(super) fn help_for(name: &str) -> String {
 
 /// The name closest to a misspelt one. Names that other libraries use are known too.
 fn closest_name(given: &str) -> Option<&'static str> {
-    const OTHERS: [(&str, &str); 16] = [
+    const OTHERS: [(&str, &str); 21] = [
         ("fc", "linear"),
         ("dense", "linear"),
         ("conv1d", "conv"),
@@ -144,6 +150,11 @@ fn closest_name(given: &str) -> Option<&'static str> {
         ("rsnn", "rnn"),
         ("parallel", "branches"),
         ("sequential", "layers"),
+        ("dcls1d", "dcls"),
+        ("delrec", "delayed-recurrent"),
+        ("delay", "axonal-delay"),
+        ("synaptic-delay", "axonal-delay"),
+        ("delay-linear", "delayed-linear"),
     ];
     let given = given.to_lowercase().replace('_', "-");
     let other = OTHERS.iter().find(|(other, _)| *other == given);

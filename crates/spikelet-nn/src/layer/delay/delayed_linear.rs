@@ -1,0 +1,131 @@
+//! Fixed delays for each synapse.
+//!
+//! y[t, o] = b[o] + Σ_c weight[o, c]·x[t − delay[o, c], c]
+
+use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
+use crate::domain::{Constant, Domain};
+use crate::module::{Context, Init, Module, Tree};
+use crate::synapses::Synapses;
+use crate::trainable::{Bound, Spread};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// Fully connected layer whose synapses have fixed delays in whole steps: `[T, N, in] → [T, N, out]`. For learned
+/// delays, see [`Dcls1d`](super::Dcls1d).
+///
+/// | tensor | shape | start |
+/// |---|---|---|
+/// | `weight` | `[out, in]` | uniform, bound 1/√in, or [`weight_init`](Self::weight_init) |
+/// | `bias` | `[out]` | the same; only with `bias(true)` |
+/// | `delay` | `[out, in]`, not trained | uniform on 0 … `max_delay`; set by [`VarStore::set`](crate::runtime::VarStore::set) |
+///
+/// Delays are rounded, and clamped to 0 and `max_delay`.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let net = Sequential::new().add(DelayedLinear::new(20, 10, 8)).add(Lif::new(2.0));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [50, 2, 20]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [50, 2, 10]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelayedLinear {
+    /// Input features.
+    pub inputs: usize,
+    /// Output features.
+    pub outputs: usize,
+    /// The longest delay, in steps.
+    pub max_delay: usize,
+    /// Whether a bias is added.
+    pub bias: bool,
+    /// The initialization of the weight, if it is not PyTorch's default of a linear layer.
+    pub weight_init: Option<Init>,
+}
+
+impl DelayedLinear {
+    /// A layer without bias, with delays of 0 to `max_delay` steps.
+    pub fn new(inputs: usize, outputs: usize, max_delay: usize) -> Self {
+        Self {
+            inputs,
+            outputs,
+            max_delay,
+            bias: false,
+            weight_init: None,
+        }
+    }
+
+    /// Sets whether a bias is added.
+    #[must_use]
+    pub fn bias(mut self, yes: bool) -> Self {
+        self.bias = yes;
+        self
+    }
+
+    /// Sets the initialization of the weight.
+    #[must_use]
+    pub fn weight_init(mut self, init: Init) -> Self {
+        self.weight_init = Some(init);
+        self
+    }
+}
+
+/// The sum Σ_c weight[o, c]·xp[t + lags − lag[o, c], c] for a sequence with its history, `[lags + T, N, in]`. `lag` is
+/// `[out, in]`, whole numbers from 0 to `lags`.
+pub(super) fn delayed_product(cx: &Context, xp: &Var, weight: &Var, lag: &Var, lags: usize) -> Var {
+    let kernel = one_tap_kernel(cx, weight, lag, lags);
+    convolve(xp, &kernel.cast(xp.ty().dtype), 1)
+}
+
+/// The kernel `[out, lags + 1, in]` with one element for each synapse that is not 0.
+pub(super) fn one_tap_kernel(cx: &Context, weight: &Var, lag: &Var, lags: usize) -> Var {
+    cx.once(|| {
+        let taps = lags + 1;
+        let tap = indices(cx, taps).reshape([1, taps, 1]);
+        let all = [&tap, &lag.unsqueeze(1), &weight.unsqueeze(1)];
+        // Tap k acts on the step k − lags.
+        Var::map(&all, |v| {
+            let distance = (&v[0] + &v[1] - lags as f64).abs();
+            distance.lt(0.5) * &v[2]
+        })
+    })
+}
+
+impl Module for DelayedLinear {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        expect_features(cx, "delayed linear", &x, self.inputs)?;
+        let whole = Domain::whole(0, MAX_LAGS);
+        let constants = [
+            Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0)),
+            Constant::new("max_delay", self.max_delay as f64, whole),
+        ];
+        cx.expect_domains("delayed linear", &constants)?;
+        cx.count_synapses("weight", &x, || Synapses::Linear {
+            inputs: self.inputs,
+            outputs: self.outputs,
+        });
+        let shape = [self.outputs, self.inputs];
+        let init = Init::fan_in(self.inputs);
+        let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));
+        let most = self.max_delay as f64;
+        let lag = cx.once(|| {
+            let spread = Spread::Uniform {
+                low: -0.5,
+                high: most + 0.5,
+            };
+            let bound = Bound::None;
+            let delay = cx.buffer("delay", shape, Init::Drawn { spread, bound });
+            delay.map1(|d| d.round().clamp(0.0, most))
+        });
+        let xp = with_history(cx, &x, self.max_delay);
+        let y = delayed_product(cx, &xp, &weight, &lag, self.max_delay);
+        if !self.bias {
+            return Ok(y);
+        }
+        Ok(y + cx.parameter("bias", [self.outputs], init))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

@@ -1,0 +1,49 @@
+//! Empty steps behind a sequence, in which delayed spikes arrive.
+
+use super::line::MAX_LAGS;
+use crate::domain::{Constant, Domain};
+use crate::module::{Context, Module, Tree};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// Appends steps of zeros: `[T, N, …] → [T + steps, N, …]`, so that delayed spikes arrive before the sequence ends. A
+/// stream ([`Mode::STREAM`](crate::module::Mode::STREAM)) has no end: there, and in a network that runs step by step,
+/// nothing is appended.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let net = Sequential::new().add(PadTime::new(12)).add(Dcls1d::new(20, 10, 25));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [100, 2, 20]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [112, 2, 10]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PadTime {
+    /// The number of steps.
+    pub steps: usize,
+}
+
+impl PadTime {
+    /// Appends this number of steps.
+    pub fn new(steps: usize) -> Self {
+        Self { steps }
+    }
+}
+
+impl Module for PadTime {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("pad time", &x, 2)?;
+        let steps = Constant::new("steps", self.steps as f64, Domain::whole(0, MAX_LAGS));
+        cx.expect_domains("pad time", &[steps])?;
+        if cx.mode().carry_state {
+            return Ok(x);
+        }
+        cx.expect_all_steps("pad time")?;
+        Ok(x.pad(0, 0, self.steps, 0.0))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}
