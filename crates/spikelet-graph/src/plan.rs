@@ -71,6 +71,10 @@ impl Plan {
     /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Fewer values are saved for the
     /// backward pass and more are recomputed; the results keep their bits.
     ///
+    /// If that does not suffice for a graph with [`op::Loop`](crate::op::Loop)s or
+    /// [`op::RecurrentScan`](crate::op::RecurrentScan)s, its time steps are divided into chunks. Then the gradients of weights are
+    /// sums over the chunks, which can differ in their last bits.
+    ///
     /// # Errors
     /// [`Error::Budget`] when the peak cannot be reduced to the limit; it has the smallest peak found.
     pub fn within(mut graph: Graph, target: &dyn Target, bytes: usize) -> Result<Plan> {

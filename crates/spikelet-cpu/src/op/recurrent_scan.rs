@@ -157,7 +157,7 @@ impl<R: Float> RecurrentScanKernel<R> {
             }
             let (x, others) = (inputs[0], &inputs[1..]);
             let driven = write(op.driven()).unwrap_or(&mut driven[..length]);
-            if t == 0 {
+            if t == 0 && !op.continues {
                 let product = &reads[op.first_product()][start..start + length];
                 spike_sums::add(x, product, driven);
                 // SAFETY: tiles are disjoint at every step.

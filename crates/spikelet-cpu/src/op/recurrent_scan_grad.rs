@@ -239,7 +239,7 @@ impl<R: Float> RecurrentScanGradKernel<R> {
                 TileResult::Same(write) => unsafe { write.range(at, length) },
                 _ => &input_grads[0][..length],
             };
-            if t > 0 {
+            if t > 0 || op.continues {
                 let sizes = (features, features);
                 let to = &mut before[op.fed][..length];
                 row_products::multiply_add(dx, weight, sizes, to);

@@ -141,6 +141,39 @@ impl Case {
         Var::recurrent_scan(op, &sequences, &states, &params, weight)
     }
 
+    /// The same results, with a scan for every `length` steps, which continues the one before.
+    fn in_parts(&self, x: &[Var], length: usize) -> Vec<Var> {
+        let r = &self.recurrence;
+        let (sequences, rest) = x.split_at(r.inputs.len());
+        let (states, rest) = rest.split_at(r.states.len());
+        let (weight, params) = rest.split_last().expect("a weight");
+        let mut states = states.to_vec();
+        let mut parts: Vec<Vec<Var>> = vec![];
+        for start in (0..self.time).step_by(length) {
+            let op = RecurrentScan {
+                continues: start > 0,
+                ..RecurrentScan::new(r.clone(), length, self.fed)
+            };
+            let x: Vec<Var> = sequences
+                .iter()
+                .map(|x| x.slice(0, start..start + length))
+                .collect();
+            let made = Var::recurrent_scan(op, &refs(&x), &refs(&states), &refs(params), weight);
+            states = made[r.outputs.len()..][..r.states.len()].to_vec();
+            parts.push(made);
+        }
+        let last_states = r.outputs.len()..r.outputs.len() + r.states.len();
+        (0..parts[0].len() - 2)
+            .map(|k| match last_states.contains(&k) {
+                true => states[k - r.outputs.len()].clone(),
+                false => {
+                    let steps: Vec<&Var> = parts.iter().map(|made| &made[k]).collect();
+                    Var::concat(&steps, 0)
+                }
+            })
+            .collect()
+    }
+
     /// The same results, with an operation for each step.
     fn unrolled(&self, x: &[Var]) -> Vec<Var> {
         let r = &self.recurrence;
@@ -283,6 +316,37 @@ fn results_and_gradients_are_those_of_the_unrolled_network() {
             for case in Case::cases(6, &[samples, features]) {
                 case.check(DType::F64, 1e-12, |_| true);
                 case.check(DType::F32, 2e-4, |_| true);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scan_in_parts_has_the_bits_of_the_whole() {
+    for features in [20, 100] {
+        for case in Case::cases(6, &[3, features]) {
+            for dtype in [DType::F32, DType::F64] {
+                let run = |build: &dyn Fn(&[Var]) -> Vec<Var>| {
+                    case.run(dtype, Precision::F32, |_| true, build)
+                };
+                let whole = run(&|x| case.fused(x));
+                for length in [1, 2, 3] {
+                    let parts = run(&|x| case.in_parts(x, length));
+                    let inputs = case.recurrence.inputs.len() + case.recurrence.states.len();
+                    for (name, whole) in &whole {
+                        // Gradients of parameters and of the weight are sums over the parts.
+                        let is_sum = (name.strip_prefix('g'))
+                            .is_some_and(|k| k.parse::<usize>().is_ok_and(|k| k >= inputs));
+                        if !is_sum {
+                            assert_eq!(&parts[name], whole, "{name}, {} in {length}s", case.name());
+                        }
+                    }
+                    case.compare(
+                        &parts,
+                        &whole,
+                        if dtype == DType::F64 { 1e-12 } else { 2e-4 },
+                    );
+                }
             }
         }
     }

@@ -184,12 +184,20 @@ fn feedback() -> Arc<Recurrence> {
     Arc::new(step)
 }
 
-fn recurrent_scan(tracer: &Tracer, [time, batch, features]: [usize; 3], precision: Precision) {
+fn recurrent_scan(
+    tracer: &Tracer,
+    [time, batch, features]: [usize; 3],
+    precision: Precision,
+    continues: bool,
+) {
     let x = tracer.input("x", DType::F32, [time, batch, features]);
     let [v, z] = ["v", "z"].map(|name| tracer.state(name, [batch, features]));
     let w = tracer.parameter("w", [features]);
     let weight = tracer.parameter("weight", [features, features]);
-    let op = RecurrentScan::new(feedback(), time, 1);
+    let op = RecurrentScan {
+        continues,
+        ..RecurrentScan::new(feedback(), time, 1)
+    };
     let made = Var::recurrent_scan(op, &[&x], &[&v, &z], &[&w], &weight);
     tracer.set_precision(precision);
     let loss = made[0]
@@ -207,7 +215,10 @@ fn recurrent_scan(tracer: &Tracer, [time, batch, features]: [usize; 3], precisio
 fn recurrent_scans_of_any_size_compile() {
     for (batch, features) in [(1, 5), (256, 512)] {
         for precision in [Precision::F32, Precision::Bf16] {
-            compile(|tracer| recurrent_scan(tracer, [250, batch, features], precision));
+            for continues in [false, true] {
+                let sizes = [250, batch, features];
+                compile(|tracer| recurrent_scan(tracer, sizes, precision, continues));
+            }
         }
     }
 }

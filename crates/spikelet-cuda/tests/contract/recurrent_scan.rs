@@ -124,6 +124,62 @@ impl Case {
         }
     }
 
+    /// The scan in two parts, of which the second continues the first.
+    fn trace_parts(&self, tracer: &Tracer) {
+        let operands: Vec<(&str, Var)> = (self.operands.iter())
+            .map(|(name, t)| (name.as_str(), data(tracer, name, t)))
+            .collect();
+        let of = |name: &str| {
+            let found = operands.iter().find(|(n, _)| *n == name);
+            &found.expect("an operand").1
+        };
+        let r = &self.recurrence;
+        let params: Vec<&Var> = r.params.iter().map(|name| of(name)).collect();
+        let mut states: Vec<Var> = r.states.iter().map(|name| of(name).clone()).collect();
+        let mut pairs = vec![];
+        let (outputs, middle) = (r.outputs.len(), self.time.div_ceil(2));
+        for (part, steps) in [0..middle, middle..self.time].into_iter().enumerate() {
+            let op = RecurrentScan {
+                continues: part > 0,
+                ..RecurrentScan::new(r.clone(), steps.len(), 1)
+            };
+            let (before, driven) = (op.before(), op.driven());
+            let [x, grad] = ["x", "grad"].map(|name| of(name).slice(0, steps.clone()));
+            let states_before: Vec<&Var> = states.iter().collect();
+            let made = Var::recurrent_scan(op, &[&x], &states_before, &params, of("weight"));
+            states = made[outputs..][..r.states.len()].to_vec();
+            for k in [0, outputs - 1, outputs + r.states.len()] {
+                pairs.push((made[k].clone(), grad.clone()));
+            }
+            for (k, value) in made.iter().enumerate().filter(|(k, _)| *k != driven) {
+                let name = if k == before { "before" } else { "result" };
+                tracer.output(&format!("{name} {k} of {part}"), value);
+            }
+        }
+        pairs.push((states[0].clone(), of("grad last").clone()));
+        let pairs: Vec<(&Var, &Var)> = pairs.iter().map(|(y, g)| (y, g)).collect();
+        let wrt: Vec<&(&str, Var)> = operands
+            .iter()
+            .filter(|(n, _)| !n.starts_with("grad"))
+            .collect();
+        let vars: Vec<&Var> = wrt.iter().map(|(_, var)| var).collect();
+        for ((name, _), grad) in wrt.iter().zip(tracer.gradients_given(&pairs, &vars)) {
+            tracer.output(&format!("d{name}"), &grad);
+        }
+    }
+
+    fn check_parts(&self, gpu: &dyn Backend) {
+        let inputs: Vec<(&str, Tensor)> = (self.operands.iter())
+            .map(|(name, t)| (name.as_str(), t.clone()))
+            .collect();
+        let near = |name: &str| match name {
+            "result 0 of 0" | "result 0 of 1" => Near::Bits,
+            name if name.starts_with("before") => Near::Bits,
+            _ => SUMS,
+        };
+        same_on(gpu, &inputs, near, |tracer| self.trace_parts(tracer));
+    }
+
     fn check(&self, gpu: &dyn Backend) {
         let inputs: Vec<(&str, Tensor)> = (self.operands.iter())
             .map(|(name, t)| (name.as_str(), t.clone()))
@@ -156,6 +212,24 @@ fn every_size_of_a_recurrent_layer_has_the_spikes_and_gradients_of_the_cpu() {
         if thorough() || size[2] <= 100 {
             Case::new(lif(), size).check(&gpu);
             Case::new(adaptive(), size).check(&gpu);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_scan_that_continues_another_has_the_spikes_and_gradients_of_the_cpu() {
+    let gpu = gpu();
+    for size in [
+        [2, 1, 5],
+        [9, 40, 64],
+        [20, 7, 100],
+        [12, 9, 256],
+        [30, 70, 512],
+    ] {
+        if thorough() || size[2] <= 256 {
+            Case::new(lif(), size).check_parts(&gpu);
+            Case::new(adaptive(), size).check_parts(&gpu);
         }
     }
 }

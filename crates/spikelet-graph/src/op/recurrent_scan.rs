@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// step, `[T, …]` of the type of the sequences, which are 0 before the first. Results that are not read
 /// are not computed.
 ///
+/// With `continues` it is a part of a longer scan: the initial `s` are the spikes of the step before, of
+/// which it computes the product itself, with the bits that the longer scan has. They are the spikes before
+/// the first step, and the operand with their product is not read.
+///
 /// ```
 /// use spikelet_expr::Expr;
 /// use spikelet_graph::op::{Recurrence, RecurrentScan};
@@ -42,6 +46,8 @@ pub struct RecurrentScan {
     pub fed: usize,
     /// The precision of f32 products with the weight.
     pub precision: MatmulPrecision,
+    /// Whether the initial state `fed` holds spikes of the step before.
+    pub continues: bool,
 }
 
 impl RecurrentScan {
@@ -52,6 +58,7 @@ impl RecurrentScan {
             time_steps,
             fed,
             precision: MatmulPrecision::Full,
+            continues: false,
         }
     }
 
@@ -93,6 +100,14 @@ impl RecurrentScan {
         };
         let mut outputs = recurrence.outputs.iter();
         outputs.any(|o| o.binary && o.value.same_value(next))
+    }
+}
+
+/// `, continues`
+pub(super) fn continues_text(continues: bool) -> &'static str {
+    match continues {
+        true => ", continues",
+        false => "",
     }
 }
 
@@ -138,8 +153,9 @@ impl Operation for RecurrentScan {
         let Recurrence { name, states, .. } = &*self.recurrence;
         let fed = &states[self.fed];
         format!(
-            "recurrent_scan[{name}, T={}, feeds {fed}{precision}]",
-            self.time_steps
+            "recurrent_scan[{name}, T={}, feeds {fed}{precision}{}]",
+            self.time_steps,
+            continues_text(self.continues)
         )
     }
 
@@ -202,6 +218,7 @@ impl Operation for RecurrentScan {
             time_steps: self.time_steps,
             fed: self.fed,
             precision: self.precision,
+            continues: self.continues,
             present,
         };
         let mut operands = vec![node.outputs[self.driven()]];
@@ -214,7 +231,8 @@ impl Operation for RecurrentScan {
         let made = b.push(op, &operands)?;
         let mut grads = vec![];
         for (k, &value) in made.iter().enumerate() {
-            grads.push(if b.wanted[k] {
+            let is_read = !self.continues || k != self.first_product();
+            grads.push(if b.wanted[k] && is_read {
                 Some(b.sum_to_shape_of(value, node.inputs[k])?)
             } else {
                 None

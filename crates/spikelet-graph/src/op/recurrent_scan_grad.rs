@@ -1,6 +1,6 @@
 //! The derived backward pass of a neuron scan with feedback (BPTT).
 
-use super::recurrent_scan::{expect_type, product_flops, product_types};
+use super::recurrent_scan::{continues_text, expect_type, product_flops, product_types};
 use super::scan::check_operands;
 use super::{MatmulPrecision, Operation, Recurrence, Scan, product};
 use crate::backward::Backward;
@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Results: the gradients of the sequences, of the initial states, of the parameters and of the product
 /// of the initial spikes. The last three have the full shape of a time step and the type of the states.
 /// The gradient of the weight is a product over all steps, which is not part of this operation.
+///
+/// With `continues` the gradient of the initial spikes includes that of their product, which has none of its
+/// own.
 #[derive(Clone, Debug)]
 pub struct RecurrentScanGrad {
     /// The differentiated step.
@@ -29,6 +32,8 @@ pub struct RecurrentScanGrad {
     pub fed: usize,
     /// The precision of f32 products with the weight.
     pub precision: MatmulPrecision,
+    /// Whether the initial spikes are those of the step before, as in [`super::RecurrentScan`].
+    pub continues: bool,
     /// Which of the scan's results have a gradient: outputs, last states, state sequences.
     pub present: Vec<bool>,
 }
@@ -85,7 +90,8 @@ impl Operation for RecurrentScanGrad {
         let Recurrence { name, states, .. } = &*self.recurrence;
         let fed = &states[self.fed];
         let time = self.time_steps;
-        format!("recurrent_scan_grad[{name}, T={time}, feeds {fed}]")
+        let continues = continues_text(self.continues);
+        format!("recurrent_scan_grad[{name}, T={time}, feeds {fed}{continues}]")
     }
 
     fn outputs(&self, _: usize) -> usize {

@@ -13,18 +13,25 @@
 //! by then or are recomputed themselves. Sums over ranks are never recomputed. The value that frees
 //! the most bytes for the least predicted time comes first; this is repeated until the limit holds.
 //! Allowed because the same operations on the same operands give the same bits.
+//!
+//! The values that a recurrent layer carries through time are stored at every step. Where that needs too much memory,
+//! its network is divided into the fewest time chunks with which the limit holds: then what is carried from chunk to chunk is
+//! stored, and the steps between are recomputed. Sums over time are divided as well, which changes their last bits.
 
+mod apply;
 mod memory;
 
 use super::bit_pack_spikes::binary_outputs;
-use super::{Report, time_chunking};
+use super::time_chunking::Division;
+use super::{Report, prune_loops, time_chunking};
 use crate::arena::Allocation;
 use crate::graph::{Graph, Node, ValueId};
-use crate::liveness::{arena_bytes, liveness, roots, workspace};
-use crate::op::{Op, Operation, Pack, Reshape};
-use crate::rewrite::{NodeId, Rewriter, cost};
+use crate::liveness::{arena_bytes, liveness, workspace};
+use crate::op::Op;
+use crate::rewrite::cost;
 use crate::target::Target;
 use crate::types::{DType, TensorType};
+use apply::{pack, recompute};
 use memory::Memory;
 use std::collections::HashMap;
 
@@ -33,6 +40,12 @@ const MAX_RECOMPUTED_OPS: usize = 6;
 
 /// Values smaller than one `MIN_SHARE`th of the peak are not considered.
 const MIN_SHARE: usize = 500;
+
+/// The most values that are tried at a peak of a network in time chunks, which has many small ones.
+const MAX_OFFERS: usize = 32;
+
+/// More time chunks are not tried after so many divisions that saved hardly anything.
+const MAX_IN_VAIN: usize = 3;
 
 /// The result of the pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,23 +97,61 @@ pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
         slower: 0.0,
     };
     let mut whole = (graph.clone(), start.clone());
-    lower(&mut whole.0, target, limit, &mut whole.1);
+    lower(&mut whole.0, target, (limit, usize::MAX), &mut whole.1);
     let mut found = whole;
     if found.1.bytes.1 > limit {
         let mut cut = (graph.clone(), start);
         cut.1.time_chunks = time_chunking::run_interleaved(&mut cut.0, target);
         if cut.1.time_chunks.is_some() {
-            lower(&mut cut.0, target, limit, &mut cut.1);
+            lower(&mut cut.0, target, (limit, usize::MAX), &mut cut.1);
             if cut.1.bytes.1 < found.1.bytes.1 {
                 found = cut;
             }
         }
+    }
+    if found.1.bytes.1 > limit {
+        divide_recurrent(graph, target, limit, &mut found);
     }
     let (after, mut budget) = found;
     *graph = after;
     let now = Costs::default().of(graph, &graph.nodes);
     budget.slower = now as f64 / usual.max(1) as f64 - 1.0;
     budget
+}
+
+/// Divides the network around recurrent layers into the fewest time chunks with which the limit holds, if that needs
+/// less memory than what was found.
+fn divide_recurrent(graph: &Graph, target: &dyn Target, limit: usize, found: &mut (Graph, Budget)) {
+    let Some((steps, counts)) = time_chunking::recurrent_chunks(graph) else {
+        return;
+    };
+    let mut in_vain = 0;
+    for count in counts {
+        let mut cut = (graph.clone(), found.1.clone());
+        if !time_chunking::run_division(&mut cut.0, Division { steps, count }) {
+            return;
+        }
+        cut.1 = Budget {
+            recomputed: 0,
+            packed: 0,
+            time_chunks: Some(count),
+            ..cut.1
+        };
+        lower(&mut cut.0, target, (limit, MAX_OFFERS), &mut cut.1);
+        prune_loops::run(&mut cut.0);
+        cut.1.bytes.1 = cut_bytes(&cut.0, target);
+        let (before, now) = (found.1.bytes.1, cut.1.bytes.1);
+        if now < before {
+            *found = cut;
+        }
+        in_vain = match now < before - before / 20 {
+            true => 0,
+            false => in_vain + 1,
+        };
+        if found.1.bytes.1 <= limit || in_vain == MAX_IN_VAIN {
+            return;
+        }
+    }
 }
 
 /// The arena that a graph will have.
@@ -110,15 +161,21 @@ fn cut_bytes(graph: &Graph, target: &dyn Target) -> usize {
     arena_bytes(&graph, target)
 }
 
-/// Frees values that can be recomputed until the arena fits `limit`, or no candidate reduces the peak.
-fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budget) {
+/// Frees values that can be recomputed until the arena fits `limit`, or none of the `tried` best candidates
+/// reduces the peak.
+fn lower(
+    graph: &mut Graph,
+    target: &dyn Target,
+    (limit, tried): (usize, usize),
+    budget: &mut Budget,
+) {
     // The bytes that are live at the peak are a lower bound of the arena; gaps add to it.
     let mut aim = limit;
     let mut now = peak(graph, target);
     let mut costs = Costs::default();
     for _ in 0..16 {
         while let Some(most) = now.filter(|now| now.bytes > aim) {
-            let Some(lower) = free_one(graph, target, most, budget, &mut costs) else {
+            let Some(lower) = free_one(graph, target, (most, tried), budget, &mut costs) else {
                 break;
             };
             now = Some(lower);
@@ -256,13 +313,21 @@ fn collect(
     if list.iter().any(|(k, _)| *k == maker) {
         return Some(());
     }
+    // What a recurrent layer starts from is stored: it is small, and comes from the steps before.
+    let is_start = |input: ValueId| {
+        is_recurrent(&graph.nodes[maker].op) && memory.is_small(input, &graph.nodes[maker].outputs)
+    };
     for &input in &graph.nodes[maker].inputs {
-        if !memory.is_there(input, node) {
+        if !memory.is_there(input, node) && !is_start(input) {
             collect(graph, memory, input, node, list)?;
         }
     }
     list.push((maker, None));
     (list.len() <= MAX_RECOMPUTED_OPS && maker < node).then_some(())
+}
+
+fn is_recurrent(op: &Op) -> bool {
+    matches!(op, Op::Loop(_) | Op::RecurrentScan(_))
 }
 
 /// The node that unpacks a value from bits that are stored anyway, if it was packed before.
@@ -322,12 +387,12 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak, costs: &mut Costs) -> Vec<
 fn free_one(
     graph: &mut Graph,
     target: &dyn Target,
-    most: Peak,
+    (most, tried): (Peak, usize),
     budget: &mut Budget,
     costs: &mut Costs,
 ) -> Option<Peak> {
     let memory = Memory::new(graph);
-    for offer in offers(graph, &memory, most, costs) {
+    for offer in offers(graph, &memory, most, costs).into_iter().take(tried) {
         let (old, counted) = (graph.clone(), budget.clone());
         let made = match offer.way {
             Way::Pack => pack(graph, offer.value, offer.gap, budget),
@@ -343,118 +408,4 @@ fn free_one(
         *budget = counted;
     }
     None
-}
-
-/// The operation that computes `read` from `old`, whose memory it is; `None` if there are several.
-fn view_of(graph: &Rewriter<'_>, old: ValueId, read: ValueId) -> Option<Op> {
-    let direct = graph.node(graph.producer(read)?);
-    if direct.op.is_view() && direct.inputs == [old] {
-        return Some(direct.op.clone());
-    }
-    let mut value = read;
-    while value != old {
-        let (reshape, _) = graph.made_by::<Reshape>(value)?;
-        value = graph.node(reshape).inputs[0];
-    }
-    let shape = graph.shape(read).to_vec();
-    Some(Reshape { shape }.into())
-}
-
-/// Replaces reads of `old` and its views by reads of `new` in every node from `first` on.
-fn redirect(
-    graph: &mut Rewriter<'_>,
-    (old, views): (ValueId, &[ValueId]),
-    new: ValueId,
-    first: NodeId,
-) {
-    let mut readers: Vec<NodeId> = views.iter().flat_map(|v| graph.readers(*v)).collect();
-    readers.retain(|k| !graph.precedes(*k, first));
-    readers.sort_by_key(|k| graph.position(*k));
-    readers.dedup();
-    for k in readers {
-        for operand in 0..graph.node(k).inputs.len() {
-            let read = graph.node(k).inputs[operand];
-            if read == old {
-                graph.set_input(k, operand, new);
-            } else if views.contains(&read)
-                && !graph.node(k).op.is_view()
-                && let Some(view) = view_of(graph, old, read)
-            {
-                // A view that was computed before is computed from the new value too.
-                let layer = graph.node(k).layer.clone();
-                if let Ok(view) = graph.make(view, &[new], &layer, true) {
-                    graph.set_input(k, operand, view.outputs[0]);
-                    graph.insert_before(k, view);
-                }
-            }
-        }
-    }
-}
-
-/// A value and all its views.
-fn views(graph: &Graph, value: ValueId) -> Vec<ValueId> {
-    let roots = roots(graph).into_iter().enumerate();
-    let views = roots.filter(|(_, root)| *root == value.index());
-    views.map(|(view, _)| ValueId(view as u32)).collect()
-}
-
-fn pack(
-    graph: &mut Graph,
-    value: ValueId,
-    (before, next): (usize, usize),
-    budget: &mut Budget,
-) -> Option<()> {
-    let views = views(graph, value);
-    let mut graph = Rewriter::new(graph);
-    let order = graph.order();
-    let (before, next) = (order[before], order[next]);
-    let dtype = graph.ty(value).dtype;
-    let layer = graph.node(before).layer.clone();
-    let to_bits = Pack { to: DType::Bits };
-    let packed = graph.make(to_bits, &[value], &layer, false).ok()?;
-    let bits = packed.outputs[0];
-    let unpacked = graph.make(Pack { to: dtype }, &[bits], &layer, true).ok()?;
-    let copy = unpacked.outputs[0];
-    graph.insert_before(next, unpacked);
-    graph.insert_after(before, packed);
-    redirect(&mut graph, (value, &views), copy, next);
-    budget.packed += 1;
-    Some(())
-}
-
-fn recompute(
-    graph: &mut Graph,
-    value: ValueId,
-    list: &[Recomputed],
-    next: usize,
-    budget: &mut Budget,
-) -> Option<()> {
-    let views = views(graph, value);
-    let mut graph = Rewriter::new(graph);
-    let order = graph.order();
-    let mut copies: Vec<(ValueId, ValueId)> = vec![];
-    let mut nodes = vec![];
-    for &(k, stands_for) in list {
-        let mut node = graph.node(order[k]).clone();
-        for input in &mut node.inputs {
-            if let Some((_, copy)) = copies.iter().find(|(old, _)| old == input) {
-                *input = *copy;
-            }
-        }
-        for output in &mut node.outputs {
-            let ty = graph.ty(*output).clone();
-            let copy = graph.add_value(ty);
-            copies.push((stands_for.unwrap_or(*output), copy));
-            *output = copy;
-        }
-        node.backward = true;
-        nodes.push(node);
-    }
-    let copy = copies.iter().find(|(old, _)| *old == value)?.1;
-    budget.recomputed += nodes.len();
-    for node in nodes {
-        graph.insert_before(order[next], node);
-    }
-    redirect(&mut graph, (value, &views), copy, order[next]);
-    Some(())
 }

@@ -236,8 +236,12 @@ impl Var {
             .expect("a scan reads at least one sequence");
         let spikes = states.get(op.fed).copied().unwrap_or(first);
         let step = first.shape().get(1..).unwrap_or_default().to_vec();
-        let spikes = spikes.expand(step).cast(weight.ty().dtype);
-        let product = spikes.linear(weight).cast(first.ty().dtype.arithmetic());
+        let spikes = spikes.expand(step);
+        let product = match op.continues {
+            true => spikes,
+            false => spikes.cast(weight.ty().dtype).linear(weight),
+        };
+        let product = product.cast(first.ty().dtype.arithmetic());
         let operands: Vec<&Var> = [sequences, states, params, &[&product, weight]].concat();
         first.tracer.apply(op, &operands)
     }

@@ -208,18 +208,32 @@ pub(in super::super) fn kernels(
       spk_product(weights, gradients + step % BUFFERS * CLUSTER * SENT / 2, partial, warp, lane);
       __syncthreads();
     }}
-    if (t > 0) spk_expect(received, step + 1, (CLUSTER - 1) * SENT);
-{compute}    if (t > 0) spk_send(own, SENT, rank, received, step + 1);
+    if ({exchanges}) spk_expect(received, step + 1, (CLUSTER - 1) * SENT);
+{compute}    if ({exchanges}) spk_send(own, SENT, rank, received, step + 1);
 {stores}    if (t > 0) {{
       const Index at_time = t - 1, at = at_time * NEURONS + own_place;
 {fetch}    }}
   }}",
         time = op.time_steps,
+        exchanges = if op.continues { "true" } else { "t > 0" },
         fetch = each_neuron(&tiling, &fetch),
         compute = each_neuron(&tiling, &compute),
         stores = each_neuron(&tiling, &stores),
     ));
     let mut end = String::new();
+    if op.continues {
+        kernel.line(format!(
+            "  spk_receive(received, {time}u);
+  spk_product(weights, gradients + {time}u % BUFFERS * CLUSTER * SENT / 2, partial, warp, lane);
+  __syncthreads();",
+            time = op.time_steps,
+        ));
+        let _ = writeln!(
+            end,
+            "      d[e][{}] += spk_sum(partial, row, column);",
+            op.fed
+        );
+    }
     for k in 0..states {
         if cx.wanted[n_in + k] {
             let _ = writeln!(end, "      if (real) spk_set(r{}[n], d[e][{k}]);", n_in + k);

@@ -105,23 +105,54 @@ pub(in super::super) fn kernels(
             "      if ({writes_word}) ((unsigned*)y{k} + own_word + {time} * (BATCH * ROW_WORDS))[word_shift] = {value};\n"
         )
     };
+    // The initial spikes, as a number and as a word.
+    let first_spikes = match op.continues {
+        true => [format!("v[e][{}]", op.fed), "word[e]".to_string()],
+        false => ["0.0f".to_string(), "0u".to_string()],
+    };
+    let first_spikes = first_spikes.each_ref().map(String::as_str);
+    if op.continues {
+        let _ = writeln!(
+            load,
+            "      word[e] = __ballot_sync(~0u, real && v[e][{}] != 0.0f);",
+            op.fed
+        );
+    }
     if cx.wanted[before] {
         load.push_str(&match bits(before) {
-            true => store_word(before, "0u", "0u"),
-            false => format!("      if (real) spk_set(y{before}[n], 0.0f);\n"),
+            true => store_word(before, "0u", first_spikes[1]),
+            false => format!(
+                "      if (real) spk_set(y{before}[n], {});\n",
+                first_spikes[0]
+            ),
         });
     }
     kernel.line(each_neuron(&tiling, &load));
     kernel.line("  spk_begin(received);");
+    if op.continues {
+        // The spikes before the first step are exchanged like those of a step.
+        kernel.line(format!(
+            "  {{
+    unsigned* own = spikes + (1 % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
+    spk_expect(received, 1, (CLUSTER - 1) * SENT);
+{}    spk_send(own, SENT, rank, received, 1);
+  }}",
+            each_neuron(
+                &tiling,
+                "      if (lane == 0) own[row * WORDS + column / 32] = word[e];\n"
+            )
+        ));
+    }
     let fetch = |at: &str| -> String {
         let one = |k: usize| {
             format!("      x[e][{k}] = real ? spk_get((x_seq{k} + {at})[shift]) : 0.0f;\n")
         };
         (0..n_in).map(one).collect()
     };
-    let mut compute = String::from(
-        "      x[e][0] += t > 0 ? spk_sum(partial, row, column) : spk_get(first[n]);\n",
-    );
+    let mut compute = String::from(match op.continues {
+        true => "      x[e][0] += spk_sum(partial, row, column);\n",
+        false => "      x[e][0] += t > 0 ? spk_sum(partial, row, column) : spk_get(first[n]);\n",
+    });
     let store = |k: usize, at: &str, value: &str| {
         format!("      if (real) spk_set((y{k} + {at})[shift], {value});\n")
     };
@@ -166,18 +197,20 @@ pub(in super::super) fn kernels(
         "{first}  #pragma unroll 1
   for (Index t = 0; t < {time}u; ++t) {{
     const Index at = t * NEURONS + own_place;
-    if (t > 0) {{
-      spk_receive(received, t);
-      spk_product(weights, spikes + t % BUFFERS * CLUSTER * ROWS * WORDS, partial, warp, lane);
+    const unsigned turn = t + {exchanged}u;
+    if (turn > 0) {{
+      spk_receive(received, turn);
+      spk_product(weights, spikes + turn % BUFFERS * CLUSTER * ROWS * WORDS, partial, warp, lane);
       __syncthreads();
     }}
-    unsigned* own = spikes + ((t + 1) % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
-    if (t + 1 < {time}u) spk_expect(received, t + 1, (CLUSTER - 1) * SENT);
-{compute}    if (t + 1 < {time}u) spk_send(own, SENT, rank, received, t + 1);
+    unsigned* own = spikes + ((turn + 1) % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
+    if (t + 1 < {time}u) spk_expect(received, turn + 1, (CLUSTER - 1) * SENT);
+{compute}    if (t + 1 < {time}u) spk_send(own, SENT, rank, received, turn + 1);
 {stores}    if (t + 1 < {time}u) {{
 {next}    }}
   }}",
         time = op.time_steps,
+        exchanged = u32::from(op.continues),
         first = each_neuron(&tiling, &fetch("own_place")),
         next = each_neuron(&tiling, &fetch("at + NEURONS")),
         compute = each_neuron(&tiling, &compute),

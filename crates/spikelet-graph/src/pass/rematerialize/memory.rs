@@ -87,6 +87,13 @@ impl Memory {
         (before < node && next < self.nodes).then_some((before, next))
     }
 
+    /// Whether the value is computed by a node and has at most a quarter of the bytes of the largest of the `results`.
+    pub(super) fn is_small(&self, value: ValueId, results: &[ValueId]) -> bool {
+        let root = self.roots[value.index()];
+        let largest = results.iter().map(|v| self.bytes[v.index()]).max();
+        self.inputs[root].is_none() && self.bytes[root] <= largest.unwrap_or(0) / 4
+    }
+
     /// Whether the value can be read at `node`: it is an input, or its memory is still in use.
     pub(super) fn is_there(&self, value: ValueId, node: usize) -> bool {
         let root = self.roots[value.index()];

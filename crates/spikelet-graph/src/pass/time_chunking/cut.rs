@@ -1,13 +1,17 @@
 //! Writes the chunks of each node.
 
-use super::order::Item;
+use super::carried::carried;
+use super::divisible::{summed, views_are_aligned};
+use super::order::{Item, is_backward};
 use super::{Cut, cut_values};
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::roots;
 use crate::op::{
-    Concat, ConcatChunks, ConvPart, Map, Op, Reduce, Reshape, Scan, ScanGrad, Slice, TimeChunk,
+    Concat, ConcatChunks, ConvPart, Expand, Map, MatMul, Op, Pack, Reduce, Reshape, Slice,
+    TimeChunk,
 };
 use crate::rewrite::{NodeId, Rewriter};
+use crate::types::DType;
 use spikelet_expr::Expr;
 use std::collections::{HashMap, HashSet};
 
@@ -16,17 +20,17 @@ const TERMS: usize = 8;
 
 /// Replaces nodes by their chunks.
 pub(super) struct Cutter<'a> {
-    graph: Rewriter<'a>,
+    pub(super) graph: Rewriter<'a>,
     /// The nodes as they were.
-    old: Vec<NodeId>,
-    cuts: &'a [Option<Cut>],
+    pub(super) old: Vec<NodeId>,
+    pub(super) cuts: &'a [Option<Cut>],
     /// The chunks of a value, by their number, as far as there are any yet.
     chunks: HashMap<(ValueId, usize), Vec<Option<ValueId>>>,
     /// The results of a node's chunks. Those that are no chunks themselves are carried to the next
     /// chunk, or added up.
-    results: HashMap<usize, Vec<Vec<ValueId>>>,
+    pub(super) results: HashMap<usize, Vec<Vec<ValueId>>>,
     /// Values that are read.
-    read: HashSet<ValueId>,
+    pub(super) read: HashSet<ValueId>,
     /// Values in the caller's memory, or views of such.
     external: HashSet<ValueId>,
 }
@@ -59,16 +63,21 @@ impl<'a> Cutter<'a> {
                 Item::Whole(k) => self.graph.move_last(self.old[k]),
                 Item::Interleaved(list) => {
                     let count = self.cuts[list[0]].map_or(1, |cut| cut.count);
-                    let is_backward = |k: &usize| self.graph.op::<ScanGrad>(self.old[*k]).is_some();
-                    let backward = list.iter().any(is_backward);
-                    for step in 0..count {
-                        let chunk = if backward { count - 1 - step } else { step };
+                    let op = |k: &usize| &self.graph.node(self.old[*k]).op;
+                    let backward = list.iter().any(|k| is_backward(op(k)) == Some(true));
+                    let mut chunks: Vec<usize> = (0..count).collect();
+                    if backward {
+                        chunks.reverse();
+                    }
+                    for (at, &chunk) in chunks.iter().enumerate() {
+                        let before = at.checked_sub(1).map(|at| chunks[at]);
                         for &k in &list {
-                            self.write(k, chunk, count);
+                            self.write(k, (chunk, before), count);
                         }
                     }
+                    let last = chunks[count - 1];
                     for &k in &list {
-                        self.finish(k, count);
+                        self.finish(k, last, count);
                     }
                 }
             }
@@ -89,23 +98,37 @@ impl<'a> Cutter<'a> {
         if let Some(known) = self.chunks.get(&(value, count)).and_then(|p| p[chunk]) {
             return known;
         }
-        let op: Op = if self.external.contains(&value) {
-            // A view into a caller's memory would start at an unaligned address.
+        let aligned = views_are_aligned(self.graph.ty(value), count);
+        let made = if self.external.contains(&value) || !aligned {
+            // A view, also one into a caller's memory, would start at an unaligned address.
             let steps = self.graph.shape(value)[0] / count;
             let (start, end) = (chunk * steps, (chunk + 1) * steps);
-            Slice {
+            let op = Slice {
                 axis: 0,
                 start,
                 end,
-            }
-            .into()
+            };
+            self.copy(like, op.into(), &[value])
         } else {
             let index = chunk;
-            TimeChunk { index, count }.into()
+            self.push(like, TimeChunk { index, count }, &[value])[0]
         };
-        let made = self.push(like, op, &[value])[0];
         self.remember(value, count, chunk, made);
         made
+    }
+
+    /// A node that copies elements; those that are stored as bits are unpacked meanwhile.
+    fn copy(&mut self, like: &Node, op: Op, from: &[ValueId]) -> ValueId {
+        if self.graph.ty(from[0]).dtype != DType::Bits {
+            return self.push(like, op, from)[0];
+        }
+        let wide = Pack { to: DType::F32 };
+        let wide: Vec<ValueId> = from
+            .iter()
+            .map(|v| self.push(like, wide, &[*v])[0])
+            .collect();
+        let made = self.push(like, op, &wide)[0];
+        self.push(like, Pack { to: DType::Bits }, &[made])[0]
     }
 
     fn remember(&mut self, value: ValueId, count: usize, chunk: usize, made: ValueId) {
@@ -113,8 +136,8 @@ impl<'a> Cutter<'a> {
         all.or_insert_with(|| vec![None; count])[chunk] = Some(made);
     }
 
-    /// One chunk of a node.
-    fn write(&mut self, k: usize, chunk: usize, count: usize) {
+    /// One chunk of a node; `before` is the one that ran before it.
+    fn write(&mut self, k: usize, (chunk, before): (usize, Option<usize>), count: usize) {
         let node = self.graph.node(self.old[k]).clone();
         let (operands, results) = cut_values(self.graph.graph(), &node).unwrap_or_default();
         let mut inputs = node.inputs.clone();
@@ -129,12 +152,53 @@ impl<'a> Cutter<'a> {
             }
             Op::Scan(op) => self.scan(op, k, chunk, count, &mut inputs),
             Op::ScanGrad(op) => self.scan_grad(op, k, chunk, count, &mut inputs),
+            Op::RecurrentScan(op) => self.recurrent_scan(op, k, chunk, count, &mut inputs),
+            Op::RecurrentScanGrad(op) => self.recurrent_scan_grad(op, k, chunk, count, &mut inputs),
+            Op::Loop(op) => self.repeat(op, k, before, count, &mut inputs),
+            Op::MatMul(op) if op.transpose_a => {
+                // Sums of chunks are added in full precision.
+                let dtype = self.graph.ty(node.outputs[0]).dtype;
+                let out = dtype.is_half().then_some(dtype.arithmetic()).or(op.out);
+                MatMul { out, ..*op }.into()
+            }
+            Op::Expand(op) => {
+                let mut shape = op.shape.clone();
+                shape[0] /= count;
+                Expand { shape }.into()
+            }
+            Op::Reshape(op) => {
+                let mut shape = op.shape.clone();
+                shape[0] /= count;
+                Reshape { shape }.into()
+            }
+            Op::Fill(op) => {
+                let mut fill = op.clone();
+                fill.ty.shape[0] /= count;
+                fill.into()
+            }
             other => other.clone(),
         };
-        let made = self.push(&node, op, &inputs);
-        for (value, old) in made.iter().zip(&node.outputs) {
-            let dtype = self.graph.ty(*old).dtype;
-            self.graph.set_dtype(*value, dtype);
+        let mut made = self.push(&node, op, &inputs);
+        let sums = summed(&node);
+        for (at, (value, old)) in made.iter().zip(&node.outputs).enumerate() {
+            if !sums.contains(&at) {
+                let dtype = self.graph.ty(*old).dtype;
+                self.graph.set_dtype(*value, dtype);
+            }
+        }
+        if let Some(before) = before {
+            let last = self.results[&k]
+                .iter()
+                .filter(|made| made.is_empty())
+                .count()
+                == 1;
+            for at in sums {
+                if self.read.contains(&node.outputs[at]) {
+                    let sum = self.results[&k][before][at];
+                    let whole = last.then_some(node.outputs[at]);
+                    made[at] = self.add(&node, [sum, made[at]], whole);
+                }
+            }
         }
         for at in results {
             self.remember(node.outputs[at], count, chunk, made[at]);
@@ -143,105 +207,56 @@ impl<'a> Cutter<'a> {
         all[chunk] = made;
     }
 
-    /// A forward scan over some steps, from the states that the steps before left.
-    fn scan(&self, op: &Scan, k: usize, chunk: usize, count: usize, inputs: &mut [ValueId]) -> Op {
-        let r = &op.recurrence;
-        if chunk > 0 {
-            let before = &self.results[&k][chunk - 1];
-            for state in 0..r.states.len() {
-                inputs[r.inputs.len() + state] = before[r.outputs.len() + state];
-            }
-        }
-        Op::Scan(Scan {
-            time_steps: op.time_steps / count,
-            checkpoint: None,
-            ..op.clone()
-        })
+    /// The sum of two results of chunks, of the type of `whole` if that is the sum of all of them.
+    fn add(&mut self, like: &Node, terms: [ValueId; 2], whole: Option<ValueId>) -> ValueId {
+        let ty = self.graph.ty(terms[0]).clone();
+        let dtype = whole.map_or(ty.dtype, |whole| self.graph.ty(whole).dtype);
+        let map = Map {
+            dtypes: vec![dtype],
+            ..Map::new(vec![Map::operand(0) + Map::operand(1)], &*ty.shape)
+        };
+        self.push(like, map, &terms)[0]
     }
 
-    /// A backward scan over some steps: from the states that the forward scan left before them, with
-    /// the gradients that the steps after them have left.
-    fn scan_grad(
-        &self,
-        op: &ScanGrad,
-        k: usize,
-        chunk: usize,
-        count: usize,
-        inputs: &mut Vec<ValueId>,
-    ) -> Op {
-        let r = &op.recurrence;
-        let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-        let mut operands = inputs[..n_in + states + r.params.len()].to_vec();
-        let forward = self.cuts[k].and_then(|cut| cut.forward);
-        if let (true, Some(scan)) = (chunk > 0, forward) {
-            let left = &self.results[&scan][chunk - 1][n_out..n_out + states];
-            operands[n_in..n_in + states].copy_from_slice(left);
-        }
-        let behind = (chunk + 1 < count).then(|| self.results[&k][chunk + 1].clone());
-        let mut present = op.present.clone();
-        for result in 0..n_out + 2 * states {
-            let is_last = (n_out..n_out + states).contains(&result);
-            let grad = match &behind {
-                Some(behind) if is_last => Some(behind[n_in + result - n_out]),
-                _ => op.grad_operand(result).map(|at| inputs[at]),
-            };
-            present[result] = grad.is_some();
-            operands.extend(grad);
-        }
-        let outputs = &self.graph.node(self.old[k]).outputs[n_in + states..];
-        let mut accumulates = vec![false; r.params.len()];
-        if let Some(behind) = &behind {
-            for (param, accumulates) in accumulates.iter_mut().enumerate() {
-                *accumulates = self.read.contains(&outputs[param]);
-                operands.extend(accumulates.then(|| behind[n_in + states + param]));
-            }
-        }
-        *inputs = operands;
-        Op::ScanGrad(ScanGrad {
-            time_steps: op.time_steps / count,
-            checkpoint: None,
-            present,
-            accumulates,
-            ..op.clone()
-        })
-    }
-
-    /// The results of a node, from those of its chunks.
-    fn finish(&mut self, k: usize, count: usize) {
+    /// The results of a node, from those of its chunks; `last` ran last.
+    fn finish(&mut self, k: usize, last: usize, count: usize) {
         let node = self.graph.remove(self.old[k]);
         let (_, results) = cut_values(self.graph.graph(), &node).unwrap_or_default();
         let made = self.results[&k].clone();
         let of_chunks = |at: usize| -> Vec<ValueId> { made.iter().map(|made| made[at]).collect() };
         for at in results {
-            if self.read.contains(&node.outputs[at]) {
+            let whole = node.outputs[at];
+            if !self.read.contains(&whole) {
+                continue;
+            }
+            if matches!(node.op, Op::Reshape(_)) {
+                // A chunk is a view itself.
+                self.graph.push(node.clone());
+            } else if views_are_aligned(self.graph.ty(whole), count) {
                 self.graph.push(Node {
                     op: ConcatChunks.into(),
                     inputs: of_chunks(at),
-                    outputs: vec![node.outputs[at]],
+                    outputs: vec![whole],
                     ..node.clone()
                 });
+            } else {
+                let joined = self.copy(&node, Concat { axis: 0 }.into(), &of_chunks(at));
+                self.rename(joined, whole);
             }
+        }
+        for at in summed(&node) {
+            if self.read.contains(&node.outputs[at]) {
+                self.rename_result(k, last, made[last][at], node.outputs[at]);
+            }
+        }
+        for at in carried(&node.op) {
+            self.rename_result(k, last, made[last][at], node.outputs[at]);
         }
         match &node.op {
             Op::Conv(op) if op.part == ConvPart::Weight => {
                 self.sum(&node, of_chunks(0), node.outputs[0]);
             }
             Op::MeanVar(_) => self.combine_mean_var(&node, &of_chunks(0), &of_chunks(1)),
-            Op::Scan(op) => {
-                let outputs = op.recurrence.outputs.len();
-                let pairs = made[count - 1].iter().zip(&node.outputs);
-                for (last, whole) in pairs.skip(outputs).take(op.recurrence.states.len()) {
-                    self.rename(*last, *whole);
-                    self.rename_result(k, count - 1, *last, *whole);
-                }
-            }
-            Op::ScanGrad(op) => {
-                let pairs = made[0].iter().zip(&node.outputs);
-                for (first, whole) in pairs.skip(op.recurrence.inputs.len()) {
-                    self.rename(*first, *whole);
-                    self.rename_result(k, 0, *first, *whole);
-                }
-            }
             _ => {}
         }
     }
@@ -260,8 +275,9 @@ impl<'a> Cutter<'a> {
         self.graph.replace(from, to);
     }
 
-    /// As [`Self::rename`], in the results of chunk `chunk` of node `k`.
+    /// As [`Self::rename`], also in the results of chunk `chunk` of node `k`.
     fn rename_result(&mut self, k: usize, chunk: usize, from: ValueId, to: ValueId) {
+        self.rename(from, to);
         for value in self
             .results
             .get_mut(&k)

@@ -21,8 +21,22 @@
 //! A sequence between two of these operations then exists for one chunk only. The same operations
 //! run on the same chunks in both cases, sums have the same order, and a neuron's results do not
 //! depend on the division: the results are the same to the last bit.
+//!
+//! Networks with recurrent layers, as loops or as recurrent scans, are divided the same way into any number of
+//! chunks that divides the time steps ([`Division`]). The carried values between chunks are then the
+//! only ones that have to be stored: the other values of a chunk can be recomputed from them.
+//!
+//! ```text
+//! loop[T=200]        →   loop 1[T=20], loop 2[T=20], …          carried values at every 20th step
+//! loop[T=200]'           loop 10[T=20]', loop 9[T=20]', …
+//! ```
+//!
+//! Products with weights and sums over time are divided, too. The gradient of a weight is then the sum of those of the
+//! chunks, the last first, so that its last bits can differ. Channel statistics, of which spikes depend, stay whole.
 
+mod carried;
 mod cut;
+mod divisible;
 mod order;
 
 use super::{Report, dead_code};
@@ -31,15 +45,18 @@ use crate::op::{Op, OpKind, Recurrence, Scan, time_chunk_type};
 use crate::target::SchedulingPolicy;
 use crate::types::TensorType;
 use cut::Cutter;
+use divisible::{cut_types, cut_values, is_sum, views_are_aligned};
 use order::{Item, in_order};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Alignment of the start of a chunk in bytes, sufficient for every kernel.
-const ALIGNMENT: usize = 256;
-
 /// A sequence that would need more chunks is not divided: no memory holds it.
 const MAX_CHUNKS: usize = 1 << 12;
+
+/// The most chunks of a network with recurrent layers, and the most operations of all of them: each chunk has those of
+/// the network.
+const MAX_DIVISION: usize = 32;
+const MAX_NODES: usize = 4000;
 
 /// How a node is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +65,49 @@ pub(super) struct Cut {
     pub(super) count: usize,
     /// For a backward scan, the node of its forward scan.
     pub(super) forward: Option<usize>,
+}
+
+/// A way to divide a network with recurrent layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Division {
+    /// The time steps of the recurrent layers.
+    pub(crate) steps: usize,
+    /// The number of chunks.
+    pub(crate) count: usize,
+}
+
+/// The time steps of the recurrent layers of a graph, and the numbers of chunks to try, each at least a quarter
+/// larger than the one before; `None` without recurrent layers.
+pub(crate) fn recurrent_chunks(graph: &Graph) -> Option<(usize, Vec<usize>)> {
+    let steps = graph.nodes.iter().filter_map(|node| match &node.op {
+        Op::Loop(op) => Some(op.length),
+        Op::RecurrentScan(op) => Some(op.time_steps),
+        _ => None,
+    });
+    let steps = steps.max().filter(|steps| *steps > 1)?;
+    let most = MAX_DIVISION.min(MAX_NODES / graph.nodes.len().max(1));
+    let mut counts: Vec<usize> = vec![];
+    for count in (2..=steps.min(most)).filter(|count| steps.is_multiple_of(*count)) {
+        if counts.last().is_none_or(|last| 4 * count >= 5 * last) {
+            counts.push(count);
+        }
+    }
+    Some((steps, counts))
+}
+
+/// Divides all large operations of a network with recurrent layers. Returns whether there are any.
+pub(crate) fn run_division(graph: &mut Graph, division: Division) -> bool {
+    let Some(rule) = Rule::of_division(graph, division) else {
+        return false;
+    };
+    let cuts = cuts_by(graph, &rule, true);
+    if cuts.iter().flatten().next().is_none() {
+        return false;
+    }
+    let items = in_order(graph, &cuts);
+    Cutter::new(graph, &cuts).run(items);
+    dead_code::run(graph);
+    true
 }
 
 /// Divides convolutions and channel statistics; all other operations are unchanged.
@@ -80,18 +140,23 @@ pub(crate) fn run_interleaved(graph: &mut Graph, target: &dyn SchedulingPolicy) 
 
 /// How each node is divided, if it is.
 fn cuts(graph: &Graph, target: &dyn SchedulingPolicy, all: bool) -> Vec<Option<Cut>> {
-    let Some(rule) = Rule::of(graph, target) else {
-        return vec![None; graph.nodes.len()];
-    };
+    match Rule::of(graph, target) {
+        Some(rule) => cuts_by(graph, &rule, all),
+        None => vec![None; graph.nodes.len()],
+    }
+}
+
+fn cuts_by(graph: &Graph, rule: &Rule, all: bool) -> Vec<Option<Cut>> {
     let scans = ForwardScans::of(graph);
     let mut cuts: Vec<Option<Cut>> = vec![];
     for node in &graph.nodes {
         let cut = (all || is_sum(&node.op)) && rule.cuts(graph, node);
-        let forward = match &node.op {
-            Op::ScanGrad(_) if cut => scans.find(graph, node).filter(|k| cuts[*k].is_some()),
-            _ => None,
+        let is_grad = matches!(node.op, Op::ScanGrad(_) | Op::RecurrentScanGrad(_));
+        let forward = match is_grad && cut {
+            true => scans.find(graph, node).filter(|k| cuts[*k].is_some()),
+            false => None,
         };
-        let cut = cut && (forward.is_some() || !matches!(node.op, Op::ScanGrad(_)));
+        let cut = cut && (forward.is_some() || !is_grad);
         cuts.push(cut.then_some(Cut {
             count: rule.count,
             forward,
@@ -108,11 +173,6 @@ fn cuts(graph: &Graph, target: &dyn SchedulingPolicy, all: bool) -> Vec<Option<C
     cuts
 }
 
-/// Whether its result depends on the number of chunks.
-fn is_sum(op: &Op) -> bool {
-    matches!(op, Op::Conv(_) | Op::MeanVar(_))
-}
-
 /// Which operations of a graph are divided, and into how many chunks.
 pub(crate) struct Rule {
     steps: usize,
@@ -120,6 +180,16 @@ pub(crate) struct Rule {
     /// The largest number of elements of a chunk.
     limit: usize,
     given: HashSet<ValueId>,
+    is_division: bool,
+}
+
+/// Of a division, sequences with fewer elements than this part of the largest stay undivided.
+const MIN_PART: usize = 16;
+
+/// Whether the first axis is time, or time and batch as one axis: what a loop stacks of `[N, …]` is `[T·N, …]`.
+fn has_steps(ty: &TensorType, steps: usize) -> bool {
+    let first = ty.shape.first();
+    first.is_some_and(|first| *first > 0 && first.is_multiple_of(steps))
 }
 
 impl Rule {
@@ -144,6 +214,23 @@ impl Rule {
             count: (2..=steps.min(MAX_CHUNKS)).find(enough)?,
             limit,
             given: graph.outputs.iter().map(|o| o.value).collect(),
+            is_division: false,
+        })
+    }
+
+    /// The rule of a division; `None` if no recurrent layer has its time steps.
+    fn of_division(graph: &Graph, division: Division) -> Option<Self> {
+        let recurrent = |node: &&Node| matches!(node.op, Op::Loop(_) | Op::RecurrentScan(_));
+        let types = graph.nodes.iter().filter(recurrent);
+        let types = types.filter_map(|node| cut_types(graph, node)).flatten();
+        let sequences = types.filter(|ty| has_steps(ty, division.steps));
+        let largest = sequences.map(|ty| ty.len()).max()?;
+        Some(Self {
+            steps: division.steps,
+            count: division.count,
+            limit: largest,
+            given: graph.outputs.iter().map(|o| o.value).collect(),
+            is_division: true,
         })
     }
 
@@ -156,74 +243,32 @@ impl Rule {
         let given = results
             .iter()
             .any(|k| self.given.contains(&node.outputs[*k]));
+        if self.is_division {
+            let fits = |ty: &&TensorType| {
+                has_steps(ty, self.steps) && time_chunk_type(ty, self.count).is_some()
+            };
+            let large = types.iter().any(|ty| ty.len() >= self.limit / MIN_PART);
+            let is_statistic = matches!(node.op, Op::MeanVar(_));
+            return !given && !is_statistic && large && types.iter().all(fits);
+        }
         let aligned = |ty: &&TensorType| {
-            let chunk = time_chunk_type(ty, self.count);
-            let whole_lines = |chunk: TensorType| chunk.bytes().is_multiple_of(ALIGNMENT);
-            ty.shape.first() == Some(&self.steps) && chunk.is_some_and(whole_lines)
+            ty.shape.first() == Some(&self.steps) && views_are_aligned(ty, self.count)
         };
         // Dividing a small sum saves nothing; dividing a small sequence beside large ones does.
         let least = match is_sum(&node.op) {
             true => 2 * self.limit,
             false => self.limit / 2,
         };
-        !given && types.iter().any(|ty| ty.len() > least) && types.iter().all(aligned)
+        !given
+            && !divisible::only_in_divisions(&node.op)
+            && types.iter().any(|ty| ty.len() > least)
+            && types.iter().all(aligned)
     }
 
     /// Whether [`run`] divides a node.
     pub(crate) fn cuts_always(&self, graph: &Graph, node: &Node) -> bool {
         is_sum(&node.op) && self.cuts(graph, node)
     }
-}
-
-/// The types of the operands and results that are divided.
-fn cut_types<'a>(graph: &'a Graph, node: &Node) -> Option<Vec<&'a TensorType>> {
-    let (operands, results) = cut_values(graph, node)?;
-    let operands = operands.iter().map(|k| node.inputs[*k]);
-    let values = operands.chain(results.iter().map(|k| node.outputs[*k]));
-    Some(values.map(|v| graph.ty(v)).collect())
-}
-
-/// The operands and results of a node that are divided: the first axis of all is time. `None` if the
-/// operation cannot be divided.
-pub(super) fn cut_values(graph: &Graph, node: &Node) -> Option<(Vec<usize>, Vec<usize>)> {
-    let all = |n: usize| (0..n).collect::<Vec<usize>>();
-    Some(match &node.op {
-        Op::Conv(op) => match op.part {
-            crate::op::ConvPart::Weight => (vec![0, 1], vec![]),
-            _ => (vec![0], vec![0]),
-        },
-        Op::MeanVar(_) => (vec![0], vec![]),
-        Op::Pool(_) | Op::PoolGrad(_) | Op::Pack(_) => (all(node.inputs.len()), vec![0]),
-        Op::Permute(op) if op.order.first() == Some(&0) => (vec![0], vec![0]),
-        Op::Map(map) => {
-            let sequence = |k: &usize| {
-                let shape = graph.shape(node.inputs[*k]);
-                shape.len() == map.shape.len() && shape.first() == map.shape.first()
-            };
-            let cut = all(node.inputs.len()).into_iter().filter(sequence);
-            (cut.collect(), all(node.outputs.len()))
-        }
-        Op::Scan(op) if op.pool.is_none() => {
-            let r = &op.recurrence;
-            let constant = |k: &usize| graph.shape(node.inputs[*k])[0] == 1;
-            let sequences = all(r.inputs.len()).into_iter().filter(|k| !constant(k));
-            let outputs = r.outputs.len();
-            let states = outputs + r.states.len()..outputs + 2 * r.states.len();
-            (sequences.collect(), (0..outputs).chain(states).collect())
-        }
-        Op::ScanGrad(op) if op.pool.is_none() && !op.channel_sums => {
-            let r = &op.recurrence;
-            let (outputs, states) = (r.outputs.len(), r.states.len());
-            if (0..r.inputs.len()).any(|k| graph.shape(node.inputs[k])[0] == 1) {
-                return None;
-            }
-            let sequences = (0..outputs).chain(outputs + states..outputs + 2 * states);
-            let mut operands = all(r.inputs.len());
-            operands.extend(sequences.filter_map(|k| op.grad_operand(k)));
-            (operands, all(r.inputs.len()))
-        }
-        _ => return None,
-    })
 }
 
 /// The forward scans of a graph.
@@ -251,6 +296,14 @@ impl ForwardScans {
     /// The forward scan of a backward scan: the one that stored states for it, or the only one of
     /// this neuron in the layer.
     fn find(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        if let Op::RecurrentScanGrad(grad) = &node.op {
+            let driven = *node.inputs.first()?;
+            return graph.nodes.iter().position(|forward| {
+                matches!(&forward.op, Op::RecurrentScan(scan)
+                    if Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
+                        && forward.outputs[scan.driven()] == driven)
+            });
+        }
         let Op::ScanGrad(grad) = &node.op else {
             return None;
         };

@@ -1,0 +1,281 @@
+//! Recurrent layers under a memory budget: what they carry through time is stored every few steps, and the steps
+//! between are recomputed.
+
+#[path = "support/gpu.rs"]
+mod gpu;
+
+use gpu::gpu;
+use spikelet::MemoryBudget;
+use spikelet::device;
+use spikelet::graph::Backend;
+use spikelet::graph::op::HostTensor;
+use spikelet::prelude::*;
+use spikelet::train::{Outputs, Step};
+use std::sync::Arc;
+
+const INPUTS: usize = 16;
+const HIDDEN: usize = 64;
+
+fn lif() -> Lif {
+    Lif::new(2.0).v_threshold(0.3)
+}
+
+/// Two layers, each of which is one recurrent scan; the first has trained constants and random initial states.
+fn fused() -> Sequential {
+    Sequential::new()
+        .add(RadLif::new(INPUTS, HIDDEN).normalize(false))
+        .add(Rnn::new(lif(), HIDDEN, HIDDEN).bias(true))
+        .add(Linear::new(HIDDEN, 3))
+}
+
+/// Two layers, which feed back through two products each: they stay loops.
+fn looped() -> Sequential {
+    let linear = || Linear::new(HIDDEN, HIDDEN).bias(true);
+    let body = || Sequential::new().add(linear()).add(lif());
+    Sequential::new()
+        .add(Linear::new(INPUTS, HIDDEN))
+        .add(Recurrent::new(body(), HIDDEN))
+        .add(Linear::new(HIDDEN, HIDDEN))
+        .add(Recurrent::new(body(), HIDDEN))
+        .add(Linear::new(HIDDEN, 3))
+}
+
+/// Normalization over time, dropout at each step, a layer in both directions, the last step.
+fn published() -> Sequential {
+    Sequential::new()
+        .add(RadLif::new(INPUTS, 24).dropout(0.1))
+        .add(RLif::new(24, 20).bidirectional(true))
+        .add(SparchReadout::new(40, 3))
+}
+
+/// Images through a block with feedback between two convolutions.
+fn images() -> Sequential {
+    Sequential::new()
+        .add(Unflatten)
+        .add(
+            RecurrentBlock::new()
+                .layer("a", Conv2d::new(1, 3, 3).padding(1), lif())
+                .layer("b", Conv2d::new(3, 2, 1).bias(true), lif())
+                .connect("b", "a", Conv2d::new(2, 3, 3).padding(1)),
+        )
+        .add(Flatten)
+        .add(Linear::new(32, 3))
+}
+
+/// `[T, N, 16] → [T, N, 1, 4, 4]`
+struct Unflatten;
+
+impl Module for Unflatten {
+    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+        Ok(x.reshape([x.dim(0), x.dim(1), 1, 4, 4]))
+    }
+
+    fn tree(&self) -> spikelet::module::Tree {
+        spikelet::module::Tree::new("Unflatten")
+    }
+}
+
+/// A network, and how it is trained.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    net: &'a Sequential,
+    steps: usize,
+    batch: usize,
+    precision: Precision,
+}
+
+impl<'a> Case<'a> {
+    fn new(net: &'a Sequential, steps: usize) -> Self {
+        Self {
+            net,
+            steps,
+            batch: 8,
+            precision: Precision::F32,
+        }
+    }
+}
+
+/// What training comes to.
+struct Trained {
+    losses: Vec<f64>,
+    /// All tensors after the first update, and after the last one.
+    tensors: [Vec<Tensor>; 2],
+    peak: usize,
+    plan: String,
+    kernels: usize,
+}
+
+fn train(backend: &Arc<dyn Backend>, case: Case<'_>, budget: Option<f64>) -> Result<Trained> {
+    let Case {
+        net, steps, batch, ..
+    } = case;
+    let mut store = VarStore::new(backend.clone());
+    let mut step = Step::new(|cx, inputs| {
+        let y = cx.trace(net, inputs["x"].clone())?.mean(&[0]);
+        Ok(Outputs::loss((&y - &inputs["target"]).square().mean_all()))
+    })
+    .batch_size(batch)
+    .sequence("x", DType::F32, [steps, INPUTS])
+    .input("target", DType::F32, [3])
+    // Adam divides by the size of gradients, and would make much of their last bits.
+    .optimizer(Sgd::default(), 0.1)
+    .precision(case.precision)
+    .memory_budget(budget.map(MemoryBudget::Fraction))
+    .compile(&mut store)?;
+    let mut losses = vec![];
+    let mut tensors = [vec![], vec![]];
+    for number in 0..4 {
+        let value = |k: usize| ((k * 7919 + number * 104_729) % 1000) as f32 / 1000.0;
+        let x: Vec<f32> = (0..steps * batch * INPUTS)
+            .map(|k| 3.0 * value(k))
+            .collect();
+        let target: Vec<f32> = (0..batch * 3).map(|k| value(k + 31) - 0.5).collect();
+        let found = step.run([
+            ("x", HostTensor::F32(&x)),
+            ("target", HostTensor::F32(&target)),
+        ])?;
+        losses.push(found.loss);
+        let names: Vec<String> = store.names().map(String::from).collect();
+        let all = names.iter().map(|name| store.get(name));
+        tensors[usize::from(number > 0)] = all.collect::<Result<_>>()?;
+    }
+    let plan = step.program().plan();
+    Ok(Trained {
+        losses,
+        tensors,
+        peak: plan.peak_bytes(),
+        plan: plan.to_string(),
+        kernels: plan.kernels.len(),
+    })
+}
+
+/// Compares two runs, of which one has sums of gradients in another order: the first update is nearly the same. Later
+/// a neuron can fire a step earlier or later.
+#[track_caller]
+fn assert_close(name: &str, lean: &Trained, whole: &Trained, tolerance: f64) {
+    assert_eq!(lean.losses[0], whole.losses[0], "{name}: before any update");
+    for (a, b) in lean.tensors[0].iter().zip(&whole.tensors[0]) {
+        for (a, b) in a.to_f64().iter().zip(b.to_f64()) {
+            let near = (a - b).abs() <= tolerance * (1.0 + b.abs());
+            assert!(near, "{name}: {a}, expected {b}");
+        }
+    }
+    for (a, b) in lean.losses.iter().zip(&whole.losses) {
+        assert!((a - b).abs() <= 1e-3, "{name}: losses {a} and {b}");
+    }
+}
+
+fn networks() -> [(&'static str, &'static str, Sequential); 2] {
+    [
+        ("fused", "recurrent_lif", fused()),
+        ("looped", "loop[T=", looped()),
+    ]
+}
+
+#[test]
+fn a_quarter_of_the_memory_is_enough_for_recurrent_layers() -> Result<()> {
+    let cpu = device::find("cpu", 2)?;
+    for (name, kernel, net) in &networks() {
+        for precision in [Precision::F32, Precision::Bf16] {
+            let case = Case {
+                precision,
+                ..Case::new(net, 200)
+            };
+            let whole = train(&cpu, case, None)?;
+            assert!(whole.plan.contains(kernel), "{name}: {}", whole.plan);
+            assert!(!whole.plan.contains("time chunks"));
+            assert!(whole.losses.iter().any(|loss| *loss != whole.losses[0]));
+            let lean = train(&cpu, case, Some(0.25))?;
+            assert!(4 * lean.peak <= whole.peak, "{name}: {}", lean.peak);
+            assert!(lean.plan.contains("time chunks"), "{name}: {}", lean.plan);
+            assert!(lean.plan.contains(kernel), "{name}: {}", lean.plan);
+            let tolerance = if precision == Precision::F32 {
+                1e-6
+            } else {
+                1e-3
+            };
+            assert_close(name, &lean, &whole, tolerance);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_budget_that_needs_no_time_chunks_changes_no_bit() -> Result<()> {
+    let cpu = device::find("cpu", 2)?;
+    for (name, _, net) in &networks() {
+        let case = Case::new(net, 40);
+        let whole = train(&cpu, case, None)?;
+        let lean = train(&cpu, case, Some(0.85))?;
+        assert!(!lean.plan.contains("time chunks"), "{name}: {}", lean.plan);
+        assert!(lean.peak < whole.peak);
+        assert_eq!(lean.losses, whole.losses, "{name}");
+        assert!(lean.tensors == whole.tensors, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn loops_over_a_longer_sequence_need_no_more_kernels() -> Result<()> {
+    let cpu = device::find("cpu", 2)?;
+    let net = looped();
+    let kernels = |steps: usize| -> Result<Trained> {
+        let case = Case {
+            batch: 16,
+            ..Case::new(&net, steps)
+        };
+        train(&cpu, case, Some(0.3))
+    };
+    let (short, long) = (kernels(100)?, kernels(1000)?);
+    assert!(long.plan.contains("time chunks"), "{}", long.plan);
+    assert!(
+        long.kernels <= short.kernels,
+        "{} and {}",
+        long.kernels,
+        short.kernels
+    );
+    Ok(())
+}
+
+#[test]
+fn the_least_memory_of_any_recurrent_network_has_its_results() -> Result<()> {
+    let cpu = device::find("cpu", 2)?;
+    let networks = [
+        ("fused", fused(), 15),
+        ("published", published(), 12),
+        ("images", images(), 24),
+        ("looped", looped(), 18),
+    ];
+    for (name, net, steps) in &networks {
+        let case = Case::new(net, *steps);
+        let whole = train(&cpu, case, None)?;
+        let refused = train(&cpu, case, Some(0.01));
+        let Err(Error::Graph(spikelet::graph::Error::Budget { least, .. })) = refused else {
+            panic!("{name}: a hundredth of the memory was enough, or refused for another reason");
+        };
+        let share = (least as f64 + 0.5) / whole.peak as f64;
+        let lean = train(&cpu, case, Some(share))?;
+        assert!(lean.peak <= least, "{name}: {} and {least}", lean.peak);
+        assert!(lean.peak < whole.peak, "{name}");
+        assert_close(name, &lean, &whole, 1e-6);
+        println!("{name}: {} of {} bytes", lean.peak, whole.peak);
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_quarter_of_the_memory_is_enough_on_a_gpu() -> Result<()> {
+    let gpu = gpu();
+    for (name, _, net) in &networks() {
+        let case = Case::new(net, 200);
+        let whole = train(&gpu, case, None)?;
+        let lean = train(&gpu, case, Some(0.25))?;
+        assert!(4 * lean.peak <= whole.peak, "{name}: {}", lean.peak);
+        // Products of another number of rows can be summed in another order.
+        for (a, b) in lean.losses.iter().zip(&whole.losses) {
+            assert!((a - b).abs() <= 1e-3, "{name}: losses {a} and {b}");
+        }
+    }
+    Ok(())
+}
