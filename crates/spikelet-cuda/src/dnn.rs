@@ -20,6 +20,7 @@ use crate::library::{self, Library};
 use crate::library_plans::LibraryPlans;
 use crate::recent::Recent;
 use api::ApiResult;
+use cudarc::driver::CudaStream;
 use problem::{Plan, Problem};
 use session::Session;
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
@@ -201,22 +202,26 @@ impl ConvCall {
         self.plan.workspace
     }
 
-    /// Starts the convolution on the GPU's stream.
+    /// Starts the convolution on a stream of the GPU.
     ///
     /// # Safety
-    /// The addresses must be those of tensors of the convolution's sizes and of the plan's workspace,
-    /// alive until it has finished, and multiples of 16. The GPU's context must be current.
+    /// The addresses of operands and result must be those of tensors of the convolution's sizes and of the
+    /// plan's workspace, alive until it has finished, and multiples of 16. The GPU's context must be
+    /// current.
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,
-        a: u64,
-        b: u64,
-        y: u64,
+        stream: &Arc<CudaStream>,
+        tensors: [u64; 3],
         workspace: u64,
     ) -> Result<()> {
         let running = self.session.lock();
         // SAFETY: the caller's promise.
-        unsafe { self.plan.start(&running, [a, b, y], workspace) }
-            .map_err(|e| failure(&gpu.name, format!("{}: cuDNN: {e}", self.name)))
+        let start = || unsafe { self.plan.start(&running, tensors, workspace) };
+        let started = match Arc::ptr_eq(stream, &gpu.stream) {
+            true => start(),
+            false => running.on(stream, start),
+        };
+        started.map_err(|e| failure(&gpu.name, format!("{}: cuDNN: {e}", self.name)))
     }
 }

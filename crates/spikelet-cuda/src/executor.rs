@@ -6,15 +6,17 @@ mod planning;
 
 use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
+use crate::gpu::while_nodes::{WhileNodes, count_nodes};
 use crate::launch;
 use crate::memory::DeviceMemory;
 use crate::shared::Shared;
-use action::{Step, start};
+use action::{LoopRecorder, Starter, Step, recorded_loops};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
 use planning::Planned;
 pub(crate) use planning::arena;
 use spikelet_graph::{Bound, Buffer, Executor, Plan, Result};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 pub(crate) struct CudaExecutor {
@@ -35,7 +37,11 @@ pub(crate) struct CudaExecutor {
 }
 
 /// A captured run.
-struct Recorded(CudaGraph);
+struct Recorded {
+    graph: CudaGraph,
+    /// The nodes of the graph and of the bodies of its loops.
+    nodes: usize,
+}
 
 // SAFETY: the driver lets any thread use a graph, one at a time; it is only used through `&mut` of
 // the executor that owns it.
@@ -70,20 +76,21 @@ impl CudaExecutor {
         })
     }
 
-    fn gpu(&self) -> &Gpu {
+    fn gpu(&self) -> &Arc<Gpu> {
         &self.shared.gpu
     }
 
     /// Enqueues all work on the stream; with `wait`, waits for each kernel and names the one that
-    /// fails.
-    fn start_all(&self, wait: bool) -> Result<()> {
+    /// fails. With a recorder, long loops become nodes of the graph that is captured.
+    fn start_all(&self, wait: bool, recorder: Option<LoopRecorder<'_>>) -> Result<()> {
         let gpu = self.gpu();
+        let starter = Starter::new(gpu, recorder);
         for step in &self.steps {
             // SAFETY: the addresses point into the arena, the constants and the buffers that self
             // keeps alive; the plan was checked, and its kernels are generated for these types. The
             // arguments of a custom operation's kernels were compared with the parameters; the
             // author of its code has promised that they stay within their tensors.
-            unsafe { start(gpu, &step.action) }?;
+            unsafe { starter.start(&step.action) }?;
             if wait {
                 gpu.stream.synchronize().map_err(|error| {
                     let name = self.names.get(step.kernel).map_or("a copy", String::as_str);
@@ -97,20 +104,60 @@ impl CudaExecutor {
         Ok(())
     }
 
-    fn capture(&self) -> Result<Option<CudaGraph>> {
+    /// Records a run. Where the driver has no loops in graphs, or cannot have one of these, their steps are
+    /// recorded one by one.
+    fn record(&self) -> Result<Option<Recorded>> {
+        let depth = recorded_loops(&self.steps);
+        let nodes = match depth {
+            0 => None,
+            _ => self.gpu().while_nodes(),
+        };
+        if let Some(nodes) = nodes {
+            match self.record_with_loops(nodes, depth) {
+                Ok(recorded) => return Ok(recorded),
+                Err(error) => tracing::debug!("loops are recorded step by step: {error}"),
+            }
+        }
+        self.capture(None)
+    }
+
+    fn record_with_loops(&self, nodes: &WhileNodes, depth: usize) -> Result<Option<Recorded>> {
+        let gpu = self.gpu();
+        let stream = |_| {
+            let stream = gpu.context.new_stream();
+            stream.context(&gpu.name, "creating a stream")
+        };
+        let streams = (0..depth).map(stream).collect::<Result<Vec<_>>>()?;
+        self.capture(Some(LoopRecorder {
+            nodes,
+            streams: &streams,
+            bodies: &RefCell::default(),
+        }))
+    }
+
+    fn capture(&self, recorder: Option<LoopRecorder<'_>>) -> Result<Option<Recorded>> {
         let gpu = self.gpu();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream
             .begin_capture(mode)
             .context(&gpu.name, "recording the plan")?;
-        let started = self.start_all(false);
+        let started = self.start_all(false, recorder);
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = gpu
             .stream
             .end_capture(flags)
             .context(&gpu.name, "recording the plan");
         started?;
-        graph
+        let Some(graph) = graph? else {
+            return Ok(None);
+        };
+        let bodies = recorder.map_or(vec![], |recorder| recorder.bodies.take());
+        // SAFETY: this thread has just recorded the graph, to which the bodies belong.
+        let nodes = unsafe { count_nodes(bodies.into_iter().chain([graph.cu_graph()])) };
+        Ok(Some(Recorded {
+            nodes: nodes.context(&gpu.name, "counting the nodes of a graph")?,
+            graph,
+        }))
     }
 }
 
@@ -129,21 +176,28 @@ impl Executor for CudaExecutor {
         let _lock = shared.lock_stream()?;
         gpu.check_group()?;
         if self.check || !self.ran_once {
-            self.start_all(true)?;
+            self.start_all(true, None)?;
             self.ran_once = true;
             return gpu.check_group();
         }
         if self.graph.is_none() {
-            self.graph = self.capture()?.map(Recorded);
+            self.graph = self.record()?;
         }
         match &self.graph {
-            Some(Recorded(graph)) => graph.launch().context(&gpu.name, "replaying the plan"),
+            Some(recorded) => recorded
+                .graph
+                .launch()
+                .context(&gpu.name, "replaying the plan"),
             None => Ok(()),
         }
     }
 
     fn arena_bytes(&self) -> usize {
         self.arena_bytes
+    }
+
+    fn recorded_nodes(&self) -> Option<usize> {
+        self.graph.as_ref().map(|recorded| recorded.nodes)
     }
 
     fn profile(&mut self) -> Result<Vec<f64>> {
@@ -158,9 +212,10 @@ impl Executor for CudaExecutor {
                 .context(&gpu.name, "recording an event")
         };
         let mut events = vec![event()?];
+        let starter = Starter::new(gpu, None);
         for step in &self.steps {
             // SAFETY: as in `start_all`.
-            unsafe { start(gpu, &step.action) }?;
+            unsafe { starter.start(&step.action) }?;
             events.push(event()?);
         }
         gpu.synchronize()?;

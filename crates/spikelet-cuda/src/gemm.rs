@@ -8,6 +8,7 @@ use crate::gpu::Gpu;
 use crate::library::{self, Library};
 use crate::library_plans::LibraryPlans;
 use cudarc::cublaslt::{result as lt, sys};
+use cudarc::driver::CudaStream;
 use spikelet_graph::{DType, Result};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -261,17 +262,16 @@ fn plan(
 }
 
 impl GemmCall {
-    /// Starts the product on the GPU's stream.
+    /// Starts the product on a stream of the GPU.
     ///
     /// # Safety
-    /// The addresses must be those of matrices of the product's sizes and of the plan's workspace,
+    /// The addresses of operands and result must be those of matrices of the product's sizes and of the plan's workspace,
     /// alive until it has finished.
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,
-        a: u64,
-        b: u64,
-        y: u64,
+        stream: &CudaStream,
+        [a, b, y]: [u64; 3],
         workspace: u64,
     ) -> Result<()> {
         let (one, zero) = (1.0_f32, 0.0_f32);
@@ -294,7 +294,7 @@ impl GemmCall {
                 &raw const plan.algorithm,
                 workspace as *mut c_void,
                 plan.workspace,
-                gpu.stream.cu_stream().cast(),
+                stream.cu_stream().cast(),
             )
         }
         .map_err(|e| failure(&gpu.name, format!("{}: cuBLASLt: {e}", self.name)))

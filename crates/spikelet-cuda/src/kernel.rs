@@ -169,7 +169,7 @@ impl<'a> StreamLock<'a> {
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { launch.run(gpu) }?;
+        unsafe { launch.run(gpu, &gpu.stream) }?;
         if launch::is_checked() {
             gpu.stream
                 .synchronize()

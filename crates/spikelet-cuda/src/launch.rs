@@ -3,7 +3,7 @@
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::{self, CUfunction};
-use cudarc::driver::{CudaFunction, result};
+use cudarc::driver::{CudaFunction, CudaStream, result};
 use spikelet_graph::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -89,12 +89,12 @@ impl Launch {
         }
     }
 
-    /// Starts the kernel on the GPU's stream.
+    /// Starts the kernel on a stream of the GPU.
     ///
     /// # Safety
     /// The arguments must match the kernel's parameters, and point to memory that is large enough and
     /// alive until the kernel has finished.
-    pub(crate) unsafe fn run(&self, gpu: &Gpu) -> Result<()> {
+    pub(crate) unsafe fn run(&self, gpu: &Gpu, stream: &CudaStream) -> Result<()> {
         let mut arguments: Vec<*mut c_void> = self
             .arguments
             .iter()
@@ -107,7 +107,7 @@ impl Launch {
                 self.grid.into(),
                 self.block.into(),
                 self.shared,
-                gpu.stream.cu_stream(),
+                stream.cu_stream(),
                 &mut arguments,
             )
         }

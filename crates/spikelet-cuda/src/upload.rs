@@ -149,7 +149,7 @@ impl Uploads {
             }
             // SAFETY: every copy is within the slab and fits its destination, as checked when it was
             // pushed.
-            unsafe { launch.run(&gpu) }?;
+            unsafe { launch.run(&gpu, &gpu.stream) }?;
         }
         slab.free = Some(mark(&gpu, &gpu.stream)?);
         self.copies.clear();

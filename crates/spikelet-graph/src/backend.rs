@@ -230,6 +230,12 @@ pub trait Executor: Send {
     /// The bytes of the arena, as predicted by the plan.
     fn arena_bytes(&self) -> usize;
 
+    /// The nodes of the recorded run that the device replays, with those of the bodies of its loops, each counted
+    /// once; `None` if no run was recorded.
+    fn recorded_nodes(&self) -> Option<usize> {
+        None
+    }
+
     /// Runs the plan once and returns the time of each kernel in seconds, in the plan's order.
     ///
     /// # Errors

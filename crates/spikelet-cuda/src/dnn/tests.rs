@@ -216,7 +216,8 @@ fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f3
     let mut back = vec![0; bytes];
     // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
     unsafe {
-        call.run(gpu, a.pointer, b.pointer, y.pointer, workspace.pointer)
+        let tensors = [a.pointer, b.pointer, y.pointer];
+        call.run(gpu, &gpu.stream, tensors, workspace.pointer)
             .unwrap();
         download_async(&mut back, y.pointer, &gpu.stream).unwrap();
     }
@@ -384,7 +385,8 @@ fn a_convolution_can_be_captured_and_replayed() {
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream.begin_capture(mode).unwrap();
         // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
-        let started = unsafe { call.run(&gpu, a.pointer, b.pointer, y.pointer, workspace.pointer) };
+        let tensors = [a.pointer, b.pointer, y.pointer];
+        let started = unsafe { call.run(&gpu, &gpu.stream, tensors, workspace.pointer) };
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = gpu.stream.end_capture(flags).unwrap().unwrap();
         started.unwrap();

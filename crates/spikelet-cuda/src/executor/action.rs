@@ -5,9 +5,12 @@ use crate::error::Context;
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
 use crate::gpu::group::{AllReduceBatch, Group};
+use crate::gpu::while_nodes::{CountedLoop, WhileNodes};
 use crate::launch::Launch;
-use cudarc::driver::{CudaEvent, result};
+use cudarc::driver::sys::CUgraph;
+use cudarc::driver::{CudaEvent, CudaStream, result};
 use spikelet_graph::Result;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// An action on the stream.
@@ -44,10 +47,7 @@ pub(super) enum Action {
     /// Makes the next actions wait for sums.
     AllReduceDone(Arc<CudaEvent>),
     /// The same actions several times.
-    Repeat {
-        body: Vec<Step>,
-        count: usize,
-    },
+    Repeat(Repeat),
 }
 
 /// An action and the index of the plan's kernel.
@@ -56,47 +56,198 @@ pub(super) struct Step {
     pub(super) kernel: usize,
 }
 
-/// Starts one action.
-///
-/// # Safety
-/// Its addresses must be those of memory of the planned sizes; nothing else may access the memory of
-/// sums over ranks before they are done.
-pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
-    let stream = gpu.stream.cu_stream();
-    // SAFETY: the caller's promise.
-    unsafe {
-        match action {
-            Action::Launch(launch) => launch.run(gpu),
-            Action::Gemm {
-                call,
-                a,
-                b,
-                y,
-                workspace,
-            } => call.run(gpu, *a, *b, *y, *workspace),
-            Action::Conv {
-                call,
-                a,
-                b,
-                y,
-                workspace,
-            } => call.run(gpu, *a, *b, *y, *workspace),
-            Action::Clear { to, bytes } => result::memset_d8_async(*to, 0, *bytes, stream)
-                .context(&gpu.name, "clearing memory"),
-            Action::Copy { from, to, bytes } => {
-                result::memcpy_dtod_async(*to, *from, *bytes, stream)
-                    .context(&gpu.name, "copying a result")
-            }
-            Action::AllReduceStart { group, sums } => group.start(gpu, sums),
-            Action::AllReduceDone(done) => Group::arrive(gpu, done),
-            Action::Repeat { body, count } => {
-                for _ in 0..*count {
-                    for step in body {
-                        start(gpu, &step.action)?;
-                    }
+/// The steps of a loop.
+pub(super) struct Repeat {
+    pub(super) body: Vec<Step>,
+    pub(super) count: usize,
+    /// The address of the number of steps done, which is cleared before the loop and increased by the body.
+    pub(super) counter: u64,
+}
+
+/// The steps that one turn of a recorded loop runs. A turn costs a few microseconds more than its kernels: the
+/// condition and the repetition.
+const STEPS_IN_TURN: usize = 8;
+
+impl Repeat {
+    /// The turns of a recorded loop; no loop is recorded for fewer than two, or for a body with sums over ranks,
+    /// which the driver does not allow there.
+    fn turns(&self) -> usize {
+        match self.count / STEPS_IN_TURN {
+            turns @ 2.. if !self.body.iter().any(Step::sums_over_ranks) => turns,
+            _ => 0,
+        }
+    }
+}
+
+impl Step {
+    fn sums_over_ranks(&self) -> bool {
+        match &self.action {
+            Action::AllReduceStart { .. } | Action::AllReduceDone(_) => true,
+            Action::Repeat(repeat) => repeat.body.iter().any(Step::sums_over_ranks),
+            _ => false,
+        }
+    }
+}
+
+/// The number of nested loops that are recorded as such.
+pub(super) fn recorded_loops(steps: &[Step]) -> usize {
+    let depth = |step: &Step| match &step.action {
+        Action::Repeat(repeat) => recorded_loops(&repeat.body) + usize::from(repeat.turns() > 0),
+        _ => 0,
+    };
+    steps.iter().map(depth).max().unwrap_or(0)
+}
+
+/// Starts actions on a stream.
+pub(super) struct Starter<'a> {
+    gpu: &'a Gpu,
+    stream: &'a Arc<CudaStream>,
+    recorder: Option<LoopRecorder<'a>>,
+}
+
+/// Records loops as WHILE nodes of the CUDA graph that is captured.
+#[derive(Clone, Copy)]
+pub(super) struct LoopRecorder<'a> {
+    pub(super) nodes: &'a WhileNodes,
+    /// A stream for the body of a loop, one for a loop in it, and so on.
+    pub(super) streams: &'a [Arc<CudaStream>],
+    /// The graphs of the bodies.
+    pub(super) bodies: &'a RefCell<Vec<CUgraph>>,
+}
+
+impl<'a> Starter<'a> {
+    /// Starts actions on the GPU's stream; with a recorder, loops become nodes of the graph that the stream is
+    /// captured into.
+    pub(super) fn new(gpu: &'a Gpu, recorder: Option<LoopRecorder<'a>>) -> Self {
+        Self {
+            gpu,
+            stream: &gpu.stream,
+            recorder,
+        }
+    }
+
+    /// Starts one action.
+    ///
+    /// # Safety
+    /// Its addresses must be those of memory of the planned sizes; nothing else may access the memory of
+    /// sums over ranks before they are done.
+    pub(super) unsafe fn start(&self, action: &Action) -> Result<()> {
+        let Self { gpu, stream, .. } = *self;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match action {
+                Action::Launch(launch) => launch.run(gpu, stream),
+                Action::Gemm {
+                    call,
+                    a,
+                    b,
+                    y,
+                    workspace,
+                } => call.run(gpu, stream, [*a, *b, *y], *workspace),
+                Action::Conv {
+                    call,
+                    a,
+                    b,
+                    y,
+                    workspace,
+                } => call.run(gpu, stream, [*a, *b, *y], *workspace),
+                Action::Clear { to, bytes } => {
+                    result::memset_d8_async(*to, 0, *bytes, stream.cu_stream())
+                        .context(&gpu.name, "clearing memory")
                 }
-                Ok(())
+                Action::Copy { from, to, bytes } => {
+                    result::memcpy_dtod_async(*to, *from, *bytes, stream.cu_stream())
+                        .context(&gpu.name, "copying a result")
+                }
+                Action::AllReduceStart { group, sums } => group.start(gpu, sums),
+                Action::AllReduceDone(done) => Group::arrive(gpu, done),
+                Action::Repeat(repeat) => self.repeat(repeat),
             }
         }
+    }
+
+    /// As [`start`](Self::start), for all steps of a loop.
+    unsafe fn repeat(&self, repeat: &Repeat) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let recorded = unsafe { self.record(repeat) }?;
+        // SAFETY: as above.
+        (recorded..repeat.count).try_for_each(|_| unsafe { self.step(repeat) })
+    }
+
+    /// As [`start`](Self::start), for one step of a loop.
+    unsafe fn step(&self, repeat: &Repeat) -> Result<()> {
+        let mut steps = repeat.body.iter();
+        // SAFETY: the caller's promise.
+        steps.try_for_each(|step| unsafe { self.start(&step.action) })
+    }
+
+    /// As [`start`](Self::start), for the first steps of a loop in a CUDA graph, as one node. Returns the number
+    /// of these steps.
+    unsafe fn record(&self, repeat: &Repeat) -> Result<usize> {
+        let turns = repeat.turns();
+        let Some(recorder) = self.recorder.filter(|_| turns > 0) else {
+            return Ok(0);
+        };
+        let Some((stream, streams)) = recorder.streams.split_first() else {
+            return Ok(0);
+        };
+        let recorded = turns * STEPS_IN_TURN;
+        let counted = CountedLoop {
+            stream: self.stream,
+            body_stream: stream,
+            counter: repeat.counter,
+            last: recorded,
+        };
+        let body = Starter {
+            gpu: self.gpu,
+            stream,
+            recorder: Some(LoopRecorder {
+                streams,
+                ..recorder
+            }),
+        };
+        // SAFETY: the caller's promise; the stream is captured if there is a recorder, and each of its streams
+        // captures one body at a time.
+        let graph = unsafe {
+            recorder.nodes.record(self.gpu, counted, || {
+                (0..STEPS_IN_TURN).try_for_each(|_| body.step(repeat))
+            })
+        }?;
+        recorder.bodies.borrow_mut().push(graph);
+        Ok(recorded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeat(count: usize, body: Vec<Action>) -> Action {
+        let step = |action| Step { action, kernel: 0 };
+        Action::Repeat(Repeat {
+            body: body.into_iter().map(step).collect(),
+            count,
+            counter: 0,
+        })
+    }
+
+    fn depth(action: Action) -> usize {
+        recorded_loops(&[Step { action, kernel: 0 }])
+    }
+
+    #[test]
+    fn short_loops_are_repeated_and_long_ones_recorded() {
+        for (count, expected) in [(0, 0), (1, 0), (15, 0), (16, 1), (17, 1), (10_000, 1)] {
+            assert_eq!(depth(repeat(count, vec![])), expected, "{count}");
+        }
+    }
+
+    #[test]
+    fn nested_loops_are_recorded_in_each_other() {
+        let inner = |count| repeat(count, vec![Action::Clear { to: 0, bytes: 8 }]);
+        assert_eq!(depth(repeat(100, vec![inner(100), inner(2)])), 2);
+        assert_eq!(depth(repeat(2, vec![inner(100)])), 1);
+        assert_eq!(depth(repeat(100, vec![inner(2)])), 1);
+        assert_eq!(depth(repeat(2, vec![inner(2)])), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Lowering of a plan to actions on the stream: addresses, source text, compiled kernels.
 
-use super::action::{Action, Step};
+use super::action::{self, Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
@@ -40,6 +40,8 @@ enum Other {
 struct Repeat {
     body: Vec<Item>,
     count: usize,
+    /// The address of the number of steps done.
+    counter: u64,
     /// The index of the plan's kernel.
     kernel: usize,
 }
@@ -347,6 +349,7 @@ impl Lowering<'_> {
         planned.push(Err(Other::Repeat(Box::new(Repeat {
             body: repeated,
             count: op.length,
+            counter,
             kernel: at.kernel,
         }))));
         Ok(planned)
@@ -452,10 +455,15 @@ fn compile(
                 let Repeat {
                     body,
                     count,
+                    counter,
                     kernel,
                 } = *repeat;
                 let body = compile(gpu, fuse(body), names, constants)?;
-                let action = Action::Repeat { body, count };
+                let action = Action::Repeat(action::Repeat {
+                    body,
+                    count,
+                    counter,
+                });
                 Ok(Step { action, kernel })
             }
             Group::Other(Other::CustomKernel(custom)) => {

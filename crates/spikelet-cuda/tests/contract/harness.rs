@@ -85,6 +85,11 @@ impl<'a> Loaded<'a> {
             .unwrap_or_else(|error| panic!("{error}"));
     }
 
+    /// The nodes of the recorded run.
+    pub fn recorded_nodes(&self) -> usize {
+        self.executor.recorded_nodes().expect("a recorded run")
+    }
+
     pub fn profile(&mut self) -> Vec<f64> {
         self.executor
             .profile()

@@ -19,6 +19,7 @@ mod map;
 mod matmul;
 mod movement;
 mod programs;
+mod recorded_loops;
 mod recurrent_scan;
 mod reduce;
 mod scan;

@@ -1,0 +1,109 @@
+//! The driver's functions for loops in CUDA graphs, see [`functions`](crate::library::functions).
+
+use crate::library::functions::{functions, text};
+use crate::library::{self, Library};
+use cudarc::driver::sys::{
+    CUcontext, CUgraph, CUgraphConditionalHandle, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams,
+    CUstream,
+};
+use std::ffi::{c_char, c_uint, c_ulonglong};
+use std::ptr;
+
+/// The oldest CUDA version of the driver.
+const OLDEST: (u32, u32) = (12, 4);
+
+/// The status of a successful call.
+const SUCCESS: c_uint = 0;
+
+functions! {
+    /// The functions of `cuda.h` that older drivers lack, and those used with them.
+    pub(super) struct Api {
+        pub(super) create_handle: "cuGraphConditionalHandleCreate"(
+            *mut CUgraphConditionalHandle,
+            CUgraph,
+            CUcontext,
+            c_uint,
+            c_uint,
+        ) -> c_uint;
+        pub(super) add_node: "cuGraphAddNode"(
+            *mut CUgraphNode,
+            CUgraph,
+            *const CUgraphNode,
+            usize,
+            *mut CUgraphNodeParams,
+        ) -> c_uint;
+        pub(super) capture_info: "cuStreamGetCaptureInfo_v2"(
+            CUstream,
+            *mut c_uint,
+            *mut c_ulonglong,
+            *mut CUgraph,
+            *mut *const CUgraphNode,
+            *mut usize,
+        ) -> c_uint;
+        pub(super) set_dependencies: "cuStreamUpdateCaptureDependencies"(
+            CUstream,
+            *mut CUgraphNode,
+            usize,
+            c_uint,
+        ) -> c_uint;
+        pub(super) capture_to: "cuStreamBeginCaptureToGraph"(
+            CUstream,
+            CUgraph,
+            *const CUgraphNode,
+            *const CUgraphEdgeData,
+            usize,
+            c_uint,
+        ) -> c_uint;
+        error_name: "cuGetErrorName"(c_uint, *mut *const c_char) -> c_uint;
+    }
+}
+
+impl Api {
+    /// Looks the functions up; an error if the driver is too old.
+    pub(super) fn open() -> Result<Self, String> {
+        let loaded = library::open(Library::Driver).map_err(|missing| missing.to_string())?;
+        let version = loaded.found.version.as_deref().unwrap_or_default();
+        if !is_new_enough(version) {
+            return Err(format!(
+                "the driver supports CUDA {version}, loops in CUDA graphs need {}.{}",
+                OLDEST.0, OLDEST.1
+            ));
+        }
+        Self::of(loaded)
+    }
+
+    /// An error with the driver's name of any status but success.
+    pub(super) fn check(&self, status: c_uint) -> Result<(), String> {
+        if status == SUCCESS {
+            return Ok(());
+        }
+        let mut name = ptr::null();
+        // SAFETY: it writes a pointer to a static string, or null for an unknown status.
+        let name = unsafe {
+            (self.error_name)(status, &mut name);
+            text(name)
+        };
+        Err(name.unwrap_or_else(|| format!("error {status}")))
+    }
+}
+
+/// Whether a version such as `12.4` has the nodes.
+fn is_new_enough(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= OLDEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_from_cuda_12_4_on_have_loops_in_graphs() {
+        for version in ["12.4", "12.10", "13.0"] {
+            assert!(is_new_enough(version), "{version}");
+        }
+        for version in ["", "11.8", "12", "12.3"] {
+            assert!(!is_new_enough(version), "{version}");
+        }
+    }
+}
