@@ -267,3 +267,16 @@ pub(crate) unsafe fn count_nodes(
     }
     Ok(total)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs an NVIDIA GPU"]
+    fn a_gpu_repeats_the_body_of_a_loop() {
+        let gpu = Arc::new(Gpu::open(0).unwrap());
+        gpu.bind().unwrap();
+        WhileNodes::new(&gpu).unwrap();
+    }
+}
