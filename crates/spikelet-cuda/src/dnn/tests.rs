@@ -384,8 +384,8 @@ fn a_convolution_can_be_captured_and_replayed() {
         let workspace = DeviceMemory::new(&gpu, call.plan.workspace, "a test").unwrap();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream.begin_capture(mode).unwrap();
-        // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
         let tensors = [a.pointer, b.pointer, y.pointer];
+        // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
         let started = unsafe { call.run(&gpu, &gpu.stream, tensors, workspace.pointer) };
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = gpu.stream.end_capture(flags).unwrap().unwrap();
