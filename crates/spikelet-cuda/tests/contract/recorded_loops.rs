@@ -1,5 +1,5 @@
 //! Loops in recorded runs: as many nodes for any number of steps, and the bits of the first run, which repeats the
-//! steps one by one.
+//! steps one by one. A loop is recorded from two turns on; a turn has at most 128 steps, and at least 8.
 
 use crate::harness::{
     Loaded, Near, SUMS, compare, data, gpu, on_cpu, run_twice, scaled, tensor, traced,
@@ -72,11 +72,15 @@ fn a_recorded_run_has_as_many_nodes_for_any_number_of_steps() {
         run_twice(&mut loaded, &numbers(time, 0));
         loaded.recorded_nodes()
     };
-    let (short, long, longer) = (nodes(10), nodes(80), nodes(10_000));
-    assert_eq!(long, longer);
+    // Kernels outside of the loops share a launch if they have few elements: short sequences are compared with
+    // short ones, long ones with long ones.
+    for (long, longer) in [(256, 1_280), (3_840, 12_800)] {
+        assert_eq!(nodes(long), nodes(longer), "{long} and {longer} steps");
+    }
+    let (repeated, recorded, remainder) = (nodes(255), nodes(256), nodes(257));
     assert!(
-        longer < 2 * short,
-        "{longer} nodes, {short} of a short loop"
+        recorded < remainder && remainder < repeated,
+        "255, 256, 257 steps: {repeated}, {recorded}, {remainder} nodes"
     );
 }
 
@@ -84,7 +88,7 @@ fn a_recorded_run_has_as_many_nodes_for_any_number_of_steps() {
 #[ignore = "needs an NVIDIA GPU"]
 fn recorded_loops_of_every_length_have_the_bits_of_the_cpu() {
     let gpu = gpu();
-    for time in [1, 2, 15, 16, 17, 23, 24, 100, 1003] {
+    for time in [1, 2, 127, 128, 255, 256, 257, 383, 384, 1003] {
         replay(&gpu, Near::Bits, |seed| numbers(time, seed), integrate);
     }
 }
@@ -94,7 +98,14 @@ fn recorded_loops_of_every_length_have_the_bits_of_the_cpu() {
 fn recorded_nested_loops_have_the_bits_of_the_cpu() {
     let gpu = gpu();
     let mut nodes = vec![];
-    for (outer, inner) in [(24, 24), (48, 48), (20, 18), (40, 3), (3, 40)] {
+    for (outer, inner) in [
+        (24, 256),
+        (48, 384),
+        (20, 300),
+        (300, 3),
+        (3, 300),
+        (10, 12),
+    ] {
         let inputs = |seed: u64| {
             vec![
                 ("g", Tensor::i64([4], [seed as i64, 7, 11, 0])),
@@ -128,7 +139,7 @@ fn recorded_loops_with_products_and_convolutions_are_those_of_the_cpu() {
     let gpu = gpu();
     let inputs = |seed| {
         vec![
-            ("x", tensor(&[20, 4, 14, 14, 16], seed)),
+            ("x", tensor(&[1000, 1, 6, 6, 16], seed)),
             ("w", scaled(&[16, 3, 3, 16], seed + 1, 0.02, 0.0)),
             ("m", scaled(&[16, 16], seed + 2, 0.1, 0.0)),
         ]
@@ -137,10 +148,10 @@ fn recorded_loops_with_products_and_convolutions_are_those_of_the_cpu() {
         padding: vec![1; 2],
         ..Conv::new(2)
     };
-    replay(&gpu, SUMS, inputs, |tracer, inputs| {
+    let loaded = replay(&gpu, SUMS, inputs, |tracer, inputs| {
         let v: Vec<Var> = inputs.iter().map(|(n, t)| data(tracer, n, t)).collect();
-        let zero = tracer.fill(DType::F32, [1, 4, 14, 14, 16], 0.0);
-        let made = tracer.scan_loop(20, &[&zero], &[&v[0]], |h, x| {
+        let zero = tracer.fill(DType::F32, [1, 1, 6, 6, 16], 0.0);
+        let made = tracer.scan_loop(1000, &[&zero], &[&v[0]], |h, x| {
             let next = h[0].conv(&v[1], same_size.clone()).linear(&v[2]) + &x[0];
             Ok((vec![next.clone()], vec![next]))
         });
@@ -152,4 +163,36 @@ fn recorded_loops_with_products_and_convolutions_are_those_of_the_cpu() {
             tracer.output(name, grad);
         }
     });
+    let nodes = loaded.recorded_nodes();
+    assert!(nodes < 3_000, "{nodes} nodes: the loops were repeated");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn recorded_loops_of_long_steps_have_short_turns() {
+    let gpu = gpu();
+    let nodes = |time| {
+        let inputs = |seed| {
+            vec![
+                ("x", tensor(&[time, 8, 64], seed)),
+                ("m", scaled(&[64, 64], seed + 1, 0.05, 0.0)),
+            ]
+        };
+        let loaded = replay(&gpu, SUMS, inputs, |tracer, inputs| {
+            let v: Vec<Var> = inputs.iter().map(|(n, t)| data(tracer, n, t)).collect();
+            let zero = tracer.fill(DType::F32, [1, 8, 64], 0.0);
+            let made = tracer.scan_loop(time, &[&zero], &[&v[0]], |h, x| {
+                let next = (0..64).fold(h[0].clone(), |h, _| h.linear(&v[1]) + &x[0]);
+                Ok((vec![next.clone()], vec![next]))
+            });
+            tracer.output("y", &made.expect("a loop").stacked[0]);
+        });
+        loaded.recorded_nodes()
+    };
+    let (repeated, recorded, remainder) = (nodes(15), nodes(16), nodes(20));
+    assert!(
+        recorded < remainder && remainder < repeated,
+        "15, 16, 20 steps: {repeated}, {recorded}, {remainder} nodes"
+    );
+    assert_eq!(recorded, nodes(24));
 }
