@@ -8,6 +8,7 @@ mod conv;
 mod convert;
 mod copy;
 mod custom;
+mod delayed_matmul;
 mod draw;
 mod equal;
 mod expand;
@@ -79,6 +80,8 @@ pub(crate) trait Float: GemmElement + Element + lanes::Lanes {
 
     /// Workspace words as elements.
     fn from_words(words: &mut [u64]) -> &mut [Self];
+    /// The number rounded down; 0 for a negative one and NaN.
+    fn to_index(self) -> usize;
     /// Converts 16-bit elements.
     fn widen<H: HalfFloatSliceExt + ?Sized>(from: &H, to: &mut [Self]);
     /// Rounds elements to 16 bits.
@@ -93,6 +96,9 @@ macro_rules! float {
             fn from_words(words: &mut [u64]) -> &mut [Self] {
                 // SAFETY: every bit pattern is a float, and a word's alignment is enough.
                 unsafe { words.align_to_mut::<$type>().1 }
+            }
+            fn to_index(self) -> usize {
+                self as usize
             }
             fn widen<H: HalfFloatSliceExt + ?Sized>(from: &H, to: &mut [Self]) {
                 from.$widen(to);
@@ -263,6 +269,9 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::MatMul(op) => matmul::prepare(*op, types),
         Op::BatchMatMul(op) => Box::new(batch_matmul::BatchMatMulKernel::<R>::new(*op, types)),
         Op::Conv(op) => conv::prepare::<R>(op, types, threads),
+        Op::DelayedMatMul(op) => Box::new(delayed_matmul::DelayedMatMulKernel::<R>::new(
+            *op, types, threads,
+        )),
         Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
         Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
         Op::MeanVar(_) => Box::new(mean_var::MeanVarKernel::<R>::new(types)),
@@ -332,6 +341,7 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
         Op::AllReduceStart(_) => all_reduce::workspace_words(types),
         Op::MatMul(op) => matmul::workspace_words(*op, types),
         Op::Conv(op) => conv::workspace_words(op, types, threads),
+        Op::DelayedMatMul(op) => delayed_matmul::workspace_words(*op, types, threads),
         Op::MeanVar(_) => mean_var::workspace_words(types),
         Op::Reduce(op) => reduce::workspace_words(op, types),
         Op::Scan(op) => scan::workspace_words(op, types, threads),

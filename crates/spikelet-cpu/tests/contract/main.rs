@@ -7,6 +7,7 @@ mod all_reduce;
 mod attention;
 mod conv;
 mod custom;
+mod delayed_matmul;
 mod draw;
 mod elementwise;
 mod errors;

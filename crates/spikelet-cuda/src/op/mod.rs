@@ -9,6 +9,7 @@ mod channels;
 mod concat;
 mod conv;
 mod custom;
+mod delayed_matmul;
 mod draw;
 mod equal;
 mod expand;
@@ -244,6 +245,12 @@ fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
             "a tile of its neurons does not fit in a multiprocessor's shared memory; use fewer neurons, or bf16",
         ));
     }
+    if let Op::DelayedMatMul(op) = &cx.node.op
+        && op.lags > delayed_matmul::MAX_LAGS
+    {
+        let most = delayed_matmul::MAX_LAGS;
+        return Err(cx.refuse(device, &format!("it has more than {most} lags; use fewer")));
+    }
     let rows = |t: &TensorType| 32 * t.rows_and_columns().0;
     let by_rows = matches!(
         cx.node.op,
@@ -278,6 +285,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     Ok(match &cx.node.op {
         Op::ArgMax(_) => arg_max::kernels(cx),
         Op::Concat(op) => concat::kernels(op, cx),
+        Op::DelayedMatMul(op) => delayed_matmul::kernels(op, cx),
         Op::Draw(op) => draw::kernels(op, cx),
         Op::Equal(_) => equal::kernels(cx),
         Op::Expand(op) => expand::kernels(op, cx),

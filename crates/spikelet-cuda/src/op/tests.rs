@@ -364,6 +364,20 @@ fn functions_statistics_and_moved_elements_compile() {
 
 #[test]
 #[ignore = "needs NVRTC"]
+fn products_with_a_lag_for_each_weight_compile() {
+    for [lags, steps, inputs, outputs] in [[0, 1, 1, 1], [24, 124, 256, 256], [5000, 70, 300, 129]]
+    {
+        compile(|tracer| {
+            let x = tracer.input("x", DType::F32, [lags + steps, 3, inputs]);
+            let weight = tracer.parameter("weight", [inputs, outputs]);
+            let lag = tracer.input("lag", DType::F32, [inputs, outputs]);
+            tracer.output("y", &x.delayed_matmul(&weight, &lag, lags));
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
 fn selections_by_indices_and_largest_elements_compile() {
     for precision in [Precision::F32, Precision::Bf16, Precision::F16] {
         compile(|tracer| {

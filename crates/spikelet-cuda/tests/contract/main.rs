@@ -8,6 +8,7 @@ mod copies;
 mod custom;
 mod custom_errors;
 mod custom_neuron;
+mod delayed_matmul;
 mod draw;
 mod errors;
 mod half;

@@ -9,6 +9,7 @@ mod batch_matmul;
 mod concat;
 mod conv;
 mod custom;
+mod delayed_matmul;
 mod draw;
 mod equal;
 mod expand;
@@ -45,6 +46,7 @@ pub use batch_matmul::{BatchMatMul, BatchMatMulSizes};
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
+pub use delayed_matmul::{DelayedMatMul, DelayedSizes};
 pub use draw::{Distribution, Draw, GENERATOR_STATE};
 pub use equal::Equal;
 pub use expand::Expand;
@@ -193,7 +195,7 @@ macro_rules! operations {
 }
 
 operations! {
-    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
+    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, DelayedMatMul, Draw, Equal, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
     MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RecurrentScan, RecurrentScanGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,

@@ -4,8 +4,8 @@ use super::Tracer;
 use crate::error::InvalidOp;
 use crate::graph::ValueId;
 use crate::op::{
-    BatchMatMul, Conv, Custom, CustomOp, Map, MatMul, MeanVar, Pool, Pooling, Recurrence,
-    RecurrentScan, Scan, Window,
+    BatchMatMul, Conv, Custom, CustomOp, DelayedMatMul, Map, MatMul, MeanVar, Pool, Pooling,
+    Recurrence, RecurrentScan, Scan, Window,
 };
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -117,6 +117,22 @@ impl Var {
     pub fn matmul(&self, other: &Var) -> Var {
         self.tracer
             .apply1(MatMul::new(false, false), &[self, other])
+    }
+
+    /// A product over time in which each weight acts on another time step:
+    /// `y[t, n, o] = Σ_i weight[i, o] · self[t + lags − lag[i, o], n, i]`. The sequence is `[lags + T, N, in]`, with the steps
+    /// before it in front; `weight` and `lag`, whole numbers from 0 to `lags`, are `[in, out]`. The result is `[T, N, out]`.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [24 + 100, 8, 140]);
+    /// let (weight, lag) = (tracer.parameter("w", [140, 256]), tracer.input("lag", DType::F32, [140, 256]));
+    /// assert_eq!(x.delayed_matmul(&weight, &lag, 24).shape(), [100, 8, 256]);
+    /// ```
+    pub fn delayed_matmul(&self, weight: &Var, lag: &Var, lags: usize) -> Var {
+        self.tracer
+            .apply1(DelayedMatMul { lags }, &[self, weight, lag])
     }
 
     /// Products of matrices, one for each place of the leading axes: `[…, m, k] × […, k, n] → […, m, n]`.

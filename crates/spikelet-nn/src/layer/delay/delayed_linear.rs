@@ -73,8 +73,14 @@ impl DelayedLinear {
 /// The sum Σ_c weight[o, c]·xp[t + lags − lag[o, c], c] for a sequence with its history, `[lags + T, N, in]`. `lag` is
 /// `[out, in]`, whole numbers from 0 to `lags`.
 pub(super) fn delayed_product(cx: &Context, xp: &Var, weight: &Var, lag: &Var, lags: usize) -> Var {
-    let kernel = one_tap_kernel(cx, weight, lag, lags);
-    convolve(xp, &kernel.cast(xp.ty().dtype), 1)
+    if cx.mode().training {
+        // Dense products are faster forward and backward together.
+        let kernel = one_tap_kernel(cx, weight, lag, lags);
+        return convolve(xp, &kernel.cast(xp.ty().dtype), 1);
+    }
+    let rows = |all: &Var| cx.once(|| all.permute(&[1, 0]));
+    let y = xp.cast(cx.tracer().float());
+    y.delayed_matmul(&rows(weight), &rows(lag), lags)
 }
 
 /// The kernel `[out, lags + 1, in]` with one element for each synapse that is not 0.
