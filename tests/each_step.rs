@@ -135,6 +135,84 @@ fn batch_norm_measures_each_step_by_itself() -> Result<()> {
     probe.check_gradients("batch norm of each step")
 }
 
+/// Compares a module with the same module in a loop over time, and its gradients with finite differences.
+fn check_without_a_loop(
+    what: &str,
+    net: impl Module,
+    looped: impl Module,
+    shape: &[usize],
+) -> Result<()> {
+    for mode in [Mode::TRAIN, Mode::EVAL] {
+        let mut whole = Probe::new(&net, mode, shape)?;
+        let mut steps = Probe::new(&looped, mode, shape)?;
+        assert_eq!(whole.parameters, steps.parameters, "{what}");
+        assert_eq!(whole.buffers, steps.buffers, "{what}");
+        // The second run starts from the running statistics of the first.
+        for run in 0..2 {
+            let what = format!("{what}, {mode:?}, run {run}");
+            assert_close(&what, &whole.run("y")?, &steps.run("y")?, 1e-11);
+            for name in whole.buffers.clone() {
+                let expected = steps.tensor(&name)?;
+                assert_close(
+                    &format!("{what}: {name}"),
+                    &whole.tensor(&name)?,
+                    &expected,
+                    1e-12,
+                );
+            }
+        }
+        let learned = whole.parameters.iter().map(|(name, _)| name.as_str());
+        let names: Vec<String> = std::iter::once("x")
+            .chain(learned)
+            .map(|n| format!("grad {n}"))
+            .collect();
+        for name in names {
+            let expected = steps.run(&name)?;
+            assert_close(
+                &format!("{what}: {name}"),
+                &whole.run(&name)?,
+                &expected,
+                1e-9,
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn batch_norm_of_each_step_needs_no_loop() -> Result<()> {
+    let norm = || BatchNorm1d::new(4).momentum(0.3);
+    for shape in [&[5, 2, 4][..], &[5, 3, 4], &[3, 2, 4, 5], &[1, 3, 4]] {
+        let each = norm().each_step(true);
+        check_without_a_loop("1d", each, StepLoop(norm()), shape)?;
+        Probe::new(&each, Mode::TRAIN, shape)?.check_gradients("1d")?;
+        Probe::new(&each, Mode::EVAL, shape)?.check_gradients("1d")?;
+        // Step by step it is the same.
+        let order = Propagation::StepByStep;
+        let mut steps = Probe::propagated(&each, Mode::TRAIN, shape, order)?;
+        let mut whole = Probe::new(&each, Mode::TRAIN, shape)?;
+        assert_close("step by step", &steps.run("y")?, &whole.run("y")?, 1e-11);
+        let [a, b] = [steps.tensor("running_var")?, whole.tensor("running_var")?];
+        assert_close("step by step", &a, &b, 1e-12);
+    }
+    let norm = || BatchNorm2d::threshold_dependent(3, 0.5, 0.8).affine(false);
+    let shape = [4, 2, 3, 2, 3];
+    check_without_a_loop("2d", norm().each_step(true), StepLoop(norm()), &shape)?;
+    let norm = norm().each_step(true);
+    Probe::new(&norm, Mode::TRAIN, &shape)?.check_gradients("2d")?;
+    // Before a neuron, which takes normalization over all steps into its kernel.
+    let net = |norm: Box<dyn Module>| Sequential::new().add(norm).add(If::new().v_threshold(0.3));
+    let each = net(Box::new(BatchNorm1d::new(4).each_step(true)));
+    let looped = net(Box::new(StepLoop(BatchNorm1d::new(4))));
+    let mut each = Probe::new(&each, Mode::TRAIN, &SHAPE)?;
+    let mut looped = Probe::new(&looped, Mode::TRAIN, &SHAPE)?;
+    assert_eq!(each.run("y")?, looped.run("y")?);
+    for name in ["grad x", "grad 0.weight", "grad 0.bias"] {
+        assert_close(name, &each.run(name)?, &looped.run(name)?, 1e-9);
+    }
+    Ok(())
+}
+
 #[test]
 fn what_needs_all_steps_at_once_is_refused() {
     let nets: [Box<dyn Module>; 3] = [

@@ -162,8 +162,15 @@ fn assert_whole(made: &[Made], one: &Made, near: f64) {
 #[test]
 fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> {
     use Propagation::{LayerByLayer, StepByStep};
-    let norm = BatchNorm2d::new(SHAPE[2]);
-    for (propagation, offset) in [(LayerByLayer, 0.0), (LayerByLayer, 50.0), (StepByStep, 0.0)] {
+    let all = BatchNorm2d::new(SHAPE[2]);
+    let each = all.each_step(true);
+    for (norm, propagation, offset) in [
+        (all, LayerByLayer, 0.0),
+        (all, LayerByLayer, 50.0),
+        (all, StepByStep, 0.0),
+        (each, LayerByLayer, 0.0),
+        (each, LayerByLayer, 50.0),
+    ] {
         let one = run(&norm, 1, 0, offset, propagation, Arc::new(Cpu::new(1)?))?;
         // The precision of f32 for values that far from zero.
         let near = 1e-5_f64.max(2e-6 * f64::from(offset));

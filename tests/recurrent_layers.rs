@@ -308,20 +308,31 @@ fn recurrent_layers_in_a_file_are_those_of_rust() -> Result<()> {
         [network]
         input = [4]
         neuron = { name = "lif", tau = 3.0 }
-        layers = [{ rnn = 6, bias = true }, "recurrent", { rnn = 3, cell = "plif", last = true }]
+        layers = [
+            { rnn = 6, bias = true },
+            "recurrent",
+            { layer = "batch-norm", each_step = true },
+            { rlif = 5, normalize_each_step = true },
+            { rnn = 3, cell = "plif", last = true },
+        ]
     "#;
     let network = Network::from_toml("net.toml", text, &[])?;
     let net = Sequential::new()
         .add_named("0", Rnn::new(Lif::new(3.0), 4, 6).bias(true))
         .add_named("1", Recurrent::new(Lif::new(3.0), 6))
-        .add_named("2", Rnn::new(Plif::new(2.0), 6, 3).last());
+        .add_named("2", BatchNorm1d::new(6).each_step(true))
+        .add_named("3", RLif::new(6, 5).normalize_each_step(true))
+        .add_named("4", Rnn::new(Plif::new(2.0), 5, 3).last());
     let traced = |module: &dyn Module| -> Result<_> {
         let cx = Context::new(Mode::TRAIN, DType::F32);
         let x = cx.tracer().input("x", DType::F32, [5, 2, 1, 1, 4]);
         let y = cx.trace(module, x)?;
         Ok((y.shape().to_vec(), cx.traced().parameters))
     };
-    let (shape, parameters) = traced(&*network.module()?)?;
+    let module = network.module()?;
+    let text = module.tree().to_string();
+    assert_eq!(text.matches("each_step=true").count(), 2, "{text}");
+    let (shape, parameters) = traced(&*module)?;
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [5, 2, 4]);
     let y = cx.trace(&net, x)?;

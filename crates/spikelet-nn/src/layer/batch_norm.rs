@@ -4,6 +4,9 @@
 //! variance are computed over all steps, images and positions, and the running statistics are updated:
 //! running ← (1 − momentum)·running + momentum·measured, with the unbiased variance (as in PyTorch). In evaluation the running statistics are used.
 //!
+//! With [`BatchNorm::each_step`] mean and variance are those of each time step, and the running statistics are
+//! updated at every step, as by a module that is called step by step. All steps are normalized at once.
+//!
 //! In data-parallel training ([`Context::in_group`]), mean and variance can be those of all ranks, whose shards of
 //! the batch have equal sizes: the mean of the means, and the mean of variance + (mean − mean of all)², which is
 //! accurate for data far from zero too.
@@ -17,7 +20,10 @@ use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
+use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_graph::op::Recurrence;
+use std::sync::Arc;
 
 /// Batch normalization of `[T, N, C, …]` with `D` axes after the channels; with `D` = 1, of `[T, N, C]` too.
 ///
@@ -54,6 +60,8 @@ pub struct BatchNorm<const D: usize> {
     pub scale: f64,
     /// The number of time steps, each with a trainable factor (TEBN), if any.
     pub time_steps: Option<usize>,
+    /// Whether each time step has its own mean and variance in training.
+    pub each_step: bool,
 }
 
 /// Batch normalization of `[T, N, C]` or `[T, N, C, L]`.
@@ -73,6 +81,7 @@ impl<const D: usize> BatchNorm<D> {
             affine: true,
             scale: 1.0,
             time_steps: None,
+            each_step: false,
         }
     }
 
@@ -118,6 +127,25 @@ impl<const D: usize> BatchNorm<D> {
         self
     }
 
+    /// Sets whether each time step is normalized with its own mean and variance in training, instead of those over all
+    /// steps. Weight, bias and running statistics are shared by all steps; the latter are updated step after step.
+    ///
+    /// The result is that of `StepLoop(BatchNorm1d::new(c))`, without a loop over time.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(20, 16)).add(BatchNorm1d::new(16).each_step(true));
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 16]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn each_step(mut self, yes: bool) -> Self {
+        self.each_step = yes;
+        self
+    }
+
     fn domains(&self) -> [Constant; 3] {
         let share = Domain::at_least(0.0).at_most(1.0);
         [
@@ -127,30 +155,64 @@ impl<const D: usize> BatchNorm<D> {
         ]
     }
 
-    /// The mean and variance for the normalization of `x`, `[.., C]`.
+    /// The mean and variance for the normalization of `x`, `[T, .., C]`, which broadcast to it.
     fn statistics(&self, cx: &Context, x: &Var) -> [Var; 2] {
         let mean = cx.buffer("running_mean", [self.channels], Init::Constant(0.0));
         let variance = cx.buffer("running_var", [self.channels], Init::Constant(1.0));
         if !cx.mode().training {
             return [mean, variance];
         }
-        let mut measured = x.mean_var();
-        let mut count = (x.ty().len() / self.channels.max(1)) as f64;
+        // One step is all steps.
+        let steps = if self.each_step { x.dim(0) } else { 1 };
+        let mut measured = match steps {
+            1 => x.mean_var(),
+            _ => of_each_step(x),
+        };
+        let mut count = (x.ty().len() / (steps * self.channels).max(1)) as f64;
         if cx.syncs_batch_norm() {
             measured = of_all(cx.ranks(), measured);
             count *= cx.ranks() as f64;
         }
         let unbiased = count / (count - 1.0).max(1.0);
-        let follow = |running: &Var, measured: &Var, factor: f64| {
-            let value = Var::map(&[running, measured], |v| {
-                &v[0] * (1.0 - self.momentum) + &v[1] * (self.momentum * factor)
-            });
-            cx.set_buffer(running, &value);
-        };
-        follow(&mean, &measured[0], 1.0);
-        follow(&variance, &measured[1], unbiased);
-        measured
+        for (running, measured, factor) in [
+            (&mean, &measured[0], 1.0),
+            (&variance, &measured[1], unbiased),
+        ] {
+            cx.set_buffer(running, &self.follow(running, measured, steps, factor));
+        }
+        if steps == 1 {
+            return measured;
+        }
+        let mut shape = vec![1; x.rank()];
+        (shape[0], shape[x.rank() - 1]) = (steps, self.channels);
+        measured.map(|measured| measured.reshape(shape.clone()))
     }
+
+    /// The running statistics after what was measured at `steps` time steps, multiplied by `factor`.
+    fn follow(&self, running: &Var, measured: &Var, steps: usize, factor: f64) -> Var {
+        let next = |running: &Expr, measured: &Expr| {
+            running * (1.0 - self.momentum) + measured * (self.momentum * factor)
+        };
+        if steps == 1 {
+            return Var::map(&[running, measured], |v| next(&v[0], &v[1]));
+        }
+        let value = next(&Expr::symbol("running"), &Expr::symbol("measured"));
+        let step = Recurrence::new("running_statistics", ["measured"], ["running"])
+            .output("y", value.clone(), false)
+            .next(vec![value]);
+        let made = Var::scan(&Arc::new(step), steps, &[measured], &[running], &[]);
+        // The last state, behind the output.
+        made.into_iter().nth(1).unwrap_or_else(|| running.clone())
+    }
+}
+
+/// Mean and variance of each time step of `[T, .., C]`, as `[T, C]`: those of the channels of `[.., T·C]`.
+fn of_each_step(x: &Var) -> [Var; 2] {
+    let (steps, channels) = (x.dim(0), x.dim(x.rank() - 1));
+    let others = x.ty().len() / (steps * channels).max(1);
+    let rows = x.reshape([steps, others, channels]).permute(&[1, 0, 2]);
+    let measured = rows.reshape([others, steps * channels]).mean_var();
+    measured.map(|of_all| of_all.reshape([steps, channels]))
 }
 
 /// Mean and variance over all ranks, of those of each.
@@ -177,7 +239,7 @@ impl<const D: usize> Module for BatchNorm<D> {
         let x = channels_last(&x);
         let [mean, variance] = self.statistics(cx, &x);
         cx.tracer().check()?;
-        let deviation = |v: &spikelet_expr::Expr| (v + self.epsilon).sqrt();
+        let deviation = |v: &Expr| (v + self.epsilon).sqrt();
         let [scale, shift] = if self.affine {
             let weight = cx.parameter("weight", [self.channels], Init::Constant(self.scale));
             let bias = cx.parameter("bias", [self.channels], Init::Constant(0.0));
@@ -185,7 +247,7 @@ impl<const D: usize> Module for BatchNorm<D> {
             let shift = Var::map(&[&bias, &mean, &scale], |v| &v[0] - &v[1] * &v[2]);
             [scale, shift]
         } else {
-            let scale = variance.map1(|v| spikelet_expr::Expr::constant(self.scale) / deviation(v));
+            let scale = variance.map1(|v| Expr::constant(self.scale) / deviation(v));
             let shift = Var::map(&[&mean, &scale], |v| -(&v[0] * &v[1]));
             [scale, shift]
         };

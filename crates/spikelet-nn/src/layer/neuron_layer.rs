@@ -17,7 +17,7 @@ use spikelet_graph::Var;
 pub struct NeuronLayerParts<N> {
     /// The weights of the input.
     pub linear: Linear,
-    /// The normalization of the weighted input, over time and batch.
+    /// The normalization of the weighted input, over time and batch, or at each time step over the batch.
     pub norm: Option<BatchNorm1d>,
     /// The neuron.
     pub neuron: N,
@@ -130,6 +130,23 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
             (true, Some(norm)) => Some(norm),
             (true, None) => Some(BatchNorm1d::new(features).momentum(0.05)),
         };
+        self
+    }
+
+    /// Sets whether the weighted input is normalized at each time step with mean and variance of that step
+    /// ([`BatchNorm1d::each_step`]); adds the normalization of [`normalize`](Self::normalize) if there is none.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let layer = SeAdLif::new(20, 16).normalize_each_step(true);
+    /// assert!(layer.parts().norm.is_some_and(|norm| norm.each_step));
+    /// ```
+    #[must_use]
+    pub fn normalize_each_step(mut self, yes: bool) -> Self {
+        if yes {
+            self = self.normalize(true);
+        }
+        self.parts.norm = self.parts.norm.map(|norm| norm.each_step(yes));
         self
     }
 

@@ -202,7 +202,9 @@ impl Rule {
             Some((largest.len(), *largest.shape.first()?))
         };
         let sums = graph.nodes.iter().filter(|n| is_sum(&n.op));
-        let (elements, steps) = sums.filter_map(largest).max()?;
+        // Of equal sequences that with the shorter first axis: statistics of each step have the batch there.
+        let order = |(elements, steps): &(usize, usize)| (*elements, std::cmp::Reverse(*steps));
+        let (elements, steps) = sums.filter_map(largest).max_by_key(order)?;
         if elements <= limit.saturating_mul(2) {
             return None;
         }

@@ -11,7 +11,7 @@ pub(super) const BATCH_NORM: Kind = Kind {
     name: "batch-norm",
     summary: "batch normalization of each channel",
     main: MainValue::None,
-    keys: &["epsilon", "momentum", "affine", "scale"],
+    keys: &["epsilon", "momentum", "affine", "scale", "each_step"],
     build: |layer, b| match b.shape.len() {
         1 | 2 => batch_norm::<1>(layer, b),
         3 => batch_norm::<2>(layer, b),
@@ -29,5 +29,6 @@ fn batch_norm<const D: usize>(
     norm.momentum = layer.fields.number("momentum")?.unwrap_or(norm.momentum);
     norm.affine = layer.fields.flag("affine")?.unwrap_or(norm.affine);
     norm.scale = layer.fields.number("scale")?.unwrap_or(norm.scale);
+    norm.each_step = layer.fields.flag("each_step")?.unwrap_or(norm.each_step);
     b.leaf(layer.kind.name, norm, channels.checked_mul(2), |_| Some(0))
 }

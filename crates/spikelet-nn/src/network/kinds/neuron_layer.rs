@@ -12,6 +12,7 @@ use std::sync::Arc;
 const KEYS: &[&str] = &[
     "bias",
     "normalize",
+    "normalize_each_step",
     "feedback",
     "zero_diagonal",
     "dropout_p",
@@ -29,9 +30,10 @@ fn build<K: NeuronLayerKind>(
     let fields = &layer.fields;
     let mut module = NeuronLayer::<K>::new(inputs, features);
     type Change<K> = fn(NeuronLayer<K>, bool) -> NeuronLayer<K>;
-    let changes: [(&str, Change<K>); 5] = [
+    let changes: [(&str, Change<K>); 6] = [
         ("bias", NeuronLayer::bias),
         ("normalize", NeuronLayer::normalize),
+        ("normalize_each_step", NeuronLayer::normalize_each_step),
         ("feedback", NeuronLayer::recurrent),
         ("zero_diagonal", NeuronLayer::zero_diagonal),
         ("bidirectional", NeuronLayer::bidirectional),
