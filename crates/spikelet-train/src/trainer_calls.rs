@@ -17,7 +17,7 @@ impl Trainer<'_> {
     /// use spikelet_nn::layer::DelayWidth;
     /// use spikelet_train::prelude::*;
     /// let net = Sequential::new().add(Flatten).add(Dcls1d::new(784, 10, 5)).add(Lif::new(2.0));
-    /// let digits = spikelet_data::synthetic::digits_of(0, 128, 64);
+    /// let digits = spikelet_data::synthetic::digits_of(0, 512, 128);
     /// let settings = Settings { time_steps: 6, epochs: 1, ..Settings::default() };
     /// let width = DelayWidth::snn_delays(5, settings.epochs);
     /// Trainer::new(net, settings)

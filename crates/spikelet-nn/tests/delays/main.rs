@@ -1,7 +1,7 @@
 //! Delays: gradients, plain sums over lags, streams, invalid settings, the schedule of the width.
 
 use spikelet_nn::device;
-use spikelet_nn::module::TracedTensor;
+use spikelet_nn::module::{BEFORE, Chunk, TracedTensor};
 use spikelet_nn::network::Layers;
 use spikelet_nn::neuron::Lif;
 use spikelet_nn::prelude::*;
@@ -194,6 +194,57 @@ fn a_sequence_in_parts_has_the_bits_of_the_whole() -> Result<()> {
         }
         let (steps, _) = run(&*module, Mode::EVAL, Propagation::StepByStep, &x, 12)?;
         assert_eq!(steps, whole, "{name}, step by step");
+    }
+    Ok(())
+}
+
+/// One chunk of the time steps, with the states before it; the states after it are added to `states`.
+fn run_chunk(
+    module: &dyn Module,
+    chunk: Chunk,
+    x: &Tensor,
+    states: &mut Vec<(String, Tensor)>,
+) -> Result<Vec<f64>> {
+    let cx = Context::new(Mode::EVAL, DType::F32).chunk(chunk);
+    let var = cx.tracer().input("x", DType::F32, x.shape.clone());
+    let y = cx.trace(module, var)?;
+    cx.tracer().output("y", &y);
+    let paths: Vec<String> = cx.chunk_states().into_iter().map(|s| s.path).collect();
+    for state in cx.chunk_states().into_iter().filter(|_| !chunk.ends) {
+        let after = state.after.expect("a state changes");
+        cx.tracer().output(&format!("after {}", state.path), &after);
+    }
+    let mut store = VarStore::new(device::cpu()?);
+    let mut program = cx.compile(&mut store, 5)?;
+    let given = states.iter().filter(|(name, _)| program.has_input(name));
+    let given: Vec<_> = given.map(|(name, t)| (name.as_str(), host(t))).collect();
+    let given: Vec<_> = given.into_iter().chain([("x", host(x))]).collect();
+    program.run_with(given)?;
+    states.clear();
+    for path in paths.iter().filter(|_| !chunk.ends) {
+        let after = program.get(&format!("after {path}"))?;
+        states.push((format!("{BEFORE}{path}"), after));
+    }
+    Ok(program.get("y")?.to_f64())
+}
+
+#[test]
+fn chunks_of_a_sequence_have_the_bits_of_the_whole() -> Result<()> {
+    let x = spikes([12, 3, 5], 1);
+    for (name, module) in layers() {
+        let (whole, _) = run(&*module, Mode::EVAL, Propagation::LayerByLayer, &x, 12)?;
+        let (mut found, mut states) = (vec![], vec![]);
+        for (k, values) in x.to_f64().chunks(4 * 15).enumerate() {
+            let part = Tensor::f64([4, 3, 5], values).cast(DType::F32);
+            let (begins, ends) = (k == 0, k == 2);
+            found.extend(run_chunk(
+                &*module,
+                Chunk { begins, ends },
+                &part,
+                &mut states,
+            )?);
+        }
+        assert_eq!(found, whole, "{name}");
     }
     Ok(())
 }

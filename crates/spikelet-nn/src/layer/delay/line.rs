@@ -36,12 +36,14 @@ pub(super) fn with_history(cx: &Context, x: &Var, lags: usize) -> Var {
     }
     let (steps, line) = (x.dim(0), [x.dim(1), lags, x.dim(2)]);
     let state = cx.state(LINE, line, 0.0);
-    let before = state.cast(x.ty().dtype).expand(line).permute(&[1, 0, 2]);
+    let before = match state.shape() {
+        // The value of all elements before the first step.
+        [] => state.cast(x.ty().dtype).expand([lags, line[0], line[2]]),
+        _ => (state.cast(x.ty().dtype).expand(line)).permute(&[1, 0, 2]),
+    };
     let whole = Var::concat(&[&before, x], 0);
-    if cx.mode().carry_state || state.shape() == line {
-        let last = whole.slice(0, steps..steps + lags).permute(&[1, 0, 2]);
-        cx.set_state(&state, &last.cast(state.ty().dtype));
-    }
+    let last = whole.slice(0, steps..steps + lags).permute(&[1, 0, 2]);
+    cx.set_state(&state, &last.cast(state.ty().dtype));
     whole
 }
 
