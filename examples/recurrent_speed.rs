@@ -1,11 +1,14 @@
 //! A training step of a network with two recurrent layers on random spikes: its time, its memory, and the time to the first
-//! result: `[layer] [device] [precision] [time steps] [batch size] [neurons of a layer]`.
+//! result: `[layer] [device] [precision] [time steps] [batch size] [neurons of a layer] [profile]`; with `profile`, the
+//! time of each kernel as well.
 //!
 //! The network is Linear(140, H) – recurrent layer – Linear(H, H) – recurrent layer – Linear(H, 35); the loss is the cross
-//! entropy of the mean over time; the optimizer is Adam. Layers: `lif`, `rlif`, `radlif`, `se-adlif`, `rleaky` with
+//! entropy of the mean over time; the optimizer is Adam. The initial input weights of a layer are doubled until 5 % of
+//! its neurons fire in a step, since the time depends on the spikes where they are bits. Layers: `lif`, `rlif`, `radlif`, `se-adlif`, `rleaky` with
 //! feedback, `lif-feed-forward`, `silif` without.
 
 use spikelet::data::{Batch, BatchTensor};
+use spikelet::graph::op::Operation;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step};
 use std::time::Instant;
@@ -13,6 +16,7 @@ use std::time::Instant;
 const INPUTS: usize = 140;
 const CLASSES: usize = 35;
 const ROUNDS: usize = 5;
+const LAYERS: [&str; 2] = ["first", "second"];
 
 fn layer(name: &str, inputs: usize, features: usize) -> Result<Box<dyn Module>> {
     Ok(match name {
@@ -47,30 +51,41 @@ fn main() -> Result<()> {
             .map_err(spikelet::Error::other)
     };
     let (time_steps, samples, features) = (size("250")?, size("256")?, size("512")?);
+    let with_profile = word("") == "profile";
 
     let first = layer(&name, INPUTS, features)?;
     let second = layer(&name, features, features)?;
     let readout = Linear::new(features, CLASSES);
     let start = Instant::now();
-    let step = Step::new(|cx, inputs| {
-        let x = inputs["spikes"].clone();
-        let x = cx.child("first", |cx| first.forward(cx, x))?;
-        let x = cx.child("second", |cx| second.forward(cx, x))?;
-        let scores = cx.child("readout", |cx| readout.forward(cx, x))?;
-        let loss = loss::cross_entropy(&scores.mean(&[0]), &inputs["labels"]);
-        Ok(Outputs::loss(loss))
-    })
-    .batch_size(samples)
-    .sequence("spikes", DType::F32, [time_steps, INPUTS])
-    .input("labels", DType::I64, [])
-    .precision(precision)
-    .optimizer(Adam::default(), 1e-3);
+    let step = |with_rates: bool| {
+        let (first, second, readout) = (&first, &second, &readout);
+        Step::new(move |cx, inputs| {
+            let x = inputs["spikes"].clone();
+            let x = cx.child("first", |cx| first.forward(cx, x))?;
+            let rates = [x.clone()];
+            let x = cx.child("second", |cx| second.forward(cx, x))?;
+            let rates = rates.into_iter().chain([x.clone()]);
+            let scores = cx.child("readout", |cx| readout.forward(cx, x))?;
+            let loss = loss::cross_entropy(&scores.mean(&[0]), &inputs["labels"]);
+            let mut outputs = Outputs::loss(loss);
+            for (name, spikes) in LAYERS.iter().zip(rates).filter(|_| with_rates) {
+                outputs = outputs.metric(*name, spikes.mean(&[0, 1, 2]));
+            }
+            Ok(outputs)
+        })
+        .batch_size(samples)
+        .sequence("spikes", DType::F32, [time_steps, INPUTS])
+        .input("labels", DType::I64, [])
+        .precision(precision)
+        .optimizer(Adam::default(), 1e-3)
+    };
     let mut store = VarStore::new(device.clone());
-    let mut train = step.compile(&mut store)?;
+    let mut train = step(false).compile(&mut store)?;
     let batch = random_spikes(time_steps, samples);
     let made = start.elapsed();
     let result = train.run_batch(&batch)?;
     let first_result = start.elapsed();
+    let rates = fire(&step(true), &mut store, &batch)?;
 
     // The inputs stay on the device.
     let mut times = vec![];
@@ -88,6 +103,10 @@ fn main() -> Result<()> {
     }
     let measured = &mut times[1..];
     measured.sort_by(f64::total_cmp);
+    let profile = match with_profile {
+        true => train.program_mut().profile()?,
+        false => vec![],
+    };
     let plan = train.plan();
     println!(
         "{name}, T = {time_steps}, batch {samples}, {features} neurons, {precision}, {}: {:.3} ms a step",
@@ -101,7 +120,54 @@ fn main() -> Result<()> {
         first_result.as_secs_f64(),
         made.as_secs_f64()
     );
+    println!(
+        "{:.0} and {:.0} % of the neurons fire in a step",
+        100.0 * rates[0],
+        100.0 * rates[1]
+    );
+    for (kernel, seconds) in plan.kernels.iter().zip(profile) {
+        let node = &plan.graph.nodes[kernel.node];
+        let backward = if node.backward { ", backward" } else { "" };
+        println!(
+            "{:9.4} ms  {}{backward}  {}",
+            seconds * 1e3,
+            node.op.name(),
+            node.layer
+        );
+    }
     Ok(())
+}
+
+/// Doubles the input weights of each layer until its neurons fire; returns the firing rates.
+fn fire(step: &Step<'_>, store: &mut VarStore, batch: &Batch) -> Result<[f64; 2]> {
+    let mut evaluate = step.compile_eval(store)?;
+    let mut rates = [0.0; 2];
+    for (rate, layer) in rates.iter_mut().zip(LAYERS) {
+        for _ in 0..12 {
+            let metrics = evaluate.run_batch(batch, 0)?;
+            *rate = metrics.get(layer).unwrap_or(0.0);
+            if *rate >= 0.05 {
+                break;
+            }
+            let names: Vec<String> = store.names().map(str::to_string).collect();
+            for name in names {
+                let inputs = [".input.", ".linear.", ".0."]
+                    .iter()
+                    .any(|part| name.contains(part));
+                if name.starts_with(layer) && inputs && name.ends_with(".weight") {
+                    let weight = store.get(&name)?;
+                    let doubled: Vec<f32> = weight
+                        .as_f32()
+                        .into_iter()
+                        .flatten()
+                        .map(|w| 2.0 * w)
+                        .collect();
+                    store.insert(&name, &Tensor::f32(weight.shape.clone(), doubled))?;
+                }
+            }
+        }
+    }
+    Ok(rates)
 }
 
 /// Spikes of 2 % density.

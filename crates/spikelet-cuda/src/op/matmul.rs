@@ -88,6 +88,12 @@ pub(crate) fn reads_bits(
     } else {
         op.transpose_a && !op.transpose_b
     };
+    let (m, n, k) = op.sizes(&inputs[0], &inputs[1]);
+    // Large products of 16-bit and TF32 numbers are bound by tensor cores, on which dense spikes need no decoding.
+    let large = m.saturating_mul(n).saturating_mul(k) > 1 << 33;
+    if large && (other.dtype.is_half() || op.precision == MatmulPrecision::Tf32) {
+        return false;
+    }
     // Tensor cores for bf16 came with 8.0.
     form && gpu.capability.0 >= 8 && matches!(other.dtype, DType::F32 | DType::F16 | DType::BF16)
 }

@@ -6,7 +6,6 @@
 // (of the fragments of a warp; the others are read from global memory at every time step), FEATURES,
 // spk_weight_at (the weight of a neuron of the block and an index of the sum).
 
-#define GROUPS (ROWS / 8)
 #define FRAGMENTS (STEPS * TILES * PLANES)
 #define PARTIAL (COLUMNS + 4)
 
@@ -14,9 +13,9 @@ __device__ __forceinline__ unsigned spk_shared(const void* p) {
   return (unsigned)__cvta_generic_to_shared(p);
 }
 
-// A block copies what it computed in a step to the others of its cluster, in one piece each. The bytes are
-// counted at a barrier in the receiver's shared memory. A barrier of all blocks would also wait for stores
-// to global memory.
+// Blocks of a cluster exchange what they computed in a step: spikes by the word, gradients by the block. The
+// bytes are counted at a barrier in the receiver's shared memory. A barrier of all blocks would also wait for
+// stores to global memory.
 //
 // There are two buffers. A block writes into one of them after it has received all of the other, for which
 // the receivers were done with the former: no further barrier is needed.
@@ -29,23 +28,32 @@ __device__ __forceinline__ unsigned spk_rank() {
 // The address of this block's shared memory at `p` in the block `rank` of the cluster.
 __device__ __forceinline__ unsigned spk_peer(const void* p, unsigned rank) {
   unsigned at;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(spk_shared(p)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(spk_shared(p)), "r"(rank));
   return at;
+}
+// Writes a word that all lanes have to `at` in all blocks, this one too; called by the lanes below CLUSTER.
+__device__ __forceinline__ void spk_send_word(unsigned* at, unsigned word, unsigned long long* received, unsigned step, int lane) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
+               ::"r"(spk_peer(at, lane)), "r"(word), "r"(spk_peer(received + step % 2, lane))
+               : "memory");
 }
 // Sends `bytes` at `from`, which all threads wrote, to the same place in the other blocks.
 __device__ __forceinline__ void spk_send(const void* from, unsigned bytes, unsigned rank, unsigned long long* received, unsigned step) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
-  if (threadIdx.x < CLUSTER - 1) {
-    const unsigned peer = (rank + 1 + threadIdx.x) % CLUSTER;
-    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 ::"r"(spk_peer(from, peer)), "r"(spk_shared(from)), "r"(bytes), "r"(spk_peer(received + step % 2, peer))
-                 : "memory");
+  // A warp would send one after the other.
+  if (threadIdx.x % 32 == 0) {
+    for (unsigned k = threadIdx.x / 32; k < CLUSTER - 1; k += WARPS) {
+      const unsigned peer = (rank + 1 + k) % CLUSTER;
+      asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                   ::"r"(spk_peer(from, peer)), "r"(spk_shared(from)), "r"(bytes), "r"(spk_peer(received + step % 2, peer))
+                   : "memory");
+    }
   }
 }
 // Prepares the barriers of both buffers, and waits until all blocks of the cluster are there.
 __device__ __forceinline__ void spk_begin(unsigned long long* received) {
-  if (threadIdx.x < 2)
+  if (threadIdx.x < 2 * PARTS)
     asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(spk_shared(received + threadIdx.x)) : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
@@ -57,23 +65,24 @@ __device__ __forceinline__ void spk_expect(unsigned long long* received, unsigne
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
                  ::"r"(spk_shared(received + step % 2)), "r"(bytes) : "memory");
 }
-// Waits for what the step before `step`, which is at least 1, sent to the buffer of `step`.
+// Waits for what was sent to the buffer of `step`, which is at least 1.
 __device__ __forceinline__ void spk_receive(unsigned long long* received, unsigned step) {
   const unsigned barrier = spk_shared(received + step % 2), parity = (step - 1) / 2 % 2;
   asm volatile(
       "{\n.reg .pred done;\n"
       "again:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again;\n}"
       ::"r"(barrier), "r"(parity) : "memory");
 }
-// Waits until no other block sends to this one or reads from it.
+// Waits until no other block sends to this one.
 __device__ __forceinline__ void spk_end() {
   asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
   asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 #else
 __device__ __forceinline__ unsigned spk_rank() { return 0; }
+__device__ __forceinline__ void spk_send_word(unsigned* at, unsigned word, unsigned long long*, unsigned, int) { *at = word; }
 __device__ __forceinline__ void spk_send(const void*, unsigned, unsigned, unsigned long long*, unsigned) {}
 __device__ __forceinline__ void spk_end() {}
 __device__ __forceinline__ void spk_begin(unsigned long long*) { __syncthreads(); }
@@ -167,9 +176,10 @@ __device__ __forceinline__ void spk_load_weights(
   weights.far = all;
 }
 
-// Writes a warp's sums to `partial` [SPLITS][ROWS][PARTIAL].
+// Writes a warp's sums to `partial` [SPLITS][ROWS][PARTIAL], from the group of eight rows FIRST on.
+template <int FIRST, int GROUPS>
 __device__ __forceinline__ void spk_store_sums(float* partial, const float (&sum)[TILES][GROUPS][4], int warp, int lane) {
-  float* to = partial + (warp % SPLITS) * ROWS * PARTIAL + (warp / SPLITS) * TILES * 16 + lane / 4;
+  float* to = partial + ((warp % SPLITS) * ROWS + FIRST * 8) * PARTIAL + (warp / SPLITS) * TILES * 16 + lane / 4;
   #pragma unroll
   for (int m = 0; m < TILES; ++m) {
     #pragma unroll
@@ -186,4 +196,10 @@ __device__ __forceinline__ float spk_sum(const float* partial, int row, int colu
   #pragma unroll
   for (int k = 1; k < SPLITS; ++k) sum += partial[(k * ROWS + row) * PARTIAL + column];
   return sum;
+}
+
+// Lets `sum` be the sum of a neuron.
+__device__ __forceinline__ void spk_set_sum(float* partial, int row, int column, float sum) {
+  #pragma unroll
+  for (int k = 0; k < SPLITS; ++k) partial[(k * ROWS + row) * PARTIAL + column] = k == 0 ? sum : 0.0f;
 }

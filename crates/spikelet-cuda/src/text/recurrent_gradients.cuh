@@ -1,7 +1,4 @@
-// Gradients [CLUSTER][GRADIENT_PLANES][ROWS][COLUMNS], in 16-bit terms, times weights.
-
-// The bytes of a block's gradients.
-#define SENT (GRADIENT_PLANES * ROWS * COLUMNS * 2)
+// Gradients [CLUSTER][GRADIENT_PLANES][rows of a part][COLUMNS], in 16-bit terms, times weights.
 
 // The place of a column in a row, so that two neighboring rows are in different banks.
 __device__ __forceinline__ int spk_place(int row, int column) {
@@ -17,6 +14,8 @@ __device__ __forceinline__ int spk_summand(int step, int q, int e, int h) {
 // Of the products of terms, those of the lowest of both are left out.
 __device__ __forceinline__ float spk_scale(int, int) { return 1.0f; }
 
+// The product of GROUPS groups of eight rows from FIRST on.
+template <int FIRST, int GROUPS>
 __device__ __forceinline__ void spk_product(
     const spk_weights& weights, const unsigned short* gradients, float* partial, int warp, int lane) {
   float sum[TILES][GROUPS][4] = {};
@@ -28,7 +27,7 @@ __device__ __forceinline__ void spk_product(
     for (int g = 0; g < GRADIENT_PLANES; ++g) {
       #pragma unroll
       for (int n = 0; n < GROUPS; ++n)
-        b[g][n] = *(const uint4*)(gradients + ((step * 16 / COLUMNS * GRADIENT_PLANES + g) * ROWS + n * 8 + lane / 4) * COLUMNS +
+        b[g][n] = *(const uint4*)(gradients + ((step * 16 / COLUMNS * GRADIENT_PLANES + g) * GROUPS * 8 + n * 8 + lane / 4) * COLUMNS +
                                   spk_place(lane / 4, step * 16 % COLUMNS + lane % 4 * 8));
     }
     #pragma unroll
@@ -48,5 +47,5 @@ __device__ __forceinline__ void spk_product(
       }
     }
   }
-  spk_store_sums(partial, sum, warp, lane);
+  spk_store_sums<FIRST>(partial, sum, warp, lane);
 }

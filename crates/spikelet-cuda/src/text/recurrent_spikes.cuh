@@ -2,9 +2,6 @@
 
 #define WORDS (COLUMNS / 32)
 
-// The bytes of a block's spikes.
-#define SENT (ROWS * COLUMNS / 8)
-
 // The summands are numbered so that a thread takes the spikes of one word: step 8·b + i multiplies the
 // neurons 128·b + 32·q + 2·i + e + 16·h, for the thread q of four, the register e, its half h.
 __device__ __forceinline__ int spk_summand(int step, int q, int e, int h) {
@@ -23,6 +20,8 @@ __device__ __forceinline__ float spk_scale(int step, int e) {
   return bit == 15 || bit % 3 == 2 ? 0.5f : bit % 3 == 1 ? 0x1p63f : 0x1p95f;
 }
 
+// The product of GROUPS groups of eight rows from FIRST on.
+template <int FIRST, int GROUPS>
 __device__ __forceinline__ void spk_product(
     const spk_weights& weights, const unsigned* spikes, float* partial, int warp, int lane) {
   float sum[TILES][GROUPS][4] = {};
@@ -34,7 +33,7 @@ __device__ __forceinline__ void spk_product(
       #pragma unroll
       for (int n = 0; n < GROUPS; ++n) {
         const int at = step / 8 * 4 + lane % 4;
-        word[n] = at < CLUSTER * WORDS ? spikes[(at / WORDS * ROWS + n * 8 + lane / 4) * WORDS + at % WORDS] : 0u;
+        word[n] = at < CLUSTER * WORDS ? spikes[(at / WORDS * ROWS + (FIRST + n) * 8 + lane / 4) * WORDS + at % WORDS] : 0u;
       }
     }
     unsigned b[GROUPS][2];
@@ -53,5 +52,5 @@ __device__ __forceinline__ void spk_product(
       }
     }
   }
-  spk_store_sums(partial, sum, warp, lane);
+  spk_store_sums<FIRST>(partial, sum, warp, lane);
 }

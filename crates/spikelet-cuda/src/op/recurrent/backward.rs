@@ -3,10 +3,12 @@
 use super::super::LoweringContext;
 use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
-use super::tiling::{Demand, Direction, Tiling};
-use super::{each_neuron, geometry, planes, product_text, prologue, with_weights};
+use super::tiling::{Demand, Direction, Part, Tiling};
+use super::{
+    each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, with_weights,
+};
 use crate::gpu::Properties;
-use crate::kernel_source::{Binding, KernelSource};
+use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::RecurrentScanGrad;
 use spikelet_graph::{DType, TensorType};
@@ -40,11 +42,10 @@ pub(in super::super) fn kernels(
         return Ok(vec![]);
     };
     let (n_in, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-    let params = r.params.len();
     let mut wanted_inputs = cx.wanted[..n_in].to_vec();
     // It is needed for the product.
     wanted_inputs[0] = true;
-    let wanted_params = &cx.wanted[n_in + states..][..params];
+    let wanted_params = &cx.wanted[n_in + states..][..r.params.len()];
     let text = step::backward(r, &op.present[..outputs], &wanted_inputs, wanted_params)?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_bptt", r.name), geometry(&tiling));
     kernel.cluster = tiling.cluster;
@@ -87,19 +88,18 @@ pub(in super::super) fn kernels(
 
     let elements = tiling.elements();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
-    let out_params: Vec<usize> = (0..params).filter(|&k| wanted_params[k]).collect();
+    let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
     kernel.line(prologue(&tiling));
     kernel.line(format!(
         "  unsigned short* gradients = (unsigned short*)(partial + SPLITS * ROWS * PARTIAL);
-  unsigned long long* received = (unsigned long long*)(gradients + BUFFERS * CLUSTER * SENT / 2);
+  unsigned long long* received = (unsigned long long*)(gradients + BUFFERS * ROWS * CLUSTER * GRADIENT_PLANES * COLUMNS);
   float d[{elements}][{s}], p[{elements}][{p}], dp[{elements}][{}] = {{}};
-  float x[{elements}][{i}], v[{elements}][{s}], g[{elements}][{}], dv[{elements}][{}], dx[{elements}][{}];",
+  float x[{elements}][{i}], v[{elements}][{s}], g[{elements}][{}], dx[{elements}][{}];",
         array_len(out_params.len()),
         array_len(output_grads.len()),
-        array_len(state_grads.len()),
         array_len(out_inputs.len()),
         s = array_len(states),
-        p = array_len(params),
+        p = array_len(r.params.len()),
         i = array_len(n_in),
     ));
     let mut load = String::new();
@@ -110,57 +110,59 @@ pub(in super::super) fn kernels(
         };
         let _ = writeln!(load, "      d[e][{k}] = {value};");
     }
-    for k in 0..params {
-        let _ = writeln!(load, "      p[e][{k}] = {};", start(r, cx, states + k));
-    }
+    let (param, load_params) = params(r, cx);
+    load.push_str(&load_params);
+    load.push_str("      spk_set_sum(partial, row, column, 0.0f);\n");
     kernel.line(each_neuron(&tiling, &load));
-    let mut fetch = String::new();
+
+    let mut fetched = Fetched::default();
     for k in 0..n_in {
-        let _ = writeln!(
-            fetch,
-            "      x[e][{k}] = real ? spk_get((x_seq{k} + at)[shift]) : 0.0f;"
+        let at = format!("(x_seq{k} + at)[shift]");
+        fetched.add(
+            format!("x{k}"),
+            cx.inputs[k].dtype,
+            &at,
+            &format!("x[e][{k}] ="),
+            None,
         );
     }
     for k in 0..states {
-        let at = op.state_operand(k);
-        let value = match cx.inputs[at].dtype {
+        let dtype = cx.inputs[op.state_operand(k)].dtype;
+        let at = match dtype {
             DType::Bits => format!(
-                "(float)((((const unsigned*)v_seq{k} + own_word + at_time * (BATCH * ROW_WORDS))[word_shift] >> column % 32) & 1u)"
+                "((const unsigned*)v_seq{k} + own_word + at_time * (BATCH * ROW_WORDS))[word_shift]"
             ),
-            _ if k == op.fed => format!("spk_get((v_seq{k} + at)[shift])"),
-            _ => format!("spk_get((v_seq{k} + at - NEURONS)[shift])"),
+            _ if k == op.fed => format!("(v_seq{k} + at)[shift]"),
+            _ => format!("(v_seq{k} + at - NEURONS)[shift]"),
         };
-        let _ = writeln!(
-            fetch,
-            "      if (at_time > 0) v[e][{k}] = real ? {value} : 0.0f; else v[e][{k}] = {};",
-            start(r, cx, k)
-        );
+        let to = format!("v[e][{k}] =");
+        fetched.add(format!("v{k}"), dtype, &at, &to, Some(start(r, cx, k)));
     }
     for (at, k) in output_grads.iter().enumerate() {
-        let _ = writeln!(
-            fetch,
-            "      g[e][{at}] = real ? spk_get((g_seq{k} + at)[shift]) : 0.0f;"
-        );
+        let operand = op.grad_operand(*k).expect("it is present");
+        let from = format!("(g_seq{k} + at)[shift]");
+        let to = format!("g[e][{at}] =");
+        fetched.add(format!("g{k}"), cx.inputs[operand].dtype, &from, &to, None);
     }
-    for (at, k) in state_grads.iter().enumerate() {
-        let _ = writeln!(
-            fetch,
-            "      dv[e][{at}] = real ? spk_get((gv_seq{k} + at)[shift]) : 0.0f;"
-        );
+    for k in &state_grads {
+        let operand = op
+            .grad_operand(outputs + states + k)
+            .expect("it is present");
+        let from = format!("(gv_seq{k} + at)[shift]");
+        let to = format!("d[e][{k}] +=");
+        fetched.add(format!("gv{k}"), cx.inputs[operand].dtype, &from, &to, None);
     }
-    let mut compute = format!(
-        "      if (t + 1 < {time}u) d[e][{fed}] += spk_sum(partial, row, column);\n",
-        time = op.time_steps,
-        fed = op.fed
+    for (name, ty) in &fetched.registers {
+        kernel.line(format!("  {ty} {name}[{elements}] = {{}};"));
+    }
+    let convert = format!(
+        "{}      d[e][{}] += spk_sum(partial, row, column);\n",
+        fetched.convert, op.fed
     );
-    for (at, k) in state_grads.iter().enumerate() {
-        let _ = writeln!(compute, "      d[e][{k}] += dv[e][{at}];");
-    }
-    let _ = writeln!(
-        compute,
+    let mut compute = format!(
         "      float step_p[{}];
-      spk_back(x[e], v[e], p[e], g[e], d[e], dx[e], step_p);
-      if (!real) dx[e][0] = 0.0f;",
+      spk_back(x[e], v[e], p[{param}], g[e], d[e], dx[e], step_p);
+      if (!real) dx[e][0] = 0.0f;\n",
         array_len(out_params.len())
     );
     for at in 0..out_params.len() {
@@ -183,17 +185,67 @@ pub(in super::super) fn kernels(
             "      if (t == 0 && real) spk_set(r{product}[n], dx[e][0]);"
         );
     }
-    compute.push_str(
+    let terms = String::from(
         "      float rest = dx[e][0];
       #pragma unroll
       for (int plane = 0; plane < GRADIENT_PLANES; ++plane) {
         spk_bf16 term;
         spk_set(term, rest);
         rest -= spk_get(term);
-        own[(plane * ROWS + row) * COLUMNS + spk_place(row, column)] = term.bits;
+        own[(plane * PART_ROWS + row - FIRST_ROW) * COLUMNS + spk_place(row, column)] = term.bits;
       }
 ",
     );
+    let parts = tiling.parts();
+    // The gradients of a block are one piece.
+    let buffer = |part: &Part, of: &str| {
+        let first = part.first_row;
+        format!(
+            "gradients + ({of} % BUFFERS * ROWS + {first}) * CLUSTER * GRADIENT_PLANES * COLUMNS"
+        )
+    };
+    let product = |part: &Part, step: &str| {
+        format!(
+            "      spk_receive(received + {}, {step});
+      spk_product<{}, {}>(weights, {}, partial, warp, lane);
+      __syncthreads();
+",
+            2 * part.index,
+            part.first_row / 8,
+            part.rows / 8,
+            buffer(part, step),
+        )
+    };
+    let step = |part: &Part| {
+        let each = |body: &str| each_neuron_of(&tiling, *part, body);
+        let terms = terms.replace("PART_ROWS", &part.rows.to_string());
+        let terms = terms.replace("FIRST_ROW", &part.first_row.to_string());
+        format!(
+            "    if (step > 0) {{
+{product}    }}
+{convert}{compute}    if ({exchanges}) {{
+      const unsigned sent = {rows} * GRADIENT_PLANES * COLUMNS * 2;
+      unsigned short* own = {buffer} + rank * (sent / 2);
+      spk_expect(received + {barrier}, step + 1, (CLUSTER - 1) * sent);
+{terms}      spk_send(own, sent, rank, received + {barrier}, step + 1);
+    }}
+{stores}    if (t > 0) {{
+      const Index at_time = t - 1, at = at_time * NEURONS + own_place;
+{fetch}    }}
+",
+            product = product(part, "step"),
+            exchanges = if op.continues { "true" } else { "t > 0" },
+            rows = part.rows,
+            buffer = buffer(part, "(step + 1)"),
+            barrier = 2 * part.index,
+            convert = each(&convert),
+            compute = each(&compute),
+            terms = each(&terms),
+            stores = each(&stores),
+            fetch = each(&fetched.fetch),
+        )
+    };
+    let time = op.time_steps;
     kernel.line(format!(
         "  spk_begin(received);
   {{
@@ -202,32 +254,15 @@ pub(in super::super) fn kernels(
   #pragma unroll 1
   for (Index step = 0; step < {time}u; ++step) {{
     const Index t = {time}u - 1 - step;
-    unsigned short* own = gradients + ((step + 1) % BUFFERS * CLUSTER + rank) * SENT / 2;
-    if (step > 0) {{
-      spk_receive(received, step);
-      spk_product(weights, gradients + step % BUFFERS * CLUSTER * SENT / 2, partial, warp, lane);
-      __syncthreads();
-    }}
-    if ({exchanges}) spk_expect(received, step + 1, (CLUSTER - 1) * SENT);
-{compute}    if ({exchanges}) spk_send(own, SENT, rank, received, step + 1);
-{stores}    if (t > 0) {{
-      const Index at_time = t - 1, at = at_time * NEURONS + own_place;
-{fetch}    }}
-  }}",
-        time = op.time_steps,
-        exchanges = if op.continues { "true" } else { "t > 0" },
-        fetch = each_neuron(&tiling, &fetch),
-        compute = each_neuron(&tiling, &compute),
-        stores = each_neuron(&tiling, &stores),
+{steps}  }}",
+        fetch = each_neuron(&tiling, &fetched.fetch),
+        steps = parts.iter().map(step).collect::<String>(),
     ));
     let mut end = String::new();
     if op.continues {
-        kernel.line(format!(
-            "  spk_receive(received, {time}u);
-  spk_product(weights, gradients + {time}u % BUFFERS * CLUSTER * SENT / 2, partial, warp, lane);
-  __syncthreads();",
-            time = op.time_steps,
-        ));
+        let last = format!("{time}u");
+        let products = parts.iter().map(|part| product(part, &last));
+        kernel.line(products.collect::<String>());
         let _ = writeln!(
             end,
             "      d[e][{}] += spk_sum(partial, row, column);",
@@ -249,4 +284,35 @@ pub(in super::super) fn kernels(
     kernel.line(each_neuron(&tiling, &end));
     kernel.line("  spk_end();");
     Ok(with_weights(kernel, &tiling, cx, weight))
+}
+
+/// What is read of sequences: it is fetched a step ahead, and converted when it is needed, since a conversion waits
+/// for the value.
+#[derive(Default)]
+struct Fetched {
+    /// Names and C++ types of the registers.
+    registers: Vec<(String, &'static str)>,
+    fetch: String,
+    convert: String,
+}
+
+impl Fetched {
+    /// Reads the element `from`, and assigns it with `to`; at the first time step `first` instead.
+    fn add(&mut self, name: String, dtype: DType, from: &str, to: &str, first: Option<String>) {
+        let name = format!("next_{name}");
+        let (ty, value) = match dtype {
+            DType::Bits => (
+                "unsigned",
+                format!("(float)({name}[e] >> column % 32 & 1u)"),
+            ),
+            _ => (element(dtype), format!("spk_get({name}[e])")),
+        };
+        let (value, guard) = match first {
+            Some(first) => (format!("t > 0 ? {value} : {first}"), " && at_time > 0"),
+            None => (value, ""),
+        };
+        let _ = writeln!(self.fetch, "      if (real{guard}) {name}[e] = {from};");
+        let _ = writeln!(self.convert, "      {to} {value};");
+        self.registers.push((name, ty));
+    }
 }

@@ -3,10 +3,12 @@
 use super::super::LoweringContext;
 use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
-use super::tiling::{Demand, Direction, Tiling};
-use super::{each_neuron, geometry, planes, product_text, prologue, with_weights};
+use super::tiling::{Demand, Direction, Part, Tiling};
+use super::{
+    each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, with_weights,
+};
 use crate::gpu::Properties;
-use crate::kernel_source::{Binding, KernelSource};
+use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::RecurrentScan;
 use spikelet_graph::{DType, TensorType};
@@ -72,25 +74,30 @@ pub(in super::super) fn kernels(
     }
     let written: Vec<usize> = (0..outputs).filter(|&k| cx.wanted[k]).collect();
     let elements = tiling.elements();
-    let (params, inputs) = (r.params.len(), array_len(n_in));
+    let (param, load_params) = params(r, cx);
     kernel.line(prologue(&tiling));
     kernel.line(format!(
         "  unsigned* spikes = (unsigned*)(partial + SPLITS * ROWS * PARTIAL);
   unsigned long long* received = (unsigned long long*)(spikes + BUFFERS * CLUSTER * ROWS * WORDS);
   for (int k = threadIdx.x; k < BUFFERS * CLUSTER * ROWS * WORDS; k += WARPS * 32) spikes[k] = 0;
-  float v[{elements}][{}], p[{elements}][{}], x[{elements}][{inputs}], y[{elements}][{}];
+  float v[{elements}][{}], p[{elements}][{}], x[{elements}][{}], y[{elements}][{}];
   unsigned word[{elements}];",
         array_len(states),
-        array_len(params),
+        array_len(r.params.len()),
+        array_len(n_in),
         array_len(written.len()),
     ));
+    for (k, ty) in cx.inputs[..n_in].iter().enumerate() {
+        kernel.line(format!(
+            "  {} next{k}[{elements}] = {{}};",
+            element(ty.dtype)
+        ));
+    }
     let mut load = String::new();
     for k in 0..states {
         let _ = writeln!(load, "      v[e][{k}] = {};", start(r, cx, k));
     }
-    for k in 0..params {
-        let _ = writeln!(load, "      p[e][{k}] = {};", start(r, cx, states + k));
-    }
+    load.push_str(&load_params);
     let bits = |k: usize| cx.outputs[k].dtype == DType::Bits;
     let before = op.before();
     let writes_word = match tiling.batch.is_multiple_of(tiling.rows) {
@@ -105,54 +112,40 @@ pub(in super::super) fn kernels(
             "      if ({writes_word}) ((unsigned*)y{k} + own_word + {time} * (BATCH * ROW_WORDS))[word_shift] = {value};\n"
         )
     };
-    // The initial spikes, as a number and as a word.
-    let first_spikes = match op.continues {
-        true => [format!("v[e][{}]", op.fed), "word[e]".to_string()],
-        false => ["0.0f".to_string(), "0u".to_string()],
+    // The spikes before the first step, as a number and as a word.
+    let (spike, word) = match op.continues {
+        true => (format!("v[e][{}]", op.fed), "word[e]"),
+        false => ("0.0f".to_string(), "0u"),
     };
-    let first_spikes = first_spikes.each_ref().map(String::as_str);
-    if op.continues {
-        let _ = writeln!(
-            load,
-            "      word[e] = __ballot_sync(~0u, real && v[e][{}] != 0.0f);",
-            op.fed
-        );
-    }
+    load.push_str(&match op.continues {
+        true => format!("      word[e] = __ballot_sync(~0u, real && {spike} != 0.0f);\n"),
+        false => "      spk_set_sum(partial, row, column, real ? spk_get(first[n]) : 0.0f);\n"
+            .to_string(),
+    });
     if cx.wanted[before] {
         load.push_str(&match bits(before) {
-            true => store_word(before, "0u", first_spikes[1]),
-            false => format!(
-                "      if (real) spk_set(y{before}[n], {});\n",
-                first_spikes[0]
-            ),
+            true => store_word(before, "0u", word),
+            false => format!("      if (real) spk_set(y{before}[n], {spike});\n"),
         });
     }
-    kernel.line(each_neuron(&tiling, &load));
-    kernel.line("  spk_begin(received);");
-    if op.continues {
-        // The spikes before the first step are exchanged like those of a step.
-        kernel.line(format!(
-            "  {{
-    unsigned* own = spikes + (1 % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
-    spk_expect(received, 1, (CLUSTER - 1) * SENT);
-{}    spk_send(own, SENT, rank, received, 1);
-  }}",
-            each_neuron(
-                &tiling,
-                "      if (lane == 0) own[row * WORDS + column / 32] = word[e];\n"
-            )
-        ));
-    }
     let fetch = |at: &str| -> String {
-        let one = |k: usize| {
-            format!("      x[e][{k}] = real ? spk_get((x_seq{k} + {at})[shift]) : 0.0f;\n")
-        };
+        let one = |k: usize| format!("      if (real) next{k}[e] = (x_seq{k} + {at})[shift];\n");
         (0..n_in).map(one).collect()
     };
-    let mut compute = String::from(match op.continues {
-        true => "      x[e][0] += spk_sum(partial, row, column);\n",
-        false => "      x[e][0] += t > 0 ? spk_sum(partial, row, column) : spk_get(first[n]);\n",
-    });
+    load.push_str(&fetch("own_place"));
+    kernel.line(each_neuron(&tiling, &load));
+    kernel.line("  spk_begin(received);");
+    // What was fetched is converted here: a conversion waits for the value.
+    let mut drive = String::new();
+    for k in 0..n_in {
+        let sum = if k == 0 {
+            " + spk_sum(partial, row, column)"
+        } else {
+            ""
+        };
+        let _ = writeln!(drive, "      x[e][{k}] = spk_get(next{k}[e]){sum};");
+    }
+    let mut compute = String::new();
     let store = |k: usize, at: &str, value: &str| {
         format!("      if (real) spk_set((y{k} + {at})[shift], {value});\n")
     };
@@ -163,10 +156,8 @@ pub(in super::super) fn kernels(
     }
     let _ = writeln!(
         compute,
-        "      spk_step(x[e], v[e], p[e], y[e]);
-      const bool fired = real && v[e][{fed}] != 0.0f;
-      word[e] = __ballot_sync(~0u, fired);
-      if (lane == 0) own[row * WORDS + column / 32] = word[e];",
+        "      spk_step(x[e], v[e], p[{param}], y[e]);
+      word[e] = __ballot_sync(~0u, real && v[e][{fed}] != 0.0f);",
         fed = op.fed,
     );
     for (at, &k) in written.iter().enumerate() {
@@ -193,28 +184,64 @@ pub(in super::super) fn kernels(
             op.time_steps
         );
     }
-    kernel.line(format!(
-        "{first}  #pragma unroll 1
-  for (Index t = 0; t < {time}u; ++t) {{
-    const Index at = t * NEURONS + own_place;
-    const unsigned turn = t + {exchanged}u;
-    if (turn > 0) {{
-      spk_receive(received, turn);
-      spk_product(weights, spikes + turn % BUFFERS * CLUSTER * ROWS * WORDS, partial, warp, lane);
+    let next = fetch("at + NEURONS");
+    // Sends the spikes that are received in a round.
+    let send = |part: &Part, round: &str| {
+        let received = format!("received + {}", 2 * part.index);
+        let word = format!(
+            "      spk_send_word(own + row * WORDS + column / 32, word[e], {received}, {round}, lane);\n"
+        );
+        format!(
+            "      unsigned* own = spikes + ({round} % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
+      spk_expect({received}, {round}, CLUSTER * {} * WORDS * 4);
+      if (lane < CLUSTER) {{
+{}      }}
+",
+            part.rows,
+            each_neuron_of(&tiling, *part, &word),
+        )
+    };
+    let parts = tiling.parts();
+    // A round is an exchange. Spikes before the first step are exchanged like those of a step.
+    if op.continues {
+        let first = parts
+            .iter()
+            .map(|part| format!("    {{\n{}    }}\n", send(part, "1u")));
+        kernel.line(first.collect::<String>());
+    }
+    let step = |part: &Part| {
+        let each = |body: &str| each_neuron_of(&tiling, *part, body);
+        format!(
+            "    if (round > 0) {{
+      spk_receive(received + {barrier}, round);
+      spk_product<{group}, {groups}>(weights, spikes + round % BUFFERS * CLUSTER * ROWS * WORDS, partial, warp, lane);
       __syncthreads();
     }}
-    unsigned* own = spikes + ((turn + 1) % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
-    if (t + 1 < {time}u) spk_expect(received, turn + 1, (CLUSTER - 1) * SENT);
-{compute}    if (t + 1 < {time}u) spk_send(own, SENT, rank, received, turn + 1);
+{drive}{compute}    if (t + 1 < {time}u) {{
+{send}    }}
 {stores}    if (t + 1 < {time}u) {{
 {next}    }}
-  }}",
+",
+            barrier = 2 * part.index,
+            group = part.first_row / 8,
+            groups = part.rows / 8,
+            time = op.time_steps,
+            drive = each(&drive),
+            compute = each(&compute),
+            send = send(part, "(round + 1)"),
+            stores = each(&stores),
+            next = each(&next),
+        )
+    };
+    kernel.line(format!(
+        "  #pragma unroll 1
+  for (Index t = 0; t < {time}u; ++t) {{
+    const Index at = t * NEURONS + own_place;
+    const unsigned round = t + {exchanged}u;
+{steps}  }}",
         time = op.time_steps,
         exchanged = u32::from(op.continues),
-        first = each_neuron(&tiling, &fetch("own_place")),
-        next = each_neuron(&tiling, &fetch("at + NEURONS")),
-        compute = each_neuron(&tiling, &compute),
-        stores = each_neuron(&tiling, &stores),
+        steps = parts.iter().map(step).collect::<String>(),
     ));
     let mut last = String::new();
     for k in 0..states {

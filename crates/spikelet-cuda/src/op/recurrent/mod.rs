@@ -8,10 +8,11 @@ pub(super) use backward::kernels as backward_kernels;
 pub(super) use forward::{kernels as forward_kernels, writes_bits};
 
 use super::LoweringContext;
+use super::scan::start;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::op::{MatmulPrecision, Op};
+use spikelet_graph::op::{MatmulPrecision, Op, Recurrence};
 use spikelet_graph::{DType, TensorType};
-use tiling::{Direction, Tiling};
+use tiling::{Direction, Part, Tiling};
 
 /// The tiling of a node; `None` if no tile fits on a multiprocessor.
 fn tiling(cx: &LoweringContext<'_>) -> Option<Tiling> {
@@ -124,9 +125,41 @@ fn prologue(tiling: &Tiling) -> String {
     )
 }
 
+/// How a thread keeps the parameters of its neurons: the index of a neuron's, and the code that loads them. Where
+/// all neurons of a column have the same ones, they are kept once for each column.
+fn params(r: &Recurrence, cx: &LoweringContext<'_>) -> (&'static str, String) {
+    let of_column = |ty: &TensorType| match ty.shape.split_last() {
+        Some((_, others)) => others.iter().all(|n| *n == 1),
+        None => true,
+    };
+    let first = r.inputs.len() + r.states.len();
+    let shared = cx.inputs[first..][..r.params.len()].iter().all(of_column);
+    let (index, guard) = match shared {
+        true => ("turn", "if (group == 0) "),
+        false => ("e", ""),
+    };
+    let load = |k| {
+        format!(
+            "      {guard}p[{index}][{k}] = {};\n",
+            start(r, cx, r.states.len() + k)
+        )
+    };
+    (index, (0..r.params.len()).map(load).collect())
+}
+
 /// The loop over a thread's neurons. `real` says whether there is one, `n` is its place in a step, which
 /// is `shift` behind the thread's first: a constant, so that an address is computed once a step.
 fn each_neuron(tiling: &Tiling, body: &str) -> String {
+    let all = Part {
+        index: 0,
+        first_row: 0,
+        rows: tiling.rows,
+    };
+    each_neuron_of(tiling, all, body)
+}
+
+/// The same for the neurons of a part of the tile.
+fn each_neuron_of(tiling: &Tiling, part: Part, body: &str) -> String {
     let (columns, threads) = (tiling.columns, tiling.threads());
     let (rows, turns) = (tiling.row_step(), columns.div_ceil(threads));
     let conditions = [
@@ -142,7 +175,7 @@ fn each_neuron(tiling: &Tiling, body: &str) -> String {
     };
     format!(
         "    #pragma unroll
-    for (int e = 0; e < {elements}; ++e) {{
+    for (int e = {start}; e < {end}; ++e) {{
       const int turn = e % {turns}, group = e / {turns};
       const int row = own_row + group * {rows}, column = own_column + turn * {threads};
       const int shift = group * {rows} * FEATURES + turn * {threads};
@@ -151,7 +184,8 @@ fn each_neuron(tiling: &Tiling, body: &str) -> String {
       const Index n = real ? own_place + shift : 0u;
       const int j = 0;
 {body}    }}\n",
-        elements = tiling.elements(),
+        start = part.first_row / rows * turns,
+        end = (part.first_row + part.rows) / rows * turns,
     )
 }
 

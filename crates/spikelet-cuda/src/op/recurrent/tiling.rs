@@ -41,9 +41,6 @@ impl Demand {
     }
 }
 
-/// The most warps of a block.
-const MAX_WARPS: usize = 16;
-
 /// Bytes of a fragment of 16 neurons by 16 summands.
 pub(super) const FRAGMENT: usize = 512;
 
@@ -66,6 +63,7 @@ pub(super) struct Tiling {
     pub(super) tiles: usize,
     /// Steps of 16 summands of a warp.
     pub(super) steps: usize,
+    most_parts: usize,
     pub(super) in_registers: usize,
     pub(super) in_shared: usize,
     /// Bytes of shared memory without fragments.
@@ -73,6 +71,18 @@ pub(super) struct Tiling {
     /// Predicted microseconds of a time step.
     cost: f64,
 }
+
+/// Rows of a tile that are computed together. While what one part computed travels to the other blocks, the next
+/// part is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) index: usize,
+    pub(super) first_row: usize,
+    pub(super) rows: usize,
+}
+
+/// The most parts of a tile.
+const MAX_PARTS: usize = 2;
 
 /// Bytes of shared memory of a block.
 fn shared_limit(gpu: &Properties) -> usize {
@@ -105,7 +115,13 @@ impl Tiling {
         let mut best: Option<Self> = None;
         for &cluster in sizes {
             for rows in (8..=48).step_by(8) {
-                let found = Self::of(gpu, demand, cluster, rows);
+                // Fewer threads leave more registers for weights, and their barriers are shorter. Many weights in
+                // global memory are loaded faster by more threads.
+                let found = Self::of(gpu, demand, cluster, rows, 8);
+                let found = found.and_then(|few| match few.far() > 0 && few.planes > 1 {
+                    true => Self::of(gpu, demand, cluster, rows, 16),
+                    false => Some(few),
+                });
                 let better = |t: &Self| best.is_none_or(|b| t.cost < b.cost);
                 best = found.filter(better).or(best);
             }
@@ -113,7 +129,13 @@ impl Tiling {
         best
     }
 
-    fn of(gpu: &Properties, demand: Demand, cluster: usize, rows: usize) -> Option<Self> {
+    fn of(
+        gpu: &Properties,
+        demand: Demand,
+        cluster: usize,
+        rows: usize,
+        max_warps: usize,
+    ) -> Option<Self> {
         let Demand {
             batch,
             features,
@@ -122,13 +144,12 @@ impl Tiling {
         } = demand;
         let columns = features.div_ceil(cluster).next_multiple_of(32);
         let groups = columns / 16;
-        let tiles = (groups.div_ceil(MAX_WARPS)..=groups).find(|t| groups.is_multiple_of(*t))?;
         let forward = demand.direction == Direction::Forward;
         let all_steps = match forward {
             true => (cluster * columns).next_multiple_of(128) / 16,
             false => cluster * columns / 16,
         };
-        let fits = |splits: usize| {
+        let fits = |tiles: usize, splits: usize| {
             let steps = all_steps / splits;
             let whole = match forward {
                 // The places of spikes in a word are constants of the code.
@@ -142,9 +163,15 @@ impl Tiling {
                 && rows.is_multiple_of(row_step)
                 && (2 * splits).is_multiple_of(tiles) | tiles.is_multiple_of(2 * splits)
         };
-        let splits = (1..=MAX_WARPS * tiles / groups)
-            .rev()
-            .find(|splits| fits(*splits))?;
+        // As many warps as possible; then two tiles for each, which share what they decode, and no more sums than
+        // needed.
+        let candidate = |tiles: usize| {
+            let mut splits = (1..=max_warps * tiles / groups).rev();
+            let splits = splits.find(|splits| fits(tiles, *splits))?;
+            Some((groups / tiles * splits, tiles == 2, splits, tiles))
+        };
+        let divisors = (1..=groups).filter(|tiles| groups.is_multiple_of(*tiles));
+        let (_, _, splits, tiles) = divisors.filter_map(candidate).max()?;
         let gradient_planes = planes.min(2);
         let mut tiling = Self {
             batch,
@@ -157,6 +184,7 @@ impl Tiling {
             splits,
             tiles,
             steps: all_steps / splits,
+            most_parts: 1,
             in_registers: 0,
             in_shared: 0,
             own_shared: 0,
@@ -167,7 +195,8 @@ impl Tiling {
             false => 2 * gradient_planes * cluster * rows * columns,
         };
         // Sums, buffers, their barriers.
-        tiling.own_shared = 4 * splits * rows * (columns + 4) + tiling.buffers() * exchange + 16;
+        tiling.own_shared =
+            4 * splits * rows * (columns + 4) + tiling.buffers() * (exchange + 8 * MAX_PARTS);
         let free = shared_limit(gpu).checked_sub(tiling.own_shared)?;
         let registers = (65536 / tiling.threads()).min(255);
         let taken = 48
@@ -182,6 +211,12 @@ impl Tiling {
         tiling.in_registers = (registers.saturating_sub(taken) / 4).min(fragments);
         let rest = fragments - tiling.in_registers;
         tiling.in_shared = (free / (tiling.warps() * FRAGMENT)).min(rest);
+        // Each part reads the weights again. A block without others has nothing to wait for; and the backward pass
+        // of one plane is shorter than its barriers.
+        let on_chip = tiling.far() == 0 && 2 * tiling.in_shared <= fragments;
+        if cluster > 1 && on_chip && (forward || planes > 1) {
+            tiling.most_parts = MAX_PARTS;
+        }
         tiling.cost = tiling.predicted(gpu, forward);
         Some(tiling)
     }
@@ -225,6 +260,22 @@ impl Tiling {
     /// Tiles of the batch.
     pub(super) fn clusters(&self) -> usize {
         self.batch.div_ceil(self.rows)
+    }
+
+    /// The parts of a tile: whole groups of eight rows, and whole turns of the threads.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let mut whole = (8..=self.rows).step_by(8);
+        let unit = whole.find(|rows| rows.is_multiple_of(self.row_step()));
+        let unit = unit.unwrap_or(self.rows);
+        let units = self.rows / unit;
+        let count = units.min(self.most_parts);
+        let start = |k: usize| (k * units).div_ceil(count) * unit;
+        let part = |index| Part {
+            index,
+            first_row: start(index),
+            rows: start(index + 1) - start(index),
+        };
+        (0..count).map(part).collect()
     }
 
     /// Neurons of a thread.
@@ -284,6 +335,7 @@ impl Tiling {
             ("BATCH", self.batch),
             ("ROW_WORDS", self.features.next_multiple_of(64) / 32),
             ("BUFFERS", self.buffers()),
+            ("PARTS", self.parts().len()),
         ];
         let define = |(name, value): (&str, usize)| format!("#define {name} {value}\n");
         values.map(define).concat()
