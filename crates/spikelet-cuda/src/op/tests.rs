@@ -67,9 +67,8 @@ fn generated_workspace(cx: &LoweringContext<'_>) -> usize {
     }
 }
 
-/// The sources of a traced program's kernels.
-fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
-    let plan = Plan::new(tracer.finish().expect("the trace is in order"), &NoGpu);
+/// The sources of a plan's kernels.
+fn sources(plan: &Plan, gpu: &Properties) -> Vec<(String, String)> {
     let mut sources = vec![];
     let mut small = vec![];
     for kernel in &plan.kernels {
@@ -115,10 +114,15 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
 }
 
 fn compile(trace: impl Fn(&Tracer)) {
+    let tracer = Tracer::new(DType::F32);
+    trace(&tracer);
+    let graph = tracer.finish().expect("the trace is in order");
+    compile_plan(&Plan::new(graph, &NoGpu));
+}
+
+fn compile_plan(plan: &Plan) {
     for capability in [(8, 0), (9, 0)] {
-        let tracer = Tracer::new(DType::F32);
-        trace(&tracer);
-        for (name, text) in sources(&tracer, &properties(capability)) {
+        for (name, text) in sources(plan, &properties(capability)) {
             if let Ok(folder) = std::env::var("SPIKELET_DUMP_KERNELS") {
                 std::fs::write(format!("{folder}/{name}.cu"), &text)
                     .expect("the folder is writable");
@@ -221,6 +225,38 @@ fn recurrent_scans_of_any_size_compile() {
             }
         }
     }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn time_chunks_of_recurrent_scans_compile() {
+    let graph = || {
+        let tracer = Tracer::new(DType::F32);
+        let x = tracer.input("x", DType::F32, [60, 24, 8]);
+        let zeros = tracer.fill(DType::F32, [24, 64], 0.0);
+        let shapes = [
+            ("in", vec![64, 8]),
+            ("w", vec![64]),
+            ("weight", vec![64, 64]),
+            ("out", vec![10, 64]),
+        ];
+        let learned = shapes.map(|(name, shape)| tracer.parameter(name, shape));
+        let [into, w, weight, out] = &learned;
+        let op = RecurrentScan::new(feedback(), 60, 1);
+        let made = Var::recurrent_scan(op, &[&x.linear(into)], &[&zeros, &zeros], &[w], weight);
+        let loss = made[0].linear(out).mean(&[0]).square().sum_all();
+        let grads = tracer.gradients(&loss, &learned.each_ref());
+        for (k, grad) in grads.iter().enumerate() {
+            tracer.output(&format!("grad {k}"), grad);
+        }
+        tracer.finish().expect("the trace is in order")
+    };
+    let natural = Plan::new(graph(), &NoGpu);
+    let within = |share| Plan::within(graph(), &NoGpu, natural.peak_bytes() * share / 100).ok();
+    let plan = (50..100).find_map(within).expect("less memory is enough");
+    assert!(plan.to_string().contains("time chunks"), "{plan}");
+    plan.check_target(&NoGpu).expect("it fits the target");
+    compile_plan(&plan);
 }
 
 #[test]
