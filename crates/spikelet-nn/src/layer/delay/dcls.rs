@@ -191,15 +191,21 @@ impl Dcls1d {
         position + self.half()
     }
 
+    /// The values of delay `n` of each synapse, `[out, in]`.
+    fn one(&self, all: &Var, n: usize) -> Var {
+        let part = match self.kernel_count {
+            1 => all.clone(),
+            _ => all.slice(2, n..n + 1),
+        };
+        part.reshape([self.outputs, self.inputs])
+    }
+
     /// The kernel of training as `[out, K, in]`.
     fn dense_kernel(&self, cx: &Context) -> Var {
         let (weight, position) = (self.weight(cx), self.position(cx));
         let tap = indices(cx, self.kernel_size).reshape([1, self.kernel_size, 1]);
         let width = || width::buffer(cx, self.width).abs();
-        let one = |all: &Var, n: usize| {
-            let part = all.slice(2, n..n + 1);
-            part.reshape([self.outputs, 1, self.inputs])
-        };
+        let one = |all: &Var, n: usize| self.one(all, n).unsqueeze(1);
         let kernel = |n: usize| {
             let (weight, at) = (one(&weight, n), one(&position, n));
             let g = match self.version {
@@ -227,11 +233,10 @@ impl Dcls1d {
             let position = self.position(cx);
             position.map1(|p| (last - p.round()).clamp(0.0, last))
         };
-        let one = |all: Var, n: usize| {
-            let part = all.slice(2, n..n + 1);
-            part.reshape([self.outputs, self.inputs])
+        let pair = |n| {
+            let weight = cx.once(|| self.one(&weight(), n));
+            (weight, cx.once(|| self.one(&lag(), n)))
         };
-        let pair = |n| (cx.once(|| one(weight(), n)), cx.once(|| one(lag(), n)));
         (0..self.kernel_count).map(pair).collect()
     }
 }
