@@ -4,28 +4,6 @@ use super::cut::Cutter;
 use crate::graph::ValueId;
 use crate::op::{Loop, Op, RecurrentScan, RecurrentScanGrad, Scan, ScanGrad};
 
-/// The results that are those of the chunk that runs last.
-pub(super) fn carried(op: &Op) -> Vec<usize> {
-    match op {
-        Op::Loop(op) => (0..op.body.carried_count()).collect(),
-        Op::Scan(Scan { recurrence: r, .. })
-        | Op::RecurrentScan(RecurrentScan { recurrence: r, .. }) => {
-            (r.outputs.len()..r.outputs.len() + r.states.len()).collect()
-        }
-        // The gradients of parameters are added up in the scan.
-        Op::ScanGrad(ScanGrad { recurrence: r, .. }) => {
-            let first = r.inputs.len();
-            (first..first + r.states.len() + r.params.len()).collect()
-        }
-        Op::RecurrentScanGrad(op) => {
-            let r = &op.recurrence;
-            let states = r.inputs.len()..r.inputs.len() + r.states.len();
-            states.chain([op.first_product()]).collect()
-        }
-        _ => vec![],
-    }
-}
-
 impl Cutter<'_> {
     /// A forward scan over some steps, from the states that the steps before left.
     pub(super) fn scan(

@@ -1,7 +1,6 @@
 //! Writes the chunks of each node.
 
-use super::carried::carried;
-use super::divisible::{summed, views_are_aligned};
+use super::divisible::{carried, summed, views_are_aligned};
 use super::order::{Item, is_backward};
 use super::{Cut, cut_values};
 use crate::graph::{Graph, Node, ValueId};

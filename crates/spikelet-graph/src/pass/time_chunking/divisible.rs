@@ -1,7 +1,7 @@
 //! The operations that can be divided along time, and how.
 
 use crate::graph::{Graph, Node};
-use crate::op::{ConvPart, Op, Reduction, time_chunk_type};
+use crate::op::{ConvPart, Op, RecurrentScan, Reduction, Scan, ScanGrad, time_chunk_type};
 use crate::types::TensorType;
 
 /// Alignment of the start of a chunk in bytes, sufficient for every kernel.
@@ -36,6 +36,28 @@ pub(super) fn summed(node: &Node) -> Vec<usize> {
             let r = &op.recurrence;
             let first = r.inputs.len() + r.states.len();
             (first..first + r.params.len()).collect()
+        }
+        _ => vec![],
+    }
+}
+
+/// The results that are those of the chunk that runs last.
+pub(super) fn carried(op: &Op) -> Vec<usize> {
+    match op {
+        Op::Loop(op) => (0..op.body.carried_count()).collect(),
+        Op::Scan(Scan { recurrence: r, .. })
+        | Op::RecurrentScan(RecurrentScan { recurrence: r, .. }) => {
+            (r.outputs.len()..r.outputs.len() + r.states.len()).collect()
+        }
+        // The gradients of parameters are added up in the scan.
+        Op::ScanGrad(ScanGrad { recurrence: r, .. }) => {
+            let first = r.inputs.len();
+            (first..first + r.states.len() + r.params.len()).collect()
+        }
+        Op::RecurrentScanGrad(op) => {
+            let r = &op.recurrence;
+            let states = r.inputs.len()..r.inputs.len() + r.states.len();
+            states.chain([op.first_product()]).collect()
         }
         _ => vec![],
     }
