@@ -1,7 +1,7 @@
 //! Operations on long sequences run in time chunks.
 
 use crate::graphs::{F, live, weighted as neuron};
-use crate::targets::{Chunks, ChunksWithWorkspace};
+use crate::targets::{Chunks, ChunksWithWorkspace, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{Conv, Op};
 use spikelet_graph::{Graph, Plan, Tracer, Var, pass};
@@ -150,4 +150,51 @@ fn a_convolution_that_stays_whole_has_its_workspace() {
     assert_eq!(workspaces, [part, part, part, part, part, part, whole]);
     plan.check().unwrap();
     plan.check_target(&target).unwrap();
+}
+
+/// A tanh layer with feedback over so many steps, and the gradients of its weights.
+fn recurrent(steps: usize) -> Graph {
+    let t = Tracer::new(F);
+    let x = t.input("x", F, [steps, 8, 4]);
+    let weights =
+        [("in", [32, 4]), ("back", [32, 32])].map(|(name, shape)| t.parameter(name, shape));
+    let start = t.fill(F, [1, 8, 32], 0.0);
+    let current = x.linear(&weights[0]);
+    let made = t.scan_loop(steps, &[&start], &[&current], |h, x| {
+        let next = (&x[0] + &h[0].linear(&weights[1])).tanh();
+        Ok((vec![next.clone()], vec![next]))
+    });
+    let loss = made.unwrap().stacked[0].mean(&[0]).square().sum_all();
+    let grads = t.gradients(&loss, &weights.each_ref());
+    for (k, grad) in grads.iter().enumerate() {
+        t.output(&format!("d_{k}"), grad);
+    }
+    t.finish().unwrap()
+}
+
+#[test]
+fn under_a_tight_budget_loops_are_stored_every_few_steps() {
+    let natural = Plan::new(recurrent(60), &Plain);
+    let limit = natural.peak_bytes() / 3;
+    let plan = Plan::within(recurrent(60), &Plain, limit).unwrap();
+    assert!(plan.peak_bytes() <= limit && plan.is_sound());
+    let loops: Vec<(usize, bool)> = plan
+        .graph
+        .nodes
+        .iter()
+        .filter_map(|node| match &node.op {
+            Op::Loop(op) => Some((op.length, op.reverse)),
+            _ => None,
+        })
+        .collect();
+    let length = loops[0].0;
+    assert!(length < 60 && loops.iter().all(|(other, _)| *other == length));
+    let count = 60 / length;
+    let backward = loops.iter().filter(|(_, reverse)| *reverse).count();
+    assert_eq!(backward, count, "{loops:?}");
+    // The steps of each chunk but the last run once more, right before those of the backward pass.
+    let forward = loops.len() - backward;
+    assert!(forward > count && forward <= 2 * count, "{loops:?}");
+    let prime = Plan::within(recurrent(59), &Plain, limit);
+    assert!(prime.is_err(), "59 steps have no equal chunks");
 }
