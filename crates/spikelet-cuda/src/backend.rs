@@ -20,7 +20,7 @@ use spikelet_graph::{
     SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
 };
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// An NVIDIA GPU.
@@ -70,6 +70,7 @@ impl Cuda {
                 uploads: Mutex::new(Uploads::new(gpu.clone())),
                 pool: Pool::default(),
                 scalars: Mutex::default(),
+                while_nodes: OnceLock::new(),
                 gpu,
             }),
         })

@@ -6,10 +6,10 @@ mod planning;
 
 use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
-use crate::gpu::while_nodes::{WhileNodes, count_nodes};
 use crate::launch;
 use crate::memory::DeviceMemory;
 use crate::shared::Shared;
+use crate::while_nodes::{WhileNodes, count_nodes};
 use action::{LoopRecorder, Starter, Step, recorded_loops};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
@@ -110,7 +110,7 @@ impl CudaExecutor {
         let depth = recorded_loops(&self.steps);
         let nodes = match depth {
             0 => None,
-            _ => self.gpu().while_nodes(),
+            _ => self.shared.while_nodes(),
         };
         if let Some(nodes) = nodes {
             match self.record_with_loops(nodes, depth) {

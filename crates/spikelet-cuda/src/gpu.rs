@@ -1,7 +1,6 @@
 //! One GPU: its context, its streams, its properties, and the kernels loaded on it.
 
 pub(crate) mod group;
-pub(crate) mod while_nodes;
 
 use crate::cache;
 use crate::error::{Context, describe, failure};
@@ -13,8 +12,7 @@ use cudarc::nvrtc::Ptx;
 use group::Group;
 use spikelet_graph::{DeviceId, Result};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use while_nodes::WhileNodes;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The properties of a GPU that code generation and scheduling depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +87,6 @@ pub(crate) struct Gpu {
     peers: Mutex<HashSet<usize>>,
     /// The group that it has joined.
     group: Mutex<Option<Arc<Group>>>,
-    /// Loops in CUDA graphs, if it has them; looked for when a loop is first recorded.
-    while_nodes: OnceLock<Option<WhileNodes>>,
 }
 
 impl Gpu {
@@ -136,21 +132,7 @@ impl Gpu {
             functions: Mutex::new(Recent::new(MAX_UNUSED_KERNELS)),
             peers: Mutex::default(),
             group: Mutex::default(),
-            while_nodes: OnceLock::new(),
         })
-    }
-
-    /// Loops in CUDA graphs; `None` if this driver or this GPU has none. The GPU's context must be current and
-    /// none of this thread's streams captured.
-    pub(crate) fn while_nodes(self: &Arc<Self>) -> Option<&WhileNodes> {
-        let open = || {
-            WhileNodes::new(self)
-                .inspect_err(|error| {
-                    tracing::debug!("loops are recorded step by step: {error}");
-                })
-                .ok()
-        };
-        self.while_nodes.get_or_init(open).as_ref()
     }
 
     /// Makes the GPU's context current in this thread.

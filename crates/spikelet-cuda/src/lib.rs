@@ -31,6 +31,7 @@ mod shared;
 pub mod source_file;
 mod transfer;
 mod upload;
+mod while_nodes;
 
 pub use backend::Cuda;
 #[doc(hidden)]

@@ -7,8 +7,9 @@ use crate::gemm::Gemm;
 use crate::gpu::Gpu;
 use crate::memory::{DeviceMemory, download_async, upload_async};
 use crate::upload::Uploads;
+use crate::while_nodes::WhileNodes;
 use spikelet_graph::{Result, Storage};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The most bytes of an input that is staged in the pinned slabs.
 const DIRECT: usize = 32 << 20;
@@ -22,9 +23,24 @@ pub(crate) struct Shared {
     pub(crate) pool: Pool,
     /// Device memory of the values that a launch takes by reference, allocated on first use.
     pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
+    /// Loops in CUDA graphs, if the GPU has them; looked for when a loop is first recorded.
+    pub(crate) while_nodes: OnceLock<Option<WhileNodes>>,
 }
 
 impl Shared {
+    /// Loops in CUDA graphs; `None` if this driver or this GPU has none. The GPU's context must be current and
+    /// none of this thread's streams captured.
+    pub(crate) fn while_nodes(&self) -> Option<&WhileNodes> {
+        let open = || {
+            WhileNodes::new(&self.gpu)
+                .inspect_err(|error| {
+                    tracing::debug!("loops are recorded step by step: {error}");
+                })
+                .ok()
+        };
+        self.while_nodes.get_or_init(open).as_ref()
+    }
+
     /// Pending uploads. Held while work is enqueued on the stream, since another thread may be
     /// capturing the stream.
     pub(crate) fn uploads(&self) -> MutexGuard<'_, Uploads> {

@@ -3,7 +3,7 @@
 //! A number in device memory counts the steps. Before the first step, pieces of the sequences are copied to
 //! buffers; after each step one kernel stores the pieces of the results and loads those of the next step. The
 //! kernels of the body therefore do not depend on the step, and pieces are aligned whatever their size. They are
-//! launched once for each step, or recorded once for a loop in a CUDA graph ([`crate::gpu::while_nodes`]).
+//! launched once for each step, or recorded once for a loop in a CUDA graph ([`crate::while_nodes`]).
 
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::op::Loop;

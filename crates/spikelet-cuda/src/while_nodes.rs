@@ -9,8 +9,8 @@
 
 mod api;
 
-use super::Gpu;
 use crate::error::{Context, failure};
+use crate::gpu::Gpu;
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
 use api::Api;
@@ -61,11 +61,11 @@ impl WhileNodes {
     ///
     /// # Errors
     /// If this driver or this GPU has no such nodes.
-    pub(super) fn new(gpu: &Arc<Gpu>) -> Result<Self> {
+    pub(crate) fn new(gpu: &Arc<Gpu>) -> Result<Self> {
         let api = Api::open().map_err(|problem| failure(&gpu.name, problem))?;
         let module = gpu
             .context
-            .load_module(Ptx::from_src(include_str!("../text/loop_condition.ptx")))
+            .load_module(Ptx::from_src(include_str!("text/loop_condition.ptx")))
             .context(&gpu.name, "loading the condition of loops")?;
         let condition = module
             .load_function(KERNEL)
