@@ -75,20 +75,31 @@ impl Timing {
     pub fn measure<E>(
         &self,
         wait: impl Fn() -> Result<(), E>,
+        run: impl FnMut() -> Result<(), E>,
+    ) -> Result<Timed, E> {
+        let start = Instant::now();
+        self.measure_by(|| start.elapsed(), wait, run)
+    }
+
+    /// The same by a clock.
+    fn measure_by<E>(
+        &self,
+        now: impl Fn() -> Duration,
+        wait: impl Fn() -> Result<(), E>,
         mut run: impl FnMut() -> Result<(), E>,
     ) -> Result<Timed, E> {
         let mut group = |runs: u32| -> Result<Duration, E> {
-            let start = Instant::now();
+            let start = now();
             for _ in 0..runs {
                 run()?;
             }
             wait()?;
-            Ok(start.elapsed())
+            Ok(now() - start)
         };
-        let begun = Instant::now();
+        let begun = now();
         for _ in 0..self.warm_up {
             group(1)?;
-            if begun.elapsed() > ENOUGH[0] {
+            if now() - begun > ENOUGH[0] {
                 break;
             }
         }
@@ -96,10 +107,10 @@ impl Timing {
         while runs < MOST && group(runs)? < GROUP {
             runs *= 2;
         }
-        let begun = Instant::now();
+        let begun = now();
         let mut times = vec![];
         for k in 0..self.repeats.max(1) {
-            if k >= LEAST && begun.elapsed() > ENOUGH[1] {
+            if k >= LEAST && now() - begun > ENOUGH[1] {
                 break;
             }
             times.push(group(runs)? / runs);
@@ -123,30 +134,47 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::convert::Infallible;
-    use std::thread::sleep;
+
+    /// Measures runs on a clock that they advance.
+    fn measured(timing: Timing, run: Duration, wait: Duration) -> (Timed, u32) {
+        let (clock, runs) = (Cell::new(Duration::ZERO), Cell::new(0));
+        let advance = |by| -> Result<(), Infallible> {
+            clock.set(clock.get() + by);
+            Ok(())
+        };
+        let found = timing.measure_by(
+            || clock.get(),
+            || advance(wait),
+            || {
+                runs.set(runs.get() + 1);
+                advance(run)
+            },
+        );
+        let Ok(found) = found;
+        (found, runs.get())
+    }
 
     #[test]
     fn short_runs_are_timed_in_groups_and_the_device_is_waited_for() {
-        let (runs, waits) = (Cell::new(0), Cell::new(0));
         let timing = Timing {
             repeats: 4,
             warm_up: 1,
         };
-        let wait = || -> Result<(), Infallible> {
-            waits.set(waits.get() + 1);
-            sleep(Duration::from_micros(200));
-            Ok(())
-        };
-        let found = timing.measure(wait, || {
-            runs.set(runs.get() + 1);
-            Ok(())
-        });
-        let Ok(found) = found;
-        assert_eq!(found.repeats, 4);
-        assert!(found.runs > 1 && runs.get() >= 4 * found.runs);
-        assert!(waits.get() >= 5);
+        let micros = Duration::from_micros;
+        let (found, runs) = measured(timing, micros(1), micros(200));
         // The wait is a part of each group, not of each run.
-        assert!(found.median < Duration::from_millis(1));
+        assert_eq!((found.repeats, found.runs), (4, 1024));
+        assert_eq!(found.median, micros(1024 + 200) / 1024);
+        assert_eq!(runs, 1 + 2047 + 4 * 1024);
+    }
+
+    #[test]
+    fn long_runs_are_measured_a_few_times() {
+        let second = Duration::from_secs(1);
+        let (found, runs) = measured(Timing::default(), 4 * second, second);
+        assert_eq!((found.repeats, found.runs), (LEAST, 1));
+        assert_eq!(found.median, 5 * second);
+        assert_eq!(runs, 1 + 1 + LEAST);
     }
 
     #[test]

@@ -6,14 +6,14 @@ use spikelet_graph::op::OneHot;
 use std::marker::PhantomData;
 
 pub(super) struct OneHotKernel<R> {
-    classes: usize,
+    op: OneHot,
     element: PhantomData<R>,
 }
 
 impl<R> OneHotKernel<R> {
     pub(super) fn new(op: &OneHot) -> Self {
         Self {
-            classes: op.classes,
+            op: *op,
             element: PhantomData,
         }
     }
@@ -26,9 +26,12 @@ impl<R: Float> Kernel for OneHotKernel<R> {
         writes: &mut [ViewMut<'_>],
         _: &mut [u64],
     ) -> Result<(), String> {
-        let rows = R::of_mut(&mut writes[0]).chunks_mut(self.classes.max(1));
+        let rows = R::of_mut(&mut writes[0]).chunks_mut(self.op.classes.max(1));
         for (&label, row) in i64::of(&reads[0]).iter().zip(rows) {
             row.fill(R::ZERO);
+            if self.op.ignored == Some(label) {
+                continue;
+            }
             if let Some(y) = usize::try_from(label).ok().and_then(|k| row.get_mut(k)) {
                 *y = R::ONE;
             }

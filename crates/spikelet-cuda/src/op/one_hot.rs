@@ -10,8 +10,16 @@ pub(crate) fn kernels(op: &OneHot, cx: &LoweringContext<'_>) -> Vec<KernelSource
     kernel.argument("label", &cx.inputs[0], Binding::Read(0));
     kernel.argument("y", y, Binding::Write(0));
     let classes = op.classes;
+    // A label equals one class at most: the ignored one is compared with the class.
+    let ignored = op
+        .ignored
+        .filter(|label| (0..classes as i64).contains(label));
+    let counts = match ignored {
+        Some(label) => format!(" && i % {classes}u != {label}u"),
+        None => String::new(),
+    };
     kernel.line(format!(
-        "    spk_set(y[i], label[i / {classes}u] == (long long)(i % {classes}u) ? 1.0f : 0.0f);"
+        "    spk_set(y[i], label[i / {classes}u] == (long long)(i % {classes}u){counts} ? 1.0f : 0.0f);"
     ));
     vec![kernel]
 }

@@ -6,13 +6,16 @@ use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
-/// `y[…, c] = 1` where `label[…] = c`, else 0. A label outside the classes gives all zeros.
+/// `y[…, c] = 1` where `label[…] = c`, else 0. A label outside the classes gives all zeros, and so does the
+/// ignored one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneHot {
     /// The number of classes.
     pub classes: usize,
     /// The element type of the result.
     pub dtype: DType,
+    /// A label that may occur, in the classes or outside, and gives zeros.
+    pub ignored: Option<i64>,
 }
 
 impl Operation for OneHot {

@@ -6,8 +6,17 @@ use crate::op::{ArgMax, Gather, Indexed, OneHot, TopK};
 impl Var {
     /// One-hot vectors of class numbers.
     pub fn one_hot(&self, classes: usize) -> Var {
-        let dtype = self.tracer.float();
-        self.tracer.apply1(OneHot { classes, dtype }, &[self])
+        self.one_hot_ignoring(classes, None)
+    }
+
+    /// One-hot vectors of class numbers, zeros for a label that is ignored: a class, or a number outside the classes.
+    pub fn one_hot_ignoring(&self, classes: usize, ignored: Option<i64>) -> Var {
+        let one_hot = OneHot {
+            classes,
+            dtype: self.tracer.float(),
+            ignored,
+        };
+        self.tracer.apply1(one_hot, &[self])
     }
 
     /// The index of the largest element of the last axis, the first of equal ones.

@@ -2,7 +2,8 @@
 //!
 //! L = −Σ_c w_c · q_c · ln softmax(score)_c, where w are the class weights. For a label y and a smoothing ε, q is
 //! (1 − ε)·onehot(y) + ε / classes. The mean over the batch is divided by the sum of the labels' weights, or by
-//! the number of samples if the targets are soft, as in PyTorch's `CrossEntropyLoss`.
+//! the number of samples if the targets are soft, as in PyTorch's `CrossEntropyLoss`. Rows of an ignored label count
+//! neither in the sum nor in the number, as with PyTorch's `ignore_index`; without any other row the loss is 0.
 //!
 //! Source of label smoothing: C. Szegedy et al., *Rethinking the Inception architecture for computer
 //! vision*, CVPR 2016.
@@ -10,7 +11,8 @@
 use super::target::{Range, constants, expect_constant, one_hot, reject};
 use spikelet_graph::Var;
 
-/// Cross entropy of scores `[N, classes]` and labels i64 `[N]`: −ln softmax(score)\[label\].
+/// Cross entropy of scores `[N, classes]` and labels i64 `[N]`: −ln softmax(score)\[label\]. With a label for each time
+/// step, scores are `[T, N, classes]` and labels `[T, N]`.
 /// With firing rates as scores, this is the loss of SpikingFlow's tutorial.
 ///
 /// ```
@@ -41,10 +43,11 @@ pub fn cross_entropy(scores: &Var, labels: &Var) -> Var {
 pub struct CrossEntropy {
     label_smoothing: f64,
     class_weights: Option<Vec<f64>>,
+    ignored: Option<i64>,
 }
 
 impl CrossEntropy {
-    /// Cross entropy without smoothing and weights.
+    /// Cross entropy without smoothing, weights and ignored labels.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,7 +66,23 @@ impl CrossEntropy {
         self
     }
 
-    /// The loss of scores `[N, classes]` and labels i64 `[N]`.
+    /// Ignores the rows of this label, such as time steps without a label. It may be a number outside the classes.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let tracer = Tracer::new(DType::F32);
+    /// let scores = tracer.input("scores", DType::F32, [100, 32, 6]); // a class at each time step
+    /// let labels = tracer.input("labels", DType::I64, [100, 32]);
+    /// let loss = loss::CrossEntropy::new().ignore_label(255).loss(&scores, &labels);
+    /// assert!(loss.shape().is_empty());
+    /// ```
+    #[must_use]
+    pub fn ignore_label(mut self, label: i64) -> Self {
+        self.ignored = Some(label);
+        self
+    }
+
+    /// The loss of scores `[N, classes]` and labels i64 `[N]`, or of `[T, N, classes]` and `[T, N]`.
     pub fn loss(&self, scores: &Var, labels: &Var) -> Var {
         self.of_labels(scores, labels, 0)
     }
@@ -76,14 +95,21 @@ impl CrossEntropy {
 
     /// The mean over all rows of scores with `leading_axes` axes before `[N, classes]`.
     pub(super) fn of_labels(&self, scores: &Var, labels: &Var, leading_axes: usize) -> Var {
-        let target = one_hot(scores, labels, leading_axes);
+        let target = one_hot(scores, labels, leading_axes, self.ignored);
         let rows = rows(scores);
+        let steps = rows / labels.ty().len().max(1) as f64;
         let sum = self.sum(scores, &target);
-        match self.weights(scores) {
-            None => -(sum / rows),
-            Some(weights) => {
-                let steps = rows / labels.ty().len().max(1) as f64;
-                -(sum / ((target * weights).sum_all() * steps))
+        match (self.weights(scores), self.ignored) {
+            (None, None) => -(sum / rows),
+            (None, Some(_)) => -(sum / (target.sum_all() * steps).maximum(1.0)),
+            (Some(weights), ignored) => {
+                let weight = (target * weights).sum_all() * steps;
+                let weight = match ignored {
+                    // Without any row, 0 is divided by 1.
+                    Some(_) => &weight + weight.lt(1e-30),
+                    None => weight,
+                };
+                -(sum / weight)
             }
         }
     }
@@ -109,11 +135,19 @@ impl CrossEntropy {
         expect_constant("cross entropy", scores, name, epsilon, &Range::FRACTION);
         let logarithms = scores.log_softmax();
         let classes = target.shape().last().copied().unwrap_or(1).max(1);
-        let terms = match epsilon {
-            0.0 => logarithms * target,
-            _ => Var::map(&[&logarithms, target], |v| {
-                &v[0] * (&v[1] * (1.0 - epsilon) + epsilon / classes as f64)
+        let smoothed = epsilon / classes as f64;
+        let terms = match (epsilon, self.ignored) {
+            (0.0, _) => logarithms * target,
+            (_, None) => Var::map(&[&logarithms, target], |v| {
+                &v[0] * (&v[1] * (1.0 - epsilon) + smoothed)
             }),
+            (_, Some(_)) => {
+                let last = target.rank().saturating_sub(1);
+                let counts = target.sum(&[last]).unsqueeze(last);
+                Var::map(&[&logarithms, target, &counts], |v| {
+                    &v[0] * (&v[1] * (1.0 - epsilon) + &v[2] * smoothed)
+                })
+            }
         };
         let terms = match self.weights(scores) {
             None => terms,

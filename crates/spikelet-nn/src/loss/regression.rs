@@ -11,7 +11,7 @@ pub fn mean_squared_error(given: &Var, target: &Var) -> Var {
 
 /// Mean squared error of scores `[N, classes]` and one-hot labels i64 `[N]`.
 pub fn mse(scores: &Var, labels: &Var) -> Var {
-    mean_squared_error(scores, &one_hot(scores, labels, 0))
+    mean_squared_error(scores, &one_hot(scores, labels, 0, None))
 }
 
 /// Mean absolute error of two tensors of one shape, PyTorch's `L1Loss`.

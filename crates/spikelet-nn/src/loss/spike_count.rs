@@ -49,6 +49,6 @@ fn error_of(loss: &str, given: &Var, labels: &Var, [correct, other]: [f64; 2]) -
     for (name, value) in correct_range {
         expect_constant(loss, given, name, value, &Range::FINITE);
     }
-    let target = one_hot(given, labels, 0).map1(|hot| hot * (correct - other) + other);
+    let target = one_hot(given, labels, 0, None).map1(|hot| hot * (correct - other) + other);
     mean_squared_error(given, &target)
 }

@@ -69,7 +69,7 @@ pub fn first_spike_mse(spike_seq: &Var, labels: &Var, correct: f64, other: f64) 
     }
     let time = first_spike_time(spike_seq);
     let steps = spike_seq.shape().first().copied().unwrap_or(1).max(1) as f64;
-    let target = one_hot(&time, labels, 0).map1(|hot| hot * (correct - other) + other);
+    let target = one_hot(&time, labels, 0, None).map1(|hot| hot * (correct - other) + other);
     mean_squared_error(&(time / steps), &(target / steps))
 }
 

@@ -65,9 +65,14 @@ impl Range {
     };
 }
 
-/// The labels `[N]` as one-hot rows of scores `[…, N, classes]`. If the scores have no row for each label, the trace
-/// records an error.
-pub(super) fn one_hot(scores: &Var, labels: &Var, leading_axes: usize) -> Var {
+/// The labels `[N]` as one-hot rows of scores `[…, N, classes]`, zeros for the ignored label. If the scores have no row
+/// for each label, the trace records an error.
+pub(super) fn one_hot(
+    scores: &Var,
+    labels: &Var,
+    leading_axes: usize,
+    ignored: Option<i64>,
+) -> Var {
     let given = scores.shape().split_last();
     let rows = given.and_then(|(_, rows)| rows.get(leading_axes..));
     if labels.ty().dtype != DType::I64 || rows != Some(labels.shape()) {
@@ -84,7 +89,7 @@ pub(super) fn one_hot(scores: &Var, labels: &Var, leading_axes: usize) -> Var {
         let problem = "the scores are not a row for each label";
         reject("loss", scores, problem, given, help);
     }
-    labels.one_hot(given.map_or(0, |(classes, _)| *classes))
+    labels.one_hot_ignoring(given.map_or(0, |(classes, _)| *classes), ignored)
 }
 
 /// Checks that `sequence` is `[T, N, …]`.

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What the elements of an i64 input count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IndexLimit {
-    /// Labels of this many classes.
-    Classes(usize),
+    /// Labels of this many classes, and one that is ignored.
+    Classes(usize, Option<i64>),
     /// Indices into an axis of this length.
     Axis(usize),
 }
@@ -20,7 +20,23 @@ impl IndexLimit {
     /// One more than the largest element.
     fn end(self) -> usize {
         match self {
-            Self::Classes(end) | Self::Axis(end) => end,
+            Self::Classes(end, _) | Self::Axis(end) => end,
+        }
+    }
+
+    fn allows(self, index: i64) -> bool {
+        let inside = usize::try_from(index).is_ok_and(|index| index < self.end());
+        inside || matches!(self, Self::Classes(_, ignored) if ignored == Some(index))
+    }
+
+    /// The limit of what both allow.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Classes(a, ignored), Self::Classes(b, also)) => {
+                Self::Classes(a.min(b), ignored.filter(|_| ignored == also))
+            }
+            _ if other.end() < self.end() => other,
+            _ => self,
         }
     }
 }
@@ -75,13 +91,12 @@ impl Input {
         let (Some(limit), HostTensor::I64(given)) = (self.limit, values) else {
             return Ok(());
         };
-        let inside = |index: i64| usize::try_from(index).is_ok_and(|index| index < limit.end());
-        let Some(&outside) = given.iter().find(|index| !inside(**index)) else {
+        let Some(&outside) = given.iter().find(|index| !limit.allows(**index)) else {
             return Ok(());
         };
         let name = name.to_string();
         Err(match limit {
-            IndexLimit::Classes(classes) => RuntimeError::Label {
+            IndexLimit::Classes(classes, _) => RuntimeError::Label {
                 name,
                 label: outside,
                 classes,
@@ -107,13 +122,16 @@ fn count(values: &HostTensor<'_>) -> usize {
 }
 
 /// The inputs of a graph that are labels or indices, with their limits: those that an operation reads
-/// directly or through operations that only move elements. Of several limits the lowest holds.
+/// directly or through operations that only move elements. Of several limits all hold.
 pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
     let producers = graph.producers();
     let mut found: BTreeMap<String, IndexLimit> = BTreeMap::new();
     for node in &graph.nodes {
         let (index, limit) = match &node.op {
-            Op::OneHot(op) => (node.inputs[0], IndexLimit::Classes(op.classes)),
+            Op::OneHot(op) => {
+                let limit = IndexLimit::Classes(op.classes, op.ignored);
+                (node.inputs[0], limit)
+            }
             Op::Gather(op) => {
                 let length = graph.shape(node.inputs[0])[op.axis];
                 (node.inputs[1], IndexLimit::Axis(length))
@@ -128,10 +146,8 @@ pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
                 None => {
                     let input = graph.inputs.iter().find(|i| i.value == value);
                     let Some(input) = input else { continue };
-                    let lowest = found.entry(input.name.clone()).or_insert(limit);
-                    if limit.end() < lowest.end() {
-                        *lowest = limit;
-                    }
+                    let all = found.entry(input.name.clone()).or_insert(limit);
+                    *all = all.and(limit);
                 }
             }
         }
@@ -176,7 +192,7 @@ mod tests {
         let graph = tracer.finish().expect("a graph");
         let limits = index_limits(&graph);
         assert_eq!(limits["tokens"], IndexLimit::Axis(7));
-        assert_eq!(limits["labels"], IndexLimit::Classes(3));
+        assert_eq!(limits["labels"], IndexLimit::Classes(3, None));
         assert_eq!(limits.get("free"), None);
 
         let mut store = VarStore::new(Arc::new(Cpu::new(1).expect("a device")));
@@ -193,5 +209,17 @@ mod tests {
         program
             .set("tokens", HostTensor::I64(&[6; 12]))
             .expect("indices of the table");
+    }
+
+    #[test]
+    fn a_label_may_be_ignored_where_all_that_read_it_do() {
+        let tracer = Tracer::new(DType::F32);
+        let [labels, other] = ["labels", "other"].map(|name| tracer.input(name, DType::I64, [4]));
+        let hot = labels.one_hot_ignoring(3, Some(255)) + other.one_hot_ignoring(3, Some(-1));
+        tracer.output("hot", &(hot + other.one_hot(3)));
+        let limits = index_limits(&tracer.finish().expect("a graph"));
+        assert_eq!(limits["labels"], IndexLimit::Classes(3, Some(255)));
+        assert!(limits["labels"].allows(255) && !limits["labels"].allows(-1));
+        assert_eq!(limits["other"], IndexLimit::Classes(3, None));
     }
 }

@@ -57,6 +57,71 @@ fn label_smoothing_moves_probability_from_the_label_to_all_classes() -> Result<(
 }
 
 #[test]
+fn rows_of_an_ignored_label_do_not_count() -> Result<()> {
+    const CLASSES: usize = 4;
+    let scores = Given::new([5, CLASSES], values(20, 6));
+    // Without the rows 1 and 3.
+    let kept = [0, 2, 4];
+    let rows = scores.values.chunks(CLASSES);
+    let rows: Vec<&[f64]> = rows
+        .enumerate()
+        .filter(|(k, _)| kept.contains(k))
+        .map(|(_, r)| r)
+        .collect();
+    let fewer = Given::new([3, CLASSES], rows.concat());
+    let losses = [
+        CrossEntropy::new(),
+        CrossEntropy::new().label_smoothing(0.1),
+        CrossEntropy::new().class_weights([0.5, 1.0, 2.0, 0.25]),
+        CrossEntropy::new()
+            .class_weights([0.5, 1.0, 2.0, 0.25])
+            .label_smoothing(0.2),
+    ];
+    for loss in losses {
+        // A number outside the classes, and one of them.
+        for ignored in [255, -1, 1] {
+            let labels = [2, ignored, 0, ignored, 3];
+            let ignoring = loss.clone().ignore_label(ignored);
+            let mut probe = Probe::new(std::slice::from_ref(&scores), &labels, |x, y| {
+                ignoring.loss(&x[0], y)
+            })?;
+            let mut expected = Probe::new(std::slice::from_ref(&fewer), &[2, 0, 3], |x, y| {
+                loss.loss(&x[0], y)
+            })?;
+            assert_close("loss", &[probe.loss()?], &[expected.loss()?], 1e-14);
+            probe.check_grad(0)?;
+            let grad = probe.grad(0)?;
+            assert!(grad[CLASSES..2 * CLASSES].iter().all(|g| *g == 0.0));
+            assert!(grad[..CLASSES].iter().all(|g| *g != 0.0));
+        }
+        // Nothing counts.
+        let ignoring = loss.ignore_label(255);
+        let mut probe = Probe::new(std::slice::from_ref(&scores), &[255; 5], |x, y| {
+            ignoring.loss(&x[0], y)
+        })?;
+        assert_eq!(probe.loss()?, 0.0);
+        assert!(probe.grad(0)?.iter().all(|g| *g == 0.0));
+    }
+    Ok(())
+}
+
+#[test]
+fn labels_of_each_time_step_are_labels_of_its_rows() -> Result<()> {
+    let scores = Given::new([2, 3, 4], values(24, 7));
+    let labels = [0, 3, 255, 1, 255, 2];
+    let loss = CrossEntropy::new().ignore_label(255);
+    let mut sequence = Probe::new(std::slice::from_ref(&scores), &labels, |x, y| {
+        loss.loss(&x[0], &y.reshape([2, 3]))
+    })?;
+    let mut rows = Probe::new(std::slice::from_ref(&scores), &labels, |x, y| {
+        loss.loss(&x[0].reshape([6, 4]), y)
+    })?;
+    assert_eq!(sequence.loss()?, rows.loss()?);
+    assert_eq!(sequence.grad(0)?, rows.grad(0)?);
+    Ok(())
+}
+
+#[test]
 fn tet_is_the_mean_of_the_losses_of_all_steps() -> Result<()> {
     let (classes, labels) = (5, [4, 0, 1]);
     let output = Given::new([4, 3, classes], values(60, 2));
