@@ -20,6 +20,20 @@ fn one_hot_rows_have_a_one_at_the_label_and_none_for_a_label_outside() {
 }
 
 #[test]
+fn one_hot_rows_of_an_ignored_label_are_zeros() {
+    let labels = Tensor::i64([4], [0, 2, 1, 255]);
+    for (ignored, rows) in [
+        (2, [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]]),
+        (255, [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0]]),
+    ] {
+        let given = [labels.clone(), tensor(&[1], 1)];
+        let got = compute(&given, |_, x| x[0].one_hot_ignoring(3, Some(ignored)));
+        let want: Vec<f64> = rows.concat().into_iter().map(f64::from).collect();
+        assert_eq!(got, Tensor::f64([4, 3], want));
+    }
+}
+
+#[test]
 fn argmax_and_argmin_run_along_any_axis() {
     // [2, 3, 2], with equal elements.
     let values = [1., 5., 3., 5., 3., 0., -1., 2., 4., 2., -1., 7.];

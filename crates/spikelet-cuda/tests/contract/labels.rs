@@ -15,6 +15,10 @@ fn one_hot_rows_of_labels_outside_the_classes_are_zero() {
         tracer.output("ten", &label.one_hot(10));
         tracer.output("one", &label.one_hot(1));
         tracer.output("many", &label.one_hot(300));
+        for ignored in [3, 10, -1] {
+            let hot = label.one_hot_ignoring(10, Some(ignored));
+            tracer.output(&format!("without {ignored}"), &hot);
+        }
     });
 }
 

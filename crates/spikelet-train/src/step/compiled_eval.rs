@@ -103,7 +103,7 @@ impl EvalStep {
         }
         self.program.run()?;
         if !self.traced.states.is_empty() {
-            self.time += 1;
+            self.time += self.common.time_steps;
         }
         Ok(())
     }

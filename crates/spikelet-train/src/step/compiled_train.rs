@@ -9,7 +9,7 @@ use crate::draws::Draws;
 use crate::optim::feed_scalars_of;
 use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{Plan, Tensor};
+use spikelet_graph::{DType, Plan, Tensor};
 use spikelet_nn::module::{GENERATOR, Traced};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::fmt;
@@ -191,6 +191,15 @@ impl TrainStep {
             ..
         } = self.common;
         Draws::for_step(seed, step).behind(0, samples * (batch * rank.ranks + rank.rank))
+    }
+
+    /// Begins new sequences: resets the states that are carried from run to run with
+    /// [`Step::carry_states`](super::Step::carry_states).
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn reset(&mut self, store: &mut VarStore) -> Result<()> {
+        store.reset(&self.traced, DType::F32)
     }
 
     /// Sets the inputs of the next run, as [`TrainStep::start`] does; for running or profiling

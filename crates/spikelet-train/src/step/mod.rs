@@ -128,6 +128,7 @@ pub struct Step<'a> {
     samples: usize,
     groups: Groups,
     accumulate: usize,
+    carry_states: bool,
     clip: Option<Clip>,
     ema: Option<f64>,
     precision: Precision,
@@ -163,6 +164,7 @@ impl<'a> Step<'a> {
             samples: 1,
             groups: Groups::default(),
             accumulate: 1,
+            carry_states: false,
             clip: None,
             ema: None,
             precision: Precision::default(),
@@ -300,6 +302,48 @@ impl<'a> Step<'a> {
     #[must_use]
     pub fn accumulate(mut self, steps: usize) -> Self {
         self.accumulate = steps;
+        self
+    }
+
+    /// Carries the states of neurons and delay lines from batch to batch, for sequences that are longer than a batch:
+    /// each run continues the sequences of the run before, and its gradient ends at its first time step (truncated
+    /// back-propagation through time). The memory does not depend on the length of the sequences.
+    /// [`TrainStep::reset`] and [`EvalStep::reset`] begin new sequences. States are tensors of the store, which
+    /// programs of the step share: reset them between training and evaluation, or use a store for each.
+    ///
+    /// Batches that a [`Trainer`](crate::Trainer) shuffles do not continue each other: run the step in a loop.
+    ///
+    /// ```
+    /// use spikelet_graph::op::HostTensor;
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::{Outputs, Step};
+    ///
+    /// let net = Sequential::new().add(Linear::new(4, 8)).add(Lif::new(2.0)).add(Linear::new(8, 3));
+    /// let step = Step::new(|cx, inputs| {
+    ///     let scores = net.forward(cx, inputs["x"].clone())?; // [10, 2, 3]
+    ///     // A label for each time step; 255 for those without one.
+    ///     let loss = loss::CrossEntropy::new().ignore_label(255);
+    ///     Ok(Outputs::loss(loss.loss(&scores, &inputs["labels"])))
+    /// })
+    /// .batch_size(2)
+    /// .sequence("x", DType::F32, [10, 4])
+    /// .sequence("labels", DType::I64, [10])
+    /// .carry_states(true)
+    /// .optimizer(Adam::default(), 1e-2);
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// let mut train = step.compile(&mut store)?;
+    /// let (x, labels) = ([0.5; 10 * 2 * 4], [1; 10 * 2]);
+    /// for _recording in 0..3 {
+    ///     train.reset(&mut store)?;
+    ///     for _window in 0..20 {
+    ///         train.run([("x", HostTensor::F32(&x)), ("labels", HostTensor::I64(&labels))])?;
+    ///     }
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn carry_states(mut self, yes: bool) -> Self {
+        self.carry_states = yes;
         self
     }
 

@@ -3,7 +3,7 @@
 use super::error::StepError;
 use super::groups::Assignment;
 use super::trace::{Averages, Phase, Purpose, TraceInfo, is_given};
-use super::{EvalStep, RankInfo, Step, TrainStep};
+use super::{EvalStep, Layout, RankInfo, Step, TrainStep};
 use crate::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use crate::scaling::LossScale;
 use spikelet_core::{MemoryBudget, Result};
@@ -21,6 +21,8 @@ pub(super) struct Common {
     pub(super) rank: RankInfo,
     /// The inputs that are read.
     pub(super) inputs: Vec<GivenInput>,
+    /// The time steps of a run: the length of the sequences.
+    pub(super) time_steps: usize,
 }
 
 /// An input of a program.
@@ -68,7 +70,11 @@ impl Step<'_> {
                 required: is_given(input.layout),
             })
         });
+        let sequences = self.inputs.iter().filter(|i| i.layout == Layout::Sequence);
+        let lengths =
+            sequences.filter_map(|i| cx.tracer().find_input(&i.name)?.shape().first().copied());
         Common {
+            time_steps: lengths.max().unwrap_or(1),
             samples: self.samples,
             seed: self.seed,
             rank: self.rank,

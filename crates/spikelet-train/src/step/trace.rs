@@ -158,6 +158,14 @@ impl Step<'_> {
         }
     }
 
+    /// A mode, with carried states if the step has them.
+    fn carrying(&self, mode: Mode) -> Mode {
+        Mode {
+            carry_state: mode.carry_state || self.carry_states,
+            ..mode
+        }
+    }
+
     /// Calls the function of the step.
     pub(super) fn call(&self, cx: &Context, single_step: bool) -> Result<(Outputs, TraceInfo)> {
         self.check()?;
@@ -223,7 +231,7 @@ impl Step<'_> {
         purpose: Purpose,
         watching: bool,
     ) -> Result<(Context, TraceInfo)> {
-        let mut cx = self.context(purpose.mode);
+        let mut cx = self.context(self.carrying(purpose.mode));
         let observes = !purpose.predicts && self.observed > 0;
         let recording = self.recording.as_ref();
         let watching = watching || recording.is_some_and(|layers| layers.watches());
@@ -283,7 +291,7 @@ impl Step<'_> {
         &self,
         phase: Phase,
     ) -> Result<(Context, TraceInfo, Assignment, Averages)> {
-        let cx = self.context(Mode::TRAIN);
+        let cx = self.context(self.carrying(Mode::TRAIN));
         let (outputs, mut info) = self.call(&cx, false)?;
         let traced = cx.traced();
         let assignment = self.groups.assign(&traced.parameters)?;

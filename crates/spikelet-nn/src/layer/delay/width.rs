@@ -13,8 +13,8 @@ pub(super) fn buffer(cx: &Context, start: f64) -> Var {
     cx.buffer(NAME, [], Init::Constant(start))
 }
 
-/// A schedule of the width σ of learned delays: geometric from `start` at epoch 0 to `end` at epoch `epochs`, and
-/// constant from there.
+/// A schedule of the width σ of learned delays: geometric from `start` at epoch 0 to `end` at epoch `epochs`, linear
+/// if one of them is 0, and constant from there.
 ///
 /// The width is a tensor `delay_width` of each layer. It is set before an epoch; checkpoints have it.
 ///
@@ -68,12 +68,16 @@ impl DelayWidth {
     /// use spikelet_nn::layer::DelayWidth;
     /// let width = DelayWidth::new(8.0, 2.0, 10);
     /// assert_eq!([0, 5, 10, 20].map(|epoch| width.at(epoch)), [8.0, 4.0, 2.0, 2.0]);
+    /// assert_eq!(DelayWidth::new(0.0, 1.0, 4).at(1), 0.25);
     /// ```
     pub fn at(&self, epoch: usize) -> f64 {
         if epoch >= self.epochs {
             return self.end;
         }
         let done = epoch as f64 / self.epochs as f64;
+        if self.start <= 0.0 || self.end <= 0.0 {
+            return self.start + (self.end - self.start) * done;
+        }
         self.start * (self.end / self.start).powf(done)
     }
 
