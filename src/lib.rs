@@ -32,7 +32,7 @@
 //! | [`pipeline`] | `spikelet-pipeline` | networks in stages on several devices |
 //! | [`train`], [`optim`], [`log`], [`report`], [`timing`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports |
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
-//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
+//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
 //! | `auto_cuda` | `spikelet-auto-cuda` | CUDA kernels written as text |
 //! | [`cuda`] | `spikelet-cuda` | the CUDA backend |
@@ -75,8 +75,8 @@ pub use spikelet_cuda as cuda;
 pub use spikelet_distributed as distributed;
 pub use spikelet_nn::{
     Build, Constant, DefinitionError, Domain, Entry, LayerError, LayerProblem, OutsideBound,
-    RuntimeError, encoder, energy, layer, loss, module, network, neuron, runtime, surrogate,
-    tensors,
+    RuntimeError, encoder, energy, layer, loss, module, network, neuron, runtime, sequence,
+    surrogate, tensors,
 };
 #[cfg(feature = "plots")]
 pub use spikelet_train::report;

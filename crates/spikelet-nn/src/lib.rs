@@ -19,6 +19,7 @@ mod neuron_ops;
 pub mod prelude;
 mod registry;
 pub mod runtime;
+pub mod sequence;
 pub mod surrogate;
 mod synapses;
 pub mod tensors;
