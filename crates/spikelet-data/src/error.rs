@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "download")]
 use crate::download_error::DownloadError;
+use crate::encode::EncodeError;
 use crate::idx_error::IdxError;
 use crate::image_error::ImageError;
 use crate::lines::lines;
@@ -296,6 +297,9 @@ pub enum Error {
     /// An image or its augmentation is invalid.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// An encoder of time series or its input is invalid.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
     /// A tensor of a sample or a batch is missing or not as expected.
     #[error(transparent)]
     Tensor(#[from] TensorError),

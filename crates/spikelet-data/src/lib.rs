@@ -11,6 +11,7 @@
 //! | random crops, flips, rotations, … (augmentation) | [`Augment`] in [`LoaderConfig`] |
 //! | normalization to mean 0 and standard deviation 1 | [`Normalize`] in [`LoaderConfig`] |
 //! | other changes of samples and batches, deterministic and on the loader's threads | the traits [`Transform`] and [`BatchTransform`] |
+//! | spikes from audio and other time series, also from streams | [`encode`] |
 //! | classes of unequal sizes | [`WeightedSampling`] in [`LoaderConfig`] |
 //!
 //! Downloads are behind the feature `download`, which is on by default: without it there are no
@@ -50,6 +51,7 @@ mod digest;
 pub mod download;
 #[cfg(feature = "download")]
 mod download_error;
+pub mod encode;
 mod error;
 mod events;
 mod field;
