@@ -10,13 +10,13 @@ use crate::image_dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::Result;
-use crate::registry::Entry;
+use crate::registry::{Entry, EntryData};
 use crate::source::{Files, RecordFiles, Source};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "cifar10",
     summary: "Photographs of animals and vehicles",
-    source: Some(source),
+    data: EntryData::Images(source),
 };
 
 /// The source of CIFAR-10 in its binary version.

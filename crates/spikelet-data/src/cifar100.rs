@@ -12,7 +12,7 @@ use crate::download::Progress;
 use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::image_dataset::{ImageDataset, Split};
-use crate::registry::Entry;
+use crate::registry::{Entry, EntryData};
 use crate::sample::SampleTensor;
 use crate::sets::Map;
 use crate::source::{Files, RecordFiles, Source};
@@ -20,7 +20,7 @@ use crate::source::{Files, RecordFiles, Source};
 pub(crate) const ENTRY: Entry = Entry {
     name: "cifar100",
     summary: "Photographs of 100 kinds of animals, plants and things",
-    source: Some(source),
+    data: EntryData::Images(source),
 };
 
 /// The names of the classes (fine labels), in order.

@@ -411,6 +411,48 @@ pub enum Error {
         /// The parts that were asked for.
         given: String,
     },
+    /// No folder has the files of a data set of sequences.
+    #[error(
+        "{dataset}: no {} in any of\n{}  help: {help}",
+        files.join(" or "),
+        lines(searched.iter().map(|path| path.display()))
+    )]
+    NoFiles {
+        /// The data set.
+        dataset: String,
+        /// The files, of which one is enough.
+        files: Vec<String>,
+        /// The folders that were searched.
+        searched: Vec<PathBuf>,
+        /// The remedy.
+        help: &'static str,
+    },
+    /// A data set has no split of this name.
+    #[error(
+        "{dataset} has no split `{given}`\n  help: its splits are: {}",
+        known.join(", ")
+    )]
+    UnknownSplit {
+        /// The data set.
+        dataset: String,
+        /// The given name.
+        given: String,
+        /// The names of its splits.
+        known: Vec<String>,
+    },
+    /// An order of pixels is not a permutation.
+    #[error(
+        "data set `{dataset}`: the order of the {pixels} pixels {problem}\n  \
+         help: give each index below {pixels} once"
+    )]
+    Permutation {
+        /// The data set.
+        dataset: String,
+        /// The number of pixels.
+        pixels: usize,
+        /// The error in the order.
+        problem: String,
+    },
     /// There is no image to augment or normalize.
     #[error(
         "data set `{dataset}` has no image field to augment or normalize; its fields are:\n{}  \

@@ -10,13 +10,13 @@ use crate::image_dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::Result;
-use crate::registry::Entry;
+use crate::registry::{Entry, EntryData};
 use crate::source::{Files, Source};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "fashion-mnist",
     summary: "Articles of clothing",
-    source: Some(source),
+    data: EntryData::Images(source),
 };
 
 /// The source of Fashion-MNIST.

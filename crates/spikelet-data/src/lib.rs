@@ -4,7 +4,8 @@
 //! |---|---|
 //! | generated digits, without files or a network connection | [`synthetic::digits`] |
 //! | MNIST, Fashion-MNIST, CIFAR-10, CIFAR-100 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`], [`cifar100::load`] |
-//! | the same, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
+//! | spoken digits, electrocardiograms, MNIST pixel by pixel: sequences | [`fsdd::load`], [`qtdb::load`], [`sequential_mnist::load`], [`permuted_sequential_mnist::load`] |
+//! | images, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
 //! | data of your own | the trait [`Dataset`] |
 //! | shuffled batches, prepared in advance on threads | [`DataLoader`] |
@@ -64,14 +65,18 @@ mod image_error;
 mod image_folder;
 mod lines;
 mod loader;
+mod mat5;
+mod pixel_sequences;
 mod registry;
 mod remote_file;
 mod sample;
 mod sample_random;
+mod sequence_source;
 mod sets;
 mod source;
 mod tensor_error;
 mod transform;
+mod xz;
 
 pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
 pub use augment::{
@@ -98,10 +103,12 @@ pub use image_error::ImageError;
 #[cfg(feature = "images")]
 pub use image_folder::ImageFolder;
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
-pub use registry::Entry;
+pub use pixel_sequences::PixelSequences;
+pub use registry::{Entry, EntryData};
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};
 pub use sample_random::SampleRandom;
+pub use sequence_source::{SequenceLabels, SequenceSource, SequenceSplit};
 #[cfg(feature = "csv")]
 pub use sets::CsvTable;
 pub use sets::{ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};
@@ -115,4 +122,8 @@ registry::data_sets! {
     fashion_mnist,
     cifar10,
     cifar100,
+    sequential_mnist,
+    permuted_sequential_mnist,
+    fsdd,
+    qtdb,
 }

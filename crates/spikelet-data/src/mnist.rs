@@ -10,13 +10,13 @@ use crate::image_dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::Result;
-use crate::registry::Entry;
+use crate::registry::{Entry, EntryData};
 use crate::source::{Files, Source};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "mnist",
     summary: "Handwritten digits",
-    source: Some(source),
+    data: EntryData::Images(source),
 };
 
 /// The source of MNIST.

@@ -1,5 +1,6 @@
 //! Data sets by name.
 
+use crate::sequence_source::SequenceSource;
 use crate::source::Source;
 use crate::synthetic;
 
@@ -10,8 +11,20 @@ pub struct Entry {
     pub name: &'static str,
     /// A description in one line.
     pub summary: &'static str,
-    /// The source of its files; `None` for generated images.
-    pub source: Option<fn() -> Source>,
+    /// The kind of its samples, and the source of its files.
+    pub data: EntryData,
+}
+
+/// The kind of the samples of a data set by name, and the source of its files.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum EntryData {
+    /// Generated images, without files.
+    Generated,
+    /// Images in files, for an [`ImageDataset`](crate::ImageDataset).
+    Images(fn() -> Source),
+    /// Sequences in files, for any [`Dataset`](crate::Dataset).
+    Sequences(fn() -> SequenceSource),
 }
 
 impl Entry {
@@ -22,8 +35,41 @@ impl Entry {
     /// assert_eq!(mnist.map(|entry| entry.title()), Some("MNIST".to_string()));
     /// ```
     pub fn title(&self) -> String {
-        let drawn = || synthetic::digits_of(0, 0, 0).train.name.clone();
-        self.source.map_or_else(drawn, |source| source().name)
+        match self.data {
+            EntryData::Generated => synthetic::digits_of(0, 0, 0).train.name.clone(),
+            EntryData::Images(source) => source().name,
+            EntryData::Sequences(source) => source().name,
+        }
+    }
+
+    /// Whether its samples are images with a label each.
+    #[must_use]
+    pub fn is_images(&self) -> bool {
+        !matches!(self.data, EntryData::Sequences(_))
+    }
+
+    /// The source of the files of images; `None` for generated images and for sequences.
+    #[must_use]
+    pub fn source(&self) -> Option<Source> {
+        match self.data {
+            EntryData::Images(source) => Some(source()),
+            EntryData::Generated | EntryData::Sequences(_) => None,
+        }
+    }
+
+    /// The source of sequences; `None` for images.
+    ///
+    /// ```
+    /// let entries = spikelet_data::entries();
+    /// let qtdb = entries.iter().find_map(|entry| entry.sequences().filter(|_| entry.name == "qtdb"));
+    /// assert_eq!(qtdb.map(|source| (source.steps, source.channels)), Some((1301, 4)));
+    /// ```
+    #[must_use]
+    pub fn sequences(&self) -> Option<SequenceSource> {
+        match self.data {
+            EntryData::Sequences(source) => Some(source()),
+            EntryData::Generated | EntryData::Images(_) => None,
+        }
     }
 }
 
@@ -55,8 +101,7 @@ mod tests {
         let entries = crate::entries();
         let names: BTreeSet<&str> = entries.iter().map(|entry| entry.name).collect();
         assert_eq!(names.len(), entries.len());
-        let sources = || entries.iter().filter_map(|entry| entry.source);
-        let titles: BTreeSet<String> = sources().map(|source| source().name).collect();
-        assert_eq!(titles.len(), sources().count());
+        let titles: BTreeSet<String> = entries.iter().map(|entry| entry.title()).collect();
+        assert_eq!(titles.len(), entries.len());
     }
 }

@@ -81,8 +81,10 @@ impl DataName {
         Self::all().find(|known| known.word() == name)
     }
 
+    /// The data sets of images; the networks by name do not take sequences.
     fn all() -> impl Iterator<Item = Self> {
-        data::entries().into_iter().map(Self)
+        let entries = data::entries().into_iter();
+        entries.filter(data::Entry::is_images).map(Self)
     }
 
     /// The data set of this name in checkpoints.
@@ -102,7 +104,7 @@ impl DataName {
 
     /// The source of its files, if it has any.
     fn source(self) -> Option<Source> {
-        self.0.source.map(|source| source())
+        self.0.source()
     }
 
     /// The names of its classes.

@@ -33,11 +33,12 @@ pub fn surrogate_names() -> Names {
     }
 }
 
-/// The data sets' names.
+/// The names of the data sets of images.
 pub fn data_names() -> Names {
     Names {
         members: spikelet::data::entries()
             .iter()
+            .filter(|e| e.is_images())
             .map(|e| (e.name, e.summary))
             .collect(),
     }

@@ -10,6 +10,7 @@ mod split;
 mod subset;
 
 pub use array_files::ArrayFiles;
+pub(crate) use array_files::read_arrays;
 pub use concat::Concat;
 #[cfg(feature = "csv")]
 pub use csv_table::CsvTable;

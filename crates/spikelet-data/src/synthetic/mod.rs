@@ -13,14 +13,14 @@ use spikelet_random::{Generator, Stream};
 use std::sync::Arc;
 
 use crate::image_dataset::{ImageDataset, Split};
-use crate::registry::Entry;
+use crate::registry::{Entry, EntryData};
 use pen::{Nib, Paper, Point};
 use skeleton::DIGITS;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "synthetic",
     summary: "Generated digits in the format of MNIST; needs no files",
-    source: None,
+    data: EntryData::Generated,
 };
 
 /// Height and width of an image in pixels.

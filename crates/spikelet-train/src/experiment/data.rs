@@ -6,14 +6,14 @@ use super::{Experiment, Normalization};
 use crate::DatasetId;
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
-use spikelet_data::{Augment, Normalize, entries};
+use spikelet_data::{Augment, Entry, Normalize, entries};
 
 /// The data set of an experiment, and how its images are used. Augmentation and validation are in
 /// [`Settings`](crate::Settings).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DataSettings {
-    /// The name of the data set, one of [`entries`]; `None` for the first that fits the network.
+    /// The name of the data set, one of [`entries`] with images; `None` for the first that fits the network.
     pub dataset: Option<String>,
     /// The number of training images: the first ones; all by default.
     pub train_images: Option<usize>,
@@ -99,8 +99,10 @@ const MAX_THREADS: usize = 1024;
 /// The string for all images.
 const ALL: &str = "all";
 
+/// The names of the data sets of images; the networks of experiments do not take sequences.
 fn names() -> Vec<&'static str> {
-    let known = entries().into_iter().map(|entry| entry.name);
+    let images = entries().into_iter().filter(Entry::is_images);
+    let known = images.map(|entry| entry.name);
     known.chain([AUTO]).collect()
 }
 

@@ -206,6 +206,19 @@ impl Array {
         self.len
     }
 
+    /// The array as one sample, with all axes.
+    pub(super) fn read_all(&self) -> Result<SampleTensor<'static>> {
+        let shape = [&[self.len], self.shape.as_slice()].concat();
+        let row_bytes = self.len * self.row_bytes;
+        let all = Self {
+            len: 1,
+            shape,
+            row_bytes,
+            ..self.clone()
+        };
+        all.read(0)
+    }
+
     pub(super) fn field(&self, name: &str) -> Field {
         Field::new(name, self.number.element(), self.shape.iter().copied())
     }

@@ -1,6 +1,7 @@
 //! Arrays in files: `.npy`, `.npz` and safetensors.
 
 mod array;
+mod complete;
 mod npy;
 mod safetensors;
 mod zip;
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::sample::Sample;
 use array::Array;
+pub(crate) use complete::read_arrays;
 
 /// The memory for compressed arrays of an `.npz` file if none is given.
 const COMPRESSED_BYTES: usize = 1 << 30;

@@ -24,7 +24,12 @@ struct Info {
 }
 
 pub(super) fn open(path: &Path, names: &[&str]) -> Result<Vec<(String, Array)>> {
-    let source = Source::open(path)?;
+    open_source(Source::open(path)?, names)
+}
+
+/// The tensors of a file that may be in memory.
+pub(super) fn open_source(source: Source, names: &[&str]) -> Result<Vec<(String, Array)>> {
+    let path = source.path.as_path();
     let error = |offset, problem: String| format_error(path, offset, problem, HELP);
     let len = source.read(0, 8)?;
     let len = len.try_into().map_or(u64::MAX, u64::from_le_bytes);

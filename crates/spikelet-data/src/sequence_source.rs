@@ -1,0 +1,102 @@
+//! Data sets of sequences by name.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+
+/// A data set of sequences in files.
+///
+/// Every sample has the field `x`, `[T, C]`, and the field `labels`. A batch has them as `[T, N, C]` and, for
+/// [`SequenceLabels`], `[N]` or `[T, N]`.
+///
+/// ```no_run
+/// let entries = spikelet_data::entries();
+/// let entry = entries.iter().find(|entry| entry.name == "fsdd").expect("it is known");
+/// let source = entry.sequences().expect("it has sequences");
+/// let split = source.load("data", Some("held-out-theo"))?;
+/// assert_eq!(split.test.len(), 450);
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SequenceSource {
+    /// The name of the data set in checkpoints.
+    pub name: String,
+    /// The name of each class.
+    pub classes: Vec<String>,
+    /// The number of time steps T of a sequence.
+    pub steps: usize,
+    /// The number of channels C of a time step.
+    pub channels: usize,
+    /// The number of labels of a sequence.
+    pub labels: SequenceLabels,
+    /// The names of its splits; the first is the default.
+    pub splits: Vec<String>,
+    /// Reads a split, which is one of [`Self::splits`], from a folder.
+    pub(crate) read: fn(&Path, &str) -> Result<SequenceSplit>,
+}
+
+/// The number of labels of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SequenceLabels {
+    /// One label for each sequence: `labels` is an i64, `[N]` in a batch.
+    Sequence,
+    /// One label for each time step: `labels` is i64 `[T]`, `[T, N]` in a batch.
+    Step {
+        /// The label of time steps without a class.
+        unlabeled: i64,
+    },
+}
+
+/// The parts of a data set of sequences.
+#[derive(Clone, Debug)]
+pub struct SequenceSplit {
+    /// The training samples.
+    pub train: Arc<dyn Dataset>,
+    /// The samples that select the best epoch; `None` if the data set does not define them. See
+    /// [`split`](crate::split()).
+    pub validation: Option<Arc<dyn Dataset>>,
+    /// The test samples.
+    pub test: Arc<dyn Dataset>,
+}
+
+impl SequenceSource {
+    /// Reads a split from the data folder `dir`; the default one for `None`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSplit`]; [`Error::NoFiles`] if there are no files; the errors of the module of the data set.
+    pub fn load(&self, dir: impl AsRef<Path>, split: Option<&str>) -> Result<SequenceSplit> {
+        let default = self.splits.first().map_or("", String::as_str);
+        let split = split.unwrap_or(default);
+        if !self.splits.iter().any(|known| known == split) {
+            return Err(Error::UnknownSplit {
+                dataset: self.name.clone(),
+                given: split.into(),
+                known: self.splits.clone(),
+            });
+        }
+        (self.read)(dir.as_ref(), split)
+    }
+}
+
+/// `dir` and its subfolders `folders`; `""` is `dir` itself.
+pub(crate) fn folders(dir: &Path, folders: &[&str]) -> Vec<PathBuf> {
+    let below = |folder: &&str| match folder.is_empty() {
+        true => dir.to_owned(),
+        false => dir.join(folder),
+    };
+    folders.iter().map(below).collect()
+}
+
+/// The first of `names` that is a file in one of these folders.
+pub(crate) fn find_file(folders: &[PathBuf], names: &[&str]) -> Option<PathBuf> {
+    let paths = |folder: &PathBuf| {
+        names
+            .iter()
+            .map(|name| folder.join(name))
+            .collect::<Vec<_>>()
+    };
+    folders.iter().flat_map(paths).find(|path| path.is_file())
+}

@@ -1,0 +1,805 @@
+//! Data sets of sequences by name: splits, files of small generated data, and damaged files.
+
+#[path = "common/idx_file.rs"]
+mod idx_file;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use idx_file::idx_file;
+use proptest::prelude::*;
+use spikelet_data::fsdd::{self, Division};
+use spikelet_data::{
+    ArrayFormat, ArraySpec, ArrayType, ArrayWriter, DataLoader, Dataset, Error, LoaderConfig,
+    PixelSequences, SequenceLabels, SequenceSource, SequenceSplit, entries,
+    permuted_sequential_mnist, qtdb, sequential_mnist, synthetic,
+};
+use tempfile::TempDir;
+
+const SPEAKERS: [&str; 6] = ["george", "jackson", "lucas", "nicolas", "theo", "yweweler"];
+
+fn source(name: &str) -> SequenceSource {
+    let entries = entries();
+    let entry = entries.iter().find(|entry| entry.name == name).unwrap();
+    assert!(!entry.is_images() && entry.source().is_none());
+    entry.sequences().unwrap()
+}
+
+/// The field of integers of one sample.
+fn number(data: &dyn Dataset, index: usize, field: &str) -> i64 {
+    let sample = data.sample(index).unwrap();
+    sample.require(field).unwrap().as_i64().unwrap()[0]
+}
+
+/// A safetensors file of `(name, type, shape, bytes)`.
+fn safetensors(tensors: &[(&str, &str, Vec<usize>, Vec<u8>)]) -> Vec<u8> {
+    let (mut header, mut data) = (serde_json::Map::new(), vec![]);
+    for (name, dtype, shape, bytes) in tensors {
+        let begin = data.len();
+        data.extend(bytes);
+        let info = serde_json::json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, data.len()]});
+        header.insert((*name).into(), info);
+    }
+    let header = serde_json::to_vec(&header).unwrap();
+    [&(header.len() as u64).to_le_bytes()[..], &header, &data].concat()
+}
+
+/// The samples of a clip: its length and values depend on digit, speaker and take.
+fn clip(digit: u8, speaker: u8, take: u8) -> Vec<i16> {
+    let base = i16::from(digit) * 100 + i16::from(speaker) * 10;
+    let samples = 3 + i16::from(digit + take) % 5;
+    (0..samples).map(|at| base - 500 + at).collect()
+}
+
+/// Takes 0, 4, 5, 39 and 40 of digits 0 and 9 by each speaker, as WAV files.
+fn wav_files(folder: &Path) {
+    let spec = hound::WavSpec {
+        channels: 1,
+        sample_rate: 8000,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
+    fs::create_dir_all(folder).unwrap();
+    for (digit, speaker, take) in clips() {
+        let name = format!("{digit}_{}_{take}.wav", SPEAKERS[usize::from(speaker)]);
+        let mut writer = hound::WavWriter::create(folder.join(name), spec).unwrap();
+        for sample in clip(digit, speaker, take) {
+            writer.write_sample(sample).unwrap();
+        }
+        writer.finalize().unwrap();
+    }
+    fs::write(folder.join("notes_of_mine.wav"), b"no clip").unwrap();
+}
+
+/// Digit, speaker and take in the order of takes, speakers and digits.
+fn clips() -> Vec<(u8, u8, u8)> {
+    let takes = [0, 4, 5, 39, 40].into_iter();
+    let each = takes.flat_map(|take| (0..6).map(move |speaker| (speaker, take)));
+    each.flat_map(|(speaker, take)| [0, 9].map(|digit| (digit, speaker, take)))
+        .collect()
+}
+
+/// The same clips in one file.
+fn packed() -> Vec<u8> {
+    let clips = clips();
+    let (mut audio, mut offsets) = (vec![], vec![0_i64]);
+    for &(digit, speaker, take) in &clips {
+        audio.extend(
+            clip(digit, speaker, take)
+                .into_iter()
+                .flat_map(i16::to_le_bytes),
+        );
+        offsets.push(audio.len() as i64 / 2);
+    }
+    let offsets: Vec<u8> = offsets
+        .iter()
+        .flat_map(|offset| offset.to_le_bytes())
+        .collect();
+    let n = clips.len();
+    safetensors(&[
+        ("audio", "I16", vec![audio.len() / 2], audio.clone()),
+        ("offset", "I64", vec![n + 1], offsets),
+        (
+            "label",
+            "U8",
+            vec![n],
+            clips.iter().map(|clip| clip.0).collect(),
+        ),
+        (
+            "speaker",
+            "U8",
+            vec![n],
+            clips.iter().map(|clip| clip.1).collect(),
+        ),
+        (
+            "take",
+            "U8",
+            vec![n],
+            clips.iter().map(|clip| clip.2).collect(),
+        ),
+    ])
+}
+
+/// The spikes of the same clips: `x` of clip i is i everywhere.
+fn write_bins(path: &Path) {
+    let clips = clips();
+    let spec = |name: &str, shape: &[usize]| ArraySpec {
+        name: name.into(),
+        element: ArrayType::U8,
+        shape: shape.to_vec(),
+    };
+    let n = clips.len();
+    let specs = [
+        spec("X", &[n, 100, 140]),
+        spec("y", &[n]),
+        spec("speaker", &[n]),
+        spec("take", &[n]),
+    ];
+    let file = fs::File::create(path).unwrap();
+    let mut writer = ArrayWriter::new(file, ArrayFormat::Npz, specs.into()).unwrap();
+    let bins: Vec<u8> = (0..n)
+        .flat_map(|clip| vec![clip as u8; 100 * 140])
+        .collect();
+    let column = |of: fn(&(u8, u8, u8)) -> u8| clips.iter().map(of).collect::<Vec<u8>>();
+    let columns = [bins, column(|c| c.0), column(|c| c.1), column(|c| c.2)];
+    for (array, bytes) in columns.iter().enumerate() {
+        writer.write(array, 0, bytes).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn wav_files_and_the_packed_file_have_the_same_clips() {
+    let folder = TempDir::new().unwrap();
+    let wavs = folder.path().join("wavs/fsdd/recordings");
+    wav_files(&wavs);
+    let packed_in = folder.path().join("packed");
+    fs::create_dir_all(&packed_in).unwrap();
+    fs::write(packed_in.join("fsdd.safetensors"), packed()).unwrap();
+
+    let from_wav = fsdd::read_clips(folder.path().join("wavs")).unwrap();
+    let from_packed = fsdd::read_clips(&packed_in).unwrap();
+    assert_eq!(from_wav, from_packed);
+    assert_eq!(from_wav.len(), 60);
+    assert_eq!(from_wav.speaker_names(), SPEAKERS);
+    for (index, (digit, speaker, take)) in clips().into_iter().enumerate() {
+        let found = from_wav.clip(index).unwrap();
+        assert_eq!(
+            (found.label, found.speaker, found.take),
+            (digit, speaker, take)
+        );
+        assert_eq!(found.audio, clip(digit, speaker, take));
+    }
+    assert_eq!(from_wav.clip(60), None);
+}
+
+#[test]
+fn clips_are_audio_padded_to_the_longest_of_a_batch() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("fsdd.safetensors"), packed()).unwrap();
+    let clips = fsdd::read_clips(folder.path()).unwrap();
+    let audio = Arc::new(clips.audio().unwrap());
+    assert_eq!(audio.class_names("speaker"), SPEAKERS);
+    assert_eq!(audio.class_names("labels").len(), 10);
+    let config = LoaderConfig {
+        batch_size: 4,
+        shuffle: false,
+        ..LoaderConfig::default()
+    };
+    let loader = DataLoader::new(audio, config).unwrap();
+    let batch = loader.epoch(0, 0).next().unwrap().unwrap();
+    // Clips 0 and 1: digits 0 and 9 by speaker 0, take 0, of 3 and 7 samples.
+    assert_eq!(batch.require("audio").unwrap().shape, [7, 4]);
+    assert_eq!(batch.i64("audio_length").unwrap(), [3, 7, 3, 7]);
+    assert_eq!(batch.i64("labels").unwrap(), [0, 9, 0, 9]);
+    let first: Vec<f32> = batch
+        .f32("audio")
+        .unwrap()
+        .chunks(4)
+        .map(|step| step[0])
+        .collect();
+    let expected = [-500.0, -499.0, -498.0, 0.0, 0.0, 0.0, 0.0].map(|v: f32| v / 32768.0);
+    assert_eq!(first, expected);
+}
+
+/// The takes and speakers of a part.
+fn takes_and_speakers(part: &dyn Dataset) -> Vec<(i64, i64)> {
+    let of = |index| (number(part, index, "take"), number(part, index, "speaker"));
+    (0..part.len()).map(of).collect()
+}
+
+/// Checks that the three parts have the given clips of all.
+fn check_parts(split: &SequenceSplit, test: impl Fn(i64, i64) -> bool) {
+    let parts = [
+        Some(&split.train),
+        split.validation.as_ref(),
+        Some(&split.test),
+    ];
+    let parts = parts.map(|part| takes_and_speakers(&**part.unwrap()));
+    assert!(
+        parts[0]
+            .iter()
+            .all(|&(take, speaker)| !test(take, speaker) && take < 40)
+    );
+    assert!(
+        parts[1]
+            .iter()
+            .all(|&(take, speaker)| !test(take, speaker) && take >= 40)
+    );
+    assert!(parts[2].iter().all(|&(take, speaker)| test(take, speaker)));
+    assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), 60);
+}
+
+#[test]
+fn spoken_digits_are_divided_by_takes_or_by_a_speaker() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("fsdd")).unwrap();
+    write_bins(&folder.path().join("fsdd/fsdd_bins.npz"));
+    let source = source("fsdd");
+    assert_eq!(source.splits[0], "takes");
+    assert_eq!(
+        (source.labels, source.classes.len()),
+        (SequenceLabels::Sequence, 10)
+    );
+
+    let takes = source.load(folder.path(), None).unwrap();
+    check_parts(&takes, |take, _| take < 5);
+    let held_out = source.load(folder.path(), Some("held-out-theo")).unwrap();
+    check_parts(&held_out, |_, speaker| speaker == 4);
+
+    // Clip 24 of all is the first of take 5; its spikes are 24 everywhere.
+    let sample = takes.train.sample(0).unwrap();
+    let x = sample.require("x").unwrap();
+    assert_eq!(x.shape, [source.steps, source.channels]);
+    assert!(x.as_u8().unwrap().iter().all(|&count| count == 24));
+    let loader = DataLoader::new(takes.train, LoaderConfig::default());
+    let loader = loader.and_then(|_| {
+        let config = LoaderConfig {
+            batch_size: 2,
+            ..LoaderConfig::default()
+        };
+        DataLoader::new(held_out.train, config)
+    });
+    let batch = loader.unwrap().epoch(0, 0).next().unwrap().unwrap();
+    assert_eq!(batch.require("x").unwrap().shape, [100, 2, 140]);
+}
+
+#[test]
+fn unknown_splits_and_missing_files_say_which_there_are() {
+    let folder = TempDir::new().unwrap();
+    let source = source("fsdd");
+    let error = source
+        .load(folder.path(), Some("held-out-ada"))
+        .unwrap_err();
+    assert!(matches!(&error, Error::UnknownSplit { known, .. } if known.len() == 7));
+    assert!(error.to_string().contains("held-out-yweweler"), "{error}");
+    let error = source.load(folder.path(), None).unwrap_err();
+    assert!(error.to_string().contains("fsdd_bins.npz"), "{error}");
+    let error = fsdd::read_clips(folder.path()).unwrap_err();
+    assert!(
+        error.to_string().contains("{digit}_{speaker}_{take}.wav"),
+        "{error}"
+    );
+    for name in ["qtdb", "sequential-mnist", "permuted-sequential-mnist"] {
+        let source = self::source(name);
+        assert!(source.load(folder.path(), None).is_err());
+        let error = source.load(folder.path(), Some("other")).unwrap_err();
+        assert!(matches!(error, Error::UnknownSplit { .. }));
+    }
+    // One speaker alone leaves no training clips.
+    wav_files(folder.path());
+    let clips = Arc::new(fsdd::read_clips(folder.path()).unwrap().audio().unwrap());
+    let error = fsdd::divide(clips, &Division::HeldOut("ada".into())).unwrap_err();
+    assert!(error.to_string().contains("held-out-george"), "{error}");
+}
+
+#[test]
+fn damaged_clips_name_the_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("3_theo_7.wav");
+    let spec = hound::WavSpec {
+        channels: 2,
+        sample_rate: 16_000,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
+    let mut writer = hound::WavWriter::create(&path, spec).unwrap();
+    for sample in [1_i16, 2, 3, 4] {
+        writer.write_sample(sample).unwrap();
+    }
+    writer.finalize().unwrap();
+    let error = fsdd::read_clips(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("3_theo_7.wav") && error.contains("16000 Hz, 2 channels"),
+        "{error}"
+    );
+    fs::write(&path, b"RIFF").unwrap();
+    assert!(fsdd::read_clips(folder.path()).is_err());
+
+    fs::remove_file(&path).unwrap();
+    let path = folder.path().join("fsdd.safetensors");
+    for (tensor, dtype, shape, bytes) in [
+        (
+            "offset",
+            "I64",
+            vec![2],
+            [0_i64, 5].iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ),
+        ("label", "U8", vec![1], vec![10]),
+        ("speaker", "U8", vec![1], vec![6]),
+        ("take", "U8", vec![2], vec![0, 0]),
+        ("audio", "F32", vec![1], vec![0; 4]),
+    ] {
+        let ends: Vec<u8> = [0_i64, 2].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let mut tensors = vec![
+            ("audio", "I16", vec![2], vec![0; 4]),
+            ("offset", "I64", vec![2], ends),
+            ("label", "U8", vec![1], vec![0]),
+            ("speaker", "U8", vec![1], vec![0]),
+            ("take", "U8", vec![1], vec![0]),
+        ];
+        fs::write(&path, safetensors(&tensors)).unwrap();
+        assert_eq!(fsdd::read_clips(folder.path()).unwrap().len(), 1);
+        let at = tensors
+            .iter()
+            .position(|(name, ..)| *name == tensor)
+            .unwrap();
+        tensors[at] = (tensor, dtype, shape, bytes);
+        fs::write(&path, safetensors(&tensors)).unwrap();
+        let error = fsdd::read_clips(folder.path()).unwrap_err();
+        assert!(matches!(error, Error::Format { .. }), "{tensor}: {error}");
+    }
+}
+
+/// An element of a MATLAB file.
+fn element(kind: u32, data: &[u8]) -> Vec<u8> {
+    let mut bytes = [kind.to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
+    bytes.extend(data);
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    bytes
+}
+
+/// A matrix of a MATLAB file: `values` are those of `class` and `kind`, column-major.
+fn matrix(name: &str, class: u8, shape: &[i32], kind: u32, values: &[u8]) -> Vec<u8> {
+    let sizes: Vec<u8> = shape.iter().flat_map(|size| size.to_le_bytes()).collect();
+    let mut short = (1_u32 | (name.len() as u32) << 16).to_le_bytes().to_vec();
+    short.extend(name.as_bytes());
+    short.resize(8, 0);
+    let parts = [
+        element(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
+        element(5, &sizes),
+        short,
+        element(kind, values),
+    ];
+    element(14, &parts.concat())
+}
+
+fn compressed(element: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(vec![], Compression::fast());
+    encoder.write_all(element).unwrap();
+    let data = encoder.finish().unwrap();
+    [
+        &15_u32.to_le_bytes()[..],
+        &(data.len() as u32).to_le_bytes(),
+        &data,
+    ]
+    .concat()
+}
+
+fn mat_file(elements: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = vec![b' '; 124];
+    file.extend([0, 1, b'I', b'M']);
+    file.extend(elements.concat());
+    file
+}
+
+/// Input and class of a small set of electrocardiograms; a class of 6 is unlabeled.
+fn event(sample: usize, step: usize, channel: usize) -> i64 {
+    i64::from((sample + 2 * step + 3 * channel).is_multiple_of(4))
+}
+
+fn class(sample: usize, step: usize) -> usize {
+    (sample + step) % 7
+}
+
+const STEPS: usize = 9;
+
+/// The published form of `samples` samples.
+fn qtdb_mat(samples: usize, zip: bool) -> Vec<u8> {
+    let (mut x, mut y) = (vec![], vec![]);
+    for channel in 0..4 {
+        for step in 0..STEPS {
+            for sample in 0..samples {
+                let end = channel == 0 && step == STEPS - 1;
+                let value = if end {
+                    -1
+                } else {
+                    event(sample, step, channel)
+                };
+                x.extend((value as i16).to_le_bytes());
+            }
+        }
+    }
+    for row in 0..6 {
+        for step in 0..STEPS {
+            y.extend((0..samples).map(|sample| u8::from(class(sample, step) == row)));
+        }
+    }
+    let shape = |last| [samples as i32, STEPS as i32, last];
+    let elements = [
+        matrix("x", 6, &shape(4), 3, &x),
+        matrix("t", 6, &[1, 2], 9, &[0; 16]),
+        matrix("y", 6, &shape(6), 2, &y),
+    ];
+    match zip {
+        true => mat_file(&elements.map(|element| compressed(&element))),
+        false => mat_file(&elements),
+    }
+}
+
+/// The same as tensors of one part.
+fn qtdb_tensors(part: &str, samples: usize) -> [(String, &'static str, Vec<usize>, Vec<u8>); 2] {
+    let (mut x, mut labels) = (vec![], vec![]);
+    for sample in 0..samples {
+        for step in 0..STEPS {
+            let value = |channel| match (channel, step) {
+                (0, step) if step == STEPS - 1 => 255,
+                _ => event(sample, step, channel) as u8,
+            };
+            x.extend((0..4).map(value));
+            labels.push(if class(sample, step) == 6 {
+                255
+            } else {
+                class(sample, step) as u8
+            });
+        }
+    }
+    [
+        (format!("{part}.x"), "I8", vec![samples, STEPS, 4], x),
+        (format!("{part}.label"), "U8", vec![samples, STEPS], labels),
+    ]
+}
+
+#[test]
+fn electrocardiograms_have_a_class_for_each_step() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    write("zip/qtdb/QTDB_train.mat", &qtdb_mat(5, true));
+    write("zip/qtdb/QTDB_test.mat", &qtdb_mat(2, true));
+    write("plain/QTDB_train.mat", &qtdb_mat(5, false));
+    write("plain/QTDB_test.mat", &qtdb_mat(2, false));
+    let tensors = [qtdb_tensors("train", 5), qtdb_tensors("test", 2)];
+    let tensors: Vec<_> = tensors.iter().flatten().cloned().collect();
+    let named: Vec<_> = tensors
+        .iter()
+        .map(|(name, dtype, shape, bytes)| (name.as_str(), *dtype, shape.clone(), bytes.clone()))
+        .collect();
+    write("packed/qtdb.safetensors", &safetensors(&named));
+
+    let source = source("qtdb");
+    let unlabeled = qtdb::UNLABELED;
+    assert_eq!(source.labels, SequenceLabels::Step { unlabeled });
+    let load = |form: &str| source.load(folder.path().join(form), None).unwrap();
+    let split = load("zip");
+    for form in ["plain", "packed"] {
+        let other = load(form);
+        assert_eq!(
+            split.train.digest().unwrap(),
+            other.train.digest().unwrap(),
+            "{form}"
+        );
+        assert_eq!(
+            split.test.digest().unwrap(),
+            other.test.digest().unwrap(),
+            "{form}"
+        );
+    }
+    assert!(split.validation.is_none());
+    assert_eq!((split.train.len(), split.test.len()), (5, 2));
+    assert_eq!(
+        split.train.class_names("labels"),
+        ["P", "PQ", "QR", "RS", "ST", "TP"]
+    );
+    for index in 0..5 {
+        let sample = split.train.sample(index).unwrap();
+        let x = sample.require("x").unwrap().as_u8().unwrap().to_vec();
+        let labels = sample.require("labels").unwrap().as_i64().unwrap().to_vec();
+        for step in 0..STEPS {
+            for channel in 0..4 {
+                let end = channel == 0 && step == STEPS - 1;
+                let expected = if end { 0 } else { event(index, step, channel) };
+                assert_eq!(i64::from(x[4 * step + channel]), expected);
+            }
+            let expected = match class(index, step) {
+                6 => unlabeled,
+                class => class as i64,
+            };
+            assert_eq!(labels[step], expected);
+        }
+    }
+    let config = LoaderConfig {
+        batch_size: 2,
+        ..LoaderConfig::default()
+    };
+    let loader = DataLoader::new(split.train, config).unwrap();
+    let batch = loader.epoch(0, 0).next().unwrap().unwrap();
+    assert_eq!(batch.require("x").unwrap().shape, [STEPS, 2, 4]);
+    assert_eq!(batch.require("labels").unwrap().shape, [STEPS, 2]);
+}
+
+/// The error of a file of training samples, with a good file of test samples.
+fn mat_error(train: &[u8]) -> Option<Error> {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("QTDB_train.mat"), train).unwrap();
+    fs::write(folder.path().join("QTDB_test.mat"), qtdb_mat(1, true)).unwrap();
+    qtdb::load(folder.path()).err()
+}
+
+#[test]
+fn damaged_matlab_files_are_errors() {
+    let x = |shape: &[i32], values: &[u8]| matrix("x", 9, shape, 2, values);
+    let y = |values: &[u8]| matrix("y", 9, &[1, 1, 6], 2, values);
+    let good = [x(&[1, 1, 4], &[0, 1, 0, 1]), y(&[0, 1, 0, 0, 0, 0])];
+    assert!(mat_error(&mat_file(&good)).is_none());
+    let mut complex = good[0].clone();
+    complex[17] = 8;
+    for (files, text) in [
+        (vec![good[0].clone()], "no array `y`"),
+        (
+            vec![x(&[1, 1, 4], &[0, 2, 0, 0]), good[1].clone()],
+            "the input 2",
+        ),
+        (vec![good[0].clone(), y(&[1, 1, 0, 0, 0, 0])], "not one-hot"),
+        (
+            vec![x(&[1, 1, 3], &[0, 0, 0]), good[1].clone()],
+            "[n, T, 4]",
+        ),
+        (
+            vec![x(&[1, 1, 4], &[0, 0, 0]), good[1].clone()],
+            "has 3 values",
+        ),
+        (vec![x(&[-1, 1, 4], &[0; 4]), good[1].clone()], "damaged"),
+        (vec![x(&[i32::MAX; 4], &[0; 4]), good[1].clone()], "damaged"),
+        (vec![complex, good[1].clone()], "no real numbers"),
+        (
+            vec![matrix("x", 6, &[1, 1, 4], 12, &[0; 32]), good[1].clone()],
+            "type 12",
+        ),
+        (
+            vec![[15_u32.to_le_bytes(), 4_u32.to_le_bytes(), *b"nope"].concat()],
+            "decompressed",
+        ),
+    ] {
+        let error = mat_error(&mat_file(&files)).unwrap().to_string();
+        assert!(error.contains(text), "{text}: {error}");
+        assert!(error.contains("QTDB_train.mat"), "{error}");
+    }
+    assert!(mat_error(b"MATLAB 7.3").is_some());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// A changed or shortened file is read or rejected, without a panic.
+    #[test]
+    fn changed_matlab_files_do_not_panic(
+        zip in any::<bool>(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let mut file = qtdb_mat(2, zip);
+        let at = at.index(file.len());
+        file[at] = byte;
+        let _ = mat_error(&file);
+        file.truncate(end.index(file.len()));
+        let _ = mat_error(&file);
+    }
+}
+
+#[test]
+fn pixels_are_steps_in_the_order_of_rows_or_of_a_permutation() {
+    let images = synthetic::digits_of(3, 60, 12);
+    let order = permuted_sequential_mnist::permutation(0);
+    let rows = sequential_mnist::sequences(images.clone()).unwrap();
+    let permuted = permuted_sequential_mnist::sequences(images.clone(), &order).unwrap();
+    let validation = rows.validation.unwrap();
+    assert_eq!(
+        (rows.train.len(), validation.len(), rows.test.len()),
+        (50, 10, 12)
+    );
+    for (data, first, images) in [
+        (&rows.train, 0, &images.train),
+        (&validation, 50, &images.train),
+        (&rows.test, 0, &images.test),
+    ] {
+        let sample = data.sample(7).unwrap();
+        let x = sample.require("x").unwrap();
+        assert_eq!(x.shape, [784, 1]);
+        let pixels = images.image(first + 7).unwrap().iter();
+        let pixels: Vec<f32> = pixels.map(|&byte| f32::from(byte) / 255.0).collect();
+        assert_eq!(x.as_f32().unwrap(), pixels);
+        assert_eq!(
+            number(&**data, 7, "labels"),
+            i64::from(images.labels[first + 7])
+        );
+    }
+    let straight = rows.train.sample(4).unwrap();
+    let mixed = permuted.train.sample(4).unwrap();
+    let straight = straight.require("x").unwrap().as_f32().unwrap();
+    let mixed = mixed.require("x").unwrap().as_f32().unwrap();
+    assert!(
+        mixed
+            .iter()
+            .zip(&order)
+            .all(|(&x, &pixel)| x == straight[pixel])
+    );
+    assert_ne!(
+        rows.train.digest().unwrap(),
+        permuted.train.digest().unwrap()
+    );
+}
+
+#[test]
+fn the_permutation_of_seed_0_does_not_change() {
+    let order = permuted_sequential_mnist::permutation(0);
+    assert_eq!(order[..6], [0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn an_order_that_is_no_permutation_is_an_error() {
+    let images = synthetic::digits_of(3, 6, 6).train;
+    let of = |order: &[usize]| PixelSequences::new(images.clone(), "digits").permuted(order);
+    let mut order: Vec<usize> = (0..784).collect();
+    assert!(of(&order).is_ok());
+    order[5] = 4;
+    assert!(
+        of(&order)
+            .unwrap_err()
+            .to_string()
+            .contains("index 4 twice")
+    );
+    order[5] = 784;
+    assert!(of(&order).unwrap_err().to_string().contains("index 784"));
+    assert!(
+        of(&order[1..])
+            .unwrap_err()
+            .to_string()
+            .contains("783 indices")
+    );
+}
+
+#[test]
+fn sequential_mnist_is_read_from_the_files_of_mnist() {
+    let folder = TempDir::new().unwrap();
+    for (part, n) in [("train", 12), ("t10k", 3)] {
+        let pixels: Vec<u8> = (0..n * 784).map(|at| (at % 251) as u8).collect();
+        let images = idx_file(&[n, 28, 28], &pixels);
+        let labels: Vec<u8> = (0..n as u8).map(|label| label % 10).collect();
+        fs::write(
+            folder.path().join(format!("{part}-images-idx3-ubyte")),
+            images,
+        )
+        .unwrap();
+        let labels = idx_file(&[n], &labels);
+        fs::write(
+            folder.path().join(format!("{part}-labels-idx1-ubyte")),
+            labels,
+        )
+        .unwrap();
+    }
+    for name in ["sequential-mnist", "permuted-sequential-mnist"] {
+        let split = source(name).load(folder.path(), None).unwrap();
+        let sizes = [
+            split.train.len(),
+            split.validation.unwrap().len(),
+            split.test.len(),
+        ];
+        assert_eq!(sizes, [10, 2, 3]);
+    }
+}
+
+/// The data folder that `SPIKELET_DATA` names.
+fn data_folder() -> std::path::PathBuf {
+    std::env::var_os("SPIKELET_DATA")
+        .expect("SPIKELET_DATA names a folder")
+        .into()
+}
+
+/// `fsdd` has `fsdd.safetensors.xz`, or WAV files of takes 0 to 44 or more, and `fsdd_bins.npz`.
+#[test]
+#[ignore = "needs FSDD in the folder SPIKELET_DATA"]
+fn the_real_clips_have_the_published_sizes() {
+    let clips = fsdd::read_clips(data_folder()).unwrap();
+    assert_eq!(clips.speaker_names(), SPEAKERS);
+    let mut lengths: Vec<usize> = (0..clips.len())
+        .map(|i| clips.clip(i).unwrap().audio.len())
+        .collect();
+    lengths.sort_unstable();
+    let split = fsdd::divide(Arc::new(clips.audio().unwrap()), &Division::Takes).unwrap();
+    assert_eq!((split.train.len(), split.test.len()), (2100, 300));
+    if clips.len() == 2700 {
+        assert_eq!(lengths.iter().sum::<usize>(), 9_450_470);
+        assert_eq!(split.validation.unwrap().len(), 300);
+        assert!(
+            lengths[0] >= 1148 && lengths[2699] <= 18_262,
+            "{} {}",
+            lengths[0],
+            lengths[2699]
+        );
+    }
+
+    let source = source("fsdd");
+    for (k, name) in source.splits[1..].iter().enumerate() {
+        let split = source.load(data_folder(), Some(name)).unwrap();
+        let sizes = [
+            split.train.len(),
+            split.validation.unwrap().len(),
+            split.test.len(),
+        ];
+        assert_eq!(sizes, [2000, 250, 450], "{name}");
+        assert!((0..450).all(|index| number(&*split.test, index, "speaker") == k as i64));
+    }
+    let all = source.load(data_folder(), None).unwrap();
+    let parts = [all.train, all.validation.unwrap(), all.test];
+    let spikes = |part: &Arc<dyn Dataset>| -> u64 {
+        let of = |index| {
+            let sample = part.sample(index).unwrap();
+            let x = sample.require("x").unwrap().as_u8().unwrap().to_vec();
+            x.into_iter().map(u64::from).sum::<u64>()
+        };
+        (0..part.len()).map(of).sum()
+    };
+    assert_eq!(parts.iter().map(spikes).sum::<u64>(), 15_074_779);
+}
+
+/// `qtdb` has the published pair of files or the packed file.
+#[test]
+#[ignore = "needs QTDB in the folder SPIKELET_DATA"]
+fn the_real_electrocardiograms_have_the_published_numbers() {
+    let split = source("qtdb").load(data_folder(), None).unwrap();
+    for (part, samples, events, counts) in [
+        (
+            split.train,
+            618,
+            248_772,
+            [100_530, 49_485, 46_503, 35_776, 242_792, 263_147, 65_785],
+        ),
+        (
+            split.test,
+            141,
+            57_897,
+            [24_153, 10_145, 9_840, 9_065, 55_885, 55_297, 19_056],
+        ),
+    ] {
+        assert_eq!(part.len(), samples);
+        let (mut found, mut classes) = (0, [0; 7]);
+        for index in 0..samples {
+            let sample = part.sample(index).unwrap();
+            let x = sample.require("x").unwrap();
+            assert_eq!(x.shape, [1301, 4]);
+            found += x
+                .as_u8()
+                .unwrap()
+                .iter()
+                .map(|&event| usize::from(event))
+                .sum::<usize>();
+            for &label in sample.require("labels").unwrap().as_i64().unwrap() {
+                classes[if label == qtdb::UNLABELED {
+                    6
+                } else {
+                    label as usize
+                }] += 1;
+            }
+        }
+        assert_eq!((found, classes), (events, counts));
+    }
+}
