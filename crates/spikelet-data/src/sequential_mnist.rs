@@ -1,6 +1,6 @@
 //! Sequential MNIST: the images of MNIST as sequences of 784 pixels.
 //!
-//! A step has one pixel in 0 … 1; pixels are read row by row. The files are those of [`mnist`](crate::mnist).
+//! A step has one pixel in 0 … 1; pixels are read row by row. The files are those of [`crate::mnist`].
 //!
 //! | part | images of MNIST |
 //! |---|---|

@@ -23,8 +23,8 @@
 //! depend on the division: the results are the same to the last bit.
 //!
 //! Networks with recurrent layers, as loops or as recurrent scans, are divided the same way into any number of
-//! chunks that divides the time steps ([`Division`]). The carried values between chunks are then the
-//! only ones that have to be stored: the other values of a chunk can be recomputed from them.
+//! chunks that divides the time steps. The carried values between chunks are then the only ones that have to be
+//! stored: the other values of a chunk can be recomputed from them.
 //!
 //! ```text
 //! loop[T=200]        →   loop 1[T=20], loop 2[T=20], …          carried values at every 20th step
