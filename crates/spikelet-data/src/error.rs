@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "download")]
 use crate::download_error::DownloadError;
-use crate::encode::EncodeError;
+use crate::encode_error::EncodeError;
 use crate::idx_error::IdxError;
 use crate::image_error::ImageError;
 use crate::lines::lines;

@@ -53,6 +53,7 @@ pub mod download;
 #[cfg(feature = "download")]
 mod download_error;
 pub mod encode;
+mod encode_error;
 mod error;
 mod events;
 mod field;

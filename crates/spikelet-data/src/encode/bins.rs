@@ -1,6 +1,6 @@
 //! Counts of events in time steps.
 
-use super::error::check;
+use super::check::check;
 use super::{EncodeError, SpikeEvents};
 use crate::error::Result;
 

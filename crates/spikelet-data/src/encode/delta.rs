@@ -1,6 +1,6 @@
 //! Changes from sample to sample.
 
-use super::error::{check, check_count, check_samples};
+use super::check::{check, check_count, check_samples};
 use super::{SignalEncoder, SpikeEvents};
 use crate::error::Result;
 

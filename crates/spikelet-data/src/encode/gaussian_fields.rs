@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{check, check_count, check_samples};
+use super::check::{check, check_count, check_samples};
 use super::{SignalEncoder, SpikeEvents};
 use crate::error::Result;
 

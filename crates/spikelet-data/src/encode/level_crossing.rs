@@ -1,6 +1,6 @@
 //! Crossings of evenly spaced levels.
 
-use super::error::{check, check_count, check_samples};
+use super::check::{check, check_count, check_samples};
 use super::{SignalEncoder, SpikeEvents};
 use crate::error::Result;
 

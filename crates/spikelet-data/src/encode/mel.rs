@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlannerScalar};
 use serde::{Deserialize, Serialize};
 
-use super::error::{check, check_samples};
+use super::check::{check, check_samples};
 use crate::error::Result;
 
 /// The largest number of samples of a frame.

@@ -31,10 +31,10 @@
 //! ```
 
 mod bins;
+mod check;
 mod cochlea;
 mod cochlea_coefficients;
 mod delta;
-mod error;
 mod gaussian_fields;
 mod level_crossing;
 #[cfg(feature = "audio")]
@@ -45,11 +45,11 @@ mod spike_events;
 #[cfg(feature = "audio")]
 mod wav;
 
+pub use crate::encode_error::EncodeError;
 pub use bins::Bins;
 pub use cochlea::{Cochlea, CochleaConfig};
 pub use cochlea_coefficients::CochleaCoefficients;
 pub use delta::{Delta, FirstSample};
-pub use error::EncodeError;
 pub use gaussian_fields::{GaussianFields, GaussianFieldsConfig};
 pub use level_crossing::{LevelCrossing, ReferenceLevel};
 #[cfg(feature = "audio")]

@@ -47,7 +47,7 @@ impl SpikeEvents {
     /// [`EncodeError::Range`] if the sample rate is 0; [`EncodeError::Unit`] if a unit is 65536 or larger.
     pub fn to_events(&self, sample_rate: u32) -> Result<Events<'static>> {
         let expected = "the samples of a second, at least 1";
-        super::error::check(
+        super::check::check(
             "events",
             "sample_rate",
             f64::from(sample_rate),
