@@ -1,5 +1,6 @@
 //! Writes the chunks of each node.
 
+use super::carried::{Chunk, recurrent_scan, recurrent_scan_grad, repeat, scan, scan_grad};
 use super::divisible::{carried, summed, views_are_aligned};
 use super::order::{Item, is_backward};
 use super::{Cut, cut_values};
@@ -19,17 +20,17 @@ const TERMS: usize = 8;
 
 /// Replaces nodes by their chunks.
 pub(super) struct Cutter<'a> {
-    pub(super) graph: Rewriter<'a>,
+    graph: Rewriter<'a>,
     /// The nodes as they were.
-    pub(super) old: Vec<NodeId>,
-    pub(super) cuts: &'a [Option<Cut>],
+    old: Vec<NodeId>,
+    cuts: &'a [Option<Cut>],
     /// The chunks of a value, by their number, as far as there are any yet.
     chunks: HashMap<(ValueId, usize), Vec<Option<ValueId>>>,
     /// The results of a node's chunks. Those that are no chunks themselves are carried to the next
     /// chunk, or added up.
-    pub(super) results: HashMap<usize, Vec<Vec<ValueId>>>,
+    results: HashMap<usize, Vec<Vec<ValueId>>>,
     /// Values that are read.
-    pub(super) read: HashSet<ValueId>,
+    read: HashSet<ValueId>,
     /// Values in the caller's memory, or views of such.
     external: HashSet<ValueId>,
 }
@@ -143,17 +144,25 @@ impl<'a> Cutter<'a> {
         for at in operands {
             inputs[at] = self.chunk(&node, inputs[at], chunk, count);
         }
+        let forward = self.cuts[k].and_then(|cut| cut.forward);
+        let forward = forward.filter(|_| chunk > 0);
+        let this = Chunk {
+            index: chunk,
+            count,
+            before: before.map(|before| &self.results[&k][before][..]),
+            forward: forward.map(|scan| &self.results[&scan][chunk - 1][..]),
+        };
         let op = match &node.op {
             Op::Map(map) => {
                 let mut map = map.clone();
                 map.shape[0] /= count;
                 map.into()
             }
-            Op::Scan(op) => self.scan(op, k, chunk, count, &mut inputs),
-            Op::ScanGrad(op) => self.scan_grad(op, k, chunk, count, &mut inputs),
-            Op::RecurrentScan(op) => self.recurrent_scan(op, k, chunk, count, &mut inputs),
-            Op::RecurrentScanGrad(op) => self.recurrent_scan_grad(op, k, chunk, count, &mut inputs),
-            Op::Loop(op) => self.repeat(op, k, before, count, &mut inputs),
+            Op::Scan(op) => scan(op, this, &mut inputs),
+            Op::ScanGrad(op) => scan_grad(op, this, (&node.outputs, &self.read), &mut inputs),
+            Op::RecurrentScan(op) => recurrent_scan(op, this, &mut inputs),
+            Op::RecurrentScanGrad(op) => recurrent_scan_grad(op, this, &mut inputs),
+            Op::Loop(op) => repeat(op, this, &mut inputs),
             Op::MatMul(op) if op.transpose_a => {
                 // Sums of chunks are added in full precision.
                 let dtype = self.graph.ty(node.outputs[0]).dtype;
