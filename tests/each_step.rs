@@ -51,6 +51,29 @@ fn nets() -> Vec<(&'static str, Make)> {
     ]
 }
 
+/// Compares the gradients of the input and of all parameters.
+#[track_caller]
+fn assert_gradients_close(
+    what: &str,
+    found: &mut Probe,
+    expected: &mut Probe,
+    tolerance: f64,
+) -> Result<()> {
+    let learned = expected.parameters.iter().map(|(name, _)| name.clone());
+    let names: Vec<String> = std::iter::once("x".to_string()).chain(learned).collect();
+    for name in names {
+        let grad = format!("grad {name}");
+        let expected = expected.run(&grad)?;
+        assert_close(
+            &format!("{what}: {grad}"),
+            &found.run(&grad)?,
+            &expected,
+            tolerance,
+        );
+    }
+    Ok(())
+}
+
 #[test]
 fn steps_one_by_one_are_the_sequence_forward_and_backward() -> Result<()> {
     for (what, net) in nets() {
@@ -58,20 +81,7 @@ fn steps_one_by_one_are_the_sequence_forward_and_backward() -> Result<()> {
         let mut steps = Probe::new(&StepLoop(net()), Mode::TRAIN, &SHAPE)?;
         assert_eq!(steps.parameters, whole.parameters, "{what}");
         assert_eq!(steps.run("y")?, whole.run("y")?, "{what}");
-        let learned = whole.parameters.iter().map(|(name, _)| name.as_str());
-        let names: Vec<String> = std::iter::once("x")
-            .chain(learned)
-            .map(|n| format!("grad {n}"))
-            .collect();
-        for name in names {
-            let expected = whole.run(&name)?;
-            assert_close(
-                &format!("{what}: {name}"),
-                &steps.run(&name)?,
-                &expected,
-                1e-12,
-            );
-        }
+        assert_gradients_close(what, &mut steps, &mut whole, 1e-12)?;
     }
     Ok(())
 }
@@ -161,20 +171,7 @@ fn check_without_a_loop(
                 );
             }
         }
-        let learned = whole.parameters.iter().map(|(name, _)| name.as_str());
-        let names: Vec<String> = std::iter::once("x")
-            .chain(learned)
-            .map(|n| format!("grad {n}"))
-            .collect();
-        for name in names {
-            let expected = steps.run(&name)?;
-            assert_close(
-                &format!("{what}: {name}"),
-                &whole.run(&name)?,
-                &expected,
-                1e-9,
-            );
-        }
+        assert_gradients_close(what, &mut whole, &mut steps, 1e-9)?;
     }
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! Several ranks with a part of the batch each, against one with the whole: batch norm over all of
 //! them, and training. Ranks are threads with a CPU each.
 
+#[path = "support/ranks.rs"]
+mod support;
+
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, ThreadProcessGroup, Var};
 use spikelet::optim::{Adam, feed_scalars_of, scalar_inputs_of, update};
@@ -9,24 +12,7 @@ use spikelet::train::UpdateGuard;
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The result of a closure on each rank, from its rank and its device.
-fn ranks<T: Send>(size: usize, run: impl Fn(usize, Arc<dyn Backend>) -> T + Sync) -> Vec<T> {
-    let run = &run;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = ThreadProcessGroup::group(size)
-            .into_iter()
-            .map(|exchange| {
-                scope.spawn(move || {
-                    let rank = exchange.rank();
-                    let cpu = Cpu::new(1).unwrap().in_group(Arc::new(exchange));
-                    run(rank, Arc::new(cpu))
-                })
-            })
-            .collect();
-        threads.into_iter().map(|t| t.join().unwrap()).collect()
-    })
-}
+use support::ranks;
 
 /// Numbers on [−1, 1), no two alike.
 fn values(count: usize, salt: u64) -> Vec<f32> {

@@ -1,9 +1,12 @@
 //! Recurrent layers under a memory budget: what they carry through time is stored every few steps, and the steps
 //! between are recomputed.
 
+#[path = "support/feedback_block.rs"]
+mod feedback_block;
 #[path = "support/gpu.rs"]
 mod gpu;
 
+use feedback_block::feedback_block;
 use gpu::gpu;
 use spikelet::MemoryBudget;
 use spikelet::device;
@@ -50,29 +53,7 @@ fn published() -> Sequential {
 
 /// Images through a block with feedback between two convolutions.
 fn images() -> Sequential {
-    Sequential::new()
-        .add(Unflatten)
-        .add(
-            RecurrentBlock::new()
-                .layer("a", Conv2d::new(1, 3, 3).padding(1), lif())
-                .layer("b", Conv2d::new(3, 2, 1).bias(true), lif())
-                .connect("b", "a", Conv2d::new(2, 3, 3).padding(1)),
-        )
-        .add(Flatten)
-        .add(Linear::new(32, 3))
-}
-
-/// `[T, N, 16] → [T, N, 1, 4, 4]`
-struct Unflatten;
-
-impl Module for Unflatten {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
-        Ok(x.reshape([x.dim(0), x.dim(1), 1, 4, 4]))
-    }
-
-    fn tree(&self) -> spikelet::module::Tree {
-        spikelet::module::Tree::new("Unflatten")
-    }
+    feedback_block(lif()).add(Linear::new(32, 3))
 }
 
 /// A network, and how it is trained.

@@ -1,8 +1,15 @@
 //! Recurrent layers in parts: over ranks, and over calls that carry the states.
 
+#[path = "support/feedback_block.rs"]
+mod feedback_block;
+#[path = "support/ranks.rs"]
+mod ranks;
+
+use feedback_block::feedback_block;
+use ranks::ranks;
 use spikelet::device;
+use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{Backend, ProcessGroup, ThreadProcessGroup};
 use spikelet::module::Traced;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, RankInfo, Step};
@@ -30,31 +37,11 @@ fn fused() -> Sequential {
 
 /// Layers whose bodies stay loops: a convolution with feedback, and two layers inside one container.
 fn looped() -> Sequential {
-    let block = RecurrentBlock::new()
-        .layer("a", Conv2d::new(1, 3, 3).padding(1), lif())
-        .layer("b", Conv2d::new(3, 2, 1).bias(true), lif())
-        .connect("b", "a", Conv2d::new(2, 3, 3).padding(1));
     let body = Sequential::new().add(Linear::new(8, 8)).add(lif());
-    Sequential::new()
-        .add(Unflatten)
-        .add(block)
-        .add(Flatten)
+    feedback_block(lif())
         .add(Linear::new(32, 8))
         .add(Recurrent::new(body, 8))
         .add(Linear::new(8, 2))
-}
-
-/// `[T, N, 16] → [T, N, 1, 4, 4]`
-struct Unflatten;
-
-impl Module for Unflatten {
-    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
-        Ok(x.reshape([x.dim(0), x.dim(1), 1, 4, 4]))
-    }
-
-    fn tree(&self) -> spikelet::module::Tree {
-        spikelet::module::Tree::new("Unflatten")
-    }
 }
 
 fn networks() -> [(&'static str, &'static str, Sequential); 2] {
@@ -112,22 +99,7 @@ fn trained(
 fn two_ranks_train_recurrent_layers_as_one_with_the_whole_batch() -> Result<()> {
     for (name, _, net) in &networks() {
         let one = trained(net, 0, 1, Arc::new(Cpu::new(1)?))?;
-        let two: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = ThreadProcessGroup::group(2)
-                .into_iter()
-                .map(|exchange| {
-                    scope.spawn(move || {
-                        let rank = exchange.rank();
-                        let cpu = Cpu::new(1)?.in_group(Arc::new(exchange));
-                        trained(net, rank, 2, Arc::new(cpu))
-                    })
-                })
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().expect("no panic"))
-                .collect()
-        });
+        let two = ranks(2, |rank, cpu| trained(net, rank, 2, cpu));
         let [a, b] = <[_; 2]>::try_from(two).expect("two ranks");
         let (a, b) = (a?, b?);
         assert_eq!(a, b, "{name}: both ranks have the same bits");

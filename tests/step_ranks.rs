@@ -1,12 +1,16 @@
 //! A step with own data and an own loss on two ranks, against one with the whole batch. Ranks are threads with a
 //! CPU each.
 
+#[path = "support/ranks.rs"]
+mod support;
+
+use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{Backend, ProcessGroup, ThreadProcessGroup};
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, RankInfo, Step};
 use spikelet_cpu::Cpu;
 use std::sync::Arc;
+use support::ranks;
 
 const T: usize = 5;
 const INPUTS: usize = 6;
@@ -77,22 +81,7 @@ fn trained(rank: usize, ranks: usize, device: Arc<dyn Backend>) -> Result<Vec<(S
 #[test]
 fn two_ranks_with_a_part_of_each_batch_train_as_one_with_the_whole() -> Result<()> {
     let one = trained(0, 1, Arc::new(Cpu::new(1)?))?;
-    let two: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = ThreadProcessGroup::group(2)
-            .into_iter()
-            .map(|exchange| {
-                scope.spawn(move || {
-                    let rank = exchange.rank();
-                    let cpu = Cpu::new(1)?.in_group(Arc::new(exchange));
-                    trained(rank, 2, Arc::new(cpu))
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no panic"))
-            .collect()
-    });
+    let two = ranks(2, |rank, cpu| trained(rank, 2, cpu));
     let [a, b] = <[_; 2]>::try_from(two).expect("two ranks");
     let (a, b) = (a?, b?);
     assert_eq!(a, b, "both ranks have the same bits");

@@ -2,42 +2,19 @@
 
 use crate::support::*;
 use spikelet::graph::op::HostTensor;
-use spikelet::pipeline::{ModelPipeline, PipelineEval, PipelineSchedule, PipelineStep, Reduce};
+use spikelet::pipeline::{ModelPipeline, PipelineStep, Reduce};
 use spikelet::prelude::*;
 use spikelet::runtime::{Program, VarStore};
-use spikelet::train::{BatchShape, Step};
 
 #[test]
 fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
     for case in [linear(), drawing(), convolutional()?] {
-        let shape = BatchShape {
-            batch: 7,
-            image: case.image,
-        };
-        let mut store = VarStore::new(devices(1)?.remove(0));
-        let mut one =
-            Step::classifier(&*case.module, &case.settings, shape)?.compile_eval(&mut store)?;
-        let given = batch(7, case.image, 5);
-        let expected = one.run_batch(&given, 0)?;
-        for (firsts, split, chunk) in [
+        let partitions = [
             (&[3][..], 7, None),
             (&[1, 4], 2, None),
             (&[2, 5], 3, Some(2)),
-        ] {
-            let mut spread = Spread::of(firsts, split, PipelineSchedule::Auto);
-            spread.chunk = chunk;
-            let partition = spread.partition(&case)?;
-            let mut store = VarStore::new(partition.devices()[0].clone());
-            let mut eval =
-                PipelineEval::new(&partition, &case.settings, 7, case.image, &mut store)?;
-            let found = eval.run(&given, 0)?;
-            assert_eq!(
-                found.sums("accuracy"),
-                expected.sums("accuracy"),
-                "{spread:?}"
-            );
-            assert!((found.loss - expected.loss).abs() < 1e-6, "{spread:?}");
-        }
+        ];
+        assert_evaluates_as_one_device(&case, &partitions, "")?;
     }
     Ok(())
 }

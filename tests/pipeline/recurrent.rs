@@ -1,10 +1,8 @@
 //! Recurrent layers in stages: both those that become one kernel and those that stay loops.
 
 use crate::support::*;
-use spikelet::pipeline::{PipelineEval, PipelineSchedule};
+use spikelet::pipeline::PipelineSchedule;
 use spikelet::prelude::*;
-use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, Step};
 use std::sync::Arc;
 
 fn lif() -> Lif {
@@ -100,31 +98,8 @@ fn chunks_of_time_hand_on_what_recurrent_layers_feed_back() -> Result<()> {
 #[test]
 fn evaluation_of_recurrent_layers_through_stages_is_that_of_one_device() -> Result<()> {
     for (name, case, cuts) in cases() {
-        let shape = BatchShape {
-            batch: 7,
-            image: case.image,
-        };
-        let mut store = VarStore::new(devices(1)?.remove(0));
-        let mut one =
-            Step::classifier(&*case.module, &case.settings, shape)?.compile_eval(&mut store)?;
-        let given = batch(7, case.image, 5);
-        let expected = one.run_batch(&given, 0)?;
-        for (firsts, split, chunk) in [(cuts[0], 2, None), (cuts[1], 3, Some(2))] {
-            let mut spread = Spread::of(firsts, split, PipelineSchedule::Auto);
-            spread.chunk = chunk;
-            let partition = spread.partition(&case)?;
-            let mut store = VarStore::new(partition.devices()[0].clone());
-            let mut eval =
-                PipelineEval::new(&partition, &case.settings, 7, case.image, &mut store)?;
-            let found = eval.run(&given, 0)?;
-            assert_eq!(
-                found.sums("accuracy"),
-                expected.sums("accuracy"),
-                "{name}: {spread:?}"
-            );
-            let near = (found.loss - expected.loss).abs() < 1e-6;
-            assert!(near, "{name}: {spread:?}: {} {}", found.loss, expected.loss);
-        }
+        let partitions = [(cuts[0], 2, None), (cuts[1], 3, Some(2))];
+        assert_evaluates_as_one_device(&case, &partitions, name)?;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use spikelet::data::Batch;
 use spikelet::graph::Backend;
 use spikelet::network::Cifar10Net;
 use spikelet::pipeline::{
-    ModelPipeline, Partition, PipelineConfig, PipelineSchedule, PipelineStep, StageReplicas,
+    ModelPipeline, Partition, PipelineConfig, PipelineEval, PipelineSchedule, PipelineStep,
+    StageReplicas,
 };
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
@@ -228,6 +229,36 @@ pub fn assert_close(a: &Trained, b: &Trained, most: f64, what: &str) {
             assert!((x - y).abs() <= most, "{what}: {name}: {x} and {y}");
         }
     }
+}
+
+/// Evaluates a case in partitions (first layers of stages, split size, time chunk), and on one device.
+pub fn assert_evaluates_as_one_device(
+    case: &Case,
+    partitions: &[(&[usize], usize, Option<usize>)],
+    what: &str,
+) -> Result<()> {
+    let shape = BatchShape {
+        batch: 7,
+        image: case.image,
+    };
+    let mut store = VarStore::new(devices(1)?.remove(0));
+    let mut one =
+        Step::classifier(&*case.module, &case.settings, shape)?.compile_eval(&mut store)?;
+    let given = batch(7, case.image, 5);
+    let expected = one.run_batch(&given, 0)?;
+    for &(firsts, split, chunk) in partitions {
+        let mut spread = Spread::of(firsts, split, PipelineSchedule::Auto);
+        spread.chunk = chunk;
+        let partition = spread.partition(case)?;
+        let mut store = VarStore::new(partition.devices()[0].clone());
+        let mut eval = PipelineEval::new(&partition, &case.settings, 7, case.image, &mut store)?;
+        let found = eval.run(&given, 0)?;
+        let (sums, expected_sums) = (found.sums("accuracy"), expected.sums("accuracy"));
+        assert_eq!(sums, expected_sums, "{what}: {spread:?}");
+        let near = (found.loss - expected.loss).abs() < 1e-6;
+        assert!(near, "{what}: {spread:?}: {} {}", found.loss, expected.loss);
+    }
+    Ok(())
 }
 
 pub fn seeds_pipeline(devices: &[Arc<dyn Backend>]) -> ModelPipeline {
