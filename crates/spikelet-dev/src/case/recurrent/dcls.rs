@@ -1,7 +1,7 @@
 //! Dilated convolutions with learnable spacings over time, and the networks of SNN-delays.
 
 use super::program::{Part, Trace};
-use super::{Spec, soft_cross_entropy};
+use super::{Spec, batch_norm, layer_count, masked, membrane_readout};
 use crate::case::{bounded, limited, wrong};
 use serde::Deserialize;
 use spikelet::prelude::*;
@@ -131,13 +131,7 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
     let constants: Constants = spec.constants()?;
     let neurons: Neurons = spec.constants()?;
     let weight = |k: usize| format!("param.{k}.weight");
-    let count = (0..).take_while(|k| trace.has(&weight(*k))).count();
-    if count < 2 {
-        return Err(wrong(
-            "it has no layers `param.0.weight`, `param.1.weight` …",
-            "give at least one hidden layer and the readout",
-        ));
-    }
+    let count = layer_count(trace, "weight")?;
     let prefixes: Vec<String> = (0..count).map(|k| format!("{k}.")).collect();
     match (
         constants.version.as_str(),
@@ -176,24 +170,11 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
             x = trace.module(&neuron, &lif(1e9), y)?;
             continue;
         }
-        let y = trace.module(&norm, &BatchNorm1d::new(y.dim(2)), y)?;
-        let names = ["weight", "bias", "running_mean", "running_var"];
-        let names = names.map(|name| (name, name));
-        trace.bind_all(&norm, "param", &format!("{prefix}bn."), &names);
+        let y = batch_norm(trace, &norm, &format!("{prefix}bn."), y)?;
         let s = trace.module(&neuron, &lif(neurons.threshold), y)?;
         trace.output(format!("{k}.s"), &s);
         trace.outputs_of(&neuron, prefix, &[("h", "h_seq"), ("v", "v_seq")])?;
-        let mask = format!("mask.{k}");
-        x = match trace.has(&mask) {
-            true => s * trace.input(&mask)?,
-            false => s,
-        };
+        x = masked(trace, k, s)?;
     }
-    let v = trace.recorded(&format!("neuron{}.v_seq", count - 1))?;
-    trace.output("v_out", &v);
-    let logits = v.softmax().sum(&[0]);
-    trace.output("logits", &logits);
-    let loss = soft_cross_entropy(trace, &logits)?;
-    trace.set_loss(&loss);
-    Ok(())
+    membrane_readout(trace, &format!("neuron{}", count - 1))
 }

@@ -10,12 +10,8 @@ use spikelet::prelude::*;
 struct Constants {
     max_delay: usize,
     kernel: String,
-    #[serde(default = "one")]
+    #[serde(default = "super::one")]
     sigma: f64,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 pub fn layer(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {

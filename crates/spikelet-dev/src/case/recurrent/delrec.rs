@@ -1,7 +1,7 @@
 //! DelRec: learned delays in recurrent connections.
 
 use super::program::Trace;
-use super::{Spec, soft_cross_entropy};
+use super::{Spec, batch_norm, layer_count, masked, membrane_readout};
 use crate::case::{bounded, limited, wrong};
 use serde::Deserialize;
 use spikelet::prelude::*;
@@ -21,14 +21,10 @@ struct Constants {
 
 #[derive(Deserialize)]
 struct Surrogate {
-    #[serde(default = "one")]
+    #[serde(default = "super::one")]
     alpha: f64,
-    #[serde(default = "one")]
+    #[serde(default = "super::one")]
     gamma: f64,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 impl Constants {
@@ -155,13 +151,7 @@ pub fn layer(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
 pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
     let constants: Constants = spec.constants()?;
     let weight = |k: usize| format!("param.{k}.weight");
-    let count = (0..).take_while(|k| trace.has(&weight(*k))).count();
-    if count < 2 {
-        return Err(wrong(
-            "it has no layers `param.0.weight`, `param.1.weight` …",
-            "give at least one hidden layer and the readout",
-        ));
-    }
+    let count = layer_count(trace, "weight")?;
     let mut widest = 0;
     for k in 0..count {
         widest = widest.max(trace.matrix(&weight(k))?[0]);
@@ -181,11 +171,8 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
             &[("weight", "weight"), ("bias", "bias")],
         );
         if trace.has(&format!("param.{prefix}bn.weight")) {
-            let path = format!("norm{k}");
-            current = trace.module(&path, &BatchNorm1d::new(features), current)?;
-            let names = ["weight", "bias", "running_mean", "running_var"];
-            let names = names.map(|name| (name, name));
-            trace.bind_all(&path, "param", &format!("{prefix}bn."), &names);
+            let prefix = format!("{prefix}bn.");
+            current = batch_norm(trace, &format!("norm{k}"), &prefix, current)?;
         }
         let path = format!("neuron{k}");
         if k + 1 == count {
@@ -202,17 +189,7 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
                 s
             }
         };
-        let mask = format!("mask.{k}");
-        x = match trace.has(&mask) {
-            true => s * trace.input(&mask)?,
-            false => s,
-        };
+        x = masked(trace, k, s)?;
     }
-    let v = trace.recorded(&format!("neuron{}.v_seq", count - 1))?;
-    trace.output("v_out", &v);
-    let logits = v.softmax().sum(&[0]);
-    trace.output("logits", &logits);
-    let loss = soft_cross_entropy(trace, &logits)?;
-    trace.set_loss(&loss);
-    Ok(())
+    membrane_readout(trace, &format!("neuron{}", count - 1))
 }

@@ -24,6 +24,7 @@ use spikelet::graph::{Backend, DType};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The fields of a specification that are read.
@@ -128,4 +129,52 @@ fn soft_cross_entropy(trace: &mut Trace<'_>, scores: &Var) -> Result<Var> {
     expect("in.label", trace.shape("in.label")?, scores.shape())?;
     let target = trace.input("in.label")?;
     Ok(loss::CrossEntropy::new().soft(scores, &target))
+}
+
+/// The default of constants that scale.
+fn one() -> f64 {
+    1.0
+}
+
+/// Multiplies spikes by the mask of a layer's dropout, if the case has one.
+fn masked(trace: &mut Trace<'_>, layer: impl Display, spikes: Var) -> Result<Var> {
+    let mask = format!("mask.{layer}");
+    Ok(match trace.has(&mask) {
+        true => spikes * trace.input(&mask)?,
+        false => spikes,
+    })
+}
+
+/// Traces batch norm under a path, whose tensors in the case start with `prefix`.
+fn batch_norm(trace: &mut Trace<'_>, path: &str, prefix: &str, x: Var) -> Result<Var> {
+    let x = trace.module(path, &BatchNorm1d::new(x.dim(2)), x)?;
+    let names = ["weight", "bias", "running_mean", "running_var"];
+    let names = names.map(|name| (name, name));
+    trace.bind_all(path, "param", prefix, &names);
+    Ok(x)
+}
+
+/// The number of layers `param.0.NAME`, `param.1.NAME` …: hidden layers and the readout.
+fn layer_count(trace: &Trace<'_>, name: &str) -> Result<usize> {
+    let count = (0..)
+        .take_while(|k| trace.has(&format!("param.{k}.{name}")))
+        .count();
+    match count {
+        0 | 1 => Err(wrong(
+            format!("it has no layers `param.0.{name}`, `param.1.{name}` …"),
+            "give at least one hidden layer and the readout",
+        )),
+        _ => Ok(count),
+    }
+}
+
+/// The loss of a network whose last neuron, under a path, never fires: its membrane is the output.
+fn membrane_readout(trace: &mut Trace<'_>, path: &str) -> Result<()> {
+    let v = trace.recorded(&format!("{path}.v_seq"))?;
+    trace.output("v_out", &v);
+    let logits = v.softmax().sum(&[0]);
+    trace.output("logits", &logits);
+    let loss = soft_cross_entropy(trace, &logits)?;
+    trace.set_loss(&loss);
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! SE-adLIF, EF-adLIF and the LIF beside them.
 
 use super::program::Trace;
-use super::{Spec, cross_entropy};
+use super::{Spec, cross_entropy, masked};
 use crate::case::{expect, raw, wrong};
 use serde::Deserialize;
 use spikelet::graph::{Data, Tensor};
@@ -139,12 +139,8 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
     let mut x = trace.sequence(widest)?;
     let (time_steps, batch) = (x.dim(0), x.dim(1));
     for name in &layers {
-        let (prefix, mask) = (format!("{name}."), format!("mask.{name}"));
-        let s = hidden(spec, &constants, trace, (name, &prefix), x)?;
-        x = match trace.has(&mask) {
-            true => s * trace.input(&mask)?,
-            false => s,
-        };
+        let s = hidden(spec, &constants, trace, (name, &format!("{name}.")), x)?;
+        x = masked(trace, name, s)?;
     }
     let [classes, inputs] = trace.matrix(&format!("param.{OUT}.weight"))?;
     // The parameter is the time constant, whether it is trained or not.

@@ -1,8 +1,7 @@
 //! sparch (LIF, adLIF, RLIF, RadLIF) and SSM-inspired-LIF (CadLIF, SiLIF, CSiLIF).
 
 use super::program::{Part, Trace};
-use super::{Spec, cross_entropy};
-use crate::case::wrong;
+use super::{Spec, cross_entropy, layer_count, masked};
 use serde::Deserialize;
 use spikelet::layer::{NeuronLayer, NeuronLayerKind};
 use spikelet::prelude::*;
@@ -10,7 +9,7 @@ use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 struct Constants {
-    #[serde(default = "one")]
+    #[serde(default = "super::one")]
     threshold: f64,
     /// The limits of clamped constants.
     #[serde(default)]
@@ -31,10 +30,6 @@ struct Regularizer {
     factor: f64,
     fmin: f64,
     fmax: f64,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 fn yes() -> bool {
@@ -221,22 +216,15 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
     if constants.bn.as_ref().is_some_and(|bn| !bn.train) {
         trace.evaluate();
     }
-    let numbered = |k: usize| format!("param.{k}.W.weight");
-    let count = (0..).take_while(|k| trace.has(&numbered(*k))).count();
-    if count < 2 {
-        return Err(wrong(
-            "it has no layers `param.0.W.weight`, `param.1.W.weight` …",
-            "give at least one hidden layer and the readout",
-        ));
-    }
+    let count = layer_count(trace, "W.weight")?;
     let mut widest = 0;
     for k in 0..count {
-        widest = widest.max(trace.matrix(&numbered(k))?[0]);
+        widest = widest.max(trace.matrix(&format!("param.{k}.W.weight"))?[0]);
     }
     let mut x = trace.sequence(widest)?;
     let mut dropped = vec![];
     for k in 0..count - 1 {
-        let (path, prefix, mask) = (k.to_string(), format!("{k}."), format!("mask.{k}"));
+        let (path, prefix) = (k.to_string(), format!("{k}."));
         let place = Place {
             path: &path,
             prefix: &prefix,
@@ -245,10 +233,7 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
         let (s, found) = hidden(spec, trace, &place, x)?;
         states(trace, &place, found)?;
         trace.output(format!("{k}.s"), &s);
-        x = match trace.has(&mask) {
-            true => s * trace.input(&mask)?,
-            false => s,
-        };
+        x = masked(trace, k, s)?;
         dropped.push(x.clone());
     }
     let (path, prefix) = ((count - 1).to_string(), format!("{}.", count - 1));
