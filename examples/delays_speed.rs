@@ -4,15 +4,14 @@
 //! The network is that of SNN-delays: three layers `Dcls1d`, the first two with batch norm and LIF neurons. `linear` is an
 //! evaluation with linear layers in their place.
 
-use spikelet::data::{Batch, BatchTensor};
+use spikelet::data::{Batch, BatchTensor, SampleRandom};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
+use spikelet::timing::Timing;
 use spikelet::train::{Outputs, Step};
-use std::time::Instant;
 
 const INPUTS: usize = 140;
 const CLASSES: usize = 35;
-const ROUNDS: usize = 5;
 
 fn network(hidden: usize, taps: usize, delays: bool) -> Sequential {
     let lif = || {
@@ -50,22 +49,8 @@ fn network(hidden: usize, taps: usize, delays: bool) -> Sequential {
 
 /// The median time of a run in milliseconds.
 fn time(program: &mut Program, device: &dyn Backend) -> Result<f64> {
-    let mut times = vec![];
-    for _ in 0..ROUNDS {
-        let steps = match times.last() {
-            Some(&ms) => (500.0 / ms) as usize + 1,
-            None => 1,
-        };
-        let start = Instant::now();
-        for _ in 0..steps {
-            program.run()?;
-        }
-        device.synchronize()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3 / steps as f64);
-    }
-    let measured = &mut times[1..];
-    measured.sort_by(f64::total_cmp);
-    Ok(measured[measured.len() / 2])
+    let found = Timing::default().measure(|| Ok(device.synchronize()?), || program.run())?;
+    Ok(found.median.as_secs_f64() * 1e3)
 }
 
 fn main() -> Result<()> {
@@ -127,13 +112,7 @@ fn main() -> Result<()> {
 
 /// Spikes of 2 % density.
 fn random_spikes(time_steps: usize, samples: usize) -> Vec<f32> {
-    let mut state = 1_u64;
-    let mut draw = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 24) as f32
-    };
-    let spikes = (0..time_steps * samples * INPUTS).map(|_| f32::from(draw() < 0.02));
+    let mut random = SampleRandom::of_batch(1, 0, 0);
+    let spikes = (0..time_steps * samples * INPUTS).map(|_| f32::from(random.chance(0.02)));
     spikes.collect()
 }

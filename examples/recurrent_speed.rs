@@ -8,16 +8,16 @@
 //! its neurons fire in a step, since the time depends on the spikes where they are bits. Layers: `lif`, `rlif`, `radlif`, `se-adlif`, `rleaky` with
 //! feedback, `lif-feed-forward`, `silif` without.
 
-use spikelet::data::{Batch, BatchTensor};
+use spikelet::data::{Batch, BatchTensor, SampleRandom};
 use spikelet::graph::op::Operation;
 use spikelet::prelude::*;
+use spikelet::timing::Timing;
 use spikelet::train::{Outputs, PendingMetrics, Step};
 use std::time::Instant;
 
 const INPUTS: usize = 140;
 const CLASSES: usize = 35;
 const SSC_SEQUENCES: usize = 75_466;
-const ROUNDS: usize = 5;
 const LAYERS: [&str; 2] = ["first", "second"];
 
 fn layer(name: &str, inputs: usize, features: usize) -> Result<Box<dyn Module>> {
@@ -90,21 +90,8 @@ fn main() -> Result<()> {
     let rates = fire(&step(true), &mut store, &batch)?;
 
     // The inputs stay on the device.
-    let mut times = vec![];
-    for _ in 0..ROUNDS {
-        let steps = match times.last() {
-            Some(&ms) => (500.0 / ms) as usize + 1,
-            None => 1,
-        };
-        let start = Instant::now();
-        for _ in 0..steps {
-            train.program_mut().run()?;
-        }
-        device.synchronize()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3 / steps as f64);
-    }
-    let measured = &mut times[1..];
-    measured.sort_by(f64::total_cmp);
+    let timing = Timing::default();
+    let time = timing.measure(|| Ok(device.synchronize()?), || train.program_mut().run())?;
     let profile = match more == "profile" {
         true => train.program_mut().profile()?,
         false => vec![],
@@ -132,7 +119,7 @@ fn main() -> Result<()> {
     println!(
         "{name}, T = {time_steps}, batch {samples}, {features} neurons, {precision}, {}: {:.3} ms a step",
         device.name(),
-        measured[measured.len() / 2]
+        time.median.as_secs_f64() * 1e3
     );
     println!(
         "{} kernels, {:.0} MiB; first result ({result}) after {:.2} s, of which {:.2} s to plan and load",
@@ -193,14 +180,8 @@ fn fire(step: &Step<'_>, store: &mut VarStore, batch: &Batch) -> Result<[f64; 2]
 
 /// Spikes of 2 % density.
 fn random_spikes(seed: u64, time_steps: usize, samples: usize) -> Batch {
-    let mut state = 2 * seed + 1;
-    let mut draw = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 24) as f32
-    };
-    let spikes = (0..time_steps * samples * INPUTS).map(|_| f32::from(draw() < 0.02));
+    let mut random = SampleRandom::of_batch(seed, 0, 0);
+    let spikes = (0..time_steps * samples * INPUTS).map(|_| f32::from(random.chance(0.02)));
     let spikes: Vec<f32> = spikes.collect();
     let labels = (0..samples).map(|n| (n % CLASSES) as i64).collect();
     Batch::new((0..samples as u32).collect())
