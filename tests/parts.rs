@@ -1,96 +1,18 @@
 //! Operations on long sequences run in time chunks, with the same results.
 
+#[path = "support/dividing.rs"]
+mod dividing;
 #[path = "support/gpu.rs"]
 mod gpu;
 
+use dividing::Dividing;
 use gpu::gpu;
 use spikelet::data::Batch;
-use spikelet::graph::op::{HostTensor, HostTensorMut};
-use spikelet::graph::{
-    Buffer, Executor, Graph, InPlaceUpdates, Node, Plan, SchedulingPolicy, SpikeStorage, Target,
-    TensorType, ValueId, WorkspaceQuery,
-};
 use spikelet::network::{Cifar10Net, Network};
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, Step};
-use spikelet::{MemoryBudget, device, graph};
+use spikelet::{MemoryBudget, device};
 use std::sync::Arc;
-
-/// A device on which sequences of more than so many elements are divided into time chunks.
-struct Cutting {
-    backend: Arc<dyn Backend>,
-    elements: usize,
-}
-
-impl WorkspaceQuery for Cutting {
-    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        self.backend.workspace(graph, node)
-    }
-}
-
-impl SpikeStorage for Cutting {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.backend.reads_bits(graph, node, operand)
-    }
-
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.backend.writes_bits(graph, node, value)
-    }
-}
-
-impl SchedulingPolicy for Cutting {
-    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
-        self.backend.sums_channels(graph, node)
-    }
-
-    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        self.backend.scan_checkpoint(graph, node)
-    }
-
-    fn chunk_elements(&self) -> usize {
-        self.elements
-    }
-}
-
-impl InPlaceUpdates for Cutting {
-    fn overwrites_sequences(&self) -> bool {
-        self.backend.overwrites_sequences()
-    }
-}
-
-impl Target for Cutting {}
-
-impl Backend for Cutting {
-    fn name(&self) -> String {
-        self.backend.name()
-    }
-
-    fn determinism(&self) -> graph::Determinism {
-        self.backend.determinism()
-    }
-
-    fn allocate(&self, ty: &TensorType) -> graph::Result<Buffer> {
-        self.backend.allocate(ty)
-    }
-
-    fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> graph::Result<()> {
-        self.backend.upload(to, values)
-    }
-
-    fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> graph::Result<()> {
-        self.backend.download(from, values)
-    }
-
-    fn load_into(
-        &self,
-        plan: &Plan,
-        inputs: &[Buffer],
-        outputs: &[Option<Buffer>],
-        arena: &Buffer,
-    ) -> graph::Result<Box<dyn Executor>> {
-        self.backend.load_into(plan, inputs, outputs, arena)
-    }
-}
 
 /// The results of training steps.
 struct Trained {
@@ -124,9 +46,10 @@ fn train(
         encoder: encoder.to_string(),
         ..Settings::cifar10_net()
     };
-    let mut store = VarStore::new(Arc::new(Cutting {
+    let mut store = VarStore::new(Arc::new(Dividing {
         backend: backend.clone(),
         elements,
+        overlap: None,
     }));
     let shape = BatchShape {
         batch: BATCH,

@@ -71,6 +71,7 @@ impl Cuda {
                 pool: Pool::default(),
                 scalars: Mutex::default(),
                 while_nodes: OnceLock::new(),
+                capture_nodes: OnceLock::new(),
                 gpu,
             }),
         })
@@ -197,6 +198,11 @@ impl SchedulingPolicy for Cuda {
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
+    }
+
+    fn overlap_chunks(&self, graph: &Graph, first: &Node, second: &Node) -> Option<usize> {
+        self.shared.capture_nodes()?;
+        op::overlap_chunks(&self.shared.gpu.properties, graph, first, second)
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod action;
 mod custom_kernel;
+mod dependencies;
 mod planning;
 
+use crate::capture::CaptureNodes;
 use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
 use crate::launch;
@@ -12,7 +14,9 @@ use crate::shared::Shared;
 use crate::while_nodes::{WhileNodes, count_nodes};
 use action::{LoopRecorder, Starter, Step, recorded_loops};
 use cudarc::driver::CudaGraph;
-use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
+use cudarc::driver::sys::{
+    CUevent_flags, CUgraphInstantiate_flags_enum, CUgraphNode, CUstreamCaptureMode,
+};
 use planning::Planned;
 pub(crate) use planning::arena;
 use spikelet_graph::{Bound, Buffer, Executor, Plan, Result};
@@ -27,6 +31,8 @@ pub(crate) struct CudaExecutor {
     steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     names: Vec<String>,
+    /// The steps that each step of a recorded run waits for; `None`: the one before it.
+    dependencies: Option<Vec<Vec<usize>>>,
     graph: Option<Recorded>,
     /// Whether the first run, kernel by kernel, is done.
     ran_once: bool,
@@ -54,6 +60,7 @@ impl CudaExecutor {
             constants,
             steps,
             names,
+            dependencies,
         } = planning::plan(&shared, plan, bound)?;
         shared.unload_unused()?;
         shared.forget_unused_plans()?;
@@ -62,6 +69,7 @@ impl CudaExecutor {
             _constants: constants,
             steps,
             names,
+            dependencies,
             graph: None,
             ran_once: false,
             check: launch::is_checked(),
@@ -104,6 +112,32 @@ impl CudaExecutor {
         Ok(())
     }
 
+    /// Enqueues all work on the stream, which is captured: each step behind those that it waits for.
+    fn start_concurrently(
+        &self,
+        dependencies: &[Vec<usize>],
+        capture: &CaptureNodes,
+        recorder: Option<LoopRecorder<'_>>,
+    ) -> Result<()> {
+        let gpu = self.gpu();
+        let starter = Starter::new(gpu, recorder);
+        // The nodes after which each step is complete.
+        let mut complete: Vec<Vec<CUgraphNode>> = vec![];
+        for (step, waits_for) in self.steps.iter().zip(dependencies) {
+            let nodes = waits_for.iter().flat_map(|k| &complete[*k]);
+            let mut nodes: Vec<CUgraphNode> = nodes.copied().collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            // SAFETY: the nodes were captured by this stream since its capture began; the rest as in `start_all`.
+            unsafe {
+                capture.depend_on(gpu, &gpu.stream, &mut nodes)?;
+                starter.start(&step.action)?;
+            }
+            complete.push(capture.captured(gpu, &gpu.stream)?.1);
+        }
+        Ok(())
+    }
+
     /// Records a run. Where the driver has no loops in graphs, or cannot have one of these, their steps are
     /// recorded one by one.
     fn record(&self) -> Result<Option<Recorded>> {
@@ -141,7 +175,12 @@ impl CudaExecutor {
         gpu.stream
             .begin_capture(mode)
             .context(&gpu.name, "recording the plan")?;
-        let started = self.start_all(false, recorder);
+        let started = match (&self.dependencies, self.shared.capture_nodes()) {
+            (Some(dependencies), Some(capture)) => {
+                self.start_concurrently(dependencies, capture, recorder)
+            }
+            _ => self.start_all(false, recorder),
+        };
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = gpu
             .stream

@@ -9,6 +9,7 @@
 mod backend;
 mod bytes;
 mod cache;
+mod capture;
 mod compiler;
 mod dnn;
 mod error;

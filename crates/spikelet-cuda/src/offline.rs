@@ -80,6 +80,10 @@ impl SchedulingPolicy for OfflineTarget {
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.properties, graph, node)
     }
+
+    fn overlap_chunks(&self, graph: &Graph, first: &Node, second: &Node) -> Option<usize> {
+        op::overlap_chunks(&self.properties, graph, first, second)
+    }
 }
 
 impl InPlaceUpdates for OfflineTarget {

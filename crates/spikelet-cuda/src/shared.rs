@@ -1,5 +1,6 @@
 //! The state of a GPU that its backend and its executors share.
 
+use crate::capture::CaptureNodes;
 use crate::dnn::Dnn;
 use crate::error::Context;
 use crate::fetch::Pool;
@@ -25,6 +26,9 @@ pub(crate) struct Shared {
     pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
     /// Loops in CUDA graphs, if the GPU has them; looked for when a loop is first recorded.
     pub(crate) while_nodes: OnceLock<Option<WhileNodes>>,
+    /// Kernels of a CUDA graph that run at the same time, if the driver has the functions; looked for when a plan
+    /// could use them.
+    pub(crate) capture_nodes: OnceLock<Option<CaptureNodes>>,
 }
 
 impl Shared {
@@ -39,6 +43,18 @@ impl Shared {
                 .ok()
         };
         self.while_nodes.get_or_init(open).as_ref()
+    }
+
+    /// Kernels of a CUDA graph that run at the same time; `None` if the driver has no functions for it.
+    pub(crate) fn capture_nodes(&self) -> Option<&CaptureNodes> {
+        let open = || {
+            CaptureNodes::open()
+                .inspect_err(|error| {
+                    tracing::debug!("kernels run one after the other: {error}");
+                })
+                .ok()
+        };
+        self.capture_nodes.get_or_init(open).as_ref()
     }
 
     /// Pending uploads. Held while work is enqueued on the stream, since another thread may be

@@ -9,6 +9,7 @@
 
 mod api;
 
+use crate::capture::CaptureNodes;
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use crate::launch::Launch;
@@ -16,8 +17,8 @@ use crate::memory::DeviceMemory;
 use api::Api;
 use cudarc::driver::sys::{
     self, CUDA_CONDITIONAL_NODE_PARAMS, CUgraph, CUgraphConditionalHandle,
-    CUgraphConditionalNodeType, CUgraphInstantiate_flags_enum, CUgraphNode, CUgraphNodeParams,
-    CUgraphNodeType, CUstreamCaptureMode,
+    CUgraphConditionalNodeType, CUgraphInstantiate_flags_enum, CUgraphNodeParams, CUgraphNodeType,
+    CUstreamCaptureMode,
 };
 use cudarc::driver::{CudaFunction, CudaStream, DriverError, result};
 use cudarc::nvrtc::Ptx;
@@ -30,15 +31,13 @@ use std::sync::Arc;
 /// `CU_GRAPH_COND_ASSIGN_DEFAULT`: a launch of the graph sets the condition to the default.
 const ASSIGN_DEFAULT: c_uint = 1;
 
-/// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`: the next node depends on the given ones only.
-const SET_DEPENDENCIES: c_uint = 1;
-
 /// The kernel that sets the condition.
 const KERNEL: &str = "spk_loop_condition";
 
 /// WHILE nodes of one GPU.
 pub(crate) struct WhileNodes {
     api: Api,
+    capture: CaptureNodes,
     condition: Arc<CudaFunction>,
 }
 
@@ -70,8 +69,10 @@ impl WhileNodes {
         let condition = module
             .load_function(KERNEL)
             .context(&gpu.name, "loading the condition of loops")?;
+        let capture = CaptureNodes::open().map_err(|problem| failure(&gpu.name, problem))?;
         let nodes = Self {
             api,
+            capture,
             condition: Arc::new(condition),
         };
         nodes.check(gpu)?;
@@ -139,7 +140,7 @@ impl WhileNodes {
             ..
         } = counted;
         let context = gpu.context.cu_ctx();
-        let (graph, _) = self.captured(gpu, stream)?;
+        let (graph, _) = self.capture.captured(gpu, stream)?;
         let mut handle = 0;
         // SAFETY: graph and context are alive; one number is written.
         let status =
@@ -181,7 +182,7 @@ impl WhileNodes {
         stream: &CudaStream,
         handle: CUgraphConditionalHandle,
     ) -> Result<CUgraph> {
-        let (graph, dependencies) = self.captured(gpu, stream)?;
+        let (graph, dependencies) = self.capture.captured(gpu, stream)?;
         // SAFETY: it consists of numbers and pointers, which may be zero.
         let mut node: CUgraphNodeParams = unsafe { MaybeUninit::zeroed().assume_init() };
         node.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -205,44 +206,11 @@ impl WhileNodes {
         };
         self.succeed(gpu, status)?;
         // SAFETY: one node, which was added to the graph of this capture.
-        let status = unsafe {
-            (self.api.set_dependencies)(stream.cu_stream(), &mut added, 1, SET_DEPENDENCIES)
-        };
-        self.succeed(gpu, status)?;
+        unsafe { self.capture.depend_on(gpu, stream, &mut [added]) }?;
         // SAFETY: the driver has set it to an array of one graph, which lives as long as the node.
         let body = unsafe { node.__bindgen_anon_1.conditional.phGraph_out.as_ref() };
         body.copied()
             .ok_or_else(|| failure(&gpu.name, "recording a loop: its node has no body"))
-    }
-
-    /// The graph that a stream is captured into, and the nodes that the next one depends on.
-    fn captured(&self, gpu: &Gpu, stream: &CudaStream) -> Result<(CUgraph, Vec<CUgraphNode>)> {
-        let (mut state, mut id, mut count) = (0, 0, 0);
-        let (mut graph, mut nodes) = (ptr::null_mut(), ptr::null());
-        // SAFETY: each is written.
-        let status = unsafe {
-            (self.api.capture_info)(
-                stream.cu_stream(),
-                &mut state,
-                &mut id,
-                &mut graph,
-                &mut nodes,
-                &mut count,
-            )
-        };
-        self.succeed(gpu, status)?;
-        if graph.is_null() {
-            return Err(failure(
-                &gpu.name,
-                "recording a loop: the stream is not captured",
-            ));
-        }
-        if count == 0 {
-            return Ok((graph, vec![]));
-        }
-        // SAFETY: an array of so many nodes, alive until the next call for this stream.
-        let nodes = unsafe { std::slice::from_raw_parts(nodes, count) };
-        Ok((graph, nodes.to_vec()))
     }
 
     fn succeed(&self, gpu: &Gpu, status: c_uint) -> Result<()> {

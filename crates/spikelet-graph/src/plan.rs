@@ -64,7 +64,9 @@ pub struct Plan {
 impl Plan {
     /// Runs the passes over `graph` and lays it out for `target`.
     pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
-        let reports = pass::run_all(&mut graph, target);
+        let mut reports = pass::run_all(&mut graph, target);
+        let overlap = pass::time_chunking::overlap::run(&mut graph, target);
+        reports.extend(Some(overlap).filter(|report| report.changes > 0));
         Self::of(graph, target, reports)
     }
 
@@ -81,6 +83,15 @@ impl Plan {
         let mut reports = pass::run_all(&mut graph, target);
         let buffers = buffer_bytes(&graph);
         let limit = bytes.saturating_sub(buffers);
+        let mut overlapping = graph.clone();
+        let overlap = pass::time_chunking::overlap::run(&mut overlapping, target);
+        if overlap.changes > 0 {
+            let reports = reports.iter().cloned().chain([overlap]).collect();
+            let plan = Self::of(overlapping, target, reports);
+            if plan.peak_bytes() <= bytes {
+                return Ok(plan);
+            }
+        }
         let found = pass::rematerialize::run(&mut graph, target, limit);
         reports.push(found.report());
         let plan = Self::of(graph, target, reports);

@@ -50,10 +50,13 @@ pub(super) enum Action {
     Repeat(Repeat),
 }
 
-/// An action and the index of the plan's kernel.
+/// An action and the plan's kernels that it runs.
 pub(super) struct Step {
     pub(super) action: Action,
+    /// The index of the first kernel.
     pub(super) kernel: usize,
+    /// The index of the last one, of kernels that share a launch.
+    pub(super) last: usize,
 }
 
 /// The steps of a loop.
@@ -87,6 +90,15 @@ impl Repeat {
 }
 
 impl Step {
+    /// An action of one kernel of the plan.
+    pub(super) fn new(action: Action, kernel: usize) -> Self {
+        Self {
+            action,
+            kernel,
+            last: kernel,
+        }
+    }
+
     fn sums_over_ranks(&self) -> bool {
         match &self.action {
             Action::AllReduceStart { .. } | Action::AllReduceDone(_) => true,
@@ -248,7 +260,7 @@ mod tests {
     use super::*;
 
     fn repeat(count: usize, body: Vec<Action>) -> Action {
-        let step = |action| Step { action, kernel: 0 };
+        let step = |action| Step::new(action, 0);
         Action::Repeat(Repeat {
             body: body.into_iter().map(step).collect(),
             count,
@@ -262,7 +274,7 @@ mod tests {
     }
 
     fn depth(action: Action) -> usize {
-        recorded_loops(&[Step { action, kernel: 0 }])
+        recorded_loops(&[Step::new(action, 0)])
     }
 
     #[test]
@@ -291,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_recorded_loop_has_the_nodes_of_one_turn_and_of_the_remaining_steps() {
-        let step = |action| Step { action, kernel: 0 };
+        let step = |action| Step::new(action, 0);
         let inner = |count| step(repeat(count, clears(2)));
         assert_eq!(inner(255).nodes(), 2 * 255);
         assert_eq!(inner(256).nodes(), 2 * 128);

@@ -2,6 +2,7 @@
 
 use super::action::{self, Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
+use super::dependencies::{self, Access};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
 use crate::gpu::group::AllReduceBatch;
@@ -15,7 +16,7 @@ use crate::op::{self, LoweredOp, LoweringContext};
 use crate::shared::Shared;
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
-use spikelet_graph::op::{Loop, Op};
+use spikelet_graph::op::{DeviceShare, Loop, Op, RecurrentScan, RecurrentScanGrad};
 use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(super) struct Planned {
     pub(super) steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     pub(super) names: Vec<String>,
+    /// The steps that each step waits for, if the plan has kernels that shall run at the same time.
+    pub(super) dependencies: Option<Vec<Vec<usize>>>,
 }
 
 /// Steps other than generated kernels.
@@ -81,10 +84,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                 to: address(*to)?,
                 bytes: ty.bytes(),
             };
-            planned.push(Err(Other::Step(Box::new(Step {
-                action,
-                kernel: last,
-            }))));
+            planned.push(Err(Other::Step(Box::new(Step::new(action, last)))));
         }
     }
     let Lowering {
@@ -93,11 +93,68 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let constants = constants.upload(shared, gpu)?;
     let base = constants.as_ref().map_or(0, |memory| memory.pointer);
     let steps = compile(gpu, fuse(planned), &names, base)?;
+    let dependencies = if overlaps(plan) {
+        let of_kernels = accesses(plan, &address)?;
+        let of_steps = steps.iter().map(|step| {
+            let kernels = of_kernels[step.kernel..=step.last].iter();
+            kernels.flatten().copied().collect()
+        });
+        Some(dependencies::dependencies(&of_steps.collect::<Vec<_>>()))
+    } else {
+        None
+    };
     Ok(Planned {
         constants,
         steps,
         names,
+        dependencies,
     })
+}
+
+/// Whether kernels of a plan shall run at the same time.
+fn overlaps(plan: &Plan) -> bool {
+    plan.graph.nodes.iter().any(|node| {
+        let (Op::RecurrentScan(RecurrentScan { share, .. })
+        | Op::RecurrentScanGrad(RecurrentScanGrad { share, .. })) = &node.op
+        else {
+            return false;
+        };
+        *share != DeviceShare::Whole
+    })
+}
+
+/// The memory that each kernel of a plan accesses, and the copies behind them.
+fn accesses(plan: &Plan, address: &dyn Fn(Location) -> Result<u64>) -> Result<Vec<Vec<Access>>> {
+    let mut all = vec![];
+    for kernel in &plan.kernels {
+        let node = &plan.graph.nodes[kernel.node];
+        let mut own = vec![];
+        for (place, value) in kernel.reads.iter().zip(&node.inputs) {
+            own.push(Access::read(
+                address(*place)?,
+                plan.graph.ty(*value).bytes(),
+            ));
+        }
+        for (place, value) in kernel.writes.iter().zip(&node.outputs) {
+            if *place != Location::Unused {
+                own.push(Access::write(
+                    address(*place)?,
+                    plan.graph.ty(*value).bytes(),
+                ));
+            }
+        }
+        if let Some((offset, bytes)) = kernel.workspace {
+            own.push(Access::write(address(Location::Arena(offset))?, bytes));
+        }
+        all.push(own);
+    }
+    let mut copies = vec![];
+    for (from, to, ty) in &plan.copies {
+        copies.push(Access::read(address(*from)?, ty.bytes()));
+        copies.push(Access::write(address(*to)?, ty.bytes()));
+    }
+    all.push(copies);
+    Ok(all)
 }
 
 /// The lowering of a plan and of the bodies of its loops.
@@ -183,10 +240,7 @@ impl Lowering<'_> {
                 Binding::Workspace(at) => workspace + at as u64,
             };
             for lowered in op::lower(shared, &cx)? {
-                let step = |action| {
-                    let kernel = index;
-                    Err(Other::Step(Box::new(Step { action, kernel })))
-                };
+                let step = |action| Err(Other::Step(Box::new(Step::new(action, index))));
                 planned.push(match lowered {
                     LoweredOp::Kernel(source) => {
                         let binding = source.arguments.iter().map(|a| a.binding);
@@ -265,10 +319,7 @@ impl Lowering<'_> {
         let (carried, sequences) = (op.body.carried_count(), op.body.sequence_count());
         let counter = at.in_workspace(at.memory.counter);
         let ty = |k: usize| body.graph.ty(body.graph.inputs[k].value).clone();
-        let step = |action| {
-            let kernel = at.kernel;
-            Err(Other::Step(Box::new(Step { action, kernel })))
-        };
+        let step = |action| Err(Other::Step(Box::new(Step::new(action, at.kernel))));
         let bound = |kernels: Vec<(KernelSource, Vec<(u64, usize)>)>| {
             kernels.into_iter().map(|(source, addresses)| {
                 let (words, bytes) = addresses.into_iter().unzip();
@@ -434,14 +485,15 @@ fn compile(
         let (grid, block, shared) = at;
         gpu.allow_shared(&function, shared)?;
         let mut launch = Launch::new(&name, function, grid, [block, 1, 1]);
-        let kernel = kernels[0].kernel;
+        let (first, last) = (kernels[0].kernel, kernels[kernels.len() - 1].kernel);
         launch.shared = shared;
         for word in kernels.into_iter().flat_map(|d| d.words) {
             launch.word(word);
         }
         Ok(Step {
             action: Action::Launch(launch),
-            kernel,
+            kernel: first,
+            last,
         })
     };
     let sources = |kernels: &[BoundKernel]| -> Vec<KernelSource> {
@@ -464,15 +516,13 @@ fn compile(
                     count,
                     counter,
                 });
-                Ok(Step { action, kernel })
+                Ok(Step::new(action, kernel))
             }
             Group::Other(Other::CustomKernel(custom)) => {
                 let kernel = custom.index;
                 let launch = custom.launch(gpu, constants);
-                Ok(Step {
-                    action: Action::Launch(launch.map_err(|e| error::of(&names[kernel], e))?),
-                    kernel,
-                })
+                let launch = launch.map_err(|e| error::of(&names[kernel], e))?;
+                Ok(Step::new(Action::Launch(launch), kernel))
             }
             Group::Single(kernel) => {
                 let at = kernel.source.launch();

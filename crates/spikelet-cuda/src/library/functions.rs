@@ -24,7 +24,7 @@ macro_rules! functions {
 
         impl $table {
             /// Looks the functions up; the error names the first that is missing.
-            fn of(loaded: &$crate::library::Loaded) -> Result<Self, String> {
+            fn of(loaded: &$crate::library::Loaded) -> ::std::result::Result<Self, String> {
                 Ok(Self {
                     // SAFETY: the fields have the types of the functions in the library's header.
                     $($field: unsafe { $crate::library::symbol(&loaded.handle, $name) }?,)*

@@ -51,6 +51,8 @@ use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(crate) use recurrent::overlap_chunks;
+
 /// One of the actions of a node, which run in order.
 pub(crate) enum LoweredOp {
     /// A generated kernel.

@@ -6,7 +6,7 @@ use cudarc::driver::sys::{
     CUcontext, CUgraph, CUgraphConditionalHandle, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams,
     CUstream,
 };
-use std::ffi::{c_char, c_uint, c_ulonglong};
+use std::ffi::{c_char, c_uint};
 use std::ptr;
 
 /// The oldest CUDA version of the driver.
@@ -31,20 +31,6 @@ functions! {
             *const CUgraphNode,
             usize,
             *mut CUgraphNodeParams,
-        ) -> c_uint;
-        pub(super) capture_info: "cuStreamGetCaptureInfo_v2"(
-            CUstream,
-            *mut c_uint,
-            *mut c_ulonglong,
-            *mut CUgraph,
-            *mut *const CUgraphNode,
-            *mut usize,
-        ) -> c_uint;
-        pub(super) set_dependencies: "cuStreamUpdateCaptureDependencies"(
-            CUstream,
-            *mut CUgraphNode,
-            usize,
-            c_uint,
         ) -> c_uint;
         pub(super) capture_to: "cuStreamBeginCaptureToGraph"(
             CUstream,

@@ -64,7 +64,7 @@ pub use pack::Pack;
 pub use permute::Permute;
 pub(crate) use permute::inverse;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
-pub use recurrent_scan::RecurrentScan;
+pub use recurrent_scan::{DeviceShare, RecurrentScan};
 pub use recurrent_scan_grad::RecurrentScanGrad;
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;

@@ -48,6 +48,30 @@ pub struct RecurrentScan {
     pub precision: MatmulPrecision,
     /// Whether the initial state `fed` holds spikes of the step before.
     pub continues: bool,
+    /// The part of the device that it may fill.
+    pub share: DeviceShare,
+}
+
+/// The part of a device that a scan with feedback may fill: all of it, or half while another layer's scan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum DeviceShare {
+    /// Nothing else runs.
+    #[default]
+    Whole,
+    /// The larger half.
+    First,
+    /// The rest.
+    Second,
+}
+
+impl DeviceShare {
+    /// What a description of a scan ends with.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Whole => "",
+            Self::First | Self::Second => ", half of the device",
+        }
+    }
 }
 
 impl RecurrentScan {
@@ -59,6 +83,7 @@ impl RecurrentScan {
             fed,
             precision: MatmulPrecision::Full,
             continues: false,
+            share: DeviceShare::Whole,
         }
     }
 
@@ -153,9 +178,10 @@ impl Operation for RecurrentScan {
         let Recurrence { name, states, .. } = &*self.recurrence;
         let fed = &states[self.fed];
         format!(
-            "recurrent_scan[{name}, T={}, feeds {fed}{precision}{}]",
+            "recurrent_scan[{name}, T={}, feeds {fed}{precision}{}{}]",
             self.time_steps,
-            continues_text(self.continues)
+            continues_text(self.continues),
+            self.share.text()
         )
     }
 
@@ -219,6 +245,7 @@ impl Operation for RecurrentScan {
             fed: self.fed,
             precision: self.precision,
             continues: self.continues,
+            share: self.share,
             present,
         };
         let mut operands = vec![node.outputs[self.driven()]];

@@ -1,6 +1,8 @@
 //! The derived backward pass of a neuron scan with feedback (BPTT).
 
-use super::recurrent_scan::{continues_text, expect_type, product_flops, product_types};
+use super::recurrent_scan::{
+    DeviceShare, continues_text, expect_type, product_flops, product_types,
+};
 use super::scan::check_operands;
 use super::{MatmulPrecision, Operation, Recurrence, Scan, product};
 use crate::backward::Backward;
@@ -34,6 +36,8 @@ pub struct RecurrentScanGrad {
     pub precision: MatmulPrecision,
     /// Whether the initial spikes are those of the step before, as in [`super::RecurrentScan`].
     pub continues: bool,
+    /// The part of the device that it may fill.
+    pub share: DeviceShare,
     /// Which of the scan's results have a gradient: outputs, last states, state sequences.
     pub present: Vec<bool>,
 }
@@ -90,8 +94,8 @@ impl Operation for RecurrentScanGrad {
         let Recurrence { name, states, .. } = &*self.recurrence;
         let fed = &states[self.fed];
         let time = self.time_steps;
-        let continues = continues_text(self.continues);
-        format!("recurrent_scan_grad[{name}, T={time}, feeds {fed}{continues}]")
+        let (continues, share) = (continues_text(self.continues), self.share.text());
+        format!("recurrent_scan_grad[{name}, T={time}, feeds {fed}{continues}{share}]")
     }
 
     fn outputs(&self, _: usize) -> usize {

@@ -24,7 +24,8 @@
 //! 8. [`bit_pack_spikes`]: stores spikes as bits where all readers can use bits.
 //! 9. [`early_updates`]: updates large parameters as soon as their gradients are computed.
 //! 10. [`rematerialize`]: where memory is short ([`crate::Plan::within`]), recomputes more.
-//! 11. [`time_chunking`]: runs operations on large sequences in chunks of time steps.
+//! 11. [`time_chunking`]: runs operations on large sequences in chunks of time steps, and lets recurrent layers
+//!     overlap in time ([`time_chunking::overlap`]).
 //!
 //! Each pass is written on the toolkit of [`crate::rewrite`]. A graph that an operation owns, such as
 //! the body of a loop, goes through the same passes.

@@ -1,4 +1,4 @@
-//! Fusion, checkpoints and chunk sizes.
+//! Fusion, checkpoints, chunk sizes, and what runs at the same time.
 
 use crate::graph::{Graph, Node};
 
@@ -20,6 +20,13 @@ pub trait SchedulingPolicy {
     /// `None`, or at least the number of steps: store none; the backward pass recomputes all states
     /// from the initial ones.
     fn scan_checkpoint(&self, _graph: &Graph, _node: &Node) -> Option<usize> {
+        None
+    }
+
+    /// The number of time chunks in which two scans with feedback, of which `second` needs what `first` computes,
+    /// run faster side by side: one on a chunk while the other runs on the next one, each on half of the device.
+    /// `None`: they run one after the other.
+    fn overlap_chunks(&self, _graph: &Graph, _first: &Node, _second: &Node) -> Option<usize> {
         None
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn tiling(
         // The products of the first two terms are precise to 2⁻¹⁶, and sums of many cancel.
         planes: planes(weight, op.precision).min(2),
         registers: 4 + r.inputs.len() + 2 * r.states.len() + 2 * r.params.len(),
+        share: op.share,
     };
     Tiling::new(gpu, demand)
 }

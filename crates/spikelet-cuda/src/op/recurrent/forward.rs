@@ -27,6 +27,7 @@ pub(super) fn tiling(
         features,
         planes: planes(&inputs[op.weight()], op.precision),
         registers: 2 + r.inputs.len() + r.states.len() + r.params.len(),
+        share: op.share,
     };
     Tiling::new(gpu, demand)
 }

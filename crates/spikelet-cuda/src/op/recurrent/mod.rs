@@ -2,10 +2,12 @@
 
 mod backward;
 mod forward;
+mod overlap;
 mod tiling;
 
 pub(super) use backward::kernels as backward_kernels;
 pub(super) use forward::{kernels as forward_kernels, writes_bits};
+pub(crate) use overlap::overlap_chunks;
 
 use super::LoweringContext;
 use super::scan::start;

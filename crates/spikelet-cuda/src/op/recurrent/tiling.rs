@@ -7,7 +7,7 @@
 
 use crate::gpu::Properties;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::Scan;
+use spikelet_graph::op::{DeviceShare, Scan};
 
 /// The summation order of the product of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(super) struct Demand {
     pub(super) planes: usize,
     /// 32-bit registers that a neuron of a thread takes.
     pub(super) registers: usize,
+    /// The part of the GPU that its clusters may fill.
+    pub(super) share: DeviceShare,
 }
 
 impl Demand {
@@ -69,7 +71,7 @@ pub(super) struct Tiling {
     /// Bytes of shared memory without fragments.
     own_shared: usize,
     /// Predicted microseconds of a time step.
-    cost: f64,
+    pub(super) cost: f64,
 }
 
 /// Rows of a tile that are computed together. While what one part computed travels to the other blocks, the next
@@ -97,12 +99,18 @@ fn shared_limit(gpu: &Properties) -> usize {
 }
 
 /// Clusters that run at once. A group of multiprocessors does not hold clusters only.
-fn clusters_at_once(gpu: &Properties, cluster: usize) -> usize {
+fn clusters_at_once(gpu: &Properties, cluster: usize, share: DeviceShare) -> usize {
     let blocks = gpu.multiprocessors;
-    match cluster {
+    let all = match cluster {
         1 => blocks,
-        _ => (blocks * 10 / 11 / cluster).max(1),
-    }
+        _ => blocks * 10 / 11 / cluster,
+    };
+    let share = match share {
+        DeviceShare::Whole => all,
+        DeviceShare::First => all.div_ceil(2),
+        DeviceShare::Second => all / 2,
+    };
+    share.max(1)
 }
 
 impl Tiling {
@@ -217,12 +225,13 @@ impl Tiling {
         if cluster > 1 && on_chip && (forward || planes > 1) {
             tiling.most_parts = MAX_PARTS;
         }
-        tiling.cost = tiling.predicted(gpu, forward);
+        tiling.cost = tiling.predicted(gpu, &demand);
         Some(tiling)
     }
 
     /// Predicted microseconds of a time step, of all tiles.
-    fn predicted(&self, gpu: &Properties, forward: bool) -> f64 {
+    fn predicted(&self, gpu: &Properties, demand: &Demand) -> f64 {
+        let forward = demand.direction == Direction::Forward;
         let latency = match self.cluster {
             1 => 0.5,
             2 => 0.9,
@@ -235,7 +244,7 @@ impl Tiling {
             (false, _) => 3,
         };
         let multiplications = self.rows * self.columns * self.steps * self.splits * 16 * products;
-        let at_once = clusters_at_once(gpu, self.cluster);
+        let at_once = clusters_at_once(gpu, self.cluster, demand.share);
         let waves = self.clusters().div_ceil(at_once);
         let running = self.cluster * self.clusters().min(at_once);
         let far = self.far() * self.warps() * FRAGMENT * running;

@@ -38,6 +38,7 @@ mod carried;
 mod cut;
 mod divisible;
 mod order;
+pub mod overlap;
 
 use super::{Report, dead_code};
 use crate::graph::{Graph, Node, ValueId};
