@@ -1,13 +1,14 @@
 //! Products over time in which each weight acts on another time step.
 //!
 //! A task has one sample and a tile of time steps, transposed: the steps of a neuron are contiguous, so that a weight adds a
-//! part of a row that starts at its own lag. Every element is one chain of sums in ascending order of the inputs, fused
+//! part of a row that starts at its own lag. Where only few spikes are in a tile, each adds the weights of its input, every
+//! weight to the row of its own lag. Either way every element is one chain of sums in ascending order of the inputs, fused
 //! where the processor can: its bits depend neither on the tiles nor on the number of time steps.
 
 use super::{Float, Kernel, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd, bytemuck};
 use rayon::prelude::*;
 use spikelet_graph::DType;
 use spikelet_graph::op::{DelayedMatMul, DelayedSizes};
@@ -22,8 +23,8 @@ const TILE: usize = 64;
 /// Inputs whose rows stay in the first-level cache.
 const INPUTS: usize = 48;
 
-/// Vectors of a row that are added in registers at once.
-const VECTORS: usize = 4;
+/// Elements of a tile of all inputs for one spike, from which on single spikes take less time than vectors.
+const SPARSE: usize = 20;
 
 pub(super) struct DelayedMatMulKernel<R> {
     lags: usize,
@@ -37,28 +38,29 @@ fn tile(sizes: DelayedSizes) -> usize {
     sizes.steps.clamp(1, TILE).next_multiple_of(STEP)
 }
 
-/// Elements of the workspace: those of all threads, and those of each.
-fn scratch(op: DelayedMatMul, sizes: DelayedSizes) -> [usize; 2] {
+/// The workspace: elements of all threads and of each, and words of lags.
+fn scratch(op: DelayedMatMul, sizes: DelayedSizes) -> [usize; 3] {
     let DelayedSizes {
         inputs, outputs, ..
     } = sizes;
-    let (steps, shared) = (
-        tile(sizes),
-        inputs.saturating_mul(outputs).saturating_mul(2),
-    );
+    let (steps, weights) = (tile(sizes), inputs.saturating_mul(outputs));
     let rows = steps.saturating_add(op.lags).saturating_mul(inputs);
-    let each = rows.saturating_add(steps.saturating_mul(outputs));
-    [shared, each]
+    // Spikes add to rows before and behind the tile too.
+    let sums = steps.saturating_add(op.lags.saturating_mul(2));
+    let each = rows.saturating_add(sums.saturating_mul(outputs));
+    // Two lists of u32, one word for each weight.
+    [weights, each, weights]
 }
 
 pub(super) fn workspace_words(op: DelayedMatMul, types: &Types, threads: usize) -> usize {
     let sizes = op.sizes(&types.inputs[0], &types.inputs[1]);
-    let [shared, each] = scratch(op, sizes);
+    let [shared, each, lags] = scratch(op, sizes);
     let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
-    match types.float() {
+    let words = match types.float() {
         DType::F64 => elements,
         _ => elements.div_ceil(2),
-    }
+    };
+    words.saturating_add(lags)
 }
 
 impl<R: Float> DelayedMatMulKernel<R> {
@@ -71,21 +73,48 @@ impl<R: Float> DelayedMatMulKernel<R> {
         }
     }
 
-    /// Transposes the weights, and converts lags to the first element of a row of the window that a weight adds.
-    fn arrange(&self, weight: &[R], lag: &[R], weights: &mut [R], starts: &mut [R]) {
+    /// Transposes the weights. Of each lag, `starts[o, i]` is the first element of a row of the window that the weight
+    /// adds, and `places[i, o]` the element of the sums to which it adds a spike at the start of the window.
+    fn arrange(
+        &self,
+        weight: &[R],
+        lag: &[R],
+        weights: &mut [R],
+        starts: &mut [u32],
+        places: &mut [u32],
+    ) {
         let DelayedSizes {
             inputs, outputs, ..
         } = self.sizes;
+        let lag = |at: usize| (lag[at] + R::from_f64(0.5)).to_index().min(self.lags);
         let rows = weights.par_chunks_mut(inputs);
         let rows = rows.zip(starts.par_chunks_mut(inputs)).enumerate();
         rows.for_each(|(o, (weights, starts))| {
             for (i, (to, start)) in weights.iter_mut().zip(starts).enumerate() {
                 let at = i * outputs + o;
                 *to = weight[at];
-                let lag = (lag[at] + R::from_f64(0.5)).to_index().min(self.lags);
-                *start = R::from_f64((self.lags - lag) as f64);
+                *start = (self.lags - lag(at)) as u32;
             }
         });
+        for (at, place) in places.iter_mut().enumerate() {
+            *place = (lag(at) * outputs + at % outputs) as u32;
+        }
+    }
+
+    /// Whether the values of a window are 0 and 1, with so few 1 that they are added one by one.
+    fn is_sparse(&self, window: &[R], tile: usize) -> bool {
+        let DelayedSizes {
+            inputs, outputs, ..
+        } = self.sizes;
+        let (mut spikes, mut others) = (0, 0);
+        for x in window {
+            spikes += u32::from(*x == R::ONE);
+            others += u32::from(*x != R::ONE && *x != R::ZERO);
+        }
+        let rows = tile.saturating_add(2 * self.lags);
+        others == 0
+            && spikes as usize * SPARSE <= inputs * tile
+            && rows.saturating_mul(outputs) <= u32::MAX as usize
     }
 
     /// The windows of a sample that start with the step `first`, `[in, lags + steps]`; beyond the sequence they are zeros.
@@ -131,11 +160,12 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
             y.fill(R::ZERO);
             return Ok(());
         }
-        let [shared, each] = scratch(DelayedMatMul { lags: self.lags }, self.sizes);
+        let [shared, each, lags] = scratch(DelayedMatMul { lags: self.lags }, self.sizes);
+        let (lists, workspace) = workspace.split_at_mut(lags);
+        let (starts, places) = bytemuck::cast_slice_mut(lists).split_at_mut(lags);
         let (weights, rest) = R::from_words(workspace).split_at_mut(shared);
-        let (weights, starts) = weights.split_at_mut(shared / 2);
-        self.arrange(weight, lag, weights, starts);
-        let (weights, starts) = (&*weights, &*starts);
+        self.arrange(weight, lag, weights, starts, places);
+        let (weights, starts, places) = (&*weights, &*starts, &*places);
         let tile = tile(self.sizes);
         let own = Pieces::new(rest, each, &self.threads);
         let y = SharedSlice::new(y);
@@ -145,8 +175,31 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
             own.with(|scratch| {
                 let length = self.lags + tile;
                 let (window, sums) = scratch.split_at_mut(inputs * length);
-                let sums = &mut sums[..outputs * tile];
                 self.window(x, sample, first, window);
+                let row = |step: usize| ((first + step) * batch + sample) * outputs;
+                if self.is_sparse(window, tile) {
+                    sums.fill(R::ZERO);
+                    for (i, window) in window.chunks_exact(length).enumerate() {
+                        let own = i * outputs..(i + 1) * outputs;
+                        let (weight, places) = (&weight[own.clone()], &places[own]);
+                        let spikes = window.iter().enumerate().filter(|(_, x)| **x != R::ZERO);
+                        for (at, _) in spikes {
+                            let sums = &mut sums[at * outputs..];
+                            for (weight, place) in weight.iter().zip(places) {
+                                let sum = &mut sums[*place as usize];
+                                *sum = *sum + *weight;
+                            }
+                        }
+                    }
+                    for step in 0..tile.min(steps - first) {
+                        // SAFETY: a task writes the rows of its own sample and steps.
+                        let to = unsafe { y.range(row(step), outputs) };
+                        let from = (self.lags + step) * outputs;
+                        to.copy_from_slice(&sums[from..from + outputs]);
+                    }
+                    return;
+                }
+                let sums = &mut sums[..outputs * tile];
                 sums.fill(R::ZERO);
                 Arch::new().dispatch(Product {
                     window,
@@ -158,9 +211,8 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
                     tile,
                 });
                 for step in 0..tile.min(steps - first) {
-                    let at = ((first + step) * batch + sample) * outputs;
                     // SAFETY: a task writes the rows of its own sample and steps.
-                    let to = unsafe { y.range(at, outputs) };
+                    let to = unsafe { y.range(row(step), outputs) };
                     let from = sums[step..].iter().step_by(tile);
                     to.iter_mut().zip(from).for_each(|(to, sum)| *to = *sum);
                 }
@@ -174,7 +226,7 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
 struct Product<'a, R> {
     window: &'a [R],
     weights: &'a [R],
-    starts: &'a [R],
+    starts: &'a [u32],
     sums: &'a mut [R],
     inputs: usize,
     length: usize,
@@ -210,14 +262,15 @@ impl<R: Float> WithSimd for Product<'_, R> {
                 };
                 let sums = R::vectors_mut::<S>(sums).0;
                 let width = self.tile / sums.len();
+                // As many as there are registers for.
                 let mut at = 0;
-                while sums.len() - at >= VECTORS {
-                    row.add::<S, VECTORS>(simd, active, at * width, &mut sums[at..at + VECTORS]);
-                    at += VECTORS;
-                }
                 while at < sums.len() {
-                    row.add::<S, 1>(simd, active, at * width, &mut sums[at..=at]);
-                    at += 1;
+                    let (step, sums) = (at * width, &mut sums[at..]);
+                    at += match sums.len() {
+                        8.. => row.add::<S, 8>(simd, active, step, sums),
+                        4.. => row.add::<S, 4>(simd, active, step, sums),
+                        _ => row.add::<S, 1>(simd, active, step, sums),
+                    };
                 }
             }
         }
@@ -229,11 +282,11 @@ struct Row<'a, R> {
     window: &'a [R],
     length: usize,
     weights: &'a [R],
-    starts: &'a [R],
+    starts: &'a [u32],
 }
 
 impl<R: Float> Row<'_, R> {
-    /// Adds the inputs `active` to the vectors of the steps from `step` on.
+    /// Adds the inputs `active` to the first `V` vectors, those of the steps from `step` on; returns `V`.
     #[inline(always)]
     fn add<S: Simd, const V: usize>(
         &self,
@@ -241,17 +294,18 @@ impl<R: Float> Row<'_, R> {
         active: &[usize],
         step: usize,
         sums: &mut [R::Vector<S>],
-    ) {
+    ) -> usize {
         let mut sum = [sums[0]; V];
         sum.copy_from_slice(&sums[..V]);
         for &i in active {
-            let from = i * self.length + step + self.starts[i].to_index();
+            let from = i * self.length + step + self.starts[i] as usize;
             let x = R::vectors::<S>(&self.window[from..(i + 1) * self.length]).0;
             let weight = R::splat(simd, self.weights[i]);
             for (sum, x) in sum.iter_mut().zip(&x[..V]) {
                 *sum = R::multiply_add(simd, weight, *x, *sum);
             }
         }
-        sums.copy_from_slice(&sum);
+        sums[..V].copy_from_slice(&sum);
+        V
     }
 }

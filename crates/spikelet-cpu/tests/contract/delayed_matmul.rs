@@ -26,6 +26,21 @@ fn spikes([rows, batch, inputs]: [usize; 3], seed: u64) -> Tensor {
     Tensor::f64([rows, batch, inputs], all)
 }
 
+/// Spikes, of which a few time steps have many and the others few.
+fn binary([rows, batch, inputs]: [usize; 3], seed: u64) -> Tensor {
+    let all = numbers(rows * batch * inputs, seed);
+    let value = |(k, x): (usize, f64)| {
+        let least = if k / inputs / batch % 40 < 5 {
+            0.2
+        } else {
+            0.97
+        };
+        f64::from(u8::from(x > least))
+    };
+    let all: Vec<f64> = all.into_iter().enumerate().map(value).collect();
+    Tensor::f64([rows, batch, inputs], all)
+}
+
 /// Lags, time steps, batch, inputs, outputs.
 const SIZES: [[usize; 5]; 8] = [
     [0, 1, 1, 1, 1],
@@ -40,8 +55,10 @@ const SIZES: [[usize; 5]; 8] = [
 
 #[test]
 fn products_with_a_lag_for_each_weight_are_those_of_plain_loops() {
-    for [most, steps, batch, inputs, outputs] in SIZES {
-        let x = spikes([most + steps, batch, inputs], 1);
+    for ([most, steps, batch, inputs, outputs], make) in (SIZES.into_iter()).flat_map(|sizes| {
+        [spikes, binary].map(|make| (sizes, make as fn([usize; 3], u64) -> Tensor))
+    }) {
+        let x = make([most + steps, batch, inputs], 1);
         let (weight, lag) = (
             tensor(&[inputs, outputs], 2),
             lags([inputs, outputs], most, 3),
@@ -81,24 +98,26 @@ fn their_gradients_are_those_of_finite_differences() {
 #[test]
 fn their_bits_depend_neither_on_threads_nor_on_the_number_of_steps() {
     let [most, steps, batch, inputs, outputs] = [24, 90, 3, 60, 33];
-    let x = spikes([most + steps, batch, inputs], 1);
-    let (weight, lag) = (
-        tensor(&[inputs, outputs], 2),
-        lags([inputs, outputs], most, 3),
-    );
-    let given = [x, weight, lag].map(|t| t.cast(DType::F32));
-    for_any_number_of_threads(&given, |_, v| vec![v[0].delayed_matmul(&v[1], &v[2], most)]);
-    let whole = compute(&given, |_, v| v[0].delayed_matmul(&v[1], &v[2], most));
-    for part in [1, 7, 64] {
-        for first in (0..steps).step_by(part) {
-            let last = (first + part).min(steps);
-            let found = compute(&given, |_, v| {
-                let window = v[0].slice(0, first..last + most);
-                window.delayed_matmul(&v[1], &v[2], most)
-            });
-            let row = batch * outputs;
-            let expected = &whole.to_f64()[first * row..last * row];
-            assert_eq!(found.to_f64(), expected, "steps {first} to {last}");
+    for make in [spikes, binary] {
+        let x = make([most + steps, batch, inputs], 1);
+        let (weight, lag) = (
+            tensor(&[inputs, outputs], 2),
+            lags([inputs, outputs], most, 3),
+        );
+        let given = [x, weight, lag].map(|t| t.cast(DType::F32));
+        for_any_number_of_threads(&given, |_, v| vec![v[0].delayed_matmul(&v[1], &v[2], most)]);
+        let whole = compute(&given, |_, v| v[0].delayed_matmul(&v[1], &v[2], most));
+        for part in [1, 7, 64] {
+            for first in (0..steps).step_by(part) {
+                let last = (first + part).min(steps);
+                let found = compute(&given, |_, v| {
+                    let window = v[0].slice(0, first..last + most);
+                    window.delayed_matmul(&v[1], &v[2], most)
+                });
+                let row = batch * outputs;
+                let expected = &whole.to_f64()[first * row..last * row];
+                assert_eq!(found.to_f64(), expected, "steps {first} to {last}");
+            }
         }
     }
 }
