@@ -297,6 +297,17 @@ pub enum LayerProblem {
         /// The setting.
         setting: &'static str,
     },
+    /// Two settings that exclude each other.
+    #[error("`{0}` and `{1}` exclude each other")]
+    Exclusive(&'static str, &'static str),
+    /// No input with the lengths of the sequences.
+    #[error("there is no input `{name}`, {expected}, with the lengths of the sequences")]
+    NoLengths {
+        /// The name of the input.
+        name: &'static str,
+        /// Its type.
+        expected: TensorType,
+    },
     /// A residual block whose two branches have different shapes.
     #[error("its main branch has the output {main}, its shortcut {shortcut}")]
     Branches {
@@ -399,6 +410,10 @@ impl LayerProblem {
                 return format!("build it for {steps} time steps");
             }
             Self::UnusedSetting { .. } => "remove it: only average pooling counts padding",
+            Self::Exclusive(..) => "leave one of them out",
+            Self::NoLengths { name, .. } => {
+                return format!("declare it: `.input(\"{name}\", DType::I64, [])` of a `Step`");
+            }
             Self::Branches { .. } => {
                 "give it a shortcut whose output has the same shape, such as a 1×1 convolution"
             }

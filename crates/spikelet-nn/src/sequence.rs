@@ -8,9 +8,10 @@
 //! | [`mean`], [`sum`], [`last`] | over the time steps of each sequence |
 //! | [`mask`] | 1 for the time steps of a sequence, 0 behind it |
 //! | [`CrossEntropy::ignore_label`](crate::loss::CrossEntropy::ignore_label) | a label for each time step, padded with the ignored one |
+//! | [`BatchNorm::lengths`](crate::layer::BatchNorm::lengths) | the statistics of batch norm in training |
 //!
-//! The results of a sequence are then those that it has alone, unless a layer mixes samples: batch norm in training
-//! counts the padding.
+//! The results of a sequence are then those that it has alone, unless a layer mixes samples, as batch norm does in
+//! training: without `lengths` it counts the padding too.
 
 use spikelet_graph::{DType, Error, Var};
 
@@ -45,7 +46,7 @@ pub fn sum(x_seq: &Var, lengths: &Var) -> Var {
     if !fits("the sum", x_seq, lengths) {
         return x_seq.clone();
     }
-    (x_seq * beside(&mask(lengths, x_seq.dim(0)), x_seq)).sum(&[0])
+    (x_seq * mask_of(lengths, x_seq)).sum(&[0])
 }
 
 /// The mean over the time steps of each sequence; 0 for an empty one. As [`sum`].
@@ -53,8 +54,7 @@ pub fn mean(x_seq: &Var, lengths: &Var) -> Var {
     if !fits("the mean", x_seq, lengths) {
         return x_seq.clone();
     }
-    let mask = mask(lengths, x_seq.dim(0));
-    let mask = beside(&mask, x_seq);
+    let mask = mask_of(lengths, x_seq);
     (x_seq * &mask).sum(&[0]) / mask.sum(&[0]).maximum(1.0)
 }
 
@@ -66,6 +66,11 @@ pub fn last(x_seq: &Var, lengths: &Var) -> Var {
     let steps = x_seq.dim(0);
     let is_last = lengths.one_hot(steps + 1).slice(1, 1..steps + 1);
     (x_seq * beside(&is_last.permute(&[1, 0]), x_seq)).sum(&[0])
+}
+
+/// The [`mask`] of sequences `[T, N, …]`, with an axis of one element for each further axis.
+pub(crate) fn mask_of(lengths: &Var, x_seq: &Var) -> Var {
+    beside(&mask(lengths, x_seq.dim(0)), x_seq)
 }
 
 /// A mask `[T, N]` with an axis of one element for each further axis of a sequence.

@@ -7,6 +7,8 @@
 //! With [`BatchNorm::each_step`] mean and variance are those of each time step, and the running statistics are
 //! updated at every step, as by a module that is called step by step. All steps are normalized at once.
 //!
+//! With [`BatchNorm::lengths`] they leave out the padding behind sequences of different lengths.
+//!
 //! In data-parallel training ([`Context::in_group`]), mean and variance can be those of all ranks, whose shards of
 //! the batch have equal sizes: the mean of the means, and the mean of variance + (mean − mean of all)², which is
 //! accurate for data far from zero too.
@@ -19,10 +21,11 @@ use super::images::{channels_last, channels_second, expect};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::sequence;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
-use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use spikelet_graph::{DType, TensorType, Var};
 use std::sync::Arc;
 
 /// Batch normalization of `[T, N, C, …]` with `D` axes after the channels; with `D` = 1, of `[T, N, C]` too.
@@ -62,6 +65,8 @@ pub struct BatchNorm<const D: usize> {
     pub time_steps: Option<usize>,
     /// Whether each time step has its own mean and variance in training.
     pub each_step: bool,
+    /// The name of the input with the lengths of the sequences, whose padding does not count, if any.
+    pub lengths: Option<&'static str>,
 }
 
 /// Batch normalization of `[T, N, C]` or `[T, N, C, L]`.
@@ -82,6 +87,7 @@ impl<const D: usize> BatchNorm<D> {
             scale: 1.0,
             time_steps: None,
             each_step: false,
+            lengths: None,
         }
     }
 
@@ -146,6 +152,26 @@ impl<const D: usize> BatchNorm<D> {
         self
     }
 
+    /// Sets the name of an input i64 `[N]` with the time steps of each sequence, such as `x_length` of a loader's field
+    /// `x`: in training the padding behind a sequence does not count in mean and variance. The sequences of a layer
+    /// behind [`PadTime`](super::PadTime) are longer; it takes an input with lengths of its own.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let norm = BatchNorm1d::new(16).lengths("x_length");
+    /// let net = Sequential::new().add(Linear::new(20, 16)).add(norm);
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x", DType::F32, [8, 2, 20]);
+    /// cx.tracer().input("x_length", DType::I64, [2]);
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 16]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn lengths(mut self, input: &'static str) -> Self {
+        self.lengths = Some(input);
+        self
+    }
+
     fn domains(&self) -> [Constant; 3] {
         let share = Domain::at_least(0.0).at_most(1.0);
         [
@@ -156,11 +182,17 @@ impl<const D: usize> BatchNorm<D> {
     }
 
     /// The mean and variance for the normalization of `x`, `[T, .., C]`, which broadcast to it.
-    fn statistics(&self, cx: &Context, x: &Var) -> [Var; 2] {
+    fn statistics(&self, cx: &Context, x: &Var) -> Result<[Var; 2]> {
         let mean = cx.buffer("running_mean", [self.channels], Init::Constant(0.0));
         let variance = cx.buffer("running_var", [self.channels], Init::Constant(1.0));
         if !cx.mode().training {
-            return [mean, variance];
+            return Ok([mean, variance]);
+        }
+        if let Some(name) = self.lengths {
+            let [measured, biased, unbiased] = self.without_padding(cx, x, name)?;
+            cx.set_buffer(&mean, &self.follow(&mean, &measured, 1, 1.0));
+            cx.set_buffer(&variance, &self.follow(&variance, &unbiased, 1, 1.0));
+            return Ok([measured, biased]);
         }
         // One step is all steps.
         let steps = if self.each_step { x.dim(0) } else { 1 };
@@ -181,11 +213,39 @@ impl<const D: usize> BatchNorm<D> {
             cx.set_buffer(running, &self.follow(running, measured, steps, factor));
         }
         if steps == 1 {
-            return measured;
+            return Ok(measured);
         }
         let mut shape = vec![1; x.rank()];
         (shape[0], shape[x.rank() - 1]) = (steps, self.channels);
-        measured.map(|measured| measured.reshape(shape.clone()))
+        Ok(measured.map(|measured| measured.reshape(shape.clone())))
+    }
+
+    /// Mean, variance and unbiased variance of `x`, `[T, N, .., C]`, over the time steps of each sequence and, where they
+    /// are synchronized, over all ranks.
+    fn without_padding(&self, cx: &Context, x: &Var, name: &'static str) -> Result<[Var; 3]> {
+        if self.each_step {
+            let problem = LayerProblem::Exclusive("each_step", "lengths");
+            return Err(cx.error("batch norm", problem));
+        }
+        cx.expect_all_steps("batch norm with lengths")?;
+        let expected = TensorType::new(DType::I64, [x.dim(1)]);
+        let lengths = cx.tracer().find_input(name);
+        let Some(lengths) = lengths.filter(|lengths| *lengths.ty() == expected) else {
+            return Err(cx.error("batch norm", LayerProblem::NoLengths { name, expected }));
+        };
+        let mask = sequence::mask_of(&lengths, x);
+        let others: Vec<usize> = (0..x.rank() - 1).collect();
+        let total = |own: Var| match cx.syncs_batch_norm() {
+            true => Var::all_reduce(&[&own], cx.ranks()).remove(0),
+            false => own,
+        };
+        let positions: usize = x.shape()[2..x.rank() - 1].iter().product();
+        let count = total(mask.sum_all() * positions as f64).maximum(1.0);
+        let mean = total((x * &mask).sum(&others)) / &count;
+        let apart = x - &mean;
+        let variance = total((&apart * &apart * mask).sum(&others)) / &count;
+        let unbiased = &variance * &count / (&count - 1.0).maximum(1.0);
+        Ok([mean, variance, unbiased])
     }
 
     /// The running statistics after what was measured at `steps` time steps, multiplied by `factor`.
@@ -237,7 +297,7 @@ impl<const D: usize> Module for BatchNorm<D> {
         expect(cx, "batch norm", &x, axes, Some(self.channels))?;
         cx.expect_domains("batch norm", &self.domains())?;
         let x = channels_last(&x);
-        let [mean, variance] = self.statistics(cx, &x);
+        let [mean, variance] = self.statistics(cx, &x)?;
         cx.tracer().check()?;
         let deviation = |v: &Expr| (v + self.epsilon).sqrt();
         let [scale, shift] = if self.affine {
