@@ -149,3 +149,29 @@ fn a_run_that_is_resumed_within_a_sequence_has_the_same_bits() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn the_memory_of_a_long_sequence_is_that_of_a_window() -> Result<()> {
+    let net = network();
+    let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    let mut train = step(&net, 4, true).compile(&mut store)?;
+    let whole = step(&net, 400, true).plan(&**store.backend())?;
+    let (window, whole) = (train.plan().peak_bytes(), whole.plan().peak_bytes());
+    assert!(5 * window < whole, "{window} and {whole} bytes");
+    let tensors = |store: &VarStore| -> Vec<_> {
+        let names = store.names();
+        let each = names.map(|name| (name.to_string(), store.ty(name).cloned()));
+        each.collect()
+    };
+    let before = (tensors(&store), store.arena_bytes());
+    let (x, labels) = (inputs(), labels());
+    let all: Vec<_> = windows(&x, 4).zip(windows(&labels, 4)).collect();
+    for (x, labels) in all.iter().cycle().take(100) {
+        train.run([
+            ("x", HostTensor::F32(x)),
+            ("labels", HostTensor::I64(labels)),
+        ])?;
+    }
+    assert_eq!((tensors(&store), store.arena_bytes()), before);
+    Ok(())
+}
