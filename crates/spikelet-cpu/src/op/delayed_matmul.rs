@@ -26,6 +26,9 @@ const INPUTS: usize = 48;
 /// Elements of a tile of all inputs for one spike, from which on single spikes take less time than vectors.
 const SPARSE: usize = 20;
 
+/// The most lags for which spikes are added one by one: their sums need memory for twice as many time steps.
+const SPARSE_LAGS: usize = 256;
+
 pub(super) struct DelayedMatMulKernel<R> {
     lags: usize,
     sizes: DelayedSizes,
@@ -46,7 +49,10 @@ fn scratch(op: DelayedMatMul, sizes: DelayedSizes) -> [usize; 3] {
     let (steps, weights) = (tile(sizes), inputs.saturating_mul(outputs));
     let rows = steps.saturating_add(op.lags).saturating_mul(inputs);
     // Spikes add to rows before and behind the tile too.
-    let sums = steps.saturating_add(op.lags.saturating_mul(2));
+    let sums = match op.lags {
+        lags @ ..=SPARSE_LAGS => steps + 2 * lags,
+        _ => steps,
+    };
     let each = rows.saturating_add(sums.saturating_mul(outputs));
     // Two lists of u32, one word for each weight.
     [weights, each, weights]
@@ -106,15 +112,16 @@ impl<R: Float> DelayedMatMulKernel<R> {
         let DelayedSizes {
             inputs, outputs, ..
         } = self.sizes;
+        let rows = tile + 2 * SPARSE_LAGS;
+        if self.lags > SPARSE_LAGS || rows.saturating_mul(outputs) > u32::MAX as usize {
+            return false;
+        }
         let (mut spikes, mut others) = (0, 0);
         for x in window {
             spikes += u32::from(*x == R::ONE);
             others += u32::from(*x != R::ONE && *x != R::ZERO);
         }
-        let rows = tile.saturating_add(2 * self.lags);
-        others == 0
-            && spikes as usize * SPARSE <= inputs * tile
-            && rows.saturating_mul(outputs) <= u32::MAX as usize
+        others == 0 && spikes as usize * SPARSE <= inputs * tile
     }
 
     /// The windows of a sample that start with the step `first`, `[in, lags + steps]`; beyond the sequence they are zeros.

@@ -42,7 +42,7 @@ fn binary([rows, batch, inputs]: [usize; 3], seed: u64) -> Tensor {
 }
 
 /// Lags, time steps, batch, inputs, outputs.
-const SIZES: [[usize; 5]; 8] = [
+const SIZES: [[usize; 5]; 9] = [
     [0, 1, 1, 1, 1],
     [3, 5, 2, 4, 3],
     [24, 1, 3, 20, 17],
@@ -51,6 +51,7 @@ const SIZES: [[usize; 5]; 8] = [
     [1, 65, 2, 3, 70],
     [200, 20, 1, 9, 4],
     [5, 16, 2, 49, 2],
+    [300, 30, 1, 7, 5],
 ];
 
 #[test]
