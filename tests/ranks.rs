@@ -82,6 +82,7 @@ fn run(
         .in_group(size, true);
     let t = cx.tracer();
     let x = t.input("x", DType::F32, shape);
+    t.input("x_length", DType::I64, [n]);
     let y = cx.trace(module, x.clone())?;
     let g = t.input("g", DType::F32, y.shape());
     let traced = cx.traced();
@@ -111,6 +112,12 @@ fn run(
     program.set("x", HostTensor::F32(&part(&all, &SHAPE, rank, n)))?;
     let g = values(whole.iter().product(), 2);
     program.set("g", HostTensor::F32(&part(&g, &whole, rank, n)))?;
+    if program.has_input("x_length") {
+        let lengths: Vec<i64> = (rank * n..(rank + 1) * n)
+            .map(|k| 1 + k as i64 % 3)
+            .collect();
+        program.set("x_length", HostTensor::I64(&lengths))?;
+    }
     program.run()?;
     let out = |name: &str| Ok::<_, spikelet::Error>(program.get(name)?.to_f64());
     let kept = traced
@@ -156,6 +163,7 @@ fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> 
         (all, StepByStep, 0.0),
         (each, LayerByLayer, 0.0),
         (each, LayerByLayer, 50.0),
+        (all.lengths("x_length"), LayerByLayer, 0.0),
     ] {
         let one = run(&norm, 1, 0, offset, propagation, Arc::new(Cpu::new(1)?))?;
         // The precision of f32 for values that far from zero.
