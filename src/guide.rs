@@ -34,6 +34,7 @@ pages! {
     plans = "docs/guide/plans.md",
     recurrent = "docs/guide/recurrent.md",
     regression = "docs/guide/regression.md",
+    sequences = "docs/guide/sequences.md",
     state_and_time = "docs/guide/state-and-time.md",
     surrogates = "docs/guide/surrogates.md",
     sweeps = "docs/guide/sweeps.md",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::RemoteFile;
 #[cfg(feature = "download")]
-use crate::download::Progress;
+use crate::progress::Progress;
 use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::image_dataset::{ImageDataset, Split};

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::RemoteFile;
 use crate::image_dataset::Split;
 #[cfg(feature = "download")]
-use crate::download::Progress;
+use crate::progress::Progress;
 use crate::error::Result;
 use crate::registry::{Entry, EntryData};
 use crate::source::{Files, Source};

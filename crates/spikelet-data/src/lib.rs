@@ -47,6 +47,7 @@ mod dataset;
 mod decode;
 #[cfg(feature = "images")]
 mod decode_error;
+mod derived;
 mod digest;
 #[cfg(feature = "download")]
 pub mod download;
@@ -68,6 +69,7 @@ mod lines;
 mod loader;
 mod mat5;
 mod pixel_sequences;
+mod progress;
 mod registry;
 mod remote_file;
 mod sample;
@@ -81,9 +83,10 @@ mod xz;
 
 pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
 pub use augment::{
-    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, CutMix, EraseFill,
-    Image, ImageAugmentation, ImageOp, ImageTransform, MixUp, Normalize, OneOf, RandAugment,
-    RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
+    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ChannelShift, ColorJitter, CutMix,
+    DropBins, EraseFill, Image, ImageAugmentation, ImageOp, ImageTransform, MixUp, Normalize,
+    OneOf, RandAugment, RandomCrop, RandomErasing, RandomFlip, SequenceAugmentation,
+    SequenceTransform, TimeShift, TrivialAugment,
 };
 #[cfg(feature = "images")]
 pub use augment::{RandomResizedCrop, Resize};
@@ -94,8 +97,6 @@ pub use dataset::Dataset;
 pub use decode::{Colors, DecodeLimits, decode_image};
 #[cfg(feature = "images")]
 pub use decode_error::DecodeError;
-#[cfg(feature = "download")]
-pub use download::Progress;
 pub use error::{Error, Result};
 pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
@@ -105,6 +106,7 @@ pub use image_error::ImageError;
 pub use image_folder::ImageFolder;
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
 pub use pixel_sequences::PixelSequences;
+pub use progress::Progress;
 pub use registry::{Entry, EntryData};
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};

@@ -11,6 +11,7 @@ pub use config::{LoaderConfig, Shard, WeightedSampling};
 use std::sync::Arc;
 use std::thread;
 
+use crate::augment::FIRST_OF_SEQUENCES;
 use crate::batch::Batch;
 use crate::collate::{Collator, check_fields};
 use crate::dataset::Dataset;
@@ -196,7 +197,11 @@ impl DataLoader {
             let mut channels = images().filter_map(|field| *field.shape.iter().rev().nth(2)?);
             channels.try_for_each(|channels| normalize.check(channels))?;
         }
-        let changes = !config.augment.is_empty() || config.normalize.is_some();
+        let sequences = &config.augment.sequences;
+        sequences
+            .iter()
+            .try_for_each(|transform| transform.fields(self.fields.to_vec()).map(|_| ()))?;
+        let changes = config.augment.changes_images() || config.normalize.is_some();
         if changes && images().next().is_none() && self.transforms.is_empty() {
             return Err(Error::NoImage {
                 dataset: dataset.into(),
@@ -374,6 +379,10 @@ impl DataLoader {
                 let mut sample = self.dataset.sample(index)?;
                 let random = SampleRandom::of_sample(seed, epoch, draws);
                 for (position, transform) in self.transforms.iter().enumerate() {
+                    transform.apply(&mut sample, &mut random.of_transform(position))?;
+                }
+                for (position, transform) in self.config.augment.sequences.iter().enumerate() {
+                    let position = FIRST_OF_SEQUENCES + position;
                     transform.apply(&mut sample, &mut random.of_transform(position))?;
                 }
                 stack.add(k, sample, draws)

@@ -36,7 +36,7 @@ const PIXELS: usize = 28 * 28;
 /// The source of permuted sequential MNIST.
 #[must_use]
 pub fn source() -> SequenceSource {
-    source_of(NAME, |dir, _| load(dir))
+    source_of(NAME, |dir, _, _| load(dir))
 }
 
 /// A random order of the 784 pixels, all orders equally likely: step t has the pixel `permutation(seed)[t]`.

@@ -46,6 +46,12 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The label of time steps without a class.
 pub const UNLABELED: i64 = 255;
 
+/// A label for each time step. Published accuracies count unlabeled steps as class 0.
+const LABELS: SequenceLabels = SequenceLabels::Step {
+    unlabeled: UNLABELED,
+    counted_as: Some(0),
+};
+
 const NAME: &str = "QTDB";
 const CLASSES: [&str; 6] = ["P", "PQ", "QR", "RS", "ST", "TP"];
 const CHANNELS: usize = 4;
@@ -68,11 +74,9 @@ pub fn source() -> SequenceSource {
         classes: CLASSES.map(String::from).into(),
         steps: 1301,
         channels: CHANNELS,
-        labels: SequenceLabels::Step {
-            unlabeled: UNLABELED,
-        },
+        labels: LABELS,
         splits: vec!["default".into()],
-        read: |dir, _| load(dir),
+        read: |dir, _, _| load(dir),
     }
 }
 
@@ -102,9 +106,10 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
         });
     };
     Ok(SequenceSplit {
-        train: train.dataset("training")?,
+        labels: LABELS,
+        train: train.dataset()?,
         validation: None,
-        test: test.dataset("test")?,
+        test: test.dataset()?,
     })
 }
 
@@ -172,8 +177,8 @@ impl Part {
         })
     }
 
-    fn dataset(self, part: &str) -> Result<Arc<InMemory>> {
-        let data = InMemory::new(format!("{NAME}, {part}"))
+    fn dataset(self) -> Result<Arc<InMemory>> {
+        let data = InMemory::new(NAME)
             .with(
                 Field::new("x", ElementType::U8, [self.steps, CHANNELS]).sequence(),
                 self.x,

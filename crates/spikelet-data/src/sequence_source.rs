@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 
 /// A data set of sequences in files.
 ///
@@ -34,7 +35,7 @@ pub struct SequenceSource {
     /// The names of its splits; the first is the default.
     pub splits: Vec<String>,
     /// Reads a split, which is one of [`Self::splits`], from a folder.
-    pub(crate) read: fn(&Path, &str) -> Result<SequenceSplit>,
+    pub(crate) read: fn(&Path, &str, Progress) -> Result<SequenceSplit>,
 }
 
 /// The number of labels of a sequence.
@@ -47,12 +48,16 @@ pub enum SequenceLabels {
     Step {
         /// The label of time steps without a class.
         unlabeled: i64,
+        /// The class as which published accuracies count these steps; `None` if they leave them out.
+        counted_as: Option<i64>,
     },
 }
 
-/// The parts of a data set of sequences.
+/// The parts of a data set of sequences: samples with the fields `x`, `[T, C]`, and `labels`.
 #[derive(Clone, Debug)]
 pub struct SequenceSplit {
+    /// The number of labels of a sequence.
+    pub labels: SequenceLabels,
     /// The training samples.
     pub train: Arc<dyn Dataset>,
     /// The samples that select the best epoch; `None` if the data set does not define them. See
@@ -68,6 +73,19 @@ impl SequenceSource {
     /// # Errors
     /// [`Error::UnknownSplit`]; [`Error::NoFiles`] if there are no files; the errors of the module of the data set.
     pub fn load(&self, dir: impl AsRef<Path>, split: Option<&str>) -> Result<SequenceSplit> {
+        self.load_showing(dir, split, Progress::Quiet)
+    }
+
+    /// As [`Self::load`]; shows the progress of encodings, which take a minute or two at the first start.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_showing(
+        &self,
+        dir: impl AsRef<Path>,
+        split: Option<&str>,
+        progress: Progress,
+    ) -> Result<SequenceSplit> {
         let default = self.splits.first().map_or("", String::as_str);
         let split = split.unwrap_or(default);
         if !self.splits.iter().any(|known| known == split) {
@@ -77,7 +95,7 @@ impl SequenceSource {
                 known: self.splits.clone(),
             });
         }
-        (self.read)(dir.as_ref(), split)
+        (self.read)(dir.as_ref(), split, progress)
     }
 }
 

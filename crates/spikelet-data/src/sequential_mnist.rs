@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::image_dataset::{ImageDataset, Split};
 use crate::mnist;
 use crate::pixel_sequences::PixelSequences;
+use crate::progress::Progress;
 use crate::registry::{Entry, EntryData};
 use crate::sequence_source::{SequenceLabels, SequenceSource, SequenceSplit};
 use crate::sets::Subset;
@@ -34,13 +35,13 @@ const NAME: &str = "sequential MNIST";
 /// The source of sequential MNIST.
 #[must_use]
 pub fn source() -> SequenceSource {
-    source_of(NAME, |dir, _| load(dir))
+    source_of(NAME, |dir, _, _| load(dir))
 }
 
 /// The source of MNIST as sequences of this name.
 pub(crate) fn source_of(
     name: &str,
-    read: fn(&Path, &str) -> Result<SequenceSplit>,
+    read: fn(&Path, &str, Progress) -> Result<SequenceSplit>,
 ) -> SequenceSource {
     let mnist = mnist::source();
     let [channels, height, width] = mnist.shape;
@@ -91,6 +92,7 @@ pub(crate) fn divide(
         Ok(Arc::new(Subset::new(train.clone(), indices.collect())?))
     };
     Ok(SequenceSplit {
+        labels: SequenceLabels::Sequence,
         train: part(0..validation)?,
         validation: Some(part(validation..train.len())?),
         test: Arc::new(sequences(images.test)?),

@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use idx_file::idx_file;
 use proptest::prelude::*;
+use spikelet_data::encode::{Bins, Cochlea, CochleaConfig, pcm16};
 use spikelet_data::fsdd::{self, Division};
 use spikelet_data::{
     ArrayFormat, ArraySpec, ArrayType, ArrayWriter, DataLoader, Dataset, Error, LoaderConfig,
@@ -284,7 +285,7 @@ fn unknown_splits_and_missing_files_say_which_there_are() {
     assert!(matches!(&error, Error::UnknownSplit { known, .. } if known.len() == 7));
     assert!(error.to_string().contains("held-out-yweweler"), "{error}");
     let error = source.load(folder.path(), None).unwrap_err();
-    assert!(error.to_string().contains("fsdd_bins.npz"), "{error}");
+    assert!(error.to_string().contains("fsdd.safetensors"), "{error}");
     let error = fsdd::read_clips(folder.path()).unwrap_err();
     assert!(
         error.to_string().contains("{digit}_{speaker}_{take}.wav"),
@@ -301,6 +302,63 @@ fn unknown_splits_and_missing_files_say_which_there_are() {
     let clips = Arc::new(fsdd::read_clips(folder.path()).unwrap().audio().unwrap());
     let error = fsdd::divide(clips, &Division::HeldOut("ada".into())).unwrap_err();
     assert!(error.to_string().contains("held-out-george"), "{error}");
+}
+
+#[test]
+fn clips_are_encoded_once_and_the_result_is_checked() {
+    let folder = TempDir::new().unwrap();
+    let recordings = folder.path().join("free-spoken-digit-dataset/recordings");
+    wav_files(&recordings);
+    // A tone is enough for spikes; the other clips have a few samples.
+    let tone: Vec<i16> = (0..2000)
+        .map(|n| ((f64::from(n) * 0.4).sin() * f64::from(n) * 8.0) as i16)
+        .collect();
+    let spec = hound::WavSpec {
+        channels: 1,
+        sample_rate: 8000,
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
+    let mut writer = hound::WavWriter::create(recordings.join("0_george_0.wav"), spec).unwrap();
+    tone.iter()
+        .for_each(|sample| writer.write_sample(*sample).unwrap());
+    writer.finalize().unwrap();
+
+    let load = || {
+        let split = source("fsdd").load(folder.path(), Some("held-out-george"));
+        let test = split.unwrap().test;
+        assert_eq!(
+            (number(&*test, 1, "labels"), number(&*test, 1, "take")),
+            (9, 0)
+        );
+        let sample = test.sample(0).unwrap();
+        let x = sample.require("x").unwrap();
+        assert_eq!(x.shape, [100, 140]);
+        x.as_u8().unwrap().to_vec()
+    };
+    let mut cochlea = Cochlea::new(CochleaConfig::default()).unwrap();
+    let events = cochlea.encode_clip(&pcm16(&tone)).unwrap();
+    let bins = Bins {
+        group: 5,
+        ..Bins::default()
+    };
+    let expected = bins.count(&events, 700).unwrap();
+    let expected: Vec<u8> = expected.into_iter().map(|count| count as u8).collect();
+    assert!(expected.iter().any(|&count| count > 0));
+    assert_eq!(load(), expected);
+
+    let cache = recordings.join("fsdd_spikes.bin");
+    let written = fs::read(&cache).unwrap();
+    let changed = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let time = changed(&cache);
+    assert_eq!(load(), expected);
+    assert_eq!(changed(&cache), time, "the second start reads it");
+    fs::write(&cache, &written[..written.len() - 1]).unwrap();
+    assert_eq!(load(), expected, "a damaged file is not used");
+    assert_eq!(fs::read(&cache).unwrap(), written);
+    fs::remove_file(recordings.join("9_george_4.wav")).unwrap();
+    assert_eq!(load(), expected, "nor is that of other clips");
+    assert_ne!(fs::read(&cache).unwrap(), written);
 }
 
 #[test]
@@ -492,7 +550,13 @@ fn electrocardiograms_have_a_class_for_each_step() {
 
     let source = source("qtdb");
     let unlabeled = qtdb::UNLABELED;
-    assert_eq!(source.labels, SequenceLabels::Step { unlabeled });
+    assert_eq!(
+        source.labels,
+        SequenceLabels::Step {
+            unlabeled,
+            counted_as: Some(0),
+        }
+    );
     let load = |form: &str| source.load(folder.path().join(form), None).unwrap();
     let split = load("zip");
     for form in ["plain", "packed"] {

@@ -90,6 +90,23 @@ where
     })
 }
 
+/// A member with some of its constants changed.
+pub(crate) fn with_constants<S>(
+    own: &S,
+    name: &str,
+    given: &Map<String, Value>,
+) -> Result<S, DefinitionError>
+where
+    S: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let known = fields(own);
+    let read = |all: Map<String, Value>| serde_json::from_value::<S>(Value::Object(all));
+    read(with_defaults(name, given, &known)?).map_err(|source| {
+        let is_wrong = &|all| read(all).is_err();
+        unreadable(name, (given, &known), &[], source, is_wrong)
+    })
+}
+
 /// The given constants and the defaults of the others.
 fn with_defaults(
     name: &str,

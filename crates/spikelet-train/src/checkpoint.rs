@@ -22,7 +22,7 @@ pub(super) use record::best_of;
 
 use super::Settings;
 use super::folder::{LAST, nothing_to_resume};
-use super::step::{BatchShape, Step};
+use super::step::{SampleBatch, SampleShape, Step};
 use serde::Serialize;
 use serde_json::Value;
 use spikelet_core::files;
@@ -197,7 +197,7 @@ impl Checkpoint {
         }
     }
 
-    /// Copies the tensors of `module`, a network for images of this shape, to a store, without those of the
+    /// Copies the tensors of `module`, a network for samples of this shape, to a store, without those of the
     /// optimizer. If the run kept averaged weights ([`Settings::ema`]), these are copied.
     ///
     /// ```no_run
@@ -216,10 +216,11 @@ impl Checkpoint {
     pub fn restore(
         &self,
         module: &dyn Module,
-        image: [usize; 3],
+        sample: impl Into<SampleShape>,
         store: &mut VarStore,
     ) -> Result<()> {
-        let shape = BatchShape { batch: 1, image };
+        let sample = sample.into();
+        let shape = SampleBatch { batch: 1, sample };
         let step = Step::classifier_eval(module, self.settings()?, shape)?;
         self.restore_step(&step, store)
     }

@@ -7,10 +7,10 @@ use super::forward::{Forward, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::{BatchShape, EpochMetrics, LABELS, MetricSet, Step, StepMetrics};
+use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
 use super::{EvalPlan, EvalStep, Settings, TrainError};
-use spikelet_core::Result;
-use spikelet_data::{DataLoader, ImageDataset};
+use spikelet_core::{Error, Result};
+use spikelet_data::{DataLoader, Dataset, ImageDataset, SequenceSplit};
 use spikelet_graph::Plan;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
@@ -19,10 +19,80 @@ use std::sync::Arc;
 /// The result of an evaluation of a classifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// The fraction of images that are classified correctly, from 0 to 1.
+    /// The fraction of samples that are classified correctly, from 0 to 1; of time steps, if each has a label.
     pub accuracy: f64,
-    /// The mean loss over the images.
+    /// The same of labeled time steps alone, if `accuracy` counts unlabeled ones:
+    /// [`SequenceLabels::Step`](spikelet_data::SequenceLabels::Step).
+    pub labeled_accuracy: Option<f64>,
+    /// The mean loss over the samples.
     pub loss: f64,
+}
+
+/// Samples on which a classifier is evaluated: images, or the test sequences of a split.
+#[derive(Clone, Debug)]
+pub struct TestSamples {
+    dataset: Arc<dyn Dataset>,
+    /// `None` if they are not sequences of one shape.
+    sample: Option<SampleShape>,
+}
+
+impl TestSamples {
+    /// The data set.
+    pub fn dataset(&self) -> &Arc<dyn Dataset> {
+        &self.dataset
+    }
+
+    /// The shape of the samples.
+    fn sample(&self) -> Result<SampleShape> {
+        self.sample.ok_or_else(|| {
+            let fields: Vec<String> = self
+                .dataset
+                .fields()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            let given = format!("the samples are {}", fields.join(", "));
+            Error::invalid(
+                "data",
+                given,
+                "give sequences `x` of one shape [time, channels]",
+            )
+        })
+    }
+}
+
+impl From<&Arc<ImageDataset>> for TestSamples {
+    fn from(images: &Arc<ImageDataset>) -> Self {
+        Self {
+            sample: Some(images.shape.into()),
+            dataset: images.clone(),
+        }
+    }
+}
+
+impl From<&SequenceSplit> for TestSamples {
+    fn from(split: &SequenceSplit) -> Self {
+        let fields = split.test.fields();
+        let x = fields.iter().find(|field| field.name == "x");
+        let sample = x.and_then(|x| match x.shape[..] {
+            [Some(steps), Some(channels)] => Some(SampleShape::Sequence {
+                steps,
+                channels,
+                labels: split.labels,
+            }),
+            _ => None,
+        });
+        Self {
+            dataset: split.test.clone(),
+            sample,
+        }
+    }
+}
+
+impl From<&TestSamples> for TestSamples {
+    fn from(samples: &TestSamples) -> Self {
+        samples.clone()
+    }
 }
 
 /// Accuracy and mean loss of a classifier on a data set. The batch size is [`Settings::evaluation_batch`], or by
@@ -34,10 +104,10 @@ pub struct Evaluation {
 pub fn evaluate(
     module: &dyn Module,
     settings: &Settings,
-    data: &Arc<ImageDataset>,
+    data: impl Into<TestSamples>,
     store: &mut VarStore,
 ) -> Result<Evaluation> {
-    let (step, loader) = classifier_loader(module, settings, data)?;
+    let (step, loader) = classifier_loader(module, settings, &data.into())?;
     let found = evaluate_step(&step, settings.evaluation_batch, &loader, store)?;
     Ok(Evaluation::of(&found))
 }
@@ -47,6 +117,7 @@ impl Evaluation {
     pub(crate) fn of(found: &EpochMetrics) -> Self {
         Self {
             accuracy: found.values().accuracy(),
+            labeled_accuracy: found.get("labeled_accuracy"),
             loss: found.loss(),
         }
     }
@@ -56,14 +127,14 @@ impl Evaluation {
 pub(crate) fn classifier_loader<'a>(
     module: &'a dyn Module,
     settings: &Settings,
-    data: &Arc<ImageDataset>,
+    data: &TestSamples,
 ) -> Result<(Step<'a>, DataLoader)> {
-    let shape = BatchShape {
+    let shape = SampleBatch {
         batch: settings.batch_size,
-        image: data.shape,
+        sample: data.sample()?,
     };
     let step = Step::classifier_eval(module, settings, shape)?;
-    let loader = DataLoader::new(data.clone(), settings.test_batches(1))?;
+    let loader = DataLoader::new(data.dataset.clone(), settings.test_batches(1))?;
     Ok((step, loader))
 }
 

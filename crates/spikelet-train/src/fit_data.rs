@@ -4,16 +4,20 @@ use super::Loss;
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
 use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
-use super::step::LABELS;
+use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, LoaderConfig, Split};
+use spikelet_data::{
+    Concat, DataLoader, Dataset, LoaderConfig, SequenceLabels, SequenceSplit, Split, split,
+};
+use std::sync::Arc;
 
 /// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
 ///
 /// A [`Split`] of images is converted: its training images are augmented, normalized and divided into training and
-/// validation images as the [`Settings`](crate::Settings) say.
+/// validation images as the [`Settings`](crate::Settings) say. So is a [`SequenceSplit`], whose own validation part is
+/// used if it has one: with [`Settings::validation`](crate::Settings::validation) 0 it is added to the training samples.
 ///
 /// ```
 /// use spikelet_data::{DataLoader, LoaderConfig, split, synthetic};
@@ -32,6 +36,7 @@ pub struct FitData(Source);
 #[derive(Clone, Debug)]
 enum Source {
     Images(Split),
+    Sequences(SequenceSplit),
     Loaders(Box<Loaders>),
 }
 
@@ -78,6 +83,12 @@ impl From<&Split> for FitData {
     }
 }
 
+impl From<&SequenceSplit> for FitData {
+    fn from(split: &SequenceSplit) -> Self {
+        Self(Source::Sequences(split.clone()))
+    }
+}
+
 impl From<&FitData> for FitData {
     fn from(data: &FitData) -> Self {
         data.clone()
@@ -91,6 +102,8 @@ pub(super) struct RunData {
     pub(super) validation: Option<DataLoader>,
     /// The images, of which the report shows some.
     pub(super) images: Option<Split>,
+    /// The number of labels of a sequence, of samples that are sequences.
+    labels: SequenceLabels,
 }
 
 impl RunData {
@@ -98,11 +111,13 @@ impl RunData {
     pub(super) fn new(data: &FitData, subject: &Subject<'_>, threads: usize) -> Result<Self> {
         let mut run = match &data.0 {
             Source::Images(split) => Self::of_images(split, subject)?,
+            Source::Sequences(split) => Self::of_sequences(split, subject)?,
             Source::Loaders(loaders) => Self {
                 train: loaders.train.clone(),
                 validation: loaders.validation.clone(),
                 test: loaders.test.clone(),
                 images: None,
+                labels: SequenceLabels::Sequence,
             },
         };
         let config = run.train.config();
@@ -140,6 +155,7 @@ impl RunData {
                 validation: None,
                 test: Some(DataLoader::new(split.test.clone(), in_order)?),
                 images: Some(split.clone()),
+                labels: SequenceLabels::Sequence,
             });
         };
         let (train, validation) = settings.parts(&split.train)?;
@@ -154,6 +170,31 @@ impl RunData {
             validation: validation.transpose()?,
             test: Some(evaluated(split.test.clone())?),
             images: Some(split.clone()),
+            labels: SequenceLabels::Sequence,
+        })
+    }
+
+    fn of_sequences(data: &SequenceSplit, subject: &Subject<'_>) -> Result<Self> {
+        let (train, validation) = parts_of(data, subject.settings().map_or(1.0, |s| s.validation))?;
+        let (training, evaluated) = match subject.settings() {
+            Some(settings) => (settings.training_batches(), settings.test_batches(1)),
+            None => {
+                let training = LoaderConfig {
+                    batch_size: subject.batch_size(),
+                    drop_last: true,
+                    seed: subject.seed(),
+                    ..LoaderConfig::default()
+                };
+                (training, LoaderConfig::default())
+            }
+        };
+        let evaluated = |data| DataLoader::new(data, evaluated.clone());
+        Ok(Self {
+            train: DataLoader::new(train, training)?,
+            validation: validation.map(&evaluated).transpose()?,
+            test: Some(evaluated(data.test.clone())?),
+            images: None,
+            labels: data.labels,
         })
     }
 
@@ -232,23 +273,54 @@ impl RunData {
         })
     }
 
-    /// The shape of the images of a classifier.
-    pub(super) fn image_shape(&self) -> Result<[usize; 3]> {
+    /// The shape of the samples of a classifier.
+    pub(super) fn sample_shape(&self) -> Result<SampleShape> {
         let fields = self.train.fields();
-        let images = fields.iter().find(|field| field.name == "images");
-        let shape: Option<Vec<usize>> =
-            images.and_then(|field| field.shape.iter().copied().collect());
-        let shape = shape.and_then(|shape| <[usize; 3]>::try_from(shape).ok());
-        shape.ok_or_else(|| {
-            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
-            Error::invalid(
-                "data",
-                format!("the samples are {}", fields.join(", ")),
-                format!(
-                    "a classifier needs `images` of one shape [channels, height, width] and `{LABELS}`; resize images \
-                     of several sizes with a transform, or train a `Step` with `Trainer::over`"
-                ),
-            )
-        })
+        let shape_of = |name: &str| -> Option<Vec<usize>> {
+            let field = fields.iter().find(|field| field.name == name);
+            field.and_then(|field| field.shape.iter().copied().collect())
+        };
+        let image = shape_of("images").and_then(|shape| <[usize; 3]>::try_from(shape).ok());
+        let sequence = shape_of("x").and_then(|shape| <[usize; 2]>::try_from(shape).ok());
+        match (image, sequence) {
+            (Some(image), _) => Ok(SampleShape::Image(image)),
+            (None, Some([steps, channels])) => Ok(SampleShape::Sequence {
+                steps,
+                channels,
+                labels: self.labels,
+            }),
+            (None, None) => {
+                let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+                Err(Error::invalid(
+                    "data",
+                    format!("the samples are {}", fields.join(", ")),
+                    format!(
+                        "a classifier needs `images` of one shape [channels, height, width], or sequences `x` of one \
+                         shape [time, channels], and `{LABELS}`; resize images of several sizes with a transform, or \
+                         train a `Step` with `Trainer::over`"
+                    ),
+                ))
+            }
+        }
     }
+}
+
+/// A data set.
+type Samples = Arc<dyn Dataset>;
+
+/// The training samples and the validation samples of sequences: those of the data set, or else a random `share` of the
+/// training samples, the same for all seeds. Without a share there are no validation samples.
+fn parts_of(data: &SequenceSplit, share: f64) -> Result<(Samples, Option<Samples>)> {
+    Ok(match &data.validation {
+        Some(validation) if share > 0.0 => (data.train.clone(), Some(validation.clone())),
+        Some(validation) => {
+            let all = Concat::new(vec![data.train.clone(), validation.clone()])?;
+            (Arc::new(all), None)
+        }
+        None if share > 0.0 && share < 1.0 => {
+            let parts = split(data.train.clone(), &[1.0 - share, share], 0)?;
+            (parts[0].clone(), Some(parts[1].clone()))
+        }
+        None => (data.train.clone(), None),
+    })
 }

@@ -58,7 +58,7 @@ pub use checkpoint::{
 pub use draws::Draws;
 pub use engine::{BatchProbe, BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
 pub use error::{NotFinite, Origin, TrainError};
-pub use evaluation::{Evaluation, evaluate};
+pub use evaluation::{Evaluation, TestSamples, evaluate};
 pub use fit_data::FitData;
 pub use folder::{RunFolderError, SeriesFolder, latest_run};
 pub use forward::batches;
@@ -78,8 +78,8 @@ pub use settings::{Loss, Settings};
 pub use show::show_examples;
 pub use step::{
     BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, MetricSet, Monitor,
-    NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, Step, StepError, StepMetrics,
-    StepPlan, TrainStep, TypeDifference, is_scaled,
+    NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch, SampleShape, Step,
+    StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
 };
 
 pub use subject::FitSettings;

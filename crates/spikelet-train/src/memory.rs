@@ -8,8 +8,8 @@ use super::Settings;
 use super::forward::{Forward, USEFUL, batches};
 use super::free_memory::{LESS_FOR_EVALUATION, check_free, missing, own_bytes, shared_bytes};
 use super::step::{
-    BatchShape, EvalPlan, EvalStep, Monitor, ProbePlan, ProbeStep, RankInfo, Step, StepPlan,
-    TrainStep,
+    BatchShape, EvalPlan, EvalStep, Monitor, ProbePlan, ProbeStep, RankInfo, SampleBatch,
+    SampleShape, Step, StepPlan, TrainStep,
 };
 use spikelet_core::Result;
 use spikelet_graph::{Backend, DeviceKind, Plan, Target, TensorType};
@@ -67,21 +67,21 @@ pub struct RunPlans {
 }
 
 impl RunPlans {
-    /// Plans the training and the evaluation of a network on images of `image` channels, height and
-    /// width; `tested` has the number of images of each data set that is evaluated.
+    /// Plans the training and the evaluation of a network on samples of a shape, such as the channels, height and width
+    /// of images; `tested` has the number of samples of each data set that is evaluated.
     ///
     /// # Errors
     /// When shapes do not match, the memory budget is too small, or the device has no kernel for an operation.
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
-        image: [usize; 3],
+        sample: impl Into<SampleShape>,
         tested: &[usize],
         device: &dyn Target,
     ) -> Result<Self> {
-        let shape = BatchShape {
+        let shape = SampleBatch {
             batch: settings.batch_size,
-            image,
+            sample: sample.into(),
         };
         let steps = RunSteps {
             train: Step::classifier(module, settings, shape)?,

@@ -1,9 +1,10 @@
 //! The metric that selects the best epoch.
 
 use super::checkpoint::EpochRecord;
+use super::metric::ACCURACY;
 use super::metric::LOSS;
 use super::optim::LrSchedule;
-use super::step::{ACCURACY, MetricSet};
+use super::step::MetricSet;
 use spikelet_core::{Error, Result};
 
 /// Whether larger or smaller values of a metric are better.

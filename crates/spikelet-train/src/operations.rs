@@ -1,14 +1,13 @@
 //! The operations of a network over a data set.
 
 use super::Settings;
-use super::evaluation::{Evaluation, classifier_loader, evaluate_step};
+use super::evaluation::{Evaluation, TestSamples, classifier_loader, evaluate_step};
 use super::step::{Activity, EpochMetrics, Step, activity};
 use spikelet_core::Result;
-use spikelet_data::{DataLoader, ImageDataset};
+use spikelet_data::DataLoader;
 use spikelet_nn::energy::{LayerCounts, NetworkCounts, Synapses};
 use spikelet_nn::module::{CountedKind, Module};
 use spikelet_nn::runtime::VarStore;
-use std::sync::Arc;
 
 /// The operations of a classifier on a data set, for estimates of energy, with its accuracy and loss.
 ///
@@ -19,10 +18,10 @@ use std::sync::Arc;
 pub fn count_operations(
     module: &dyn Module,
     settings: &Settings,
-    data: &Arc<ImageDataset>,
+    data: impl Into<TestSamples>,
     store: &mut VarStore,
 ) -> Result<(Evaluation, NetworkCounts)> {
-    let (step, loader) = classifier_loader(module, settings, data)?;
+    let (step, loader) = classifier_loader(module, settings, &data.into())?;
     let (found, counts) = count(&step, settings.evaluation_batch, &loader, store)?;
     Ok((Evaluation::of(&found), counts))
 }
@@ -45,8 +44,7 @@ impl Step<'_> {
     /// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Outputs, Step};
-    /// use std::sync::Arc;
-    /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0));
+    ///     /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0));
     /// let step = Step::new(|cx, inputs| {
     ///     let y = net.forward(cx, inputs["x"].repeat_over_time(4))?;
     ///     Ok(Outputs::loss(y.mean_all()))

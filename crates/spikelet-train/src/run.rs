@@ -20,7 +20,7 @@ use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
 use super::monitored_metric::MonitoredMetric;
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::{MetricSet, StepMetrics};
+use super::step::{MetricSet, SampleShape, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
 use crate::health::{self, Evidence, Probe};
@@ -65,8 +65,8 @@ pub(super) struct Run<'a> {
     store: VarStore,
     /// The averaged weights under the names of the weights, if there are any: they are evaluated.
     averaged: Option<VarStore>,
-    /// The shape of the images of a classifier.
-    image: Option<[usize; 3]>,
+    /// The shape of the samples of a classifier.
+    sample: Option<SampleShape>,
     engine: Box<dyn Engine>,
     metrics: MetricSet,
     monitor: MonitoredMetric,
@@ -307,9 +307,9 @@ impl<'a> Run<'a> {
 
     /// The unit of the speed.
     fn unit(&self) -> &'static str {
-        match self.image {
-            Some(_) => "img/s",
-            None => "samples/s",
+        match self.sample {
+            Some(SampleShape::Image(_)) => "img/s",
+            _ => "samples/s",
         }
     }
 
@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
             Some(Err(error)) => Origin::Unknown(Box::new(error.into())),
             Some(Ok(given)) => {
                 let draws = self.engine.draws(step);
-                let step = self.trainer.subject.train(self.image);
+                let step = self.trainer.subject.train(self.sample);
                 let found = step.and_then(|step| {
                     let mut gathered = self.on_one_device()?;
                     let store = gathered.as_mut().unwrap_or(&mut self.store);

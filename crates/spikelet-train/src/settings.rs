@@ -120,6 +120,14 @@ pub struct Settings {
     /// The label smoothing ε of cross entropies, 0 to below 1: the target of each class is increased by ε / classes, that
     /// of the label is 1 − ε + ε / classes.
     pub label_smoothing: f64,
+    /// Of sequences with a label for each time step, the steps at the start that count neither in the loss nor in
+    /// accuracies.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub skip_steps: usize,
+    /// Of sequences with a label for each time step, the class that unlabeled steps have in the loss; `None` leaves them
+    /// out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlabeled: Option<i64>,
     /// Whether weight decay applies to parameters of fewer than two axes as well: biases, normalization and
     /// constants of neurons.
     pub bias_decay: bool,
@@ -145,12 +153,20 @@ pub struct Settings {
     pub cutmix: Option<f32>,
     /// The mean and standard deviation for the normalization of pixels, if any.
     pub normalize: Option<Normalize>,
-    /// The fraction of the training images that is used for validation, to choose the best epoch; at least 0
-    /// and below 1. The split does not depend on `seed`. With 0 all images are used for training, and no best
-    /// epoch is chosen.
+    /// The split of a data set of sequences, if it is not the default one: which samples are for testing. It is used where
+    /// data sets are read by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
+    /// The fraction of the training samples that is used for validation, to choose the best epoch; at least 0
+    /// and below 1. The split does not depend on `seed`. With 0 all samples are used for training, and no best
+    /// epoch is chosen. A data set with validation samples of its own uses these instead of a fraction.
     pub validation: f64,
     /// The seed of initial weights, shuffling and random numbers.
     pub seed: u64,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Default for Settings {
@@ -169,6 +185,8 @@ impl Default for Settings {
             encoder: "poisson".to_string(),
             loss: Loss::Mse,
             label_smoothing: 0.0,
+            skip_steps: 0,
+            unlabeled: None,
             bias_decay: true,
             propagation: Propagation::default(),
             precision: Precision::default(),
@@ -179,6 +197,7 @@ impl Default for Settings {
             mixup: None,
             cutmix: None,
             normalize: None,
+            split: None,
             validation: 0.1,
             seed: 0,
         }
@@ -213,6 +232,13 @@ impl Settings {
             Loss::Mse => loss::mse(scores, labels),
             Loss::Tet => cross_entropy.over_time(output, labels),
         }
+    }
+
+    /// Sets what differs for sequences of this many time steps: no encoder, and cross entropy.
+    pub fn use_sequences(&mut self, time_steps: usize) {
+        self.time_steps = time_steps;
+        self.encoder = "direct".to_string();
+        self.loss = Loss::CrossEntropy;
     }
 
     /// Whether training images are mixed, and their labels with them.

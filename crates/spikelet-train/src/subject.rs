@@ -1,11 +1,11 @@
-//! What a trainer trains: a classifier of images with [`Settings`], or any [`Step`].
+//! What a trainer trains: a classifier of images or sequences with [`Settings`], or any [`Step`].
 
 use super::Settings;
 use super::memory::RunSteps;
 use super::optim::LrSchedule;
 #[cfg(feature = "plots")]
 use super::step::Monitor;
-use super::step::{BatchShape, RankInfo, Step};
+use super::step::{RankInfo, SampleBatch, SampleShape, Step};
 use serde::{Deserialize, Serialize};
 use spikelet_core::{Error, Result};
 use spikelet_nn::module::Module;
@@ -45,6 +45,9 @@ impl Default for FitSettings {
 /// The largest batch of the report's forward passes.
 #[cfg(feature = "plots")]
 const MOST_REPORTED: usize = 100;
+
+/// Stands for the samples of a step, which has inputs of its own.
+const NO_IMAGE: SampleShape = SampleShape::Image([0; 3]);
 
 /// What is trained.
 pub(super) enum Subject<'a> {
@@ -138,15 +141,15 @@ impl Subject<'_> {
         }
     }
 
-    /// The training step, as that of a single rank. A classifier has images of the shape `image`.
-    pub(super) fn train(&self, image: Option<[usize; 3]>) -> Result<Step<'_>> {
+    /// The training step, as that of a single rank. A classifier has samples of the shape `sample`.
+    pub(super) fn train(&self, sample: Option<SampleShape>) -> Result<Step<'_>> {
         match self {
             Self::Classifier {
                 module, settings, ..
             } => {
-                let shape = BatchShape {
+                let shape = SampleBatch {
                     batch: settings.batch_size,
-                    image: image.unwrap_or_default(),
+                    sample: sample.unwrap_or(NO_IMAGE),
                 };
                 let step = Step::classifier(&**module, settings, shape)?;
                 Ok(step.rank(RankInfo::default(), settings.sync_batch_norm))
@@ -161,7 +164,7 @@ impl Subject<'_> {
     #[cfg(feature = "plots")]
     pub(super) fn report_steps(
         &self,
-        image: Option<[usize; 3]>,
+        sample: Option<SampleShape>,
         examples: usize,
         tested: usize,
     ) -> Result<Vec<Step<'_>>> {
@@ -169,16 +172,16 @@ impl Subject<'_> {
             Self::Classifier {
                 module, settings, ..
             },
-            Some(image),
+            Some(sample @ SampleShape::Image(_)),
             1..,
-        ) = (self, image, examples)
+        ) = (self, sample, examples)
         else {
             return Ok(vec![]);
         };
         let module = &**module;
-        let shape = |batch: usize| BatchShape {
+        let shape = |batch: usize| SampleBatch {
             batch: batch.min(tested),
-            image,
+            sample,
         };
         let first = Step::classifier_for_report(module, settings, shape(examples))?;
         if settings.memory_budget.is_some() {
@@ -195,27 +198,27 @@ impl Subject<'_> {
 
     #[cfg(not(feature = "plots"))]
     #[expect(clippy::unused_self, reason = "the same signature")]
-    fn report_steps(&self, _: Option<[usize; 3]>, _: usize, _: usize) -> Result<Vec<Step<'_>>> {
+    fn report_steps(&self, _: Option<SampleShape>, _: usize, _: usize) -> Result<Vec<Step<'_>>> {
         Ok(vec![])
     }
 
-    /// The steps of a run on this rank. A classifier has images of the shape `image`, of which `examples` are in the
+    /// The steps of a run on this rank. A classifier has samples of the shape `sample`, of which `examples` are in the
     /// report.
     pub(super) fn steps(
         &self,
-        image: Option<[usize; 3]>,
+        sample: Option<SampleShape>,
         rank: RankInfo,
         tested: Vec<usize>,
         examples: usize,
     ) -> Result<RunSteps<'_>> {
-        let train = self.train(image)?.on_rank(rank);
+        let train = self.train(sample)?.on_rank(rank);
         Ok(match self {
             Self::Classifier {
                 module, settings, ..
             } => {
-                let shape = |batch| BatchShape {
+                let shape = |batch| SampleBatch {
                     batch,
-                    image: image.unwrap_or_default(),
+                    sample: sample.unwrap_or(NO_IMAGE),
                 };
                 let module = &**module;
                 let eval = Step::classifier_eval(module, settings, shape(settings.batch_size))?;
@@ -223,7 +226,7 @@ impl Subject<'_> {
                     train,
                     eval: eval.outputs(false),
                     report: self.report_steps(
-                        image,
+                        sample,
                         examples,
                         tested.first().copied().unwrap_or(0),
                     )?,

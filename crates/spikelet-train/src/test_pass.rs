@@ -58,7 +58,8 @@ impl TestPass {
                 layers: vec![],
             });
         }
-        let steps = (trainer.subject).report_steps(Some(test.shape), EXAMPLES, test.len())?;
+        let steps =
+            (trainer.subject).report_steps(Some(test.shape.into()), EXAMPLES, test.len())?;
         let limit = settings.memory_budget.map(|_| store.arena_bytes());
         let device = store.backend().clone();
         let mut load = |step: &Step<'_>| {

@@ -1,10 +1,16 @@
-//! The networks with recipes of their own, narrow, on the CPU: a few steps on one batch reduce the loss.
+//! The networks with recipes of their own, narrow, on the CPU: a few steps on one batch reduce the loss. Recipes of
+//! sequences train an epoch on generated data of their shape.
 
-use spikelet_data::Batch;
+use spikelet_data::{
+    Batch, ElementType, Field, InMemory, SequenceLabels, SequenceSource, SequenceSplit, entries,
+};
 use spikelet_nn::network::{Network, PlifNet, ResNet18};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
-use spikelet_train::{BatchShape, Settings, Step};
+use spikelet_train::experiment::Experiment;
+use spikelet_train::{BatchShape, Settings, Step, Trainer};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Images of four classes: bars at four positions.
 fn batch([channels, height, width]: [usize; 3], count: usize) -> Batch {
@@ -87,5 +93,85 @@ fn step_by_step_propagation_has_the_loss_of_layer_by_layer() -> Result<()> {
         let difference = (loss(propagation)? - seq).abs();
         assert!(difference < 0.3 * seq, "{propagation:?}: {difference}");
     }
+    Ok(())
+}
+
+/// A few sequences of the shape of a data set: of each class, other channels at other times.
+fn generated(source: &SequenceSource, samples: usize) -> Result<Arc<InMemory>> {
+    let (steps, channels) = (source.steps, source.channels);
+    let classes = source.classes.len();
+    let (mut x, mut labels) = (vec![], vec![]);
+    for sample in 0..samples {
+        let of_step = |step: usize| (sample + step * classes / steps) % classes;
+        for step in 0..steps {
+            let class = of_step(step);
+            x.extend((0..channels).map(|c| u8::from((c + step + class) % (classes + 3) == class)));
+        }
+        match source.labels {
+            SequenceLabels::Step { unlabeled, .. } => {
+                let label = |step: usize| match step % 10 {
+                    0 => unlabeled,
+                    _ => of_step(step) as i64,
+                };
+                labels.extend((0..steps).map(label));
+            }
+            _ => labels.push((sample % classes) as i64),
+        }
+    }
+    let field = Field::new("labels", ElementType::I64, []);
+    let field = match source.labels {
+        SequenceLabels::Step { .. } => Field::new("labels", ElementType::I64, [steps]).sequence(),
+        _ => field,
+    };
+    let made = InMemory::new("generated")
+        .with(
+            Field::new("x", ElementType::U8, [steps, channels]).sequence(),
+            x,
+        )?
+        .with(field, labels)?;
+    Ok(Arc::new(made.classes("labels", source.classes.clone())))
+}
+
+#[test]
+fn recipes_of_sequences_train_an_epoch_on_generated_data() -> Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+    let mut trained = vec![];
+    for entry in folder.read_dir().expect("the folder is there") {
+        let path = entry.expect("a file").path();
+        let mut experiment = Experiment::read(&path)?;
+        let dataset = experiment.data.dataset.clone();
+        let entries = entries();
+        let entry = entries
+            .iter()
+            .find(|entry| Some(entry.name) == dataset.as_deref());
+        let Some(source) = entry.and_then(|entry| entry.sequences()) else {
+            continue;
+        };
+        let data = SequenceSplit {
+            labels: source.labels,
+            train: generated(&source, 8)?,
+            validation: Some(generated(&source, 4)?),
+            test: generated(&source, 4)?,
+        };
+        let settings = &mut experiment.settings;
+        assert!(
+            settings.validation > 0.0,
+            "the epoch is selected by validation samples"
+        );
+        (settings.epochs, settings.batch_size) = (1, 4);
+        let report = Trainer::network(&experiment.network, settings.clone())?.fit(&data)?;
+        let epoch = report.best().expect("an epoch");
+        let test = epoch.test.as_ref().expect("there are test samples");
+        assert!(
+            test.loss.is_finite() && epoch.train.loss.is_finite(),
+            "{}",
+            path.display()
+        );
+        let labeled = test.get("labeled_accuracy");
+        assert_eq!(labeled.is_some(), dataset.as_deref() == Some("qtdb"));
+        trained.push(experiment.network.name().to_string());
+    }
+    trained.sort();
+    assert!(trained.len() >= 4, "{trained:?}");
     Ok(())
 }

@@ -1,20 +1,22 @@
 //! Augmentation and normalization of images on the command line.
 
+use super::Loaded;
 use crate::failure::Failure;
-use spikelet::data::{Augment, ImageDataset, Normalize};
+use spikelet::data::{Augment, Normalize};
 use spikelet::train::experiment::{AugmentListError, Experiment, Normalization, augmentations};
 
 /// Augmentation and normalization.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Images")]
 pub struct AugmentArgs {
-    /// Augment training images, as in crop=4,flip,rotate=15
+    /// Augment training samples, as in crop=4,flip,rotate=15
     ///
     /// A list, separated by commas, of crop=PIXELS, flip, shift=FRACTION, rotate=DEGREES,
     /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none. After crop and flip, in
     /// the given order: auto-augment, rand-augment=OPS/MAGNITUDE, trivial-augment,
     /// color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE, random-erasing=PROBABILITY (all also
-    /// without values), alternating-flip.
+    /// without values), alternating-flip. Of sequences: channel-shift=CHANNELS, time-shift=STEPS,
+    /// drop-bins=PROBABILITY.
     #[arg(long, value_name = "LIST", value_parser = augment)]
     augment: Option<Augment>,
 
@@ -75,8 +77,18 @@ impl AugmentArgs {
 /// When the values do not fit the images, or the encoder needs pixels of 0 to 1.
 pub fn normalization_of(
     experiment: &Experiment,
-    train: &ImageDataset,
+    data: &Loaded,
 ) -> Result<Option<Normalize>, Failure> {
+    let Some(split) = data.images() else {
+        return match experiment.data.normalize {
+            Normalization::None => Ok(None),
+            _ => Err(Failure::argument(
+                format!("{} has sequences, and pixels are normalized", data.name()),
+                "leave --normalize out; a layer of the network can normalize its input",
+            )),
+        };
+    };
+    let train = &*split.train;
     let Some(normalize) = experiment.data.normalize.of(train) else {
         return Ok(None);
     };

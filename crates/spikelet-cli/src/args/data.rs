@@ -1,13 +1,16 @@
-//! Data sets by name.
+//! Data sets on the command line.
 
-use super::{count, data_names, variable};
+use super::data_name::{DataName, SYNTHETIC_SEED, data_name, no_digits, no_fitting};
+use super::{count, variable};
 use crate::failure::Failure;
-use clap::builder::TypedValueParser;
-use spikelet::data::{self, ImageDataset, Progress, Source, Split, synthetic};
+use spikelet::data::{
+    self, ImageDataset, Progress, SequenceSource, SequenceSplit, Source, Split, Subset, synthetic,
+};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
+use spikelet::train::{FitData, TestSamples};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,19 +19,6 @@ pub const DATA_VARIABLE: &str = "SPIKELET_DATA";
 
 /// The default folder of data sets.
 const FOLDER: &str = "data";
-
-/// The seed of the synthetic digits. It is not the seed of the run, so that runs are comparable.
-const SYNTHETIC_SEED: u64 = 0;
-
-/// A data set.
-#[derive(Clone, Copy, Debug)]
-pub struct DataName(data::Entry);
-
-impl PartialEq for DataName {
-    fn eq(&self, other: &Self) -> bool {
-        self.word() == other.word()
-    }
-}
 
 /// A data set and its folder.
 #[derive(clap::Args, Clone, Debug)]
@@ -54,7 +44,12 @@ pub struct DataArgs {
     #[arg(long)]
     download: bool,
 
-    /// Number of test images: the first N [default: all]
+    /// Split of a data set of sequences, such as held-out-theo of fsdd [default: that of the checkpoint, or
+    /// the first of the data set]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
+    split: Option<String>,
+
+    /// Number of test samples: the first N [default: all]
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     test_images: Option<usize>,
 }
@@ -66,73 +61,102 @@ pub struct TrainingDataArgs {
     #[command(flatten)]
     of: DataArgs,
 
-    /// Number of training images: the first N [default: all]
+    /// Number of training samples: the first N [default: all]
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     train_images: Option<usize>,
 }
 
-fn data_name() -> impl TypedValueParser<Value = DataName> {
-    data_names().try_map(|name| DataName::find(&name).ok_or("it is unknown"))
+/// The samples of a data set.
+pub enum Loaded {
+    /// Images.
+    Images(Split),
+    /// Sequences of features.
+    Sequences(SequenceSplit),
 }
 
-impl DataName {
-    /// The data set of this name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::all().find(|known| known.word() == name)
+impl Loaded {
+    /// The name of the data set.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Images(split) => &split.train.name,
+            Self::Sequences(split) => split.test.name(),
+        }
     }
 
-    /// The data sets of images; the networks by name do not take sequences.
-    fn all() -> impl Iterator<Item = Self> {
-        let entries = data::entries().into_iter();
-        entries.filter(data::Entry::is_images).map(Self)
+    /// The number of training samples, with those for validation, and of test samples.
+    pub fn sizes(&self) -> [usize; 2] {
+        match self {
+            Self::Images(split) => [split.train.len(), split.test.len()],
+            Self::Sequences(split) => {
+                let validation = split.validation.as_ref().map_or(0, |part| part.len());
+                [split.train.len() + validation, split.test.len()]
+            }
+        }
     }
 
-    /// The data set of this name in checkpoints.
-    pub fn of_dataset(title: &str) -> Option<Self> {
-        Self::all().find(|known| known.0.title() == title)
+    /// The images; `None` for sequences.
+    pub fn images(&self) -> Option<&Split> {
+        match self {
+            Self::Images(split) => Some(split),
+            Self::Sequences(_) => None,
+        }
     }
 
-    /// The data set of an experiment, if it names one.
-    fn of_experiment(data: &DataSettings) -> Option<Self> {
-        data.dataset.as_deref().and_then(Self::find)
+    /// The test samples.
+    pub fn test(&self) -> TestSamples {
+        match self {
+            Self::Images(split) => (&split.test).into(),
+            Self::Sequences(split) => split.into(),
+        }
     }
 
-    /// The data sets whose images are of this shape.
-    fn fitting(image: [usize; 3]) -> impl Iterator<Item = Self> {
-        Self::all().filter(move |name| name.image() == image)
+    /// Digests of all samples, of each part that is separate.
+    fn digests(&self) -> Result<Vec<[u8; 32]>, Failure> {
+        match self {
+            Self::Images(split) => Ok(vec![split.digest()]),
+            Self::Sequences(split) => {
+                let parts = [
+                    Some(&split.train),
+                    split.validation.as_ref(),
+                    Some(&split.test),
+                ];
+                let digests = parts.into_iter().flatten().map(|part| part.digest());
+                let digests: Result<_, _> = digests.collect();
+                Ok(digests.map_err(spikelet::Error::from)?)
+            }
+        }
     }
 
-    /// The source of its files, if it has any.
-    fn source(self) -> Option<Source> {
-        self.0.source()
-    }
-
-    /// The names of its classes.
-    pub fn classes(self) -> Vec<String> {
-        let drawn = || no_digits().classes.clone();
-        self.source().map_or_else(drawn, |source| source.classes)
-    }
-
-    /// Channels, height and width of its images.
-    fn image(self) -> [usize; 3] {
-        self.source()
-            .map_or_else(|| no_digits().shape, |source| source.shape)
-    }
-
-    /// The name, as on the command line.
-    fn word(self) -> &'static str {
-        self.0.name
+    /// Keeps the first samples of both parts.
+    fn keep_first(
+        &mut self,
+        train: Option<usize>,
+        test: Option<usize>,
+    ) -> Result<(), spikelet::Error> {
+        match self {
+            Self::Images(split) => {
+                keep_first_images(&mut split.train, train);
+                keep_first_images(&mut split.test, test);
+            }
+            Self::Sequences(split) => {
+                for (part, kept) in [(&mut split.train, train), (&mut split.test, test)] {
+                    if let Some(kept) = kept.filter(|&kept| kept < part.len()) {
+                        *part = Arc::new(Subset::new(part.clone(), (0..kept).collect())?);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-/// The synthetic digits without images: name, shape and classes.
-fn no_digits() -> Arc<ImageDataset> {
-    synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train
-}
-
-/// `1 × 28 × 28`
-fn sizes(image: [usize; 3]) -> String {
-    image.map(|size| size.to_string()).join(" × ")
+impl From<&Loaded> for FitData {
+    fn from(loaded: &Loaded) -> Self {
+        match loaded {
+            Loaded::Images(split) => split.into(),
+            Loaded::Sequences(split) => split.into(),
+        }
+    }
 }
 
 impl DataArgs {
@@ -142,42 +166,68 @@ impl DataArgs {
         named.or_else(|| DataName::fitting(network.image()).next())
     }
 
-    /// Reads or generates the test images. Without `--dataset` the data set is `otherwise`, or else the
+    /// Reads or generates the test samples. Without `--dataset` the data set is `otherwise` with this `split`, or else the
     /// first that fits the network.
     ///
     /// # Errors
-    /// When its images do not fit the network, or its files are missing or damaged.
+    /// When its samples do not fit the network, or its files are missing or damaged.
     pub fn load_test(
         &self,
         otherwise: Option<DataName>,
+        split: Option<&str>,
         network: &Network,
         console: &Console,
-    ) -> Result<Arc<ImageDataset>, Failure> {
-        Ok(self.load(otherwise, Some(0), network, console)?.test)
+    ) -> Result<Loaded, Failure> {
+        self.load(otherwise, split, Some(0), network, console)
     }
 
-    /// The first `train_images` and the test images.
+    /// The first `train_samples` and the test samples. Of sequences, no training samples are left out for 0.
     fn load(
         &self,
         otherwise: Option<DataName>,
-        train_images: Option<usize>,
+        split: Option<&str>,
+        train_samples: Option<usize>,
         network: &Network,
         console: &Console,
-    ) -> Result<Split, Failure> {
+    ) -> Result<Loaded, Failure> {
         let name = self.name(otherwise, network);
         let name = name.ok_or_else(|| no_fitting(network))?;
-        check_fits(name, network)?;
-        let mut split = match name.source() {
-            Some(source) => self.read(&source, network, console)?,
-            None => synthetic::digits_of(
+        name.check_fits(network)?;
+        let split = self.split.as_deref().or(split);
+        let mut loaded = match (name.source(), name.sequences()) {
+            (_, Some(source)) => Loaded::Sequences(self.read_sequences(&source, split, console)?),
+            (Some(source), None) => Loaded::Images(self.read(&source, network, console)?),
+            (None, None) => Loaded::Images(synthetic::digits_of(
                 SYNTHETIC_SEED,
-                train_images.unwrap_or(60_000).min(60_000),
+                train_samples.unwrap_or(60_000).min(60_000),
                 self.test_images.unwrap_or(10_000).min(10_000),
-            ),
+            )),
         };
-        keep_first(&mut split.train, train_images);
-        keep_first(&mut split.test, self.test_images);
-        Ok(split)
+        if let (Loaded::Images(_), Some(split)) = (&loaded, split) {
+            return Err(Failure::argument(
+                format!("{} has no split `{split}`", name.word()),
+                "leave --split out: only data sets of sequences have splits",
+            ));
+        }
+        loaded.keep_first(train_samples, self.test_images)?;
+        Ok(loaded)
+    }
+
+    /// The folder of data sets.
+    fn folder(&self) -> PathBuf {
+        let folder = self.data_dir.clone();
+        let folder = folder.or_else(|| variable(DATA_VARIABLE).map(PathBuf::from));
+        folder.unwrap_or_else(|| PathBuf::from(FOLDER))
+    }
+
+    fn read_sequences(
+        &self,
+        source: &SequenceSource,
+        split: Option<&str>,
+        console: &Console,
+    ) -> Result<SequenceSplit, Failure> {
+        let loaded = source.load_showing(self.folder(), split, progress(console));
+        Ok(loaded.map_err(spikelet::Error::from)?)
     }
 
     fn read(
@@ -186,16 +236,10 @@ impl DataArgs {
         network: &Network,
         console: &Console,
     ) -> Result<Split, Failure> {
-        let folder = self
-            .data_dir
-            .clone()
-            .or_else(|| variable(DATA_VARIABLE).map(PathBuf::from));
-        let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
-        let loaded = if self.download {
-            let bar = console.output() == Output::Text;
-            source.load_or_download(&folder, if bar { Progress::Bar } else { Progress::Quiet })
-        } else {
-            source.load(&folder)
+        let folder = self.folder();
+        let loaded = match self.download {
+            true => source.load_or_download(&folder, progress(console)),
+            false => source.load(&folder),
         };
         loaded.map_err(|error| match &error {
             data::Error::MissingFiles { folder, .. } => missing(&error, folder, network),
@@ -204,43 +248,60 @@ impl DataArgs {
     }
 }
 
+/// Whether a bar is shown.
+fn progress(console: &Console) -> Progress {
+    match console.output() == Output::Text {
+        true => Progress::Bar,
+        false => Progress::Quiet,
+    }
+}
+
 impl TrainingDataArgs {
     /// Sets the given options in an experiment.
-    pub fn put(&self, data: &mut DataSettings) {
+    pub fn put(&self, experiment: &mut Experiment) {
+        let Experiment { data, settings, .. } = experiment;
         if let Some(name) = self.of.data {
-            data.dataset = Some(name.word().to_string());
+            let word = name.word().to_string();
+            if data.dataset.as_ref() != Some(&word) {
+                settings.split = None;
+                if let Some(source) = name.sequences() {
+                    settings.use_sequences(source.steps);
+                }
+            }
+            data.dataset = Some(word);
         }
+        settings.split = self.of.split.clone().or(settings.split.take());
         data.train_images = self.train_images.or(data.train_images);
         data.test_images = self.of.test_images.or(data.test_images);
     }
 
-    /// Reads or generates the data set of an experiment. One that does not name it takes the first that fits the
-    /// network.
+    /// Reads or generates the data set of an experiment. One that does not name it takes the first with images that fit
+    /// the network.
     ///
     /// # Errors
-    /// When its images do not fit the network, or its files are missing or damaged.
-    pub fn load(&self, experiment: &Experiment, console: &Console) -> Result<Split, Failure> {
+    /// When its samples do not fit the network, or its files are missing or damaged.
+    pub fn load(&self, experiment: &Experiment, console: &Console) -> Result<Loaded, Failure> {
         let Experiment { data, network, .. } = experiment;
         let of = DataArgs {
             test_images: data.test_images,
             ..self.of.clone()
         };
         let name = DataName::of_experiment(data);
-        let train = data.train_images;
-        DataArgs { data: name, ..of }.load(None, train, network, console)
+        let (train, split) = (data.train_images, experiment.settings.split.as_deref());
+        DataArgs { data: name, ..of }.load(None, split, train, network, console)
     }
 
     /// As [`TrainingDataArgs::load`], on one of several ranks: the first of each host downloads for
-    /// the others, and all must have the same images.
+    /// the others, and all must have the same samples.
     ///
     /// # Errors
-    /// As [`TrainingDataArgs::load`]; when a rank has other images.
+    /// As [`TrainingDataArgs::load`]; when a rank has other samples.
     pub fn load_on_rank(
         &self,
         experiment: &Experiment,
         console: &Console,
         group: &RankGroup,
-    ) -> Result<Split, Failure> {
+    ) -> Result<Loaded, Failure> {
         let first = group.world().local_rank == 0;
         let load = || self.load(experiment, console);
         let split = match (self.of.download, first) {
@@ -255,11 +316,13 @@ impl TrainingDataArgs {
                 load()?
             }
         };
-        group.check_same(
-            "the data set",
-            &split.digest(),
-            "copy the files of one host to the others, or name the same folder with --data-dir",
-        )?;
+        for digest in split.digests()? {
+            group.check_same(
+                "the data set",
+                &digest,
+                "copy the files of one host to the others, or name the same folder with --data-dir",
+            )?;
+        }
         Ok(split)
     }
 }
@@ -296,62 +359,7 @@ fn missing(error: &data::Error, folder: &Path, network: &Network) -> Failure {
     Failure::other(problem.trim_end(), help)
 }
 
-/// The error where no data set has the network's images.
-fn no_fitting(network: &Network) -> Failure {
-    let taken = sizes(network.image());
-    Failure::argument(
-        format!(
-            "no data set has images of {taken}, as {} takes",
-            network.name()
-        ),
-        "train it from a program, with images in IDX files",
-    )
-}
-
-/// Checks that the network takes images of this data set, before they are read.
-fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
-    let (given, taken) = (name.image(), network.image());
-    if given == taken {
-        return check_classes(name, network);
-    }
-    let fitting: Vec<&str> = DataName::fitting(taken).map(DataName::word).collect();
-    if fitting.is_empty() {
-        return Err(no_fitting(network));
-    }
-    let help = format!(
-        "data sets that fit {}: {}",
-        network.name(),
-        fitting.join(", ")
-    );
-    Err(Failure::argument(
-        format!(
-            "{} takes images of {} (channels × height × width), those of {} are {}",
-            network.name(),
-            sizes(taken),
-            name.word(),
-            sizes(given),
-        ),
-        help,
-    ))
-}
-
-/// Checks that the network has an output for each class.
-fn check_classes(name: DataName, network: &Network) -> Result<(), Failure> {
-    let (given, taken) = (name.classes().len(), network.classes());
-    if given <= taken {
-        return Ok(());
-    }
-    Err(Failure::argument(
-        format!(
-            "this {} has {taken} classes, {} has {given}",
-            network.name(),
-            name.word()
-        ),
-        "a trained network keeps its classes: use a data set with as many, or train a new network",
-    ))
-}
-
-fn keep_first(dataset: &mut Arc<ImageDataset>, images: Option<usize>) {
+fn keep_first_images(dataset: &mut Arc<ImageDataset>, images: Option<usize>) {
     let kept = images.unwrap_or(usize::MAX).min(dataset.len());
     // The data set was just loaded and has no other owner: nothing is copied.
     let dataset = Arc::make_mut(dataset);
@@ -381,22 +389,9 @@ mod tests {
             let words = Words::try_parse_from(words).unwrap_or_else(|e| panic!("{e}"));
             let network = Network::find(network).expect("it is known");
             let mut experiment = Experiment::of_network(network);
-            words.data.put(&mut experiment.data);
+            words.data.put(&mut experiment);
             let experiment = with_classes_of_data(experiment);
             assert_eq!(experiment.network.classes(), classes);
         }
-    }
-
-    #[test]
-    fn a_trained_network_refuses_data_with_more_classes() {
-        let network = Network::find("resnet18").expect("it is known");
-        let name = DataName::find("cifar100").expect("it is known");
-        let error = check_fits(name, &network).expect_err("it has ten");
-        let message = error.to_string();
-        assert!(
-            message.contains("this resnet18 has 10 classes, cifar100 has 100"),
-            "{message}"
-        );
-        check_fits(name, &network.with_classes(100)).unwrap_or_else(|e| panic!("{e}"));
     }
 }

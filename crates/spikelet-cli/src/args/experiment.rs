@@ -107,7 +107,7 @@ impl ExperimentArgs {
             None => self.network.build(self.start)?,
             Some(run) => self.network.build_resumed(self.start, run)?,
         };
-        self.data.put(&mut experiment.data);
+        self.data.put(&mut experiment);
         if resumed.is_none() {
             experiment = with_classes_of_data(experiment);
         }

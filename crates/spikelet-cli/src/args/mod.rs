@@ -3,6 +3,7 @@
 mod arch;
 mod augment;
 mod data;
+mod data_name;
 mod device;
 mod evaluation;
 mod experiment;
@@ -22,8 +23,9 @@ pub mod value;
 pub use arch::capability;
 pub use augment::{AugmentArgs, normalization_of};
 pub use data::{
-    DATA_VARIABLE, DataArgs, DataName, TrainingDataArgs, data_text, with_classes_of_data,
+    DATA_VARIABLE, DataArgs, Loaded, TrainingDataArgs, data_text, with_classes_of_data,
 };
+pub use data_name::{DataName, sample_of};
 pub use device::{DeviceArgs, open_device};
 pub use evaluation::EvaluationArgs;
 pub use experiment::ExperimentArgs;

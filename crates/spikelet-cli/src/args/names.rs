@@ -33,12 +33,11 @@ pub fn surrogate_names() -> Names {
     }
 }
 
-/// The names of the data sets of images.
+/// The names of the data sets.
 pub fn data_names() -> Names {
     Names {
         members: spikelet::data::entries()
             .iter()
-            .filter(|e| e.is_images())
             .map(|e| (e.name, e.summary))
             .collect(),
     }

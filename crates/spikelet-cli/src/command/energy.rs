@@ -63,7 +63,7 @@ impl EnergyOf {
         let start = Instant::now();
         let (evaluation, counts) =
             count_operations(&*network.module()?, &settings, test, &mut trained.store)?;
-        let seconds = start.elapsed().as_secs_f64();
+        let (seconds, kind) = (start.elapsed().as_secs_f64(), test.kind());
         let report = Report {
             format: match settings.precision {
                 Precision::F32 | Precision::Tf32 => NumberFormat::F32,
@@ -74,16 +74,16 @@ impl EnergyOf {
         };
         let estimates = report.estimates()?;
         console.say_json(&json!({
-            "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name, "images": test.len(),
+            "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name(), "images": test.len(),
             "accuracy": evaluation.accuracy, "loss": evaluation.loss, "seconds": seconds, "format": report.format,
             "weight_reads": report.reads, "layers": report.layers_json(),
             "neurobench": NeuroBench::of(&report.counts, report.format)?,
             "estimates": estimates.iter().flatten().map(estimate_json).collect::<Vec<_>>(),
         }));
         console.say(format!(
-            "{} on {} ({} images): accuracy {} · {}\n\nfor one image:",
+            "{} on {} ({} {kind}s): accuracy {} · {}\n\nfor one {kind}:",
             network.name(),
-            test.name,
+            test.name(),
             thousands(test.len() as u64),
             console.green(percent(evaluation.accuracy).trim_start()),
             duration(seconds),

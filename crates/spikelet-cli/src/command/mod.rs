@@ -32,9 +32,16 @@ use settings_text::settings_text;
 
 use crate::failure::Failure;
 use crate::table::Table;
+use spikelet::human::percent;
 use spikelet::log::Console;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// The accuracy over labeled time steps beside that over all, if there is one.
+fn labeled_text(accuracy: Option<f64>) -> String {
+    let of = |accuracy| format!(" ({} of the labeled steps)", percent(accuracy).trim_start());
+    accuracy.map_or_else(String::new, of)
+}
 
 /// The commands.
 #[derive(clap::Subcommand)]

@@ -1,7 +1,9 @@
 //! `spikelet plan`
 
 use super::{StepProgram, examples, plan_json, say_table};
-use crate::args::{DeviceArgs, NetworkArgs, PresetArgs, SettingsArgs, capability, count};
+use crate::args::{
+    DeviceArgs, NetworkArgs, PresetArgs, SettingsArgs, capability, count, sample_of,
+};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
@@ -61,9 +63,9 @@ impl ShowPlan {
         let settings = self.settings.build(experiment.settings)?;
         let network = experiment.network;
         let place = self.device.over(&experiment.device);
-        let (module, image) = (network.module()?, network.image());
+        let (module, sample) = (network.module()?, sample_of(&experiment.data, &network));
         let planned =
-            |device: &dyn Target| RunPlans::new(&*module, &settings, image, &[TESTED], device);
+            |device: &dyn Target| RunPlans::new(&*module, &settings, sample, &[TESTED], device);
         let (run, timed) = match (self.arch, self.profile) {
             (Some(arch), _) => {
                 let gpu = OfflineTarget::new(Properties::large(arch));
@@ -73,7 +75,7 @@ impl ShowPlan {
             (None, Some(runs)) => {
                 let device = place.open()?;
                 let run = planned(&*device)?;
-                let mut program = StepProgram::compile(&network, &settings, device)?;
+                let mut program = StepProgram::compile(&network, sample, &settings, device)?;
                 let times = program.profile(runs)?;
                 (run, Some((program, times)))
             }

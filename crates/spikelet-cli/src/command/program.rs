@@ -3,16 +3,18 @@
 use super::median;
 use crate::failure::Failure;
 use serde_json::{Value, json};
-use spikelet::data::Batch;
+use spikelet::data::{Batch, BatchTensor, SequenceLabels};
 use spikelet::graph::op::Operation;
 use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::human::bytes;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, InFlight, RankInfo, RunMemory, Settings, Step, TrainStep};
+use spikelet::train::{
+    InFlight, RankInfo, RunMemory, SampleBatch, SampleShape, Settings, Step, TrainStep,
+};
 use std::sync::Arc;
 
-/// A training step with a batch of random images.
+/// A training step with a batch of random samples.
 pub struct StepProgram {
     step: TrainStep,
     batch: Batch,
@@ -26,10 +28,11 @@ impl StepProgram {
     /// When shapes do not fit or the device refuses.
     pub fn compile(
         network: &Network,
+        sample: SampleShape,
         settings: &Settings,
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Failure> {
-        Self::compile_at(network, settings, RankInfo::default(), backend)
+        Self::compile_at(network, sample, settings, RankInfo::default(), backend)
     }
 
     /// Compiles the step of a rank.
@@ -38,21 +41,21 @@ impl StepProgram {
     /// As [`StepProgram::compile`].
     pub fn compile_at(
         network: &Network,
+        sample: SampleShape,
         settings: &Settings,
         place: RankInfo,
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Failure> {
-        let image = network.image();
         let mut store = VarStore::new(backend);
-        let shape = BatchShape {
+        let shape = SampleBatch {
             batch: settings.batch_size,
-            image,
+            sample,
         };
         Ok(Self {
             step: Step::classifier(&*network.module()?, settings, shape)?
                 .rank(place, settings.sync_batch_norm)
                 .compile(&mut store)?,
-            batch: random_batch(settings.batch_size, image),
+            batch: random_batch(settings.batch_size, sample),
             in_flight: InFlight::new(),
         })
     }
@@ -143,8 +146,8 @@ pub fn plan_json(plan: &Plan) -> Value {
     })
 }
 
-/// Images with a fifth of non-black pixels, as in drawings of digits.
-pub fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Batch {
+/// Samples of which a fifth of the values is not 0, as the pixels of drawings of digits.
+pub fn random_batch(samples: usize, sample: SampleShape) -> Batch {
     let mut state = 0_u64;
     let mut uniform = move || {
         // A mixed Weyl sequence: the statistics do not matter.
@@ -152,12 +155,35 @@ pub fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Bat
         let mixed = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (mixed >> 40) as f32 / (1_u64 << 24) as f32
     };
-    let pixels = images * channels * height * width;
-    let pixels = (0..pixels).map(|_| (uniform() - 0.8).max(0.0) * 3.2);
-    let labels = (0..images as i64).map(|k| k % 10);
-    Batch::of_images(
-        [channels, height, width],
-        pixels.collect(),
-        labels.collect(),
-    )
+    let mut values = |count: usize| -> Vec<f32> {
+        let values = (0..count).map(|_| (uniform() - 0.8).max(0.0) * 3.2);
+        values.collect()
+    };
+    let labels = |count: usize, classes: i64| (0..count as i64).map(|k| k % classes).collect();
+    let (steps, channels, each) = match sample {
+        SampleShape::Sequence {
+            steps,
+            channels,
+            labels,
+        } => (steps, channels, labels),
+        sample => {
+            let image = sample.image().unwrap_or_default();
+            let values = values(samples * image.iter().product::<usize>());
+            return Batch::of_images(image, values, labels(samples, 10));
+        }
+    };
+    let labels = match each {
+        SequenceLabels::Step { .. } => {
+            let labels = labels(steps * samples, 5);
+            BatchTensor::i64(&[steps, samples], labels).sequence()
+        }
+        _ => BatchTensor::i64(&[samples], labels(samples, 10)),
+    };
+    let x = BatchTensor::f32(
+        &[steps, samples, channels],
+        values(steps * samples * channels),
+    );
+    Batch::new((0..samples as u32).collect())
+        .with("x", x.sequence())
+        .with("labels", labels)
 }

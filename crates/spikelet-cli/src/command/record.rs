@@ -110,7 +110,7 @@ impl Record {
             })
         };
         console.say_json(&json!({
-            "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name,
+            "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name(),
             "first": file.samples.start, "images": file.samples.len(), "accuracy": file.accuracy,
             "arrays": file.arrays.iter().map(array).collect::<Vec<_>>(), "bytes": file.bytes,
             "seconds": seconds, "file": path_text(&file.path),
@@ -131,9 +131,10 @@ impl Record {
             format!(" · accuracy {}", console.green(share.trim_start()))
         });
         console.say(format!(
-            "{} on {} (images {} to {}){} · {}\nfile: {}",
+            "{} on {} ({}s {} to {}){} · {}\nfile: {}",
             network.name(),
-            test.name,
+            test.name(),
+            test.kind(),
             thousands(file.samples.start as u64),
             thousands(file.samples.end as u64 - 1),
             accuracy.unwrap_or_default(),

@@ -56,11 +56,13 @@ impl Show {
             Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
+        trained.image()?;
         let test = trained.test(&self.data, console)?;
+        let test = test.images()?;
         let shown = Activity::new(
             &*trained.network.module()?,
             trained.checkpoint.settings()?,
-            &test,
+            test,
             &self.index,
             &mut trained.store,
         )?;

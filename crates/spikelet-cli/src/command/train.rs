@@ -4,19 +4,18 @@ pub mod arguments;
 mod seeds;
 
 use super::command_line::command_line;
-use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
-use crate::args::{DeviceArgs, ExperimentArgs, data_text, normalization_of};
+use super::{examples, labeled_text, path_text, pipeline_text, plan_json, settings_text, summary};
+use crate::args::{DeviceArgs, ExperimentArgs, Loaded, data_text, normalization_of};
 use crate::failure::{Failure, INTERRUPTED};
 use seeds::Seeds;
 use serde_json::json;
-use spikelet::data::Split;
 use spikelet::distributed::{RankGroup, Role};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::pipeline::PipelineEngine;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
 use spikelet::train::{
-    BuildEngine, Checkpoint, FitReport, Settings, TrainStep, Trainer, latest_run,
+    BuildEngine, Checkpoint, EpochRecord, FitReport, Settings, TrainStep, Trainer, latest_run,
 };
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -218,7 +217,7 @@ impl Train {
             Some(rank) => args.data.load_on_rank(&experiment, console, &rank.group)?,
         };
         let settings = Settings {
-            normalize: normalization_of(&experiment, &data.train)?,
+            normalize: normalization_of(&experiment, &data)?,
             ..experiment.settings.clone()
         };
         let own_device = self.device(&experiment);
@@ -247,9 +246,10 @@ impl Train {
             console.say(describe_ranks(&rank.group, settings.batch_size));
         }
         console.say(console.dim(settings_text(network, &settings)));
+        let sizes = data.sizes();
         let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
-            "dataset": data.train.name, "train_images": data.train.len(), "test_images": data.test.len(),
+            "dataset": data.name(), "train_images": sizes[0], "test_images": sizes[1],
             "device": backend.name(), "threads": device.thread_count(),
             "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
@@ -306,9 +306,9 @@ impl Train {
     }
 }
 
-fn describe(data: &Split) -> String {
-    let [train, test] = [&data.train, &data.test].map(|part| thousands(part.len() as u64));
-    format!("{} ({train} + {test})", data.train.name)
+fn describe(data: &Loaded) -> String {
+    let [train, test] = data.sizes().map(|samples| thousands(samples as u64));
+    format!("{} ({train} + {test})", data.name())
 }
 
 /// `data parallel: 4 ranks on 2 hosts · 4 × 64 = 256 images a step`
@@ -361,6 +361,13 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         return;
     }
     let test = |accuracy: f64| format!("test accuracy {}", percent(accuracy).trim_start());
+    let tested = |epoch: &EpochRecord| {
+        let labeled = epoch
+            .test
+            .as_ref()
+            .and_then(|test| test.get("labeled_accuracy"));
+        test(epoch.test_accuracy()) + &labeled_text(labeled)
+    };
     match outcome.epochs_trained {
         0 => console.say(format!(
             "nothing to do: the run has completed its {epochs}; with a constant learning rate, --epochs can be increased"
@@ -369,7 +376,7 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
             "{} in {} · {} after the last epoch",
             console.green("done"),
             duration(outcome.seconds),
-            test(outcome.test_accuracy()),
+            outcome.last().map(tested).unwrap_or_default(),
         )),
     }
     for finding in &outcome.findings {
@@ -381,7 +388,7 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
             "best by validation: epoch {} · validation accuracy {} · {}",
             best.epoch,
             validation.trim_start(),
-            test(best.test_accuracy()),
+            tested(best),
         ));
     }
     if let Some(highest) = highest {

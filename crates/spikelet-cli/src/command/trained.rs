@@ -1,12 +1,12 @@
-//! A trained network of a checkpoint, and its test images.
+//! A trained network of a checkpoint, and its test samples.
 
-use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs};
+use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded};
 use crate::failure::Failure;
 use spikelet::data::ImageDataset;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{Checkpoint, Settings};
+use spikelet::train::{Checkpoint, SampleShape, Settings, TestSamples};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ impl Trained {
             wrong(&path, "its network is a program's own", help)
         })?;
         let mut store = VarStore::new(backend);
-        checkpoint.restore(&*network.module()?, network.image(), &mut store)?;
+        let sample = DataName::sample_in_checkpoint(&checkpoint.dataset.name, &network);
+        checkpoint.restore(&*network.module()?, sample, &mut store)?;
         Ok(Self {
             path,
             checkpoint,
@@ -42,14 +43,14 @@ impl Trained {
         })
     }
 
-    /// A checkpoint with the settings of its evaluation and the test images.
+    /// A checkpoint with the settings of its evaluation and the test samples.
     ///
     /// # Errors
     /// As [`Trained::open`] and [`Trained::test`].
     pub fn evaluated(
         args: &EvaluationArgs,
         console: &Console,
-    ) -> Result<(Self, Settings, Arc<ImageDataset>), Failure> {
+    ) -> Result<(Self, Settings, Tested), Failure> {
         let trained = Self::open(&args.checkpoint, &args.device)?;
         let test = trained.test(&args.data, console)?;
         let mut settings = trained.checkpoint.settings()?.clone();
@@ -62,18 +63,82 @@ impl Trained {
         DataName::of_dataset(&self.checkpoint.dataset.name)
     }
 
-    /// Reads the test images of --dataset, or of the data set of the training.
+    /// Reads the test samples of --dataset, or of the data set of the training.
     ///
     /// # Errors
-    /// When the data set is unknown, or the images do not fit or are missing.
-    pub fn test(&self, data: &DataArgs, console: &Console) -> Result<Arc<ImageDataset>, Failure> {
+    /// When the data set is unknown, or the samples do not fit or are missing.
+    pub fn test(&self, data: &DataArgs, console: &Console) -> Result<Tested, Failure> {
         let otherwise = self.dataset();
         if otherwise.is_none() && data.data.is_none() {
             let known = &self.checkpoint.dataset.name;
             let problem = format!("it was trained on `{known}`, which is not known here");
             return Err(wrong(&self.path, problem, "name a data set with --dataset"));
         }
-        data.load_test(otherwise, &self.network, console)
+        let own = data.data.is_none() || data.data == otherwise;
+        let split = self.checkpoint.settings()?.split.as_deref().filter(|_| own);
+        data.load_test(otherwise, split, &self.network, console)
+            .map(Tested)
+    }
+
+    /// The images that the network takes, for commands that show images.
+    ///
+    /// # Errors
+    /// When it takes sequences.
+    pub fn image(&self) -> Result<[usize; 3], Failure> {
+        let trained = &self.checkpoint.dataset.name;
+        match DataName::sample_in_checkpoint(trained, &self.network) {
+            SampleShape::Image(image) => Ok(image),
+            _ => {
+                let problem =
+                    format!("it was trained on the sequences of {trained}, not on images");
+                Err(wrong(&self.path, problem, NOT_IMAGES))
+            }
+        }
+    }
+}
+
+/// What there is for sequences where a command is for images.
+const NOT_IMAGES: &str =
+    "evaluate it with `spikelet eval`; `spikelet record` writes the spikes of its layers to a file";
+
+/// The test samples.
+pub struct Tested(Loaded);
+
+impl Tested {
+    /// The name of the data set.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        self.0.sizes()[1]
+    }
+
+    /// One of them: `image` or `sequence`.
+    pub fn kind(&self) -> &'static str {
+        match self.0 {
+            Loaded::Images(_) => "image",
+            Loaded::Sequences(_) => "sequence",
+        }
+    }
+
+    /// The images.
+    ///
+    /// # Errors
+    /// When they are sequences.
+    pub fn images(&self) -> Result<&Arc<ImageDataset>, Failure> {
+        let images = self.0.images().map(|split| &split.test);
+        images.ok_or_else(|| {
+            let problem = format!("{} has sequences, not images", self.name());
+            Failure::other(problem, NOT_IMAGES)
+        })
+    }
+}
+
+impl From<&Tested> for TestSamples {
+    fn from(tested: &Tested) -> Self {
+        tested.0.test()
     }
 }
 

@@ -6,6 +6,8 @@
 //!
 //! If there are [`transform`]s, crop and flip come first, on bytes, then the transforms in their order, then the rest
 //! as above.
+//!
+//! Sequences of features have augmentations of their own ([`sequence`]).
 
 mod affine;
 mod crop;
@@ -17,6 +19,7 @@ mod noise;
 mod normalize;
 mod op;
 mod pipeline;
+mod sequence;
 mod transform;
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +34,8 @@ pub use op::ImageOp;
 #[cfg(feature = "images")]
 pub(crate) use op::luma;
 pub(crate) use pipeline::Pipeline;
+pub(crate) use sequence::FIRST_TRANSFORM as FIRST_OF_SEQUENCES;
+pub use sequence::{ChannelShift, DropBins, SequenceAugmentation, SequenceTransform, TimeShift};
 pub use transform::{
     AlternatingFlip, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, ImageAugmentation,
     ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
@@ -60,6 +65,7 @@ const MAX_PADDING: usize = 1 << 16;
 /// | `noise` | white | standard deviation of normal noise in every channel and pixel |
 /// | `cutout` | pixels | side of a square that is set to 0, with its center at a random pixel |
 /// | `transforms` | | changes of the bytes after crop and flip: [`AutoAugment`], [`RandomErasing`], … |
+/// | `sequences` | | changes of sequences of features: [`ChannelShift`], [`TimeShift`], … |
 ///
 /// The augmentation of an image depends only on the seed of the loader, the epoch and the index of the image in
 /// the data set.
@@ -101,6 +107,9 @@ pub struct Augment {
     /// Changes of the bytes after crop and flip and before everything else, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transforms: Vec<ImageTransform>,
+    /// Changes of sequences of features, the field `x`, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sequences: Vec<SequenceTransform>,
 }
 
 impl Augment {
@@ -108,6 +117,17 @@ impl Augment {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether images are changed.
+    #[must_use]
+    pub fn changes_images(&self) -> bool {
+        let sequences = self.sequences.clone();
+        *self
+            != Self {
+                sequences,
+                ..Self::default()
+            }
     }
 
     /// Checks the range of every field. [`DataLoader`](crate::DataLoader) calls it.
@@ -156,7 +176,10 @@ impl Augment {
             ),
         ];
         match fields.into_iter().find(|&(_, _, good, _)| !good) {
-            None => self.transforms.iter().try_for_each(ImageTransform::check),
+            None => {
+                self.transforms.iter().try_for_each(ImageTransform::check)?;
+                self.sequences.iter().try_for_each(SequenceTransform::check)
+            }
             Some((field, value, _, expected)) => Err(Error::Augment {
                 field,
                 value,

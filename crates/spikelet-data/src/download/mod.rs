@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::gz::Plain;
+use crate::progress::Progress;
 use crate::remote_file::{RemoteFile, hex};
 
 pub use crate::download_error::{Attempt, DownloadError, Failure};
@@ -31,16 +32,6 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The maximal number of bytes by which a transfer may be longer than the content: gzip makes
 /// incompressible data slightly longer.
 const TRANSFER_MARGIN: u64 = 1 << 16;
-
-/// How the progress of a download is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Progress {
-    /// Not at all.
-    Quiet,
-    /// A bar for each file on the standard error stream, if that is a terminal.
-    #[default]
-    Bar,
-}
 
 /// The encoding of a transferred file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! FSDD, the Free Spoken Digit Dataset: English digits by six speakers, 8 kHz, 16 bits.
 //!
-//! [`load`] reads the clips as spikes of 140 channels, 100 steps of 10 ms; [`read_clips`] reads the audio.
+//! [`load`] gives the clips as spikes of 140 channels, 100 steps of 10 ms; [`read_clips`] reads the audio.
 //!
 //! | field | type | shape | batch | |
 //! |---|---|---|---|---|
@@ -20,6 +20,7 @@
 //! Source: Z. Jackson et al., <https://github.com/Jakobovski/free-spoken-digit-dataset> (CC BY-SA 4.0).
 
 mod clips;
+mod encode;
 mod packed;
 mod wav;
 
@@ -28,6 +29,7 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::registry::{Entry, EntryData};
 use crate::sequence_source::{
     SequenceLabels, SequenceSource, SequenceSplit, find_file, folders,
@@ -79,12 +81,12 @@ pub fn source() -> SequenceSource {
         channels: CHANNELS,
         labels: SequenceLabels::Sequence,
         splits: [TAKES.to_string()].into_iter().chain(held_out).collect(),
-        read: |dir, split| {
+        read: |dir, split, progress| {
             let division = match split.strip_prefix(HELD_OUT) {
                 Some(speaker) => Division::HeldOut(speaker.into()),
                 None => Division::Takes,
             };
-            load(dir, &division)
+            load_showing(dir, &division, progress)
         },
     }
 }
@@ -108,19 +110,37 @@ fn searched(dir: &Path) -> Vec<PathBuf> {
     folders(dir, &["fsdd", "fsdd/recordings", "free-spoken-digit-dataset/recordings", ""])
 }
 
-/// Reads the clips as spikes and divides them.
+/// The clips as spikes, divided.
 ///
-/// They are read from `fsdd_bins.npz`: `X` u8 `[clips, 100, 140]`, `y` (the digit), `take` and `speaker`, u8 `[clips]`.
+/// The clips of [`read_clips`] are encoded by a [`Cochlea`](crate::encode::Cochlea) on all cores, a minute or two, and the
+/// spikes are kept beside them in `fsdd_spikes.bin`, which later starts read: it is used only if it belongs to these clips
+/// and this encoder and is undamaged. If the data folder has `fsdd_bins.npz`, the spikes are read from it instead: `X` u8
+/// `[clips, 100, 140]`, `y` (the digit), `take` and `speaker`, u8 `[clips]`.
 ///
 /// # Errors
-/// [`Error::NoFiles`]; [`Error::Open`], [`Error::Read`] or [`Error::Format`] if the file cannot be read or is damaged; as
-/// [`divide`].
+/// As [`read_clips`] and [`divide`].
 pub fn load(dir: impl AsRef<Path>, division: &Division) -> Result<SequenceSplit> {
+    load_showing(dir, division, Progress::Quiet)
+}
+
+/// As [`load`], with a bar for the encoding.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_showing(
+    dir: impl AsRef<Path>,
+    division: &Division,
+    progress: Progress,
+) -> Result<SequenceSplit> {
     let folders = searched(dir.as_ref());
-    let Some(path) = find_file(&folders, &BINS) else {
-        return Err(no_files(BINS.map(String::from).into(), folders));
+    let spikes = match find_file(&folders, &BINS) {
+        Some(path) => packed::read_bins(&path)?,
+        None => {
+            let (clips, folder) = find_clips(folders)?;
+            encode::encode(&clips, &folder.join(encode::CACHE), progress)?
+        }
     };
-    divide(Arc::new(packed::read_bins(&path)?), division)
+    divide(Arc::new(spikes), division)
 }
 
 /// Reads the audio of all clips: WAV files `{digit}_{speaker}_{take}.wav` as the data set has them, or the tensors
@@ -144,14 +164,18 @@ pub fn load(dir: impl AsRef<Path>, division: &Division) -> Result<SequenceSplit>
 /// [`Error::NoFiles`]; [`Error::Open`], [`Error::Read`] or [`Error::Format`] if a file cannot be read or is damaged, or
 /// is not mono, 16 bits and 8 kHz.
 pub fn read_clips(dir: impl AsRef<Path>) -> Result<Clips> {
-    let folders = searched(dir.as_ref());
+    Ok(find_clips(searched(dir.as_ref()))?.0)
+}
+
+/// The clips, and the folder in which they were found.
+fn find_clips(folders: Vec<PathBuf>) -> Result<(Clips, PathBuf)> {
     for folder in &folders {
         let files = wav::find(folder)?;
         if !files.is_empty() {
-            return wav::read(files);
+            return Ok((wav::read(files)?, folder.clone()));
         }
         if let Some(path) = find_file(std::slice::from_ref(folder), &PACKED) {
-            return packed::read_clips(&path);
+            return Ok((packed::read_clips(&path)?, folder.clone()));
         }
     }
     let wav = "`{digit}_{speaker}_{take}.wav`".to_string();
@@ -207,6 +231,7 @@ pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSp
     };
     let validation = (!validation.is_empty()).then(|| part(validation));
     Ok(SequenceSplit {
+        labels: SequenceLabels::Sequence,
         train: part(train)?,
         validation: validation.transpose()?,
         test: part(test)?,

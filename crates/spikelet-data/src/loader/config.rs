@@ -30,7 +30,7 @@ pub struct LoaderConfig {
     pub drop_last: bool,
     /// The seed of the random order, the augmentation and the transforms.
     pub seed: u64,
-    /// The random augmentation of the images, after the transforms.
+    /// The random augmentation of images or sequences, after the transforms.
     pub augment: Augment,
     /// The normalization of the images, after the augmentation.
     pub normalize: Option<Normalize>,

@@ -6,9 +6,10 @@ use std::path::Path;
 use super::Found;
 use super::{Files, Source};
 #[cfg(feature = "download")]
-use crate::download::{self, DownloadError, Progress};
+use crate::download::{self, DownloadError};
 use crate::error::{Error, Result};
 use crate::image_dataset::{ImageDataset, Split};
+use crate::progress::Progress;
 use crate::remote_file::{RemoteFile, sha256};
 use crate::{fashion_mnist, idx, mnist};
 

@@ -5,10 +5,10 @@ mod record_files;
 
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "download")]
-use crate::download::Progress;
 use crate::error::{Error, Result};
 use crate::image_dataset::Split;
+#[cfg(feature = "download")]
+use crate::progress::Progress;
 use crate::remote_file::RemoteFile;
 
 pub use record_files::RecordFiles;

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use super::Source;
 #[cfg(feature = "download")]
-use crate::download::{DownloadError, Progress, fetch_archive};
+use crate::download::{DownloadError, fetch_archive};
 use crate::error::{Error, Result};
 use crate::image_dataset::{ImageDataset, Split};
+use crate::progress::Progress;
 use crate::remote_file::RemoteFile;
 
 /// Files of records without headers: the bytes of the labels, then those of the image, `[channels, height, width]`.

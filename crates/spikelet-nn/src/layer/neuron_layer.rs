@@ -8,6 +8,8 @@
 use super::{BatchNorm1d, Dropout, Feedback, Linear, Recurrent};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::neuron::Neuron;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -46,7 +48,7 @@ impl<N> NeuronLayerParts<N> {
 /// The neuron and the defaults of a published layer.
 pub trait NeuronLayerKind: Send + Sync + 'static {
     /// The neuron.
-    type Neuron: Neuron + Clone + 'static;
+    type Neuron: Neuron + Clone + Serialize + DeserializeOwned + 'static;
 
     /// The name of the layer.
     const NAME: &'static str;

@@ -126,6 +126,18 @@ impl Network {
         }
     }
 
+    /// The number of features of a time step that it takes, if its inputs are sequences of features: those of a list of
+    /// layers whose input has one axis. Images are given to it with two axes of one element.
+    pub fn features(&self) -> Option<usize> {
+        match self {
+            Self::Layers(net) => match net.input[..] {
+                [features] => Some(features),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The number of its classes; of a list of layers, that of its outputs, 0 if it is wrong.
     pub fn classes(&self) -> usize {
         match self {

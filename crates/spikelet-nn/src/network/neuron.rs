@@ -49,6 +49,20 @@ pub(super) fn neuron_spec(node: &Node) -> Result<Value, Located> {
     Ok(Value::Object(spec))
 }
 
+/// The constants of a table for a neuron that is known. The string `"none"` is JSON's `null`.
+pub(super) fn constants(node: &Node) -> Result<Map<String, Value>, Located> {
+    let wrong = || node.wrong("constants", "a table of constants of the layer's neuron");
+    let entries = node.entries().ok_or_else(wrong)?;
+    let value = |node: &Node| match node.as_text() {
+        Some("none") => Value::Null,
+        _ => node.to_json(),
+    };
+    Ok(entries
+        .iter()
+        .map(|entry| (entry.key.clone(), value(&entry.value)))
+        .collect())
+}
+
 /// The table of a neuron in a file, which [`neuron_spec`] reads as this specification.
 pub(super) fn neuron_table(spec: &Value) -> Value {
     let mut table = Map::from_iter([("name".to_string(), spec["neuron"].clone())]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use spikelet_core::suggest::closest;
-use spikelet_data::{Augment, ImageTransform};
+use spikelet_data::{Augment, ImageTransform, SequenceTransform};
 
 /// The names of the changes that are fields of [`Augment`].
 const FIELDS: [&str; 8] = [
@@ -20,7 +20,8 @@ pub struct AugmentListError {
 }
 
 /// Reads a list of augmentations: `crop=PIXELS`, `flip`, `shift=FRACTION`, `rotate=DEGREES`, `scale=FRACTION`,
-/// `shear=DEGREES`, `noise=STD`, `cutout=PIXELS`, and [`ImageTransform::USAGES`], whose order is kept.
+/// `shear=DEGREES`, `noise=STD`, `cutout=PIXELS`, and [`ImageTransform::USAGES`], whose order is kept; of sequences,
+/// [`SequenceTransform::USAGES`].
 ///
 /// ```
 /// use spikelet_train::experiment::augmentations;
@@ -70,6 +71,12 @@ fn add<'a>(augment: &mut Augment, text: &'a str) -> Result<&'a str, String> {
                 .transforms
                 .push(transform.map_err(|e| e.to_string())?);
         }
+        _ if SequenceTransform::NAMES.contains(&name) => {
+            let transform = SequenceTransform::parse(name, value);
+            augment
+                .sequences
+                .push(transform.map_err(|e| e.to_string())?);
+        }
         _ => return Err(unknown(name)),
     }
     augment.check().map_err(|problem| problem.to_string())?;
@@ -77,7 +84,8 @@ fn add<'a>(augment: &mut Augment, text: &'a str) -> Result<&'a str, String> {
 }
 
 fn unknown(name: &str) -> String {
-    let names = || FIELDS.iter().chain(ImageTransform::NAMES).copied();
+    let transforms = ImageTransform::NAMES.iter().chain(SequenceTransform::NAMES);
+    let names = || FIELDS.iter().chain(transforms.clone()).copied();
     let known = names().collect::<Vec<_>>().join(", ");
     match closest(name, names()) {
         Some(meant) => format!("`{name}` is not known, did you mean `{meant}`? There are: {known}"),
@@ -120,7 +128,10 @@ pub(super) fn items(augment: &Augment) -> Vec<Value> {
     let others = numbers.into_iter().filter(|(_, value)| *value != 0.0);
     let others = others.map(|(name, value)| format!("{name}={value}"));
     let fields = crop.into_iter().chain(flip).chain(others).map(Value::from);
-    fields.chain(augment.transforms.iter().map(item)).collect()
+    let sequences = augment.sequences.iter();
+    let sequences = sequences.map(|transform| Value::from(transform.to_string()));
+    let images = fields.chain(augment.transforms.iter().map(item));
+    images.chain(sequences).collect()
 }
 
 fn item(transform: &ImageTransform) -> Value {
@@ -169,6 +180,7 @@ mod tests {
             noise: 0.05,
             cutout: 8,
             transforms: vec![],
+            sequences: vec![],
         };
         let text = "crop=4,flip, shift=0.1,rotate=10,scale=0.1,shear=5,noise=0.05,cutout=8";
         assert_eq!(again(&expected), expected);
@@ -200,6 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn changes_of_sequences_keep_their_order() {
+        let text = "drop-bins=0.1,time-shift=8,channel-shift=6";
+        let found = read(text).expect("it is a list");
+        let items = items(&found);
+        let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+        assert_eq!(words.join(","), text);
+        assert!(!found.changes_images());
+    }
+
+    #[test]
     fn every_transform_is_written_and_read() {
         for name in ImageTransform::NAMES {
             let made = ImageTransform::parse(name, None).expect("it is known");
@@ -225,6 +247,9 @@ mod tests {
             ("random-erasing=1.5", "0 to 1"),
             ("scale=1.5", "scale"),
             ("rotate=-3", "rotate"),
+            ("time-shift", "time-shift=STEPS"),
+            ("channel-shift=0", "1 to 2^20"),
+            ("drop-bins=1", "above 0 and below 1"),
             ("", "is not known"),
         ] {
             let refused = read(text).expect_err(text);

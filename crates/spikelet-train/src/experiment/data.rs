@@ -6,18 +6,18 @@ use super::{Experiment, Normalization};
 use crate::DatasetId;
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
-use spikelet_data::{Augment, Entry, Normalize, entries};
+use spikelet_data::{Augment, Normalize, entries};
 
-/// The data set of an experiment, and how its images are used. Augmentation and validation are in
+/// The data set of an experiment, and how its samples are used. Augmentation, split and validation are in
 /// [`Settings`](crate::Settings).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DataSettings {
-    /// The name of the data set, one of [`entries`] with images; `None` for the first that fits the network.
+    /// The name of the data set, one of [`entries`]; `None` for the first that fits the network.
     pub dataset: Option<String>,
-    /// The number of training images: the first ones; all by default.
+    /// The number of training samples: the first ones; all by default.
     pub train_images: Option<usize>,
-    /// The number of test images: the first ones; all by default.
+    /// The number of test samples: the first ones; all by default.
     pub test_images: Option<usize>,
     /// The normalization of pixels.
     pub normalize: Normalization,
@@ -26,12 +26,16 @@ pub struct DataSettings {
 }
 
 impl DataSettings {
-    /// Takes the data set of a run, and as many of its images.
-    pub(super) fn use_images_of(&mut self, run: &DatasetId) {
+    /// Takes the data set of a run, and as many of its samples.
+    pub(super) fn use_samples_of(&mut self, run: &DatasetId) {
         let known = entries()
             .into_iter()
             .find(|entry| entry.title() == run.name);
         self.dataset = known.map(|entry| entry.name.to_string());
+        if known.is_some_and(|entry| !entry.is_images()) {
+            // Their validation samples are not always a part of the training samples.
+            return;
+        }
         let train = run.train_samples.saturating_add(run.validation_samples);
         self.train_images = Some(train).filter(|images| *images > 0);
         self.test_images = Some(run.test_samples).filter(|images| *images > 0);
@@ -40,7 +44,7 @@ impl DataSettings {
 
 pub(super) const TABLE: Table = Table {
     name: "data",
-    summary: "The data set, and how its images are used.",
+    summary: "The data set, and how its samples are used.",
     keys: &[
         Key {
             name: "dataset",
@@ -48,18 +52,23 @@ pub(super) const TABLE: Table = Table {
             schema: || json!({"enum": names()}),
         },
         Key {
+            name: "split",
+            doc: "split of a data set of sequences, such as \"held-out-theo\"; \"auto\": its default",
+            schema: || json!({"type": "string"}),
+        },
+        Key {
             name: "train_images",
-            doc: "number of training images, the first ones, or \"all\"",
+            doc: "number of training samples, the first ones, or \"all\"",
             schema: count_or_all,
         },
         Key {
             name: "test_images",
-            doc: "number of test images, the first ones, or \"all\"",
+            doc: "number of test samples, the first ones, or \"all\"",
             schema: count_or_all,
         },
         Key {
             name: "validation",
-            doc: "fraction of the training images that selects the best epoch",
+            doc: "fraction of the training samples that selects the best epoch",
             schema: || json!({"type": "number", "minimum": 0, "exclusiveMaximum": 1}),
         },
         Key {
@@ -69,7 +78,7 @@ pub(super) const TABLE: Table = Table {
         },
         Key {
             name: "augment",
-            doc: "random changes of training images, such as [\"crop=4\", \"flip\"]",
+            doc: "random changes of training samples, such as [\"crop=4\", \"flip\"]",
             schema: || json!({"type": "array", "items": {"type": ["string", "object"]}}),
         },
         Key {
@@ -99,10 +108,9 @@ const MAX_THREADS: usize = 1024;
 /// The string for all images.
 const ALL: &str = "all";
 
-/// The names of the data sets of images; the networks of experiments do not take sequences.
+/// The names of the data sets.
 fn names() -> Vec<&'static str> {
-    let images = entries().into_iter().filter(Entry::is_images);
-    let known = images.map(|entry| entry.name);
+    let known = entries().into_iter().map(|entry| entry.name);
     known.chain([AUTO]).collect()
 }
 
@@ -128,7 +136,20 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     let Experiment { data, settings, .. } = experiment;
     if let Some(node) = fields.get("dataset") {
         let name = node.choice("dataset", &names())?;
-        data.dataset = (name != AUTO).then(|| name.to_string());
+        let name = (name != AUTO).then(|| name.to_string());
+        if name != data.dataset {
+            settings.split = None;
+            let entry = entries()
+                .into_iter()
+                .find(|entry| Some(entry.name) == name.as_deref());
+            if let Some(source) = entry.and_then(|entry| entry.sequences()) {
+                settings.use_sequences(source.steps);
+            }
+        }
+        data.dataset = name;
+    }
+    if let Some(node) = fields.get("split") {
+        settings.split = unless(AUTO, node, |node| split(node, data))?;
     }
     if let Some(images) = images(&fields, "train_images")? {
         data.train_images = images;
@@ -167,6 +188,22 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         data.loader_threads = unless(AUTO, node, |node| node.integer(key, 1..=MAX_THREADS))?;
     }
     Ok(())
+}
+
+/// A split of the data set.
+fn split(node: &Node, data: &DataSettings) -> Result<String, Located> {
+    let name = node.text("split")?;
+    let entries = entries();
+    let entry = entries
+        .iter()
+        .find(|entry| Some(entry.name) == data.dataset.as_deref());
+    let Some(source) = entry.and_then(|entry| entry.sequences()) else {
+        return Err(node.wrong("split", "\"auto\": only data sets of sequences have splits"));
+    };
+    match source.splits.iter().any(|known| known == name) {
+        true => Ok(name.to_string()),
+        false => Err(node.wrong("split", format!("one of {}", source.splits.join(", ")))),
+    }
 }
 
 /// A number of images, if it is given; `None` in it are all.
@@ -213,7 +250,7 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
     let expected =
         "a string such as \"crop=4\", or a table such as { color-jitter = { hue = 0.2 } }";
     let mut words = vec![];
-    let mut transforms = vec![];
+    let (mut transforms, mut sequences) = (vec![], vec![]);
     for item in list {
         match (item.as_text(), item.entries()) {
             (Some(word), _) => {
@@ -221,6 +258,7 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
                 let one = augmentations([word]);
                 let one = one.map_err(|error| refused(&error, item))?;
                 transforms.extend(one.transforms);
+                sequences.extend(one.sequences);
                 words.push(word);
             }
             (None, Some(_)) => {
@@ -236,6 +274,7 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
     });
     Ok(Augment {
         transforms,
+        sequences,
         ..read?
     })
 }
@@ -249,6 +288,7 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     };
     keyed([
         ("dataset", value_or(AUTO, data.dataset.as_deref())),
+        ("split", value_or(AUTO, settings.split.as_deref())),
         ("train_images", value_or(ALL, data.train_images)),
         ("test_images", value_or(ALL, data.test_images)),
         ("validation", Value::from(settings.validation)),

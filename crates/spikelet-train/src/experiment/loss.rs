@@ -1,7 +1,7 @@
 //! The table `loss`.
 
 use super::Experiment;
-use super::table::{Key, Table, keyed, number_in, refused};
+use super::table::{Key, Table, keyed, number_in, refused, unless, value_or};
 use crate::Loss;
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
@@ -20,11 +20,27 @@ pub(super) const TABLE: Table = Table {
             doc: "label smoothing of cross-entropy and tet",
             schema: || json!({"type": "number", "minimum": 0, "exclusiveMaximum": 1}),
         },
+        Key {
+            name: "skip_steps",
+            doc: "first time steps that do not count, where each step has a label",
+            schema: || json!({"type": "integer", "minimum": 0}),
+        },
+        Key {
+            name: "unlabeled",
+            doc: "class of time steps without a label, or \"ignore\"",
+            schema: || json!({"anyOf": [{"type": "integer", "minimum": 0}, {"const": IGNORE}]}),
+        },
     ],
     constants: Vec::new,
     read,
     write,
 };
+
+/// The string for time steps that are left out.
+const IGNORE: &str = "ignore";
+
+/// The largest class of unlabeled time steps.
+const MAX_CLASS: usize = 1 << 20;
 
 fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
@@ -42,6 +58,16 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
             return Err(node.wrong(key, "0 with the loss \"mse\", which has none"));
         }
     }
+    if let Some(node) = fields.get("skip_steps") {
+        settings.skip_steps = node.integer("skip_steps", 0..=usize::MAX)?;
+    }
+    if let Some(node) = fields.get("unlabeled") {
+        let read = |node: &Node| {
+            let class = node.integer("unlabeled", 0..=MAX_CLASS);
+            class.map_err(|_| node.wrong("unlabeled", "a class, such as 0, or \"ignore\""))
+        };
+        settings.unlabeled = unless(IGNORE, node, read)?.map(|class| class as i64);
+    }
     Ok(())
 }
 
@@ -50,5 +76,7 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     keyed([
         ("name", Value::from(settings.loss.name())),
         ("label_smoothing", Value::from(settings.label_smoothing)),
+        ("skip_steps", Value::from(settings.skip_steps)),
+        ("unlabeled", value_or(IGNORE, settings.unlabeled)),
     ])
 }

@@ -180,7 +180,7 @@ impl Experiment {
         let settings = checkpoint.settings()?.clone();
         Ok(checkpoint.network().map(|network| {
             let mut experiment = Self::new(network.clone(), settings);
-            experiment.data.use_images_of(&checkpoint.dataset);
+            experiment.data.use_samples_of(&checkpoint.dataset);
             experiment
         }))
     }
@@ -204,6 +204,11 @@ impl Experiment {
             experiment.device = kept.device;
             experiment.output = kept.output;
             experiment.data.loader_threads = kept.data.loader_threads;
+            let images = experiment.data.train_images.or(experiment.data.test_images);
+            if images.is_none() && kept.data.dataset == experiment.data.dataset {
+                experiment.data.train_images = kept.data.train_images;
+                experiment.data.test_images = kept.data.test_images;
+            }
         }
         Ok(Some(experiment))
     }

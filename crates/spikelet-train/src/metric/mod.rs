@@ -26,8 +26,8 @@ pub use confusion::{ConfusionMatrix, confusion_matrix};
 pub use f1::{f1, f1_of_class};
 pub use mean::mean;
 pub use r2::r2;
-pub(crate) use values::LOSS;
 pub use values::MetricValues;
+pub(crate) use values::{ACCURACY, LOSS};
 
 use spikelet_graph::Var;
 use std::fmt;

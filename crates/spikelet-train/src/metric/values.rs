@@ -6,6 +6,9 @@ use std::fmt;
 /// The name of the loss among the values.
 pub(crate) const LOSS: &str = "loss";
 
+/// The metric of a classifier.
+pub(crate) const ACCURACY: &str = "accuracy";
+
 /// The mean loss and the metrics over a data set.
 ///
 /// ```

@@ -4,17 +4,16 @@ mod content;
 mod write;
 
 use super::Settings;
-use super::evaluation::classifier_loader;
+use super::evaluation::{TestSamples, classifier_loader};
 use super::step::{Recorded, Step};
 use spikelet_core::files::FileError;
 use spikelet_core::{Error, Result, human};
-use spikelet_data::{ArraySpec, DataLoader, ImageDataset};
+use spikelet_data::{ArraySpec, DataLoader};
 use spikelet_graph::TensorType;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The largest file: 16 GiB.
 const LARGEST: u64 = spikelet_core::files::LARGEST;
@@ -161,7 +160,7 @@ impl From<RecordingError> for Error {
     }
 }
 
-/// Records a classifier on a data set: [`Step::record`] with `labels`, `scores` and `predictions`. The images are
+/// Records a classifier on a data set: [`Step::record`] with `labels`, `scores` and `predictions`. Images are
 /// encoded as in [`evaluate`](crate::evaluate).
 ///
 /// # Errors
@@ -170,11 +169,11 @@ pub fn record(
     module: &dyn Module,
     settings: &Settings,
     recording: &Recording,
-    data: &Arc<ImageDataset>,
+    data: impl Into<TestSamples>,
     store: &mut VarStore,
     path: impl AsRef<Path>,
 ) -> Result<RecordedFile> {
-    let (step, loader) = classifier_loader(module, settings, data)?;
+    let (step, loader) = classifier_loader(module, settings, &data.into())?;
     let batch = settings.evaluation_batch;
     write::write(&step, batch, recording, &loader, store, path.as_ref())
 }

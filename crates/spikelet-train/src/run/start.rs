@@ -17,7 +17,7 @@ use crate::monitored_metric::MonitoredMetric;
 use crate::ranks::{Ranks, SyncSchedule};
 use crate::subject::Subject;
 use crate::trainer::{EXAMPLES, Trainer};
-use crate::{BatchShape, BuildEngine, RankInfo};
+use crate::{BatchShape, BuildEngine, RankInfo, SampleShape};
 use spikelet_core::{Error, Result};
 use spikelet_nn::runtime::VarStore;
 use std::time::Instant;
@@ -66,8 +66,8 @@ impl<'a> Run<'a> {
         );
         let loaders = data.evaluated();
         let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();
-        let image = match subject.settings() {
-            Some(_) => Some(data.image_shape()?),
+        let sample = match subject.settings() {
+            Some(_) => Some(data.sample_shape()?),
             None => None,
         };
         let examples = match &data.images {
@@ -82,9 +82,9 @@ impl<'a> Run<'a> {
                     "leave them out, or train on one device",
                 ));
             }
-            Some(engine) => build_engine(&**engine, subject, image, place, &tested, &mut store)?,
+            Some(engine) => build_engine(&**engine, subject, sample, place, &tested, &mut store)?,
             None => {
-                let mut steps = subject.steps(image, place, tested, examples)?;
+                let mut steps = subject.steps(sample, place, tested, examples)?;
                 steps.monitor(&trainer.layer_monitors);
                 Programs::on_one_device(&steps, &together, &mut store)?
             }
@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
             console,
             store,
             averaged: programs.averaged,
-            image,
+            sample,
             engine: programs.engine,
             monitor,
             memory: programs.memory,
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
 fn build_engine(
     engine: &dyn BuildEngine,
     subject: &Subject<'_>,
-    image: Option<[usize; 3]>,
+    sample: Option<SampleShape>,
     place: RankInfo,
     tested: &[usize],
     store: &mut VarStore,
@@ -152,13 +152,13 @@ fn build_engine(
         Subject::Classifier {
             module, settings, ..
         },
-        Some(image),
-    ) = (subject, image)
+        Some(SampleShape::Image(image)),
+    ) = (subject, sample)
     else {
         return Err(Error::invalid(
             "engine",
-            "it runs classifiers of images, a step was given",
-            "train the step on one device, or on several with `Trainer::group`",
+            "it runs classifiers of images; a step or sequences were given",
+            "train on one device, or on several with `Trainer::group`",
         ));
     };
     let task = Task {

@@ -1,42 +1,38 @@
-//! The step of a classifier of images with the settings of a [`Trainer`](crate::Trainer).
+//! The step of a classifier of images or sequences with the settings of a [`Trainer`](crate::Trainer).
 
 use super::groups::Names;
+use super::step_labels::{self, Unlabeled};
 #[cfg(feature = "plots")]
 use super::trace::Purpose;
-use super::{Inputs, Outputs, Step};
+use super::{Inputs, Outputs, SampleBatch, SampleShape, Step};
+use crate::metric::ACCURACY;
 use crate::scaling::scales_loss;
 use crate::{Settings, metric};
-use spikelet_core::Result;
-use spikelet_graph::DType;
+use spikelet_core::{Error, Result};
+use spikelet_data::SequenceLabels;
+use spikelet_graph::{DType, Var};
 use spikelet_nn::encoder;
-use spikelet_nn::module::{Context, Module};
+use spikelet_nn::module::{Context, Module, StepOutputs};
 #[cfg(feature = "plots")]
 use std::collections::BTreeSet;
 
-/// The shape of the images of a batch, `[N, channels, height, width]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct BatchShape {
-    /// Images.
-    pub batch: usize,
-    /// Channels, height, width.
-    pub image: [usize; 3],
-}
-
 /// The inputs of a classifier.
 const IMAGES: &str = "images";
+const SEQUENCES: &str = "x";
 pub(crate) const LABELS: &str = "labels";
 
 /// The network's output at every step.
 const OUTPUT_SEQ: &str = "output_seq";
-
-/// The metric of a classifier.
-pub(crate) const ACCURACY: &str = "accuracy";
 
 impl<'a> Step<'a> {
     /// The step of a network that classifies images: the inputs `images`, f32 `[N, channels, height, width]`, which the
     /// encoder of the settings turns into a sequence, and `labels`, i64 `[N]`; the metric `accuracy`; the output
     /// `scores`, `[N, classes]`. With [`Settings::mixes`], it trains on mixed images: `labels` are f32
     /// `[N, classes]` then, a probability of each class.
+    ///
+    /// Of a network that classifies sequences, the inputs are `x`, f32 `[T, N, channels]`, and `labels`. With a label for
+    /// each time step these are `[T, N]`, the output `scores` is `[T, N, classes]`, and there may be a second metric,
+    /// `labeled_accuracy`: see [`SequenceLabels::Step`].
     ///
     /// ```
     /// use spikelet_train::prelude::*;
@@ -54,10 +50,11 @@ impl<'a> Step<'a> {
     pub fn classifier(
         module: &'a dyn Module,
         settings: &Settings,
-        shape: BatchShape,
+        shape: impl Into<SampleBatch>,
     ) -> Result<Self> {
+        let shape = shape.into();
         let soft = match settings.mixes() {
-            true => Some(classes_of(module, settings, shape.image)?),
+            true => Some(classes_of(module, settings, shape.sample)?),
             false => None,
         };
         Self::classify(module, settings, shape, soft, false)
@@ -70,9 +67,9 @@ impl<'a> Step<'a> {
     pub fn classifier_eval(
         module: &'a dyn Module,
         settings: &Settings,
-        shape: BatchShape,
+        shape: impl Into<SampleBatch>,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, None, false)
+        Self::classify(module, settings, shape.into(), None, false)
     }
 
     /// That of [`Step::classifier_eval`], with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
@@ -80,9 +77,9 @@ impl<'a> Step<'a> {
     pub(crate) fn classifier_with_sequence(
         module: &'a dyn Module,
         settings: &Settings,
-        shape: BatchShape,
+        shape: impl Into<SampleBatch>,
     ) -> Result<Self> {
-        Self::classify(module, settings, shape, None, true)
+        Self::classify(module, settings, shape.into(), None, true)
     }
 
     /// The same for the report, with the activity of neurons as well.
@@ -90,8 +87,9 @@ impl<'a> Step<'a> {
     pub(crate) fn classifier_for_report(
         module: &'a dyn Module,
         settings: &Settings,
-        shape: BatchShape,
+        shape: impl Into<SampleBatch>,
     ) -> Result<Self> {
+        let shape = shape.into();
         let step = Self::classifier_with_sequence(module, settings, shape)?;
         Ok(step.observe(shape.batch))
     }
@@ -110,26 +108,38 @@ impl<'a> Step<'a> {
     fn classify(
         module: &'a dyn Module,
         settings: &Settings,
-        shape: BatchShape,
+        shape: SampleBatch,
         soft: Option<usize>,
         sequence: bool,
     ) -> Result<Self> {
         settings.check()?;
+        check_sample(settings, shape.sample)?;
         let encoder = encoder::parse(&settings.encoder)?;
         let own = settings.clone();
+        let sample = shape.sample;
         let function = move |cx: &Context, inputs: &Inputs| -> Result<Outputs> {
-            let output = cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?;
-            let (scores, labels) = (output.mean(), &inputs[LABELS]);
-            let loss = own.apply_loss(&output, &scores, labels);
-            let accuracy = match labels.ty().dtype {
-                DType::I64 => metric::accuracy(&scores, labels),
-                _ => metric::accuracy(&scores, &labels.argmax()),
+            let output = match sample {
+                SampleShape::Image(_) => {
+                    cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?
+                }
+                SampleShape::Sequence { .. } => {
+                    let x = &inputs[SEQUENCES];
+                    cx.trace_steps(module, x.dim(0), |_| x.clone())?
+                }
             };
-            let outputs = Outputs::loss(loss).metric(ACCURACY, accuracy);
             // The output is examined with the values of the neurons.
             if cx.watches() {
                 cx.record(OUTPUT_SEQ, &output.join());
             }
+            let (outputs, scores) = match unlabeled_of(sample) {
+                None => of_samples(&own, &output, &inputs[LABELS]),
+                Some(unlabeled) => {
+                    let (scores, labels) = (output.join(), &inputs[LABELS]);
+                    expect_all_steps(&scores, labels)?;
+                    let outputs = step_labels::outputs(&own, &scores, labels, &unlabeled);
+                    (outputs, scores)
+                }
+            };
             let outputs = match sequence {
                 true => outputs.output(OUTPUT_SEQ, &output.join()),
                 false => outputs,
@@ -137,13 +147,24 @@ impl<'a> Step<'a> {
             Ok(outputs.output("scores", &scores))
         };
         let optimizer = settings.optimizer.shared();
-        let step =
-            Self::new(function)
-                .batch_size(shape.batch)
-                .input(IMAGES, DType::F32, shape.image);
-        let step = match soft {
-            Some(classes) => step.input(LABELS, DType::F32, [classes]),
-            None => step.input(LABELS, DType::I64, []),
+        let step = Self::new(function).batch_size(shape.batch);
+        let step = match shape.sample {
+            SampleShape::Image(image) => step.input(IMAGES, DType::F32, image),
+            SampleShape::Sequence {
+                steps, channels, ..
+            } => step.sequence(SEQUENCES, DType::F32, [steps, channels]),
+        };
+        let step = match (soft, shape.sample) {
+            (Some(classes), _) => step.input(LABELS, DType::F32, [classes]),
+            (
+                None,
+                SampleShape::Sequence {
+                    steps,
+                    labels: SequenceLabels::Step { .. },
+                    ..
+                },
+            ) => step.sequence(LABELS, DType::I64, [steps]),
+            (None, _) => step.input(LABELS, DType::I64, []),
         };
         let step = step
             .in_group(None, optimizer, settings.learning_rate)
@@ -174,9 +195,87 @@ pub fn is_scaled(settings: &Settings) -> bool {
     scales_loss(settings.precision)
 }
 
-/// The number of scores of a network for images of this shape.
-fn classes_of(module: &dyn Module, settings: &Settings, image: [usize; 3]) -> Result<usize> {
-    let shape = BatchShape { batch: 1, image };
+/// The number of scores of a network for samples of this shape.
+fn classes_of(module: &dyn Module, settings: &Settings, sample: SampleShape) -> Result<usize> {
+    let shape = SampleBatch { batch: 1, sample };
     let step = Step::classify(module, settings, shape, None, false)?;
     Ok(step.output_types()?.first().map_or(0, |ty| ty.len()))
+}
+
+/// The loss and the accuracy of samples with one label each, and the scores: the mean of the output over time.
+fn of_samples(settings: &Settings, output: &StepOutputs, labels: &Var) -> (Outputs, Var) {
+    let scores = output.mean();
+    let loss = settings.apply_loss(output, &scores, labels);
+    let accuracy = match labels.ty().dtype {
+        DType::I64 => metric::accuracy(&scores, labels),
+        _ => metric::accuracy(&scores, &labels.argmax()),
+    };
+    (Outputs::loss(loss).metric(ACCURACY, accuracy), scores)
+}
+
+/// The labels of time steps without a class, of samples with a label for each time step.
+fn unlabeled_of(sample: SampleShape) -> Option<Unlabeled> {
+    match sample {
+        SampleShape::Sequence {
+            labels:
+                SequenceLabels::Step {
+                    unlabeled,
+                    counted_as,
+                },
+            ..
+        } => Some(Unlabeled {
+            label: unlabeled,
+            counted_as,
+        }),
+        _ => None,
+    }
+}
+
+/// Checks that a network has scores at each time step.
+fn expect_all_steps(scores: &Var, labels: &Var) -> Result<()> {
+    if scores.rank() == 3 && scores.shape()[..2] == *labels.shape() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "network",
+        format!(
+            "its output is {}, the labels are {}",
+            scores.ty(),
+            labels.ty()
+        ),
+        "use a readout that returns every time step, such as `li-readout`: each step has a label",
+    ))
+}
+
+/// Checks that settings are for samples of this shape.
+fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
+    let SampleShape::Sequence { steps, labels, .. } = sample else {
+        return Ok(());
+    };
+    let images_only = |what, given: String, help| Err(Error::invalid(what, given, help));
+    if settings.encoder != "direct" {
+        return images_only(
+            "encoder",
+            format!("{} was given for sequences", settings.encoder),
+            "use \"direct\": each time step is an input of the network",
+        );
+    }
+    if settings.time_steps != steps {
+        return images_only(
+            "time steps",
+            format!(
+                "{} were given, the sequences have {steps}",
+                settings.time_steps
+            ),
+            "leave the number of time steps to the data",
+        );
+    }
+    if settings.mixes() {
+        let help = "leave mixup and cutmix out";
+        return images_only("mixture", "it was given for sequences".to_string(), help);
+    }
+    match labels {
+        SequenceLabels::Step { .. } => step_labels::check(settings, steps),
+        _ => Ok(()),
+    }
 }

@@ -1,7 +1,6 @@
 //! The loss and the metrics of a step and of an epoch.
 
-use super::ACCURACY;
-use crate::metric::{LOSS, MetricValue, MetricValues};
+use crate::metric::{ACCURACY, LOSS, MetricValue, MetricValues};
 use spikelet_core::Result;
 use spikelet_graph::HostFuture;
 use spikelet_nn::runtime::Program;

@@ -2,7 +2,7 @@
 
 use super::measure::{Measurement, Repeats};
 use super::{is_cpu, measured};
-use crate::args::{DeviceArgs, NetworkArgs, PresetArgs, SettingsArgs, count};
+use crate::args::{DeviceArgs, NetworkArgs, PresetArgs, SettingsArgs, count, sample_of};
 use crate::command::program::random_batch;
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, EvalPlan, InFlight, Settings, Step};
+use spikelet::train::{EvalPlan, InFlight, SampleBatch, SampleShape, Settings, Step};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -56,14 +56,12 @@ fn key(batch: usize) -> String {
 /// The plan of a batch, if the device has kernels and memory for it.
 fn planned(
     network: &Network,
+    sample: SampleShape,
     settings: &Settings,
     batch: usize,
     device: &dyn Backend,
 ) -> Result<EvalPlan, Failure> {
-    let shape = BatchShape {
-        batch,
-        image: network.image(),
-    };
+    let shape = SampleBatch { batch, sample };
     let module = network.module()?;
     let step = Step::classifier_eval(&*module, settings, shape)?.outputs(false);
     let plan = step.plan_eval(device)?;
@@ -75,6 +73,7 @@ impl Infer {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let experiment = self.network.build(PresetArgs::COMPARED)?;
         let settings = self.settings.build(experiment.settings)?;
+        let sample = sample_of(&experiment.data, &experiment.network);
         let network = experiment.network;
         let device = self.device.clone().over(&experiment.device);
         let backend = device.open()?;
@@ -98,7 +97,7 @@ impl Infer {
             if only.as_ref().is_some_and(|only| *only != name) {
                 continue;
             }
-            let plan = match planned(&network, &settings, batch, &*backend) {
+            let plan = match planned(&network, sample, &settings, batch, &*backend) {
                 Ok(plan) => plan,
                 Err(failure) if optional => {
                     console.say(format!("batches of {batch} are left out: {failure}"));
@@ -110,7 +109,7 @@ impl Infer {
                     break;
                 }
             };
-            let measured = self.measure(plan, batch, &network, &backend);
+            let measured = self.measure(plan, batch, sample, &backend);
             if only.is_some() {
                 console.say_json(&measured?.0.json());
                 return Ok(ExitCode::SUCCESS);
@@ -146,14 +145,14 @@ impl Infer {
         &self,
         plan: EvalPlan,
         batch: usize,
-        network: &Network,
+        sample: SampleShape,
         backend: &Arc<dyn Backend>,
     ) -> Result<(Measurement, Plan), Failure> {
         let name = key(batch);
         let shown = plan.plan().clone();
         let here = || {
             let mut step = plan.load(&mut VarStore::new(backend.clone()))?;
-            let images = random_batch(batch, network.image());
+            let images = random_batch(batch, sample);
             let mut in_flight = InFlight::new();
             let mut first = 0;
             let wait = || Ok(backend.synchronize()?);

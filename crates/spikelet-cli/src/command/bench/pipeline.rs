@@ -140,7 +140,8 @@ impl Pipeline {
     ) -> Result<Row, Failure> {
         let first = options.first_device().expect("stages have devices");
         let backend = first.clone();
-        let mut program = StepProgram::compile(network, settings, backend.clone())?;
+        let mut program =
+            StepProgram::compile(network, network.image().into(), settings, backend.clone())?;
         let parameters = program.parameter_bytes();
         let held = program.plan().peak_bytes().saturating_sub(parameters);
         let ms = self.time(|_| {
@@ -168,7 +169,7 @@ impl Pipeline {
         let mut step = PipelineStep::new(&partition, settings, image, &mut store)?;
         console.say(format!("split size {}", options.config.split_size));
         console.say(pipeline_text::describe(&step, &partition, None));
-        let batch: Batch = random_batch(settings.batch_size, image);
+        let batch: Batch = random_batch(settings.batch_size, image.into());
         let ms = self.time(|k| Ok(step.run(&batch, k, 1.0).map(|_| ())?))?;
         step.record_timeline();
         step.run(&batch, 1_000_000, 1.0)?;

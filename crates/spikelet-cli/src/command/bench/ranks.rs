@@ -8,7 +8,7 @@ use spikelet::distributed::RankGroup;
 use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::network::Network;
-use spikelet::train::{RankInfo, Settings};
+use spikelet::train::{RankInfo, SampleShape, Settings};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,6 +21,7 @@ const GROUPS: u32 = 10;
 /// Measures on this rank; rank 0 prints the result.
 pub fn measure(
     network: &Network,
+    sample: SampleShape,
     settings: &Settings,
     (group, device): (Arc<RankGroup>, String),
     own: &DeviceArgs,
@@ -32,13 +33,14 @@ pub fn measure(
     let alone = match rank {
         0 => {
             let backend = spikelet::device::find(&device, own.threads)?;
-            let program = StepProgram::compile(network, settings, backend)?;
+            let program = StepProgram::compile(network, sample, settings, backend)?;
             time(program)?
         }
         _ => 0.0,
     };
     let backend = spikelet::device::open_in_group(&group, &device, own.threads)?;
-    let program = StepProgram::compile_at(network, settings, RankInfo { rank, ranks }, backend)?;
+    let program =
+        StepProgram::compile_at(network, sample, settings, RankInfo { rank, ranks }, backend)?;
     group
         .process_group()
         .barrier()

@@ -3,7 +3,7 @@
 use super::copy::{COPY, Copy, USUAL};
 use super::measure::Repeats;
 use super::{is_cpu, measured, ranks};
-use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, PresetArgs, SettingsArgs};
+use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, PresetArgs, SettingsArgs, sample_of};
 use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
@@ -50,6 +50,7 @@ impl Train {
         self.parallel.put(&mut experiment);
         let device = self.device.clone().over(&experiment.device);
         let role = self.parallel.launched(self.parallel.role()?, &experiment);
+        let sample = sample_of(&experiment.data, &experiment.network);
         let Experiment {
             network, settings, ..
         } = experiment;
@@ -61,7 +62,8 @@ impl Train {
                     self.parallel
                         .meet(world, &device, &network, &settings, "random images")?;
                 let group = met.0.clone();
-                return group.run(|| ranks::measure(&network, &settings, met, &device, console));
+                return group
+                    .run(|| ranks::measure(&network, sample, &settings, met, &device, console));
             }
         }
         let name = format!("{}_step", network.name().replace('-', "_"));
@@ -74,7 +76,7 @@ impl Train {
             console.say_json(&copy.measure(&backend, &self.repeats)?.json());
             return Ok(ExitCode::SUCCESS);
         }
-        let mut program = StepProgram::compile(&network, &settings, backend.clone())?;
+        let mut program = StepProgram::compile(&network, sample, &settings, backend.clone())?;
         let moved = program.plan().moved_bytes();
         let device_bytes = (!is_cpu(&*backend)).then(|| program.plan().peak_bytes());
         let mut here = || {

@@ -82,7 +82,7 @@ impl Predict {
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
         let classes = trained.dataset().map(|data| data.classes());
         let classes = classes.unwrap_or_default();
-        let shape = trained.network.image();
+        let shape = trained.image()?;
         let converter = Converter {
             shape,
             invert: self.invert,

@@ -1,11 +1,14 @@
 //! `{ radlif = 128, dropout_p = 0.1, bidirectional = true }`: weights, batch norm, neurons and feedback with published
-//! defaults.
+//! defaults. `constants = { q = 60.0 }` changes constants of the neuron.
 
 use super::{Kind, MainValue};
 use crate::layer::{NeuronLayer, NeuronLayerKind, kind};
 use crate::module::Module;
 use crate::network::Layers;
 use crate::network::build::{Builder, LayerFields};
+use crate::network::neuron::{constants, neuron_problem};
+use crate::neuron::trainables;
+use crate::registry;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
@@ -17,6 +20,7 @@ const KEYS: &[&str] = &[
     "zero_diagonal",
     "dropout_p",
     "bidirectional",
+    "constants",
 ];
 
 fn build<K: NeuronLayerKind>(
@@ -49,6 +53,13 @@ fn build<K: NeuronLayerKind>(
             return Err(node.wrong("dropout_p", "at least 0 and below 1"));
         }
         module = module.dropout(p);
+    }
+    if let Some(node) = fields.get("constants") {
+        let given = constants(node)?;
+        let changed = registry::with_constants(&module.parts().neuron, K::NAME, &given);
+        let changed = changed.and_then(|neuron| trainables(&neuron).map(|_| neuron));
+        let neuron = changed.map_err(|error| neuron_problem(error, Some(node)))?;
+        module = module.neuron(|_| neuron);
     }
     let fed_back = match module.parts().feedback {
         Some(_) => features,

@@ -1,0 +1,257 @@
+//! Data sets by name, and the networks that take their samples.
+
+use super::data_names;
+use crate::failure::Failure;
+use clap::builder::TypedValueParser;
+use spikelet::data::{self, SequenceSource, Source, synthetic};
+use spikelet::network::Network;
+use spikelet::train::SampleShape;
+use spikelet::train::experiment::DataSettings;
+
+/// The seed of the synthetic digits. It is not the seed of the run, so that runs are comparable.
+pub(super) const SYNTHETIC_SEED: u64 = 0;
+
+/// A data set.
+#[derive(Clone, Copy, Debug)]
+pub struct DataName(data::Entry);
+
+impl PartialEq for DataName {
+    fn eq(&self, other: &Self) -> bool {
+        self.word() == other.word()
+    }
+}
+
+/// The parser of an argument.
+pub(super) fn data_name() -> impl TypedValueParser<Value = DataName> {
+    data_names().try_map(|name| DataName::find(&name).ok_or("it is unknown"))
+}
+
+impl DataName {
+    /// The data set of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().find(|known| known.word() == name)
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        data::entries().into_iter().map(Self)
+    }
+
+    /// The data set of this name in checkpoints.
+    pub fn of_dataset(title: &str) -> Option<Self> {
+        Self::all().find(|known| known.0.title() == title)
+    }
+
+    /// The data set of an experiment, if it names one.
+    pub(super) fn of_experiment(data: &DataSettings) -> Option<Self> {
+        data.dataset.as_deref().and_then(Self::find)
+    }
+
+    /// The data sets whose images are of this shape.
+    pub(super) fn fitting(image: [usize; 3]) -> impl Iterator<Item = Self> {
+        Self::all().filter(move |name| name.image() == Some(image))
+    }
+
+    /// The data sets whose sequences have this number of features.
+    fn with_features(features: usize) -> impl Iterator<Item = Self> {
+        Self::all().filter(move |name| name.sequences().is_some_and(|s| s.channels == features))
+    }
+
+    /// The source of the files of its images, if it has any.
+    pub(super) fn source(self) -> Option<Source> {
+        self.0.source()
+    }
+
+    /// The source of its sequences, if it has any.
+    pub(super) fn sequences(self) -> Option<SequenceSource> {
+        self.0.sequences()
+    }
+
+    /// The names of its classes.
+    pub fn classes(self) -> Vec<String> {
+        if let Some(sequences) = self.sequences() {
+            return sequences.classes;
+        }
+        let drawn = || no_digits().classes.clone();
+        self.source().map_or_else(drawn, |source| source.classes)
+    }
+
+    /// Channels, height and width of its images, if it has images.
+    pub(super) fn image(self) -> Option<[usize; 3]> {
+        if !self.0.is_images() {
+            return None;
+        }
+        let drawn = || no_digits().shape;
+        Some(self.source().map_or_else(drawn, |source| source.shape))
+    }
+
+    /// The shape of its samples; of images, as `network` takes them.
+    fn sample(self, network: &Network) -> SampleShape {
+        match self.sequences() {
+            Some(sequences) => SampleShape::Sequence {
+                steps: sequences.steps,
+                channels: sequences.channels,
+                labels: sequences.labels,
+            },
+            None => network.image().into(),
+        }
+    }
+
+    /// The name, as on the command line.
+    pub(super) fn word(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Its samples in words.
+    fn samples(self) -> String {
+        match (self.image(), self.sequences()) {
+            (Some(image), _) => format!("images of {}", sizes(image)),
+            (None, Some(s)) => format!("sequences of {} features", s.channels),
+            (None, None) => "other samples".to_string(),
+        }
+    }
+
+    /// Checks that the network takes samples of this data set, before they are read.
+    ///
+    /// # Errors
+    /// When it does not, with the names of the data sets that fit.
+    pub(super) fn check_fits(self, network: &Network) -> Result<(), Failure> {
+        let fits = match (self.image(), self.sequences()) {
+            (Some(image), _) => image == network.image(),
+            (None, Some(sequences)) => network.features() == Some(sequences.channels),
+            (None, None) => false,
+        };
+        if fits {
+            return self.check_classes(network);
+        }
+        let fitting = fitting(network);
+        if fitting.is_empty() {
+            return Err(no_fitting(network));
+        }
+        let (name, taken) = (network.name(), taken(network));
+        Err(Failure::argument(
+            format!(
+                "{name} takes {taken}, {} has {}",
+                self.word(),
+                self.samples()
+            ),
+            format!("data sets that fit {name}: {}", fitting.join(", ")),
+        ))
+    }
+
+    /// Checks that the network has an output for each class.
+    fn check_classes(self, network: &Network) -> Result<(), Failure> {
+        let (given, taken) = (self.classes().len(), network.classes());
+        if given <= taken {
+            return Ok(());
+        }
+        Err(Failure::argument(
+            format!(
+                "this {} has {taken} classes, {} has {given}",
+                network.name(),
+                self.word()
+            ),
+            "a trained network keeps its classes: use a data set with as many, or train a new network",
+        ))
+    }
+}
+
+/// The shape of the samples of a network that is trained with this data; images without a data set of sequences.
+pub fn sample_of(data: &DataSettings, network: &Network) -> SampleShape {
+    let named = DataName::of_experiment(data);
+    named.map_or_else(|| network.image().into(), |name| name.sample(network))
+}
+
+impl DataName {
+    /// The shape of the samples of a network that was trained on the data set of this name in checkpoints.
+    pub fn sample_in_checkpoint(title: &str, network: &Network) -> SampleShape {
+        let named = Self::of_dataset(title);
+        named.map_or_else(|| network.image().into(), |name| name.sample(network))
+    }
+}
+
+/// The synthetic digits without images: name, shape and classes.
+pub(super) fn no_digits() -> std::sync::Arc<data::ImageDataset> {
+    synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train
+}
+
+/// `1 × 28 × 28`
+fn sizes(image: [usize; 3]) -> String {
+    image.map(|size| size.to_string()).join(" × ")
+}
+
+/// The inputs of a network in words.
+fn taken(network: &Network) -> String {
+    match network.features() {
+        Some(features) => format!("sequences of {features} features"),
+        None => format!("images of {}", sizes(network.image())),
+    }
+}
+
+/// The names of the data sets that a network takes.
+fn fitting(network: &Network) -> Vec<&'static str> {
+    let sequences = network
+        .features()
+        .into_iter()
+        .flat_map(DataName::with_features);
+    DataName::fitting(network.image())
+        .chain(sequences)
+        .map(DataName::word)
+        .collect()
+}
+
+/// The error where no data set was named, and the network takes none by default.
+pub(super) fn no_fitting(network: &Network) -> Failure {
+    let (name, taken) = (network.name(), taken(network));
+    match fitting(network).as_slice() {
+        [] => Failure::argument(
+            format!("no data set has {taken}, as {name} takes"),
+            "train it from a program, with a data set of your own",
+        ),
+        some => Failure::argument(
+            format!("{name} takes {taken}, and no data set was named"),
+            format!("name one with --dataset: {}", some.join(", ")),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trained_network_refuses_data_with_more_classes() {
+        let network = Network::find("resnet18").expect("it is known");
+        let name = DataName::find("cifar100").expect("it is known");
+        let error = name.check_fits(&network).expect_err("it has ten");
+        let message = error.to_string();
+        assert!(
+            message.contains("this resnet18 has 10 classes, cifar100 has 100"),
+            "{message}"
+        );
+        name.check_fits(&network.with_classes(100))
+            .unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    #[test]
+    fn images_and_sequences_are_not_mixed() {
+        let network = Network::find("mnist-fc").expect("it is known");
+        let fsdd = DataName::find("fsdd").expect("it is known");
+        let message = fsdd.check_fits(&network).expect_err("images").to_string();
+        assert!(
+            message.contains("fsdd has sequences of 140 features"),
+            "{message}"
+        );
+        let text = "[network]\ninput = [140]\nlayers = [{ radlif = 8 }, { sparch-readout = 10 }]";
+        let network = Network::from_toml("net.toml", text, &[]).expect("it is sound");
+        fsdd.check_fits(&network).unwrap_or_else(|e| panic!("{e}"));
+        let mnist = DataName::find("mnist").expect("it is known");
+        let message = mnist
+            .check_fits(&network)
+            .expect_err("sequences")
+            .to_string();
+        assert!(
+            message.contains("data sets that fit net: fsdd"),
+            "{message}"
+        );
+    }
+}

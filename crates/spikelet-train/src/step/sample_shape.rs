@@ -1,0 +1,68 @@
+//! The samples that a classifier takes.
+
+use spikelet_data::SequenceLabels;
+
+/// The shape of the samples of a classifier.
+///
+/// ```
+/// use spikelet_train::SampleShape;
+/// assert_eq!(SampleShape::from([1, 28, 28]), SampleShape::Image([1, 28, 28]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SampleShape {
+    /// Channels, height and width of images: the input `images`, which the encoder turns into a sequence.
+    Image([usize; 3]),
+    /// Sequences of features: the input `x`, without an encoder.
+    Sequence {
+        /// The time steps T.
+        steps: usize,
+        /// The features C of a time step.
+        channels: usize,
+        /// One label for each sequence or for each time step.
+        labels: SequenceLabels,
+    },
+}
+
+impl SampleShape {
+    /// The shape of images; `None` for sequences.
+    pub fn image(self) -> Option<[usize; 3]> {
+        match self {
+            Self::Image(image) => Some(image),
+            Self::Sequence { .. } => None,
+        }
+    }
+}
+
+impl From<[usize; 3]> for SampleShape {
+    fn from(image: [usize; 3]) -> Self {
+        Self::Image(image)
+    }
+}
+
+/// The samples of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleBatch {
+    /// The number of samples.
+    pub batch: usize,
+    /// The shape of each.
+    pub sample: SampleShape,
+}
+
+/// The shape of the images of a batch, `[N, channels, height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BatchShape {
+    /// Images.
+    pub batch: usize,
+    /// Channels, height, width.
+    pub image: [usize; 3],
+}
+
+impl From<BatchShape> for SampleBatch {
+    fn from(shape: BatchShape) -> Self {
+        Self {
+            batch: shape.batch,
+            sample: shape.image.into(),
+        }
+    }
+}
