@@ -29,6 +29,7 @@ fn everything() -> Augment {
         noise: 0.05,
         cutout: 3,
         transforms: vec![],
+        sequences: vec![],
     }
 }
 
@@ -503,7 +504,7 @@ proptest! {
         noise in 0.0f32..3.0,
         cutout in 0usize..30,
     ) {
-        let augment = Augment { crop_padding, flip, shift, rotate, scale, shear, noise, cutout, transforms: vec![] };
+        let augment = Augment { crop_padding, flip, shift, rotate, scale, shear, noise, cutout, ..Augment::default() };
         for image in by_number(&loader(augment, None), 0) {
             prop_assert!(image.iter().all(|pixel| (0.0..=1.0).contains(pixel)));
         }
