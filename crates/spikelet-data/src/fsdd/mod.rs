@@ -14,8 +14,10 @@
 //! |---|---|---|---|
 //! | [`Division::Takes`], `takes` | takes below 5, the data set's own rule | takes from 40 on | the others |
 //! | [`Division::HeldOut`], `held-out-NAME` | all clips of one speaker | takes from 40 on of the others | takes below 40 of the others |
+//! | [`Division::HeldOutPair`], `held-out-NAME-validated-by-OTHER` | all clips of one speaker | all clips of another | all clips of the others |
 //!
-//! Only the second measures the accuracy on voices that training has not heard.
+//! Only the last two measure the accuracy on voices that training has not heard. Settings that are chosen for new voices
+//! are chosen by the validation accuracies of the last one.
 //!
 //! Source: Z. Jackson et al., <https://github.com/Jakobovski/free-spoken-digit-dataset> (CC BY-SA 4.0).
 
@@ -55,6 +57,7 @@ const SPEAKERS: [&str; 6] = ["george", "jackson", "lucas", "nicolas", "theo", "y
 /// The name of the split by takes, and the start of the names of the others.
 const TAKES: &str = "takes";
 const HELD_OUT: &str = "held-out-";
+const VALIDATED_BY: &str = "-validated-by-";
 
 /// The first take that is not for testing, and the first for validation.
 const TEST_TAKES: i64 = 5;
@@ -74,16 +77,27 @@ const HELP: &str =
 #[must_use]
 pub fn source() -> SequenceSource {
     let held_out = SPEAKERS.map(|speaker| format!("{HELD_OUT}{speaker}"));
+    let pairs = SPEAKERS.iter().flat_map(|test| {
+        let others = SPEAKERS.iter().filter(move |other| *other != test);
+        others.map(move |other| format!("{HELD_OUT}{test}{VALIDATED_BY}{other}"))
+    });
+    let splits = [TAKES.to_string()].into_iter().chain(held_out).chain(pairs);
     SequenceSource {
         name: NAME.into(),
         classes: digits(),
         steps: STEPS,
         channels: CHANNELS,
         labels: SequenceLabels::Sequence,
-        splits: [TAKES.to_string()].into_iter().chain(held_out).collect(),
+        splits: splits.collect(),
         read: |dir, split, progress| {
             let division = match split.strip_prefix(HELD_OUT) {
-                Some(speaker) => Division::HeldOut(speaker.into()),
+                Some(speakers) => match speakers.split_once(VALIDATED_BY) {
+                    Some((test, validation)) => Division::HeldOutPair {
+                        test: test.into(),
+                        validation: validation.into(),
+                    },
+                    None => Division::HeldOut(speakers.into()),
+                },
                 None => Division::Takes,
             };
             load_showing(dir, &division, progress)
@@ -103,6 +117,13 @@ pub enum Division {
     Takes,
     /// The clips of this speaker are the test part.
     HeldOut(String),
+    /// The clips of a speaker are the test part, those of another speaker the validation part.
+    HeldOutPair {
+        /// The speaker of the test part.
+        test: String,
+        /// The speaker of the validation part.
+        validation: String,
+    },
 }
 
 /// The folders that are searched in the data folder.
@@ -197,9 +218,11 @@ fn no_files(files: Vec<String>, searched: Vec<PathBuf>) -> Error {
 /// [`Error::UnknownSplit`] if there is no such speaker; [`Error::Division`] if training or test would be empty;
 /// [`Error::Tensor`] if the data set does not have these fields. An empty validation part is `None`.
 pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSplit> {
-    let held_out = match division {
-        Division::Takes => None,
-        Division::HeldOut(name) => Some(speaker_of(&*clips, name)?),
+    let speaker = |name: &String| speaker_of(&*clips, name).map(Some);
+    let [held_out, validating] = match division {
+        Division::Takes => [None, None],
+        Division::HeldOut(name) => [speaker(name)?, None],
+        Division::HeldOutPair { test, validation } => [speaker(test)?, speaker(validation)?],
     };
     let [mut train, mut validation, mut test] = [vec![], vec![], vec![]];
     for index in 0..clips.len() {
@@ -210,10 +233,14 @@ pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSp
         };
         let take = number("take")?;
         let is_test = match held_out {
-            Some(speaker) => number("speaker")? == speaker,
+            Some(held_out) => number("speaker")? == held_out,
             None => take < TEST_TAKES,
         };
-        match (is_test, take >= VALIDATION_TAKES) {
+        let validates = match validating {
+            Some(validating) => number("speaker")? == validating,
+            None => take >= VALIDATION_TAKES,
+        };
+        match (is_test, validates) {
             (true, _) => test.push(index),
             (false, true) => validation.push(index),
             (false, false) => train.push(index),
