@@ -83,10 +83,10 @@ mod xz;
 
 pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
 pub use augment::{
-    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ChannelShift, ColorJitter, CutMix,
-    DropBins, EraseFill, Image, ImageAugmentation, ImageOp, ImageTransform, MixUp, Normalize,
-    OneOf, RandAugment, RandomCrop, RandomErasing, RandomFlip, SequenceAugmentation,
-    SequenceTransform, TimeShift, TrivialAugment,
+    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ChannelMask, ChannelShift,
+    ChannelStretch, ColorJitter, CutMix, DropBins, EraseFill, Image, ImageAugmentation, ImageOp,
+    ImageTransform, MixUp, Normalize, OneOf, RandAugment, RandomCrop, RandomErasing, RandomFlip,
+    SequenceAugmentation, SequenceTransform, TimeShift, TimeStretch, TrivialAugment,
 };
 #[cfg(feature = "images")]
 pub use augment::{RandomResizedCrop, Resize};

@@ -35,7 +35,10 @@ pub use op::ImageOp;
 pub(crate) use op::luma;
 pub(crate) use pipeline::Pipeline;
 pub(crate) use sequence::FIRST_TRANSFORM as FIRST_OF_SEQUENCES;
-pub use sequence::{ChannelShift, DropBins, SequenceAugmentation, SequenceTransform, TimeShift};
+pub use sequence::{
+    ChannelMask, ChannelShift, ChannelStretch, DropBins, SequenceAugmentation, SequenceTransform,
+    TimeShift, TimeStretch,
+};
 pub use transform::{
     AlternatingFlip, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, ImageAugmentation,
     ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TrivialAugment,

@@ -3,16 +3,22 @@
 //! [`registry`] lists those that [`Augment`](super::Augment) and the command line know.
 
 mod augmentation;
+mod channel_mask;
 mod channel_shift;
+mod channel_stretch;
 mod drop_bins;
 mod registry;
 mod time_shift;
+mod time_stretch;
 
 pub use augmentation::SequenceAugmentation;
+pub use channel_mask::ChannelMask;
 pub use channel_shift::ChannelShift;
+pub use channel_stretch::ChannelStretch;
 pub use drop_bins::DropBins;
 pub use registry::SequenceTransform;
 pub use time_shift::TimeShift;
+pub use time_stretch::TimeStretch;
 
 use crate::error::Result;
 use crate::image_error::ImageError;

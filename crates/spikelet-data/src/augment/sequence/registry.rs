@@ -114,7 +114,10 @@ macro_rules! sequence_transforms {
 
 sequence_transforms! {
     channel_shift::ChannelShift,
+    channel_stretch::ChannelStretch,
+    channel_mask::ChannelMask,
     time_shift::TimeShift,
+    time_stretch::TimeStretch,
     drop_bins::DropBins,
 }
 
