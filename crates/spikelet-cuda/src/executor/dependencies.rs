@@ -3,16 +3,20 @@
 //! A plan lists its kernels one after the other. Two of them may run at the same time if neither writes what the other
 //! reads or writes: the arena gives memory to another value only after its last reader, which is such a conflict.
 
+use super::action::Step;
+use spikelet_graph::op::{DeviceShare, Op, RecurrentScan, RecurrentScanGrad};
+use spikelet_graph::{Location, Plan, Result};
+
 /// Memory that a step accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
+struct Access {
     start: u64,
     end: u64,
     is_write: bool,
 }
 
 impl Access {
-    pub(super) fn read(start: u64, bytes: usize) -> Self {
+    fn read(start: u64, bytes: usize) -> Self {
         Self {
             start,
             end: start + bytes as u64,
@@ -20,7 +24,7 @@ impl Access {
         }
     }
 
-    pub(super) fn write(start: u64, bytes: usize) -> Self {
+    fn write(start: u64, bytes: usize) -> Self {
         Self {
             is_write: true,
             ..Self::read(start, bytes)
@@ -32,8 +36,71 @@ impl Access {
     }
 }
 
+/// For each step the earlier ones that it waits for; `None` if all kernels of the plan run one after the other.
+pub(super) fn of_steps(
+    plan: &Plan,
+    steps: &[Step],
+    address: &dyn Fn(Location) -> Result<u64>,
+) -> Result<Option<Vec<Vec<usize>>>> {
+    if !overlaps(plan) {
+        return Ok(None);
+    }
+    let of_kernels = accesses(plan, address)?;
+    let of_steps = steps.iter().map(|step| {
+        let kernels = of_kernels[step.kernel..=step.last].iter();
+        kernels.flatten().copied().collect()
+    });
+    Ok(Some(dependencies(&of_steps.collect::<Vec<_>>())))
+}
+
+/// Whether kernels of a plan shall run at the same time.
+fn overlaps(plan: &Plan) -> bool {
+    plan.graph.nodes.iter().any(|node| {
+        let (Op::RecurrentScan(RecurrentScan { share, .. })
+        | Op::RecurrentScanGrad(RecurrentScanGrad { share, .. })) = &node.op
+        else {
+            return false;
+        };
+        *share != DeviceShare::Whole
+    })
+}
+
+/// The memory that each kernel of a plan accesses, and the copies behind them.
+fn accesses(plan: &Plan, address: &dyn Fn(Location) -> Result<u64>) -> Result<Vec<Vec<Access>>> {
+    let mut all = vec![];
+    for kernel in &plan.kernels {
+        let node = &plan.graph.nodes[kernel.node];
+        let mut own = vec![];
+        for (place, value) in kernel.reads.iter().zip(&node.inputs) {
+            own.push(Access::read(
+                address(*place)?,
+                plan.graph.ty(*value).bytes(),
+            ));
+        }
+        for (place, value) in kernel.writes.iter().zip(&node.outputs) {
+            if *place != Location::Unused {
+                own.push(Access::write(
+                    address(*place)?,
+                    plan.graph.ty(*value).bytes(),
+                ));
+            }
+        }
+        if let Some((offset, bytes)) = kernel.workspace {
+            own.push(Access::write(address(Location::Arena(offset))?, bytes));
+        }
+        all.push(own);
+    }
+    let mut copies = vec![];
+    for (from, to, ty) in &plan.copies {
+        copies.push(Access::read(address(*from)?, ty.bytes()));
+        copies.push(Access::write(address(*to)?, ty.bytes()));
+    }
+    all.push(copies);
+    Ok(all)
+}
+
 /// For each step the earlier ones that it waits for, without those that these wait for.
-pub(super) fn dependencies(steps: &[Vec<Access>]) -> Vec<Vec<usize>> {
+fn dependencies(steps: &[Vec<Access>]) -> Vec<Vec<usize>> {
     let conflict = |a: &[Access], b: &[Access]| a.iter().any(|a| b.iter().any(|b| a.conflicts(b)));
     let words = steps.len().div_ceil(64);
     // As bits, the steps that are complete before a step starts.

@@ -2,7 +2,7 @@
 
 use super::action::{self, Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
-use super::dependencies::{self, Access};
+use super::dependencies;
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
 use crate::gpu::group::AllReduceBatch;
@@ -16,7 +16,7 @@ use crate::op::{self, LoweredOp, LoweringContext};
 use crate::shared::Shared;
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
-use spikelet_graph::op::{DeviceShare, Loop, Op, RecurrentScan, RecurrentScanGrad};
+use spikelet_graph::op::{Loop, Op};
 use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,68 +93,13 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let constants = constants.upload(shared, gpu)?;
     let base = constants.as_ref().map_or(0, |memory| memory.pointer);
     let steps = compile(gpu, fuse(planned), &names, base)?;
-    let dependencies = if overlaps(plan) {
-        let of_kernels = accesses(plan, &address)?;
-        let of_steps = steps.iter().map(|step| {
-            let kernels = of_kernels[step.kernel..=step.last].iter();
-            kernels.flatten().copied().collect()
-        });
-        Some(dependencies::dependencies(&of_steps.collect::<Vec<_>>()))
-    } else {
-        None
-    };
+    let dependencies = dependencies::of_steps(plan, &steps, &address)?;
     Ok(Planned {
         constants,
         steps,
         names,
         dependencies,
     })
-}
-
-/// Whether kernels of a plan shall run at the same time.
-fn overlaps(plan: &Plan) -> bool {
-    plan.graph.nodes.iter().any(|node| {
-        let (Op::RecurrentScan(RecurrentScan { share, .. })
-        | Op::RecurrentScanGrad(RecurrentScanGrad { share, .. })) = &node.op
-        else {
-            return false;
-        };
-        *share != DeviceShare::Whole
-    })
-}
-
-/// The memory that each kernel of a plan accesses, and the copies behind them.
-fn accesses(plan: &Plan, address: &dyn Fn(Location) -> Result<u64>) -> Result<Vec<Vec<Access>>> {
-    let mut all = vec![];
-    for kernel in &plan.kernels {
-        let node = &plan.graph.nodes[kernel.node];
-        let mut own = vec![];
-        for (place, value) in kernel.reads.iter().zip(&node.inputs) {
-            own.push(Access::read(
-                address(*place)?,
-                plan.graph.ty(*value).bytes(),
-            ));
-        }
-        for (place, value) in kernel.writes.iter().zip(&node.outputs) {
-            if *place != Location::Unused {
-                own.push(Access::write(
-                    address(*place)?,
-                    plan.graph.ty(*value).bytes(),
-                ));
-            }
-        }
-        if let Some((offset, bytes)) = kernel.workspace {
-            own.push(Access::write(address(Location::Arena(offset))?, bytes));
-        }
-        all.push(own);
-    }
-    let mut copies = vec![];
-    for (from, to, ty) in &plan.copies {
-        copies.push(Access::read(address(*from)?, ty.bytes()));
-        copies.push(Access::write(address(*to)?, ty.bytes()));
-    }
-    all.push(copies);
-    Ok(all)
 }
 
 /// The lowering of a plan and of the bodies of its loops.
