@@ -15,7 +15,8 @@ pub struct AugmentArgs {
     /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none. After crop and flip, in
     /// the given order: auto-augment, rand-augment=OPS/MAGNITUDE, trivial-augment,
     /// color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE, random-erasing=PROBABILITY (all also
-    /// without values), alternating-flip. Of sequences: channel-shift=CHANNELS, time-shift=STEPS,
+    /// without values), alternating-flip. Of sequences: channel-shift=CHANNELS,
+    /// channel-stretch=CHANGE, channel-mask=CHANNELS, time-shift=STEPS, time-stretch=CHANGE,
     /// drop-bins=PROBABILITY.
     #[arg(long, value_name = "LIST", value_parser = augment)]
     augment: Option<Augment>,

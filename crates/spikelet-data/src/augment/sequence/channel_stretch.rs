@@ -17,7 +17,7 @@ use crate::sample_random::SampleRandom;
 /// use spikelet_data::{ChannelStretch, SampleRandom, SequenceAugmentation};
 ///
 /// let mut x = [1, 2, 3, 4, 5, 6, 7, 8, 9]; // one step of 9 channels
-/// ChannelStretch { change: 0.5 }.augment(&mut x, [1, 9], &mut SampleRandom::of_sample(0, 0, 1));
+/// ChannelStretch { change: 0.5 }.augment(&mut x, [1, 9], &mut SampleRandom::of_sample(0, 0, 2));
 /// assert_eq!(x[4], 5);
 /// assert!(x != [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 /// ```
