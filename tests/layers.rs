@@ -287,7 +287,7 @@ fn a_network_prints_as_a_tree() {
     let expected = "\
 Sequential(
   (0): StaticInput(
-    BatchNorm(channels=8, epsilon=1e-5, momentum=0.1, affine=true, scale=1.0, time_steps=None)
+    BatchNorm(channels=8, epsilon=1e-5, momentum=0.1, affine=true, scale=1.0, time_steps=None, lengths=None)
   )
   (1): Residual(join=And
     (main): Sequential(

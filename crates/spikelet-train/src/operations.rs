@@ -44,7 +44,8 @@ impl Step<'_> {
     /// use spikelet_data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
     /// use spikelet_train::prelude::*;
     /// use spikelet_train::{Outputs, Step};
-    ///     /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0));
+    /// use std::sync::Arc;
+    /// let net = Sequential::new().add(Linear::new(2, 3)).add(Lif::new(2.0));
     /// let step = Step::new(|cx, inputs| {
     ///     let y = net.forward(cx, inputs["x"].repeat_over_time(4))?;
     ///     Ok(Outputs::loss(y.mean_all()))

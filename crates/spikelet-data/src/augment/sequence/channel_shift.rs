@@ -15,7 +15,7 @@ use crate::sample_random::SampleRandom;
 ///
 /// let mut x = [1, 2, 3, 4, 5, 6]; // 2 steps of 3 channels
 /// ChannelShift { channels: 1 }.augment(&mut x, [2, 3], &mut SampleRandom::of_sample(0, 0, 4));
-/// assert_eq!(x, [0, 1, 2, 0, 4, 5]);
+/// assert_eq!(x, [2, 3, 0, 5, 6, 0]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -15,7 +15,7 @@ use crate::sample_random::SampleRandom;
 ///
 /// let mut x = [1, 2, 3, 4, 5, 6]; // 3 steps of 2 channels
 /// TimeShift { steps: 1 }.augment(&mut x, [3, 2], &mut SampleRandom::of_sample(0, 0, 4));
-/// assert_eq!(x, [0, 0, 1, 2, 3, 4]);
+/// assert_eq!(x, [3, 4, 5, 6, 0, 0]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
