@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::RemoteFile;
-#[cfg(feature = "download")]
-use crate::progress::Progress;
 use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::image_dataset::{ImageDataset, Split};
+#[cfg(feature = "download")]
+use crate::progress::Progress;
 use crate::registry::{Entry, EntryData};
 use crate::sample::SampleTensor;
 use crate::sets::Map;

@@ -16,6 +16,8 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use sha2::{Digest, Sha256};
 
+use crate::temporary::temporary_in;
+
 const MAGIC: &[u8; 16] = b"spikelet derived";
 const HEADER: usize = MAGIC.len() + 32 + 32;
 
@@ -38,15 +40,7 @@ pub(crate) fn read(path: &Path, source: &[u8; 32], len: usize) -> Option<Vec<u8>
 /// Writes the content that was derived from `source`.
 pub(crate) fn write(path: &Path, source: &[u8; 32], content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".derived-").suffix(".part");
-    // Temporary files are private by default; a data set may be shared.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder)?;
+    let mut file = temporary_in(folder, ".derived-")?;
     file.write_all(MAGIC)?;
     file.write_all(source)?;
     file.write_all(&Sha256::digest(content))?;

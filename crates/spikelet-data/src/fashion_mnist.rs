@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use crate::RemoteFile;
+use crate::error::Result;
 use crate::image_dataset::Split;
 #[cfg(feature = "download")]
 use crate::progress::Progress;
-use crate::error::Result;
 use crate::registry::{Entry, EntryData};
 use crate::source::{Files, Source};
 

@@ -77,6 +77,7 @@ mod sample_random;
 mod sequence_source;
 mod sets;
 mod source;
+mod temporary;
 mod tensor_error;
 mod transform;
 mod xz;

@@ -33,7 +33,7 @@ use crate::field::{ElementType, Field};
 use crate::mat5;
 use crate::registry::{Entry, EntryData};
 use crate::sequence_source::{
-    SequenceLabels, SequenceSource, SequenceSplit, find_file, folders,
+    SequenceLabels, SequenceSource, SequenceSplit, find_file, folders, wrong_arrays,
 };
 use crate::sets::{InMemory, read_arrays};
 
@@ -99,7 +99,10 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
     } else {
         return Err(Error::NoFiles {
             dataset: NAME.into(),
-            files: vec![MAT.map(|name| format!("`{name}`")).join(" and "), PACKED[0].into()],
+            files: vec![
+                MAT.map(|name| format!("`{name}`")).join(" and "),
+                PACKED[0].into(),
+            ],
             searched: folders,
             help: "get `data/QTDB_train.mat` and `data/QTDB_test.mat` of \
                    https://github.com/byin-cwi/Efficient-spiking-networks",
@@ -111,16 +114,6 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
         validation: None,
         test: test.dataset()?,
     })
-}
-
-/// An error in the arrays of a file.
-fn wrong(path: &Path, problem: String) -> Error {
-    Error::Format {
-        path: path.to_owned(),
-        offset: 0,
-        problem,
-        help: "this is another data set's file, or it is damaged; get it again",
-    }
 }
 
 /// The numbers of samples and of time steps of inputs and labels of these shapes; `classes` is the axis of one-hot
@@ -142,7 +135,7 @@ fn sizes(
     let problem = format!(
         "inputs of shape {x:?} and labels of shape {labels:?}; [n, T, 4] and [n, T{classes}] are expected"
     );
-    Err(wrong(path, problem))
+    Err(wrong_arrays(path, problem))
 }
 
 impl Part {
@@ -161,20 +154,16 @@ impl Part {
                 -1 if is_end => x.push(0),
                 _ => {
                     let problem = format!("the input {input} at index {at}; events are 0 or 1");
-                    return Err(wrong(path, problem));
+                    return Err(wrong_arrays(path, problem));
                 }
             }
         }
         let known = |label: &i64| *label == UNLABELED || (0..CLASSES.len() as i64).contains(label);
         if let Some(at) = labels.iter().position(|label| !known(label)) {
             let problem = format!("the label {} at index {at}; classes are 0 to 5", labels[at]);
-            return Err(wrong(path, problem));
+            return Err(wrong_arrays(path, problem));
         }
-        Ok(Self {
-            steps,
-            x,
-            labels,
-        })
+        Ok(Self { steps, x, labels })
     }
 
     fn dataset(self) -> Result<Arc<InMemory>> {
@@ -198,7 +187,10 @@ fn read_packed(path: &Path) -> Result<[Part; 2]> {
     let part = |x: crate::SampleTensor<'_>, labels: crate::SampleTensor<'_>| {
         let sizes = sizes(path, &x.shape, &labels.shape, None)?;
         let (Some(x), Some(labels)) = (x.as_i64(), labels.as_u8()) else {
-            return Err(wrong(path, "the inputs are not i8, or the labels are not u8".into()));
+            return Err(wrong_arrays(
+                path,
+                "the inputs are not i8, or the labels are not u8",
+            ));
         };
         let labels = labels.iter().map(|&label| i64::from(label)).collect();
         Part::new(path, sizes, x.iter().copied(), labels)
@@ -213,12 +205,21 @@ fn read_mat(path: &Path) -> Result<Part> {
     for (at, row) in y.values.chunks(CLASSES.len()).enumerate() {
         let ones = row.iter().filter(|&&value| value == 1.0).count();
         if ones > 1 || row.iter().any(|&value| value != 0.0 && value != 1.0) {
-            return Err(wrong(path, format!("row {at} of the labels is {row:?}, not one-hot")));
+            return Err(wrong_arrays(
+                path,
+                format!("row {at} of the labels is {row:?}, not one-hot"),
+            ));
         }
         let class = row.iter().position(|&value| value == 1.0);
         labels.push(class.map_or(UNLABELED, |class| class as i64));
     }
     // Other values than integers become one that is no event.
-    let input = |value: f32| if value.fract() == 0.0 { value as i64 } else { i64::MAX };
+    let input = |value: f32| {
+        if value.fract() == 0.0 {
+            value as i64
+        } else {
+            i64::MAX
+        }
+    };
     Part::new(path, sizes, x.values.into_iter().map(input), labels)
 }

@@ -118,3 +118,13 @@ pub(crate) fn find_file(folders: &[PathBuf], names: &[&str]) -> Option<PathBuf> 
     };
     folders.iter().flat_map(paths).find(|path| path.is_file())
 }
+
+/// An error in the arrays of a file.
+pub(crate) fn wrong_arrays(path: &Path, problem: impl Into<String>) -> Error {
+    Error::Format {
+        path: path.to_owned(),
+        offset: 0,
+        problem: problem.into(),
+        help: "this is another data set's file, or it is damaged; get it again",
+    }
+}

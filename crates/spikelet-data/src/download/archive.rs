@@ -7,10 +7,11 @@ use flate2::bufread::MultiGzDecoder;
 use tempfile::NamedTempFile;
 
 use crate::remote_file::RemoteFile;
+use crate::temporary::temporary_in;
 
 use super::{
     DownloadError, Failure, Progress, Transfer, check_names, from_mirrors, put, receive_from,
-    temporary_in, write_failed,
+    write_failed,
 };
 
 /// Downloads `archive`, a `.tar.gz`, from the first of `mirrors` that has it, and unpacks the files `wanted` to
@@ -50,7 +51,8 @@ pub fn fetch_archive(
 /// wanted files were in it.
 #[doc(hidden)]
 pub fn unpack_archive(archive: &[u8], wanted: &[String], folder: &Path) -> bool {
-    let copied = temporary_in(folder).and_then(|mut file| file.write_all(archive).map(|()| file));
+    let copied = temporary_in(folder, ".download-")
+        .and_then(|mut file| file.write_all(archive).map(|()| file));
     copied.is_ok_and(|file| unpack(file, wanted, folder).is_ok())
 }
 
@@ -94,7 +96,8 @@ fn named(entry: &tar::Entry<'_, impl Read>, name: &str) -> bool {
 }
 
 fn write_out(content: &mut impl Read, folder: &Path) -> Result<NamedTempFile, Failure> {
-    let mut file = temporary_in(folder).map_err(|error| write_failed(folder, error))?;
+    let mut file =
+        temporary_in(folder, ".download-").map_err(|error| write_failed(folder, error))?;
     let mut buffer = vec![0; 1 << 16];
     loop {
         let count = match content.read(&mut buffer) {

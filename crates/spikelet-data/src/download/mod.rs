@@ -19,6 +19,7 @@ use tempfile::NamedTempFile;
 use crate::gz::Plain;
 use crate::progress::Progress;
 use crate::remote_file::{RemoteFile, hex};
+use crate::temporary::temporary_in;
 
 pub use crate::download_error::{Attempt, DownloadError, Failure};
 pub use archive::fetch_archive;
@@ -123,7 +124,8 @@ fn receive_from(
     progress: Progress,
 ) -> Result<NamedTempFile, Failure> {
     fs::create_dir_all(folder).map_err(|error| write_failed(folder, error))?;
-    let mut partial = temporary_in(folder).map_err(|error| write_failed(folder, error))?;
+    let mut partial =
+        temporary_in(folder, ".download-").map_err(|error| write_failed(folder, error))?;
 
     let mut request = agent(url).get(url);
     if transfer == Transfer::AsIs {
@@ -238,18 +240,6 @@ fn is_local(url: &str) -> bool {
     let uri = url.parse::<ureq::http::Uri>();
     let host = uri.as_ref().ok().and_then(|uri| uri.host());
     matches!(host, Some("localhost" | "127.0.0.1" | "[::1]"))
-}
-
-fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".download-").suffix(".part");
-    // Temporary files are private by default; a data set may be shared.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 fn bar(name: &str, bytes: Option<u64>, progress: Progress) -> ProgressBar {

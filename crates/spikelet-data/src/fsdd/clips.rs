@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{NAME, digits};
+use crate::encode::pcm16;
 use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::sets::InMemory;
@@ -59,13 +60,18 @@ impl Clips {
     /// Clip `index`; `None` past the end.
     #[must_use]
     pub fn clip(&self, index: usize) -> Option<Clip<'_>> {
-        let (&label, end) = (self.labels.get(index)?, index + 1);
+        let &label = self.labels.get(index)?;
         Some(Clip {
-            audio: &self.audio[self.offsets[index]..self.offsets[end]],
+            audio: self.audio_of(index),
             label,
             speaker: self.speakers[index],
             take: self.takes[index],
         })
+    }
+
+    /// The samples of clip `index`, which must exist.
+    pub(super) fn audio_of(&self, index: usize) -> &[i16] {
+        &self.audio[self.offsets[index]..self.offsets[index + 1]]
     }
 
     /// The names of the speakers.
@@ -79,12 +85,20 @@ impl Clips {
     /// # Errors
     /// [`Error::Column`](crate::Error::Column), which does not occur with the clips of a file.
     pub fn audio(&self) -> Result<InMemory> {
-        let audio: Vec<f32> = self.audio.iter().map(|&v| f32::from(v) / 32768.0).collect();
-        let lengths: Vec<usize> = self.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
+        let audio = pcm16(&self.audio);
+        let lengths: Vec<usize> = self
+            .offsets
+            .windows(2)
+            .map(|ends| ends[1] - ends[0])
+            .collect();
         let field = Field::new("audio", ElementType::F32, [0]);
         let field = field.sequence().variable_axis(0).pad(0.0);
         let data = InMemory::new(NAME).with_lengths(field, audio, &lengths)?;
-        with_labels(data, [&self.labels, &self.speakers, &self.takes], self.speaker_names.clone())
+        with_labels(
+            data,
+            [&self.labels, &self.speakers, &self.takes],
+            self.speaker_names.clone(),
+        )
     }
 }
 

@@ -74,19 +74,22 @@ fn encode_all(clips: &Clips, cochlea: &Cochlea, progress: Progress) -> Result<Ve
     let bar = ItemBar::new("encoding the clips", clips.len(), progress);
     let mut spikes = vec![0; clips.len() * CLIP_BYTES];
     let (bins, channels) = (bins(), cochlea.config().channels);
-    let encoded = spikes.par_chunks_mut(CLIP_BYTES).enumerate().try_for_each_init(
-        || cochlea.clone(),
-        |cochlea, (index, spikes)| {
-            let audio = &clips.audio[clips.offsets[index]..clips.offsets[index + 1]];
-            let counts = bins.count(&cochlea.encode_clip(&pcm16(audio))?, channels)?;
-            for (spikes, count) in spikes.iter_mut().zip(counts) {
-                // At most 5 channels × 80 samples / 17 samples between two events.
-                *spikes = count as u8;
-            }
-            bar.advance();
-            Ok(())
-        },
-    );
+    let encoded = spikes
+        .par_chunks_mut(CLIP_BYTES)
+        .enumerate()
+        .try_for_each_init(
+            || cochlea.clone(),
+            |cochlea, (index, spikes)| {
+                let audio = clips.audio_of(index);
+                let counts = bins.count(&cochlea.encode_clip(&pcm16(audio))?, channels)?;
+                for (spikes, count) in spikes.iter_mut().zip(counts) {
+                    // At most 5 channels × 80 samples / 17 samples between two events.
+                    *spikes = count as u8;
+                }
+                bar.advance();
+                Ok(())
+            },
+        );
     bar.finish();
     encoded.map(|()| spikes)
 }

@@ -33,9 +33,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{
-    SequenceLabels, SequenceSource, SequenceSplit, find_file, folders,
-};
+use crate::sequence_source::{SequenceLabels, SequenceSource, SequenceSplit, find_file, folders};
 use crate::sets::Subset;
 
 pub use clips::{Clip, Clips};
@@ -128,7 +126,15 @@ pub enum Division {
 
 /// The folders that are searched in the data folder.
 fn searched(dir: &Path) -> Vec<PathBuf> {
-    folders(dir, &["fsdd", "fsdd/recordings", "free-spoken-digit-dataset/recordings", ""])
+    folders(
+        dir,
+        &[
+            "fsdd",
+            "fsdd/recordings",
+            "free-spoken-digit-dataset/recordings",
+            "",
+        ],
+    )
 }
 
 /// The clips as spikes, divided.
@@ -200,7 +206,10 @@ fn find_clips(folders: Vec<PathBuf>) -> Result<(Clips, PathBuf)> {
         }
     }
     let wav = "`{digit}_{speaker}_{take}.wav`".to_string();
-    Err(no_files(vec![wav, PACKED[0].into(), PACKED[1].into()], folders))
+    Err(no_files(
+        vec![wav, PACKED[0].into(), PACKED[1].into()],
+        folders,
+    ))
 }
 
 fn no_files(files: Vec<String>, searched: Vec<PathBuf>) -> Error {
@@ -229,7 +238,9 @@ pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSp
         let sample = clips.sample(index)?;
         let number = |field: &str| -> Result<i64> {
             let values = sample.require(field)?.as_i64();
-            Ok(values.and_then(|values| values.first().copied()).unwrap_or(-1))
+            Ok(values
+                .and_then(|values| values.first().copied())
+                .unwrap_or(-1))
         };
         let take = number("take")?;
         let is_test = match held_out {
@@ -272,6 +283,9 @@ fn speaker_of(clips: &dyn Dataset, name: &str) -> Result<i64> {
     at.map(|at| at as i64).ok_or_else(|| Error::UnknownSplit {
         dataset: clips.name().into(),
         given: format!("{HELD_OUT}{name}"),
-        known: names.iter().map(|name| format!("{HELD_OUT}{name}")).collect(),
+        known: names
+            .iter()
+            .map(|name| format!("{HELD_OUT}{name}"))
+            .collect(),
     })
 }

@@ -4,32 +4,31 @@ use std::path::Path;
 
 use super::clips::with_labels;
 use super::{CHANNELS, Clips, NAME, SPEAKERS, STEPS};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::field::{ElementType, Field};
 use crate::sample::SampleTensor;
+use crate::sequence_source::wrong_arrays;
 use crate::sets::{InMemory, read_arrays};
-
-fn wrong(path: &Path, problem: impl Into<String>) -> Error {
-    Error::Format {
-        path: path.to_owned(),
-        offset: 0,
-        problem: problem.into(),
-        help: "this is another data set's file, or it is damaged; get it again",
-    }
-}
 
 /// The bytes of an array with one number for each clip, each below `limit`.
 fn numbers(path: &Path, name: &str, tensor: &SampleTensor<'_>, limit: usize) -> Result<Vec<u8>> {
     let values = tensor.as_u8().filter(|_| tensor.shape.len() == 1);
     let Some(values) = values else {
-        let problem = format!("`{name}` is {} of shape {:?}; u8 [clips] is expected", tensor.element(), tensor.shape);
-        return Err(wrong(path, problem));
+        let problem = format!(
+            "`{name}` is {} of shape {:?}; u8 [clips] is expected",
+            tensor.element(),
+            tensor.shape
+        );
+        return Err(wrong_arrays(path, problem));
     };
     match values.iter().position(|&value| usize::from(value) >= limit) {
         None => Ok(values.to_vec()),
         Some(at) => {
-            let problem = format!("`{name}` of clip {at} is {}; it must be below {limit}", values[at]);
-            Err(wrong(path, problem))
+            let problem = format!(
+                "`{name}` of clip {at} is {}; it must be below {limit}",
+                values[at]
+            );
+            Err(wrong_arrays(path, problem))
         }
     }
 }
@@ -47,11 +46,15 @@ pub(super) fn read_clips(path: &Path) -> Result<Clips> {
     let speakers = numbers(path, "speaker", &speaker, SPEAKERS.len())?;
     let takes = numbers(path, "take", &take, 256)?;
     let (Some(audio), Some(offset)) = (audio.as_i64(), offset.as_i64()) else {
-        return Err(wrong(path, "`audio` is not i16, or `offset` is not i64"));
+        return Err(wrong_arrays(
+            path,
+            "`audio` is not i16, or `offset` is not i64",
+        ));
     };
     let audio = audio.iter().map(|&sample| i16::try_from(sample).ok());
     let audio = audio.collect::<Option<Vec<i16>>>();
-    let audio = audio.ok_or_else(|| wrong(path, "`audio` has samples of more than 16 bits"))?;
+    let audio =
+        audio.ok_or_else(|| wrong_arrays(path, "`audio` has samples of more than 16 bits"))?;
     let offsets = offset.iter().map(|&offset| usize::try_from(offset).ok());
     let offsets = offsets.collect::<Option<Vec<usize>>>().filter(|offsets| {
         offsets.len() == labels.len() + 1
@@ -61,10 +64,13 @@ pub(super) fn read_clips(path: &Path) -> Result<Clips> {
     });
     let Some(offsets) = offsets else {
         let problem = "`offset` does not have the increasing positions of the clips in `audio`";
-        return Err(wrong(path, problem));
+        return Err(wrong_arrays(path, problem));
     };
     if speakers.len() != labels.len() || takes.len() != labels.len() {
-        return Err(wrong(path, "`label`, `speaker` and `take` have different lengths"));
+        return Err(wrong_arrays(
+            path,
+            "`label`, `speaker` and `take` have different lengths",
+        ));
     }
     Ok(Clips {
         audio,
@@ -85,9 +91,13 @@ pub(super) fn read_bins(path: &Path) -> Result<InMemory> {
     let clips = labels.len();
     let bins = x.as_u8().filter(|_| x.shape == [clips, STEPS, CHANNELS]);
     let Some(bins) = bins.filter(|_| speakers.len() == clips && takes.len() == clips) else {
-        let problem = format!("`X` is {} of shape {:?}; u8 [{clips}, {STEPS}, {CHANNELS}] is expected, and \
-                               `speaker` and `take` of {clips} clips", x.element(), x.shape);
-        return Err(wrong(path, problem));
+        let problem = format!(
+            "`X` is {} of shape {:?}; u8 [{clips}, {STEPS}, {CHANNELS}] is expected, and \
+                               `speaker` and `take` of {clips} clips",
+            x.element(),
+            x.shape
+        );
+        return Err(wrong_arrays(path, problem));
     };
     let field = Field::new("x", ElementType::U8, [STEPS, CHANNELS]).sequence();
     let data = InMemory::new(NAME).with(field, bins)?;

@@ -69,10 +69,15 @@ pub(super) fn read(files: Vec<File>) -> Result<Clips> {
     for file in files {
         append(&file.path, &mut clips.audio)?;
         let speaker = clips.speaker_names.binary_search(&file.speaker).ok();
-        let speaker = speaker.and_then(|at| u8::try_from(at).ok()).ok_or_else(|| {
-            let problem = format!("there are {} speakers, more than 256", clips.speaker_names.len());
-            wrong(&file.path, problem)
-        })?;
+        let speaker = speaker
+            .and_then(|at| u8::try_from(at).ok())
+            .ok_or_else(|| {
+                let problem = format!(
+                    "there are {} speakers, more than 256",
+                    clips.speaker_names.len()
+                );
+                wrong(&file.path, problem)
+            })?;
         clips.offsets.push(clips.audio.len());
         clips.labels.push(file.digit);
         clips.speakers.push(speaker);
@@ -116,7 +121,10 @@ fn append(path: &Path, audio: &mut Vec<i16>) -> Result<()> {
     }
     let samples = reader.len();
     if samples == 0 || samples > MAX_SAMPLES {
-        return Err(wrong(path, format!("{samples} samples; 1 to {MAX_SAMPLES} are expected")));
+        return Err(wrong(
+            path,
+            format!("{samples} samples; 1 to {MAX_SAMPLES} are expected"),
+        ));
     }
     for sample in reader.samples::<i16>() {
         audio.push(sample.map_err(failed)?);

@@ -93,7 +93,11 @@ fn part(seed: u64, streams: Streams, len: usize) -> ImageDataset {
         .zip(&labels)
         .enumerate()
         .for_each(|(index, (image, &label))| {
-            write_digit(label as usize, generator(seed, streams.images, index), image);
+            write_digit(
+                label as usize,
+                generator(seed, streams.images, index),
+                image,
+            );
         });
     ImageDataset {
         name: "synthetic digits".into(),

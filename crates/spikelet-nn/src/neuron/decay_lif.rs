@@ -52,9 +52,7 @@ pub(super) fn slayer<const N: usize>(trainable: [(&str, Trainable); N]) -> Commo
     Common {
         surrogate: Arc::new(Slayer::default()),
         reset_grad: ResetGrad::Detach,
-        trainable: trainable
-            .map(|(name, how)| (name.to_string(), how))
-            .into(),
+        trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
         ..Common::default()
     }
 }

@@ -59,9 +59,7 @@ pub(super) fn clamped([low, high]: [f64; 2]) -> Trainable {
 pub(super) fn boxcar<const N: usize>(trainable: [(&str, Trainable); N]) -> Common {
     Common {
         surrogate: Arc::new(Boxcar::default()),
-        trainable: trainable
-            .map(|(name, how)| (name.to_string(), how))
-            .into(),
+        trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
         ..Common::default()
     }
 }

@@ -77,9 +77,7 @@ impl Default for YinAlif {
             common: Common {
                 v_threshold: 0.01,
                 surrogate: Arc::new(MultiGaussian::default()),
-                trainable: trainable
-                    .map(|(name, how)| (name.to_string(), how))
-                    .into(),
+                trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
                 ..Common::default()
             },
         }

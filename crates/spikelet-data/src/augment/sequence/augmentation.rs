@@ -90,7 +90,7 @@ pub(super) fn check_fields(
                 labels.shape.iter().map(|size| size.unwrap_or(0)).collect()
             }),
             expected: "one label for each sequence, where time steps are moved".into(),
-            help: "leave the shift in time out: each step has its own label",
+            help: "leave time-shift and time-stretch out: each step has its own label",
         }
         .into());
     }
@@ -112,5 +112,24 @@ fn wrong_element(found: ElementType) -> TensorError {
         found,
         expected: ElementType::F32,
         help: "give bytes, integers or floating point, such as the counts of `encode::Bins`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ChannelShift, TimeShift, TimeStretch};
+    use super::*;
+
+    #[test]
+    fn steps_with_labels_of_their_own_are_not_moved() {
+        let x = Field::new(TENSOR, ElementType::U8, [5, 2]).sequence();
+        let labels = Field::new("labels", ElementType::I64, [5]).sequence();
+        let fields = [x, labels];
+        let message = |checked: Result<()>| checked.expect_err("it moves steps").to_string();
+        let shift = message(check_fields(&TimeShift { steps: 1 }, &fields));
+        let stretch = message(check_fields(&TimeStretch { change: 0.1 }, &fields));
+        assert!(shift.contains("one label for each sequence"), "{shift}");
+        assert_eq!(shift, stretch);
+        check_fields(&ChannelShift { channels: 1 }, &fields).expect("it moves no steps");
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::registry::{Named, integer};
-use super::{MAX_SHIFT, SequenceAugmentation, check_range};
+use super::{SequenceAugmentation, check_count};
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
 
@@ -43,14 +43,7 @@ impl SequenceAugmentation for ChannelMask {
     }
 
     fn check(&self) -> Result<()> {
-        let good = (1..=MAX_SHIFT).contains(&self.channels);
-        check_range(
-            Self::NAME,
-            "channels",
-            self.channels as f64,
-            good,
-            "1 to 2^20 channels",
-        )
+        check_count(Self::NAME, "channels", self.channels, "1 to 2^20 channels")
     }
 }
 

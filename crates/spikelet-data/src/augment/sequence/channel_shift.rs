@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::registry::{Named, integer};
-use super::{MAX_SHIFT, SequenceAugmentation, around_zero, check_range};
+use super::{SequenceAugmentation, around_zero, check_count};
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
 
@@ -38,14 +38,7 @@ impl SequenceAugmentation for ChannelShift {
     }
 
     fn check(&self) -> Result<()> {
-        let good = (1..=MAX_SHIFT).contains(&self.channels);
-        check_range(
-            Self::NAME,
-            "channels",
-            self.channels as f64,
-            good,
-            "1 to 2^20 channels",
-        )
+        check_count(Self::NAME, "channels", self.channels, "1 to 2^20 channels")
     }
 }
 

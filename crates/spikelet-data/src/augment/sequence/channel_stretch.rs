@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::registry::Named;
-use super::{SequenceAugmentation, check_range};
+use super::{SequenceAugmentation, check_change, random_factor};
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
 
@@ -35,8 +35,7 @@ impl SequenceAugmentation for ChannelStretch {
         [_, channels]: [usize; 2],
         random: &mut SampleRandom,
     ) {
-        let most = (1.0 + self.change as f32).ln();
-        let scale = random.between(-most, most).exp();
+        let scale = random_factor(random, self.change);
         let middle = channels as f32 / 2.0;
         let source = |channel: usize| {
             let from = middle + (channel as f32 + 0.5 - middle) * scale;
@@ -52,9 +51,7 @@ impl SequenceAugmentation for ChannelStretch {
     }
 
     fn check(&self) -> Result<()> {
-        let good = self.change > 0.0 && self.change <= 1.0;
-        let expected = "above 0, at most 1";
-        check_range(Self::NAME, "change", self.change, good, expected)
+        check_change(Self::NAME, self.change)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::channel_shift::shift_by;
 use super::registry::{Named, integer};
-use super::{MAX_SHIFT, SequenceAugmentation, around_zero, check_range};
+use super::{SequenceAugmentation, around_zero, check_count};
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
 
@@ -37,14 +37,7 @@ impl SequenceAugmentation for TimeShift {
     }
 
     fn check(&self) -> Result<()> {
-        let good = (1..=MAX_SHIFT).contains(&self.steps);
-        check_range(
-            Self::NAME,
-            "steps",
-            self.steps as f64,
-            good,
-            "1 to 2^20 steps",
-        )
+        check_count(Self::NAME, "steps", self.steps, "1 to 2^20 steps")
     }
 
     fn moves_steps(&self) -> bool {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::registry::Named;
-use super::{SequenceAugmentation, check_range};
+use super::{SequenceAugmentation, check_change, random_factor};
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
 
@@ -32,8 +32,7 @@ impl SequenceAugmentation for TimeStretch {
         [steps, channels]: [usize; 2],
         random: &mut SampleRandom,
     ) {
-        let most = (1.0 + self.change as f32).ln();
-        let speed = random.between(-most, most).exp();
+        let speed = random_factor(random, self.change);
         let recording = values.to_vec();
         for (t, step) in values.chunks_exact_mut(channels.max(1)).enumerate() {
             let from = ((t as f32 + 0.5) * speed) as usize;
@@ -45,9 +44,11 @@ impl SequenceAugmentation for TimeStretch {
     }
 
     fn check(&self) -> Result<()> {
-        let good = self.change > 0.0 && self.change <= 1.0;
-        let expected = "above 0, at most 1";
-        check_range(Self::NAME, "change", self.change, good, expected)
+        check_change(Self::NAME, self.change)
+    }
+
+    fn moves_steps(&self) -> bool {
+        true
     }
 }
 
