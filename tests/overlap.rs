@@ -5,81 +5,25 @@
 mod dividing;
 #[path = "support/gpu.rs"]
 mod gpu;
+#[path = "support/sequence_training.rs"]
+mod sequence_training;
 
 use dividing::Dividing;
 use gpu::gpu;
+use sequence_training::{Case, INPUTS, Trained};
 use spikelet::device;
 use spikelet::graph::Backend;
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
-use spikelet::train::{Outputs, Step};
 use std::sync::Arc;
 
-const INPUTS: usize = 16;
-
-/// A network, and how it is trained.
-#[derive(Clone, Copy)]
-struct Case<'a> {
-    net: &'a Sequential,
-    steps: usize,
-    batch: usize,
-    precision: Precision,
-}
-
-/// What training comes to.
-struct Trained {
-    losses: Vec<f64>,
-    tensors: Vec<Tensor>,
-    plan: String,
-}
-
-/// Some steps of training on a device that overlaps layers in so many chunks.
-fn train(
-    backend: &Arc<dyn Backend>,
-    case: Case<'_>,
-    updates: usize,
-    overlap: Option<usize>,
-) -> Result<Trained> {
-    let backend = Arc::new(Dividing {
+/// Training on a device that overlaps layers in so many chunks.
+fn train(backend: &Arc<dyn Backend>, case: Case<'_>, overlap: Option<usize>) -> Result<Trained> {
+    let dividing: Arc<dyn Backend> = Arc::new(Dividing {
         backend: backend.clone(),
         elements: usize::MAX,
         overlap,
     });
-    let Case { steps, batch, .. } = case;
-    let mut store = VarStore::new(backend);
-    let mut step = Step::new(|cx, inputs| {
-        let y = cx.trace(case.net, inputs["x"].clone())?.mean(&[0]);
-        Ok(Outputs::loss((&y - &inputs["target"]).square().mean_all()))
-    })
-    .batch_size(batch)
-    .sequence("x", DType::F32, [steps, INPUTS])
-    .input("target", DType::F32, [3])
-    .optimizer(Sgd::default(), 0.1)
-    .precision(case.precision)
-    .compile(&mut store)?;
-    let mut losses = vec![];
-    for number in 0..updates {
-        let value = |k: usize| ((k * 7919 + number * 104_729) % 1000) as f32 / 1000.0;
-        let x = (0..steps * batch * INPUTS).map(|k| 3.0 * value(k));
-        let target = (0..batch * 3).map(|k| value(k + 31) - 0.5);
-        let (x, target): (Vec<f32>, Vec<f32>) = (x.collect(), target.collect());
-        let found = step.run([
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ])?;
-        losses.push(found.loss);
-    }
-    let names: Vec<String> = store.names().map(String::from).collect();
-    let plan = step.program().plan();
-    assert!(plan.is_sound());
-    Ok(Trained {
-        losses,
-        tensors: names
-            .iter()
-            .map(|name| store.get(name))
-            .collect::<Result<_>>()?,
-        plan: plan.graph.to_string(),
-    })
+    sequence_training::train(&dividing, case)
 }
 
 fn lif() -> Lif {
@@ -95,9 +39,9 @@ fn layers(count: usize, neurons: usize) -> Sequential {
     net.add(Linear::new(neurons, 3))
 }
 
-/// The number of scans in the lines of a plan that contain a text.
-fn scans(plan: &str, text: &str) -> usize {
-    let lines = plan.lines();
+/// The number of scans in the lines of a graph that contain a text.
+fn scans(graph: &str, text: &str) -> usize {
+    let lines = graph.lines();
     let lines = lines.filter(|line| line.contains(text) && line.contains("half of the device"));
     lines.count()
 }
@@ -110,17 +54,16 @@ fn layers_that_overlap_have_the_bits_of_layers_one_after_the_other() -> Result<(
         let net = layers(count, 64);
         for precision in [Precision::F32, Precision::Bf16] {
             let case = Case {
-                net: &net,
-                steps: 20,
                 batch: 32,
                 precision,
+                ..Case::new(&net, 20)
             };
-            let whole = train(&cpu, case, 4, None)?;
+            let whole = train(&cpu, case, None)?;
             for chunks in [2, 5, 20] {
-                let overlap = train(&cpu, case, 4, Some(chunks))?;
-                assert_eq!(scans(&overlap.plan, "recurrent_scan["), beside * chunks);
+                let overlap = train(&cpu, case, Some(chunks))?;
+                assert_eq!(scans(&overlap.graph, "recurrent_scan["), beside * chunks);
                 assert_eq!(
-                    scans(&overlap.plan, "recurrent_scan_grad["),
+                    scans(&overlap.graph, "recurrent_scan_grad["),
                     beside * chunks
                 );
                 assert_eq!(
@@ -144,17 +87,16 @@ fn gradients_of_trained_constants_are_sums_over_the_chunks() -> Result<()> {
         .add(RLif::new(32, 20).normalize(false).bidirectional(true))
         .add(SparchReadout::new(40, 3));
     let case = Case {
-        net: &net,
-        steps: 12,
         batch: 32,
-        precision: Precision::F32,
+        updates: 1,
+        ..Case::new(&net, 12)
     };
-    let whole = train(&cpu, case, 1, None)?;
-    let overlap = train(&cpu, case, 1, Some(4))?;
+    let whole = train(&cpu, case, None)?;
+    let overlap = train(&cpu, case, Some(4))?;
     assert!(
-        scans(&overlap.plan, "recurrent_scan_grad[") > 0,
+        scans(&overlap.graph, "recurrent_scan_grad[") > 0,
         "{}",
-        overlap.plan
+        overlap.graph
     );
     assert_eq!(overlap.losses, whole.losses);
     for (a, b) in overlap.tensors.iter().zip(&whole.tensors) {
@@ -173,16 +115,15 @@ fn layers_with_statistics_over_all_steps_between_them_do_not_overlap() -> Result
         .add(RLif::new(32, 32))
         .add(Linear::new(32, 3));
     let case = Case {
-        net: &net,
-        steps: 12,
         batch: 32,
-        precision: Precision::F32,
+        updates: 2,
+        ..Case::new(&net, 12)
     };
-    let overlap = train(&cpu, case, 2, Some(4))?;
+    let overlap = train(&cpu, case, Some(4))?;
     assert!(
-        !overlap.plan.contains("half of the device"),
+        !overlap.graph.contains("half of the device"),
         "{}",
-        overlap.plan
+        overlap.graph
     );
     Ok(())
 }
@@ -193,19 +134,15 @@ fn layers_of_unaligned_sizes_and_prime_lengths_stay_whole() -> Result<()> {
     let net = layers(2, 9);
     for (steps, chunks) in [(10, 5), (11, 5), (11, 2)] {
         let case = Case {
-            net: &net,
-            steps,
             batch: 3,
-            precision: Precision::F32,
+            updates: 2,
+            ..Case::new(&net, steps)
         };
-        let (whole, overlap) = (
-            train(&cpu, case, 2, None)?,
-            train(&cpu, case, 2, Some(chunks))?,
-        );
+        let (whole, overlap) = (train(&cpu, case, None)?, train(&cpu, case, Some(chunks))?);
         assert!(
-            !overlap.plan.contains("half of the device"),
+            !overlap.graph.contains("half of the device"),
             "{}",
-            overlap.plan
+            overlap.graph
         );
         assert_eq!(overlap.losses, whole.losses);
     }
@@ -223,16 +160,16 @@ fn overlapping_layers_have_the_same_bits_in_every_run_on_a_gpu() -> Result<()> {
         let net = layers(2, neurons);
         for precision in [Precision::F32, Precision::Bf16] {
             let case = Case {
-                net: &net,
-                steps,
                 batch,
                 precision,
+                updates: 12,
+                ..Case::new(&net, steps)
             };
-            let whole = train(&gpu, case, 12, None)?;
-            let first = train(&gpu, case, 12, Some(chunks))?;
-            assert_eq!(scans(&first.plan, "recurrent_scan["), 2 * chunks);
+            let whole = train(&gpu, case, None)?;
+            let first = train(&gpu, case, Some(chunks))?;
+            assert_eq!(scans(&first.graph, "recurrent_scan["), 2 * chunks);
             for _ in 0..2 {
-                let again = train(&gpu, case, 12, Some(chunks))?;
+                let again = train(&gpu, case, Some(chunks))?;
                 assert_eq!(again.losses, first.losses, "{neurons} neurons");
                 assert!(again.tensors == first.tensors, "{neurons} neurons");
             }

@@ -5,18 +5,15 @@
 mod feedback_block;
 #[path = "support/gpu.rs"]
 mod gpu;
+#[path = "support/sequence_training.rs"]
+mod sequence_training;
 
 use feedback_block::feedback_block;
 use gpu::gpu;
-use spikelet::MemoryBudget;
+use sequence_training::{Case, INPUTS, Trained, train};
 use spikelet::device;
-use spikelet::graph::Backend;
-use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
-use spikelet::train::{Outputs, Step};
-use std::sync::Arc;
 
-const INPUTS: usize = 16;
 const HIDDEN: usize = 64;
 
 fn lif() -> Lif {
@@ -56,80 +53,6 @@ fn images() -> Sequential {
     feedback_block(lif()).add(Linear::new(32, 3))
 }
 
-/// A network, and how it is trained.
-#[derive(Clone, Copy)]
-struct Case<'a> {
-    net: &'a Sequential,
-    steps: usize,
-    batch: usize,
-    precision: Precision,
-}
-
-impl<'a> Case<'a> {
-    fn new(net: &'a Sequential, steps: usize) -> Self {
-        Self {
-            net,
-            steps,
-            batch: 8,
-            precision: Precision::F32,
-        }
-    }
-}
-
-/// What training comes to.
-struct Trained {
-    losses: Vec<f64>,
-    /// All tensors after the first update, and after the last one.
-    tensors: [Vec<Tensor>; 2],
-    peak: usize,
-    plan: String,
-    kernels: usize,
-}
-
-fn train(backend: &Arc<dyn Backend>, case: Case<'_>, budget: Option<f64>) -> Result<Trained> {
-    let Case {
-        net, steps, batch, ..
-    } = case;
-    let mut store = VarStore::new(backend.clone());
-    let mut step = Step::new(|cx, inputs| {
-        let y = cx.trace(net, inputs["x"].clone())?.mean(&[0]);
-        Ok(Outputs::loss((&y - &inputs["target"]).square().mean_all()))
-    })
-    .batch_size(batch)
-    .sequence("x", DType::F32, [steps, INPUTS])
-    .input("target", DType::F32, [3])
-    // Adam divides by the size of gradients, and would make much of their last bits.
-    .optimizer(Sgd::default(), 0.1)
-    .precision(case.precision)
-    .memory_budget(budget.map(MemoryBudget::Fraction))
-    .compile(&mut store)?;
-    let mut losses = vec![];
-    let mut tensors = [vec![], vec![]];
-    for number in 0..4 {
-        let value = |k: usize| ((k * 7919 + number * 104_729) % 1000) as f32 / 1000.0;
-        let x: Vec<f32> = (0..steps * batch * INPUTS)
-            .map(|k| 3.0 * value(k))
-            .collect();
-        let target: Vec<f32> = (0..batch * 3).map(|k| value(k + 31) - 0.5).collect();
-        let found = step.run([
-            ("x", HostTensor::F32(&x)),
-            ("target", HostTensor::F32(&target)),
-        ])?;
-        losses.push(found.loss);
-        let names: Vec<String> = store.names().map(String::from).collect();
-        let all = names.iter().map(|name| store.get(name));
-        tensors[usize::from(number > 0)] = all.collect::<Result<_>>()?;
-    }
-    let plan = step.program().plan();
-    Ok(Trained {
-        losses,
-        tensors,
-        peak: plan.peak_bytes(),
-        plan: plan.to_string(),
-        kernels: plan.kernels.len(),
-    })
-}
-
 /// Compares two runs, of which one has sums of gradients in another order: the first update is nearly the same. Later
 /// a neuron can fire a step earlier or later.
 #[track_caller]
@@ -162,11 +85,11 @@ fn a_quarter_of_the_memory_is_enough_for_recurrent_layers() -> Result<()> {
                 precision,
                 ..Case::new(net, 200)
             };
-            let whole = train(&cpu, case, None)?;
+            let whole = train(&cpu, case)?;
             assert!(whole.plan.contains(kernel), "{name}: {}", whole.plan);
             assert!(!whole.plan.contains("time chunks"));
             assert!(whole.losses.iter().any(|loss| *loss != whole.losses[0]));
-            let lean = train(&cpu, case, Some(0.25))?;
+            let lean = train(&cpu, case.budget(0.25))?;
             assert!(4 * lean.peak <= whole.peak, "{name}: {}", lean.peak);
             assert!(lean.plan.contains("time chunks"), "{name}: {}", lean.plan);
             assert!(lean.plan.contains(kernel), "{name}: {}", lean.plan);
@@ -186,8 +109,8 @@ fn a_budget_that_needs_no_time_chunks_changes_no_bit() -> Result<()> {
     let cpu = device::find("cpu", 2)?;
     for (name, _, net) in &networks() {
         let case = Case::new(net, 40);
-        let whole = train(&cpu, case, None)?;
-        let lean = train(&cpu, case, Some(0.85))?;
+        let whole = train(&cpu, case)?;
+        let lean = train(&cpu, case.budget(0.85))?;
         assert!(!lean.plan.contains("time chunks"), "{name}: {}", lean.plan);
         assert!(lean.peak < whole.peak);
         assert_eq!(lean.losses, whole.losses, "{name}");
@@ -205,7 +128,7 @@ fn loops_over_a_longer_sequence_need_no_more_kernels() -> Result<()> {
             batch: 16,
             ..Case::new(&net, steps)
         };
-        train(&cpu, case, Some(0.3))
+        train(&cpu, case.budget(0.3))
     };
     let (short, long) = (kernels(100)?, kernels(1000)?);
     assert!(long.plan.contains("time chunks"), "{}", long.plan);
@@ -229,13 +152,13 @@ fn the_least_memory_of_any_recurrent_network_has_its_results() -> Result<()> {
     ];
     for (name, net, steps) in &networks {
         let case = Case::new(net, *steps);
-        let whole = train(&cpu, case, None)?;
-        let refused = train(&cpu, case, Some(0.01));
+        let whole = train(&cpu, case)?;
+        let refused = train(&cpu, case.budget(0.01));
         let Err(Error::Graph(spikelet::graph::Error::Budget { least, .. })) = refused else {
             panic!("{name}: a hundredth of the memory was enough, or refused for another reason");
         };
         let share = (least as f64 + 0.5) / whole.peak as f64;
-        let lean = train(&cpu, case, Some(share))?;
+        let lean = train(&cpu, case.budget(share))?;
         assert!(lean.peak <= least, "{name}: {} and {least}", lean.peak);
         assert!(lean.peak < whole.peak, "{name}");
         assert_close(name, &lean, &whole, 1e-6);
@@ -250,8 +173,8 @@ fn a_quarter_of_the_memory_is_enough_on_a_gpu() -> Result<()> {
     let gpu = gpu();
     for (name, _, net) in &networks() {
         let case = Case::new(net, 200);
-        let whole = train(&gpu, case, None)?;
-        let lean = train(&gpu, case, Some(0.25))?;
+        let whole = train(&gpu, case)?;
+        let lean = train(&gpu, case.budget(0.25))?;
         assert!(4 * lean.peak <= whole.peak, "{name}: {}", lean.peak);
         // Products of another number of rows can be summed in another order.
         for (a, b) in lean.losses.iter().zip(&whole.losses) {

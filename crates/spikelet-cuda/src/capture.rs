@@ -112,6 +112,12 @@ impl CaptureNodes {
     }
 
     fn succeed(&self, gpu: &Gpu, status: c_uint) -> Result<()> {
+        let checked = self.check(status);
+        checked.map_err(|problem| failure(&gpu.name, format!("recording a graph: {problem}")))
+    }
+
+    /// An error with the driver's name of any status but success.
+    pub(crate) fn check(&self, status: c_uint) -> std::result::Result<(), String> {
         if status == SUCCESS {
             return Ok(());
         }
@@ -121,7 +127,6 @@ impl CaptureNodes {
             (self.0.error_name)(status, &mut name);
             text(name)
         };
-        let name = name.unwrap_or_else(|| format!("error {status}"));
-        Err(failure(&gpu.name, format!("recording a graph: {name}")))
+        Err(name.unwrap_or_else(|| format!("error {status}")))
     }
 }

@@ -214,7 +214,7 @@ impl WhileNodes {
     }
 
     fn succeed(&self, gpu: &Gpu, status: c_uint) -> Result<()> {
-        let checked = self.api.check(status);
+        let checked = self.capture.check(status);
         checked.map_err(|problem| failure(&gpu.name, format!("recording a loop: {problem}")))
     }
 }

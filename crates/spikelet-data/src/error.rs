@@ -8,7 +8,7 @@ use crate::download_error::DownloadError;
 use crate::encode_error::EncodeError;
 use crate::idx_error::IdxError;
 use crate::image_error::ImageError;
-use crate::lines::lines;
+use crate::lines::{first_names, lines};
 use crate::tensor_error::TensorError;
 
 /// The crate's result.
@@ -430,7 +430,7 @@ pub enum Error {
     /// A data set has no split of this name.
     #[error(
         "{dataset} has no split `{given}`\n  help: its splits are: {}",
-        known.join(", ")
+        first_names(known)
     )]
     UnknownSplit {
         /// The data set.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::lines::first_names;
 use crate::progress::Progress;
 
 /// A data set of sequences in files.
@@ -68,6 +69,12 @@ pub struct SequenceSplit {
 }
 
 impl SequenceSource {
+    /// The names of the splits in words: the first eight, and how many others there are.
+    #[must_use]
+    pub fn split_names(&self) -> String {
+        first_names(&self.splits)
+    }
+
     /// Reads a split from the data folder `dir`; the default one for `None`.
     ///
     /// # Errors

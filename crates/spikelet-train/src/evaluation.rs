@@ -72,19 +72,9 @@ impl From<&Arc<ImageDataset>> for TestSamples {
 
 impl From<&SequenceSplit> for TestSamples {
     fn from(split: &SequenceSplit) -> Self {
-        let fields = split.test.fields();
-        let x = fields.iter().find(|field| field.name == "x");
-        let sample = x.and_then(|x| match x.shape[..] {
-            [Some(steps), Some(channels)] => Some(SampleShape::Sequence {
-                steps,
-                channels,
-                labels: split.labels,
-            }),
-            _ => None,
-        });
         Self {
             dataset: split.test.clone(),
-            sample,
+            sample: SampleShape::of_fields(&split.test.fields(), split.labels),
         }
     }
 }
@@ -117,7 +107,7 @@ impl Evaluation {
     pub(crate) fn of(found: &EpochMetrics) -> Self {
         Self {
             accuracy: found.values().accuracy(),
-            labeled_accuracy: found.get("labeled_accuracy"),
+            labeled_accuracy: found.values().labeled_accuracy(),
             loss: found.loss(),
         }
     }

@@ -8,9 +8,7 @@ use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
-use spikelet_data::{
-    Concat, DataLoader, Dataset, LoaderConfig, SequenceLabels, SequenceSplit, Split, split,
-};
+use spikelet_data::{Concat, DataLoader, Dataset, SequenceLabels, SequenceSplit, Split, split};
 use std::sync::Arc;
 
 /// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
@@ -139,29 +137,21 @@ impl RunData {
     }
 
     fn of_images(split: &Split, subject: &Subject<'_>) -> Result<Self> {
-        let in_order = LoaderConfig {
-            shuffle: false,
-            ..LoaderConfig::default()
-        };
         let Some(settings) = subject.settings() else {
-            let config = LoaderConfig {
-                batch_size: subject.batch_size(),
-                drop_last: true,
-                seed: subject.seed(),
-                ..LoaderConfig::default()
-            };
+            let train = DataLoader::new(split.train.clone(), subject.training_batches())?;
+            let test = DataLoader::new(split.test.clone(), subject.test_batches())?;
             return Ok(Self {
-                train: DataLoader::new(split.train.clone(), config)?,
+                train,
                 validation: None,
-                test: Some(DataLoader::new(split.test.clone(), in_order)?),
+                test: Some(test),
                 images: Some(split.clone()),
                 labels: SequenceLabels::Sequence,
             });
         };
         let (train, validation) = settings.parts(&split.train)?;
-        let evaluated = |data| DataLoader::new(data, settings.test_batches(1));
+        let evaluated = |data| DataLoader::new(data, subject.test_batches());
         let validation = validation.map(|data| evaluated(data));
-        let mut train = DataLoader::new(train, settings.training_batches())?;
+        let mut train = DataLoader::new(train, subject.training_batches())?;
         if let Some(mixture) = settings.mixture(split.train.classes.len()) {
             train = train.batch_transform(mixture)?;
         }
@@ -176,21 +166,9 @@ impl RunData {
 
     fn of_sequences(data: &SequenceSplit, subject: &Subject<'_>) -> Result<Self> {
         let (train, validation) = parts_of(data, subject.settings().map_or(1.0, |s| s.validation))?;
-        let (training, evaluated) = match subject.settings() {
-            Some(settings) => (settings.training_batches(), settings.test_batches(1)),
-            None => {
-                let training = LoaderConfig {
-                    batch_size: subject.batch_size(),
-                    drop_last: true,
-                    seed: subject.seed(),
-                    ..LoaderConfig::default()
-                };
-                (training, LoaderConfig::default())
-            }
-        };
-        let evaluated = |data| DataLoader::new(data, evaluated.clone());
+        let evaluated = |data| DataLoader::new(data, subject.test_batches());
         Ok(Self {
-            train: DataLoader::new(train, training)?,
+            train: DataLoader::new(train, subject.training_batches())?,
             validation: validation.map(&evaluated).transpose()?,
             test: Some(evaluated(data.test.clone())?),
             images: None,
@@ -276,32 +254,18 @@ impl RunData {
     /// The shape of the samples of a classifier.
     pub(super) fn sample_shape(&self) -> Result<SampleShape> {
         let fields = self.train.fields();
-        let shape_of = |name: &str| -> Option<Vec<usize>> {
-            let field = fields.iter().find(|field| field.name == name);
-            field.and_then(|field| field.shape.iter().copied().collect())
-        };
-        let image = shape_of("images").and_then(|shape| <[usize; 3]>::try_from(shape).ok());
-        let sequence = shape_of("x").and_then(|shape| <[usize; 2]>::try_from(shape).ok());
-        match (image, sequence) {
-            (Some(image), _) => Ok(SampleShape::Image(image)),
-            (None, Some([steps, channels])) => Ok(SampleShape::Sequence {
-                steps,
-                channels,
-                labels: self.labels,
-            }),
-            (None, None) => {
-                let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
-                Err(Error::invalid(
-                    "data",
-                    format!("the samples are {}", fields.join(", ")),
-                    format!(
-                        "a classifier needs `images` of one shape [channels, height, width], or sequences `x` of one \
-                         shape [time, channels], and `{LABELS}`; resize images of several sizes with a transform, or \
-                         train a `Step` with `Trainer::over`"
-                    ),
-                ))
-            }
-        }
+        SampleShape::of_fields(fields, self.labels).ok_or_else(|| {
+            let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+            Error::invalid(
+                "data",
+                format!("the samples are {}", fields.join(", ")),
+                format!(
+                    "a classifier needs `images` of one shape [channels, height, width], or sequences `x` of one shape \
+                     [time, channels], and `{LABELS}`; resize images of several sizes with a transform, or train a \
+                     `Step` with `Trainer::over`"
+                ),
+            )
+        })
     }
 }
 

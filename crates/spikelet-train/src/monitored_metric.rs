@@ -1,8 +1,7 @@
 //! The metric that selects the best epoch.
 
 use super::checkpoint::EpochRecord;
-use super::metric::ACCURACY;
-use super::metric::LOSS;
+use super::metric::{ACCURACY, LOSS};
 use super::optim::LrSchedule;
 use super::step::MetricSet;
 use spikelet_core::{Error, Result};

@@ -143,6 +143,15 @@ impl<'a> Run<'a> {
         let subject = &self.trainer.subject;
         let (epochs, schedule) = (subject.epochs(), subject.schedule());
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
+        if let Some(width) = subject.settings().and_then(|settings| settings.delay_width)
+            && width.set(&mut self.store, epoch)? == 0
+        {
+            return Err(Error::invalid(
+                "delay_width",
+                "a network without learned delays",
+                "leave the schedule out, or add a layer with learned delays, such as `dcls`",
+            ));
+        }
         if let Some(call) = &self.trainer.callbacks.before_epoch {
             call(epoch, &mut self.store)?;
         }

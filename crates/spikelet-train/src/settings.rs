@@ -10,6 +10,7 @@ use spikelet_data::{Augment, CutMix, ImageDataset, LoaderConfig, MixUp, Normaliz
 use spikelet_graph::{DType, Var};
 use spikelet_nn::DefinitionError;
 use spikelet_nn::encoder;
+use spikelet_nn::layer::DelayWidth;
 use spikelet_nn::loss::{self, CrossEntropy};
 use spikelet_nn::module::{Precision, Propagation, StepOutputs};
 use std::sync::Arc;
@@ -128,6 +129,9 @@ pub struct Settings {
     /// out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unlabeled: Option<i64>,
+    /// The width of the kernels of learned delays, if a schedule sets it before each epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_width: Option<DelayWidth>,
     /// Whether weight decay applies to parameters of fewer than two axes as well: biases, normalization and
     /// constants of neurons.
     pub bias_decay: bool,
@@ -187,6 +191,7 @@ impl Default for Settings {
             label_smoothing: 0.0,
             skip_steps: 0,
             unlabeled: None,
+            delay_width: None,
             bias_decay: true,
             propagation: Propagation::default(),
             precision: Precision::default(),

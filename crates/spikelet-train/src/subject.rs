@@ -8,6 +8,7 @@ use super::step::Monitor;
 use super::step::{RankInfo, SampleBatch, SampleShape, Step};
 use serde::{Deserialize, Serialize};
 use spikelet_core::{Error, Result};
+use spikelet_data::LoaderConfig;
 use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
 use std::fmt;
@@ -91,6 +92,30 @@ impl Subject<'_> {
         match self {
             Self::Classifier { settings, .. } => settings.batch_size,
             Self::Step { train, .. } => train.samples(),
+        }
+    }
+
+    /// The batches of the training set.
+    pub(super) fn training_batches(&self) -> LoaderConfig {
+        match self.settings() {
+            Some(settings) => settings.training_batches(),
+            None => LoaderConfig {
+                batch_size: self.batch_size(),
+                drop_last: true,
+                seed: self.seed(),
+                ..LoaderConfig::default()
+            },
+        }
+    }
+
+    /// The batches of an evaluation, in the order of the data.
+    pub(super) fn test_batches(&self) -> LoaderConfig {
+        match self.settings() {
+            Some(settings) => settings.test_batches(1),
+            None => LoaderConfig {
+                shuffle: false,
+                ..LoaderConfig::default()
+            },
         }
     }
 

@@ -259,17 +259,10 @@ fn progress(console: &Console) -> Progress {
 impl TrainingDataArgs {
     /// Sets the given options in an experiment.
     pub fn put(&self, experiment: &mut Experiment) {
-        let Experiment { data, settings, .. } = experiment;
         if let Some(name) = self.of.data {
-            let word = name.word().to_string();
-            if data.dataset.as_ref() != Some(&word) {
-                settings.split = None;
-                if let Some(source) = name.sequences() {
-                    settings.use_sequences(source.steps);
-                }
-            }
-            data.dataset = Some(word);
+            experiment.use_dataset(Some(name.word().to_string()));
         }
+        let Experiment { data, settings, .. } = experiment;
         settings.split = self.of.split.clone().or(settings.split.take());
         data.train_images = self.train_images.or(data.train_images);
         data.test_images = self.of.test_images.or(data.test_images);

@@ -84,9 +84,14 @@ impl DataName {
         Some(self.source().map_or_else(drawn, |source| source.shape))
     }
 
-    /// The shape of its samples; of images, as `network` takes them.
-    fn sample(self, network: &Network) -> SampleShape {
-        match self.sequences() {
+    /// The shape of the samples of a network that was trained on the data set of this name in checkpoints.
+    pub fn sample_in_checkpoint(title: &str, network: &Network) -> SampleShape {
+        Self::sample_shape(Self::of_dataset(title), network)
+    }
+
+    /// The shape of the samples of a data set of sequences; otherwise that of the images that `network` takes.
+    fn sample_shape(named: Option<Self>, network: &Network) -> SampleShape {
+        match named.and_then(Self::sequences) {
             Some(sequences) => SampleShape::Sequence {
                 steps: sequences.steps,
                 channels: sequences.channels,
@@ -155,18 +160,9 @@ impl DataName {
     }
 }
 
-/// The shape of the samples of a network that is trained with this data; images without a data set of sequences.
+/// The shape of the samples of a network that is trained with this data.
 pub fn sample_of(data: &DataSettings, network: &Network) -> SampleShape {
-    let named = DataName::of_experiment(data);
-    named.map_or_else(|| network.image().into(), |name| name.sample(network))
-}
-
-impl DataName {
-    /// The shape of the samples of a network that was trained on the data set of this name in checkpoints.
-    pub fn sample_in_checkpoint(title: &str, network: &Network) -> SampleShape {
-        let named = Self::of_dataset(title);
-        named.map_or_else(|| network.image().into(), |name| name.sample(network))
-    }
+    DataName::sample_shape(DataName::of_experiment(data), network)
 }
 
 /// The synthetic digits without images: name, shape and classes.

@@ -14,6 +14,7 @@ use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::pipeline::PipelineEngine;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
+use spikelet::train::metric::MetricValues;
 use spikelet::train::{
     BuildEngine, Checkpoint, EpochRecord, FitReport, Settings, TrainStep, Trainer, latest_run,
 };
@@ -362,10 +363,7 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
     }
     let test = |accuracy: f64| format!("test accuracy {}", percent(accuracy).trim_start());
     let tested = |epoch: &EpochRecord| {
-        let labeled = epoch
-            .test
-            .as_ref()
-            .and_then(|test| test.get("labeled_accuracy"));
+        let labeled = epoch.test.as_ref().and_then(MetricValues::labeled_accuracy);
         test(epoch.test_accuracy()) + &labeled_text(labeled)
     };
     match outcome.epochs_trained {

@@ -97,7 +97,7 @@ impl Trained {
     }
 }
 
-/// What there is for sequences where a command is for images.
+/// The help of commands for images where the network takes sequences.
 const NOT_IMAGES: &str =
     "evaluate it with `spikelet eval`; `spikelet record` writes the spikes of its layers to a file";
 

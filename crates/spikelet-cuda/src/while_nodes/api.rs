@@ -1,19 +1,15 @@
 //! The driver's functions for loops in CUDA graphs, see [`functions`](crate::library::functions).
 
-use crate::library::functions::{functions, text};
+use crate::library::functions::functions;
 use crate::library::{self, Library};
 use cudarc::driver::sys::{
     CUcontext, CUgraph, CUgraphConditionalHandle, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams,
     CUstream,
 };
-use std::ffi::{c_char, c_uint};
-use std::ptr;
+use std::ffi::c_uint;
 
 /// The oldest CUDA version of the driver.
 const OLDEST: (u32, u32) = (12, 4);
-
-/// The status of a successful call.
-const SUCCESS: c_uint = 0;
 
 functions! {
     /// The functions of `cuda.h` that older drivers lack, and those used with them.
@@ -40,7 +36,6 @@ functions! {
             usize,
             c_uint,
         ) -> c_uint;
-        error_name: "cuGetErrorName"(c_uint, *mut *const c_char) -> c_uint;
     }
 }
 
@@ -56,20 +51,6 @@ impl Api {
             ));
         }
         Self::of(loaded)
-    }
-
-    /// An error with the driver's name of any status but success.
-    pub(super) fn check(&self, status: c_uint) -> Result<(), String> {
-        if status == SUCCESS {
-            return Ok(());
-        }
-        let mut name = ptr::null();
-        // SAFETY: it writes a pointer to a static string, or null for an unknown status.
-        let name = unsafe {
-            (self.error_name)(status, &mut name);
-            text(name)
-        };
-        Err(name.unwrap_or_else(|| format!("error {status}")))
     }
 }
 

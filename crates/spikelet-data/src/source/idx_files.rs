@@ -9,6 +9,7 @@ use super::{Files, Source};
 use crate::download::{self, DownloadError};
 use crate::error::{Error, Result};
 use crate::image_dataset::{ImageDataset, Split};
+#[cfg(feature = "download")]
 use crate::progress::Progress;
 use crate::remote_file::{RemoteFile, sha256};
 use crate::{fashion_mnist, idx, mnist};

@@ -10,6 +10,7 @@ use super::Source;
 use crate::download::{DownloadError, fetch_archive};
 use crate::error::{Error, Result};
 use crate::image_dataset::{ImageDataset, Split};
+#[cfg(feature = "download")]
 use crate::progress::Progress;
 use crate::remote_file::RemoteFile;
 

@@ -6,7 +6,7 @@ use super::{Experiment, Normalization};
 use crate::DatasetId;
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
-use spikelet_data::{Augment, Normalize, entries};
+use spikelet_data::{Augment, Normalize, SequenceSource, entries};
 
 /// The data set of an experiment, and how its samples are used. Augmentation, split and validation are in
 /// [`Settings`](crate::Settings).
@@ -26,6 +26,13 @@ pub struct DataSettings {
 }
 
 impl DataSettings {
+    /// The source of the sequences of the data set, if it is one of sequences.
+    fn sequences(&self) -> Option<SequenceSource> {
+        let mut entries = entries().into_iter();
+        let entry = entries.find(|entry| Some(entry.name) == self.dataset.as_deref());
+        entry.and_then(|entry| entry.sequences())
+    }
+
     /// Takes the data set of a run, and as many of its samples.
     pub(super) fn use_samples_of(&mut self, run: &DatasetId) {
         let known = entries()
@@ -39,6 +46,22 @@ impl DataSettings {
         let train = run.train_samples.saturating_add(run.validation_samples);
         self.train_images = Some(train).filter(|images| *images > 0);
         self.test_images = Some(run.test_samples).filter(|images| *images > 0);
+    }
+}
+
+impl Experiment {
+    /// Uses the data set of this name, one of [`entries`]; the first that fits the network for `None`. With another data
+    /// set than before, the split is the default one, and sequences get their number of time steps:
+    /// [`Settings::use_sequences`](crate::Settings::use_sequences).
+    pub fn use_dataset(&mut self, name: Option<String>) {
+        if name == self.data.dataset {
+            return;
+        }
+        self.data.dataset = name;
+        self.settings.split = None;
+        if let Some(source) = self.data.sequences() {
+            self.settings.use_sequences(source.steps);
+        }
     }
 }
 
@@ -133,21 +156,12 @@ fn normalize_schema() -> Value {
 
 fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
-    let Experiment { data, settings, .. } = experiment;
     if let Some(node) = fields.get("dataset") {
         let name = node.choice("dataset", &names())?;
         let name = (name != AUTO).then(|| name.to_string());
-        if name != data.dataset {
-            settings.split = None;
-            let entry = entries()
-                .into_iter()
-                .find(|entry| Some(entry.name) == name.as_deref());
-            if let Some(source) = entry.and_then(|entry| entry.sequences()) {
-                settings.use_sequences(source.steps);
-            }
-        }
-        data.dataset = name;
+        experiment.use_dataset(name);
     }
+    let Experiment { data, settings, .. } = experiment;
     if let Some(node) = fields.get("split") {
         settings.split = unless(AUTO, node, |node| split(node, data))?;
     }
@@ -193,16 +207,12 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
 /// A split of the data set.
 fn split(node: &Node, data: &DataSettings) -> Result<String, Located> {
     let name = node.text("split")?;
-    let entries = entries();
-    let entry = entries
-        .iter()
-        .find(|entry| Some(entry.name) == data.dataset.as_deref());
-    let Some(source) = entry.and_then(|entry| entry.sequences()) else {
+    let Some(source) = data.sequences() else {
         return Err(node.wrong("split", "\"auto\": only data sets of sequences have splits"));
     };
     match source.splits.iter().any(|known| known == name) {
         true => Ok(name.to_string()),
-        false => Err(node.wrong("split", format!("one of {}", source.splits.join(", ")))),
+        false => Err(node.wrong("split", format!("one of {}", source.split_names()))),
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::optim::LrSchedule;
 use crate::{Loss, ParameterGroup};
 use serde_json::Value;
+use spikelet_nn::layer::DelayWidth;
 
 fn of(text: &str) -> Experiment {
     Experiment::from_toml("run.toml", text).unwrap_or_else(|error| panic!("{error}"))
@@ -79,6 +80,7 @@ fn every_setting_is_written_and_read() {
         batch_size = 7
         accumulate = 2
         ema = 0.99
+        delay_width = { start = 12, end = 0.5, epochs = 4 }
         precision = "bf16"
         propagation = "step-by-step"
         memory_budget = "400MiB"
@@ -101,6 +103,7 @@ fn every_setting_is_written_and_read() {
     assert_eq!(settings.encoder, "latency:code=log");
     assert_eq!(settings.loss, Loss::Tet);
     assert_eq!(settings.optimizer.alias(), "adamw");
+    assert_eq!(settings.delay_width, Some(DelayWidth::new(12.0, 0.5, 4)));
     assert_eq!(settings.optimizer.weight_decay(), 0.01);
     let frozen = ParameterGroup {
         frozen: true,

@@ -5,6 +5,7 @@ use super::table::{AUTO, Key, NONE, Table, keyed, number_in, parsed, unless, val
 use serde_json::{Value, json};
 use spikelet_core::MemoryBudget;
 use spikelet_core::document::{Fields, Located, Node};
+use spikelet_nn::layer::DelayWidth;
 use spikelet_nn::module::{Precision, Propagation};
 
 pub(super) const TABLE: Table = Table {
@@ -35,6 +36,11 @@ pub(super) const TABLE: Table = Table {
             name: "ema",
             doc: "decay of an average of the weights, which is evaluated, or \"none\"",
             schema: || json!({"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, {"const": NONE}]}),
+        },
+        Key {
+            name: "delay_width",
+            doc: "width of the kernels of learned delays: { start = 12.0, end = 0.23, epochs = 37 }, or \"none\"",
+            schema: delay_width_schema,
         },
         Key {
             name: "precision",
@@ -74,6 +80,15 @@ fn count() -> Value {
     json!({"type": "integer", "minimum": 1})
 }
 
+fn delay_width_schema() -> Value {
+    let width = json!({"type": "number", "minimum": 0});
+    let given = json!({
+        "type": "object", "properties": {"start": width, "end": width, "epochs": count()},
+        "required": ["start", "end", "epochs"], "additionalProperties": false,
+    });
+    json!({"anyOf": [given, {"const": NONE}]})
+}
+
 fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
     let settings = &mut experiment.settings;
@@ -89,6 +104,9 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         let expected = "a number from 0 to below 1, such as 0.999, or \"none\"";
         let fits = |decay| (0.0..1.0).contains(&decay);
         settings.ema = unless(NONE, node, |node| number_in(node, "ema", expected, fits))?;
+    }
+    if let Some(node) = fields.get("delay_width") {
+        settings.delay_width = unless(NONE, node, delay_width)?;
     }
     if let Some(node) = fields.get("precision") {
         let names = Precision::ALL.map(|precision| precision.name());
@@ -113,6 +131,23 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     Ok(())
 }
 
+fn delay_width(node: &Node) -> Result<DelayWidth, Located> {
+    if node.entries().is_none() {
+        let expected = "{ start = 12.0, end = 0.23, epochs = 37 } or \"none\"";
+        return Err(node.wrong("delay_width", expected));
+    }
+    let fields = Fields::new(node, "`delay_width`", &["start", "end", "epochs"])?;
+    let width = |key: &str| {
+        let expected = "a width of at least 0, in time steps";
+        let fits = |width: f64| width >= 0.0 && width.is_finite();
+        number_in(fields.require(key, expected)?, key, expected, fits)
+    };
+    let expected = "the number of epochs over which the width changes";
+    let epochs = fields.require("epochs", expected)?;
+    let epochs = epochs.integer("epochs", 1..=MOST)?;
+    Ok(DelayWidth::new(width("start")?, width("end")?, epochs))
+}
+
 fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let settings = &experiment.settings;
     let budget = settings.memory_budget.map(|budget| match budget {
@@ -126,6 +161,10 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         ("batch_size", json!(settings.batch_size)),
         ("accumulate", json!(settings.accumulate)),
         ("ema", value_or(NONE, settings.ema)),
+        (
+            "delay_width",
+            value_or(NONE, settings.delay_width.map(|width| json!(width))),
+        ),
         ("precision", json!(settings.precision.name())),
         ("propagation", json!(settings.propagation.name())),
         ("memory_budget", value_or(NONE, budget)),

@@ -9,6 +9,9 @@ pub(crate) const LOSS: &str = "loss";
 /// The metric of a classifier.
 pub(crate) const ACCURACY: &str = "accuracy";
 
+/// The metric of a classifier of time steps: its accuracy at steps with a label.
+pub(crate) const LABELED_ACCURACY: &str = "labeled_accuracy";
+
 /// The mean loss and the metrics over a data set.
 ///
 /// ```
@@ -41,7 +44,12 @@ impl MetricValues {
 
     /// Returns the value of the metric `accuracy`, or NaN if there is no such metric.
     pub fn accuracy(&self) -> f64 {
-        self.get("accuracy").unwrap_or(f64::NAN)
+        self.get(ACCURACY).unwrap_or(f64::NAN)
+    }
+
+    /// Returns the value of the metric `labeled_accuracy`; `None` if there is no such metric.
+    pub fn labeled_accuracy(&self) -> Option<f64> {
+        self.get(LABELED_ACCURACY)
     }
 
     /// The loss, then the metrics in the order of their names.

@@ -1,6 +1,6 @@
 //! The samples that a classifier takes.
 
-use spikelet_data::SequenceLabels;
+use spikelet_data::{Field, SequenceLabels};
 
 /// The shape of the samples of a classifier.
 ///
@@ -25,6 +25,24 @@ pub enum SampleShape {
 }
 
 impl SampleShape {
+    /// The shape of samples with these fields: `images`, or sequences `x` with these labels. `None` if they have neither,
+    /// or not all have one shape.
+    pub(crate) fn of_fields(fields: &[Field], labels: SequenceLabels) -> Option<Self> {
+        let shape_of = |name: &str| -> Option<Vec<usize>> {
+            let field = fields.iter().find(|field| field.name == name)?;
+            field.shape.iter().copied().collect()
+        };
+        if let Some(images) = shape_of("images") {
+            return images.try_into().ok().map(Self::Image);
+        }
+        let [steps, channels] = shape_of("x")?.try_into().ok()?;
+        Some(Self::Sequence {
+            steps,
+            channels,
+            labels,
+        })
+    }
+
     /// The shape of images; `None` for sequences.
     pub fn image(self) -> Option<[usize; 3]> {
         match self {

@@ -1,14 +1,11 @@
 //! Loss and accuracies of sequences with a label for each time step.
 
 use super::Outputs;
-use crate::metric::{ACCURACY, Metric};
+use crate::metric::{ACCURACY, LABELED_ACCURACY, Metric};
 use crate::{Loss, Settings};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 use spikelet_nn::loss::CrossEntropy;
-
-/// The accuracy over the labeled time steps alone.
-const LABELED_ACCURACY: &str = "labeled_accuracy";
 
 /// The labels of time steps without a class.
 pub(super) struct Unlabeled {

@@ -25,11 +25,12 @@ use std::collections::HashSet;
 /// Divides pairs of scans with feedback that run faster side by side.
 pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let mut pairs: Vec<Pair> = vec![];
+    let scans = ForwardScans::of(graph);
     for first in 0..graph.nodes.len() {
         let is_taken = |k| pairs.iter().any(|pair| pair.scans().contains(&k));
         let found =
             Pair::of(graph, first).filter(|pair| !pair.scans().iter().any(|k| is_taken(*k)));
-        pairs.extend(found.and_then(|pair| pair.counted(graph, target, &pairs)));
+        pairs.extend(found.and_then(|pair| pair.counted(graph, target, &scans, &pairs)));
     }
     let mut cuts: Vec<Option<Cut>> = vec![None; graph.nodes.len()];
     for pair in &pairs {
@@ -177,13 +178,13 @@ impl Pair {
         mut self,
         graph: &Graph,
         target: &dyn SchedulingPolicy,
+        scans: &ForwardScans,
         others: &[Self],
     ) -> Option<Self> {
         let [first, second] = self.scans();
         let count = target.overlap_chunks(graph, &graph.nodes[first], &graph.nodes[second])?;
         self.count = count;
         if is_backward(&graph.nodes[first].op) == Some(true) {
-            let scans = ForwardScans::of(graph);
             let ends = [0, self.nodes.len() - 1];
             for at in ends {
                 let (k, forward) = &mut self.nodes[at];
@@ -194,11 +195,9 @@ impl Pair {
                 |pair: &&Self| pair.scans().map(Some).iter().all(|k| forward.contains(k));
             self.count = others.iter().find(of_forward)?.count;
         }
-        let nodes = self.nodes.iter().map(|(k, _)| &graph.nodes[*k]);
-        nodes
-            .into_iter()
-            .all(|node| self.divides(graph, node))
-            .then_some(self)
+        let mut nodes = self.nodes.iter().map(|(k, _)| &graph.nodes[*k]);
+        let divides = nodes.all(|node| self.divides(graph, node));
+        divides.then_some(self)
     }
 
     fn divides(&self, graph: &Graph, node: &Node) -> bool {

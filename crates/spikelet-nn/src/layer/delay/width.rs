@@ -2,6 +2,7 @@
 
 use crate::module::{Context, Init};
 use crate::runtime::VarStore;
+use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_graph::{Tensor, Var};
 
@@ -32,7 +33,7 @@ pub(super) fn buffer(cx: &Context, start: f64) -> Var {
 /// assert_eq!(store.get("0.delay_width")?.to_f64(), [12.0]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelayWidth {
     /// The width at epoch 0.
     pub start: f64,
