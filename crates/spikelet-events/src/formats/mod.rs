@@ -1,0 +1,115 @@
+//! The formats, one in each file.
+//!
+//! A format of records or packets is a [`Decoder`], which is given pieces of the file: the same code reads files, sockets and
+//! standard input. A container that must be searched, such as a zip file, is a [`Blocks`].
+
+pub(crate) mod atis;
+
+use std::io::{Read, Seek};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::{EventBuffer, Faults, Options, Sensor, Trigger};
+
+/// What is known of a format.
+pub(crate) struct Entry {
+    /// The name, as on the command line.
+    pub name: &'static str,
+    /// The extensions of file names, without the dot. Empty if only content tells the format.
+    pub extensions: &'static [&'static str],
+    /// Whether a file that begins so has this format for certain.
+    pub detect: fn(&[u8]) -> bool,
+    /// How a file is read.
+    pub open: Open,
+}
+
+/// How a file of a format is read.
+pub(crate) enum Open {
+    /// From its beginning to its end.
+    Stream(fn(&Options) -> Result<Box<dyn Decoder>>),
+    /// With random access.
+    Container(OpenContainer),
+}
+
+/// Opens a container.
+pub(crate) type OpenContainer = fn(Box<dyn Container>, &Options) -> Result<Box<dyn Blocks>>;
+
+/// A file with random access.
+pub(crate) trait Container: Read + Seek + Send {}
+
+impl<R: Read + Seek + Send> Container for R {}
+
+/// A recording that is read in blocks.
+pub(crate) trait Blocks: Send {
+    /// Appends the next events to `out`; `false` at the end. Before an error, what is whole was appended.
+    fn next_block(&mut self, out: &mut Output) -> Result<bool>;
+
+    /// The size of the sensor, once it is known.
+    fn sensor(&self) -> Option<Sensor> {
+        None
+    }
+}
+
+/// A format that is decoded from its beginning to its end, in pieces of any size.
+pub(crate) trait Decoder: Send {
+    /// Decodes all whole records at the start of `input` and appends their events; gives the number of bytes that they
+    /// have. With 0, the next call has more bytes, or `is_last`. Before an error, what is whole was appended.
+    fn decode(&mut self, input: Input<'_>, out: &mut Output) -> Result<usize>;
+
+    /// The size of the sensor, once the header was decoded.
+    fn sensor(&self) -> Option<Sensor> {
+        None
+    }
+}
+
+/// A piece of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    /// The bytes that were not decoded yet.
+    pub bytes: &'a [u8],
+    /// The position of the first of them in the file.
+    pub position: u64,
+    /// Whether the file ends behind them.
+    pub is_last: bool,
+}
+
+impl Input<'_> {
+    /// The number of bytes in whole records of `size` bytes.
+    ///
+    /// # Errors
+    /// If the file ends inside a record.
+    pub fn check_end(&self, format: &'static str, size: usize, whole: usize) -> Result<()> {
+        let rest = self.bytes.len() - whole;
+        if !self.is_last || rest == 0 {
+            return Ok(());
+        }
+        let end = self.position + self.bytes.len() as u64;
+        let problem = format!(
+            "the file ends inside a record: it has {rest} of the {size} bytes, and {end} bytes in all"
+        );
+        Err(damaged(format, self.position + whole as u64, problem))
+    }
+}
+
+/// What was decoded and not given out yet.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    /// The number of events that were given out before `events`.
+    pub before: u64,
+    /// The events.
+    pub events: EventBuffer,
+    /// The triggers.
+    pub triggers: Vec<Trigger>,
+    /// The faults of the whole recording.
+    pub faults: Faults,
+}
+
+/// An error in the bytes of a file.
+pub(crate) fn damaged(format: &'static str, offset: u64, problem: impl Into<String>) -> Error {
+    ErrorKind::Damaged {
+        format,
+        offset,
+        problem: problem.into(),
+        help: "copy or download the file again; what is before this place can be read",
+    }
+    .into()
+}
