@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::sensor::Sensor;
+use crate::{Format, Sensor};
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -71,6 +71,48 @@ pub enum ErrorKind {
         /// The size of the sensor.
         sensor: Sensor,
     },
+    /// Writing failed.
+    #[error("cannot write it: {0}\n  help: check the folder, its permissions and the free space")]
+    Write(io::Error),
+    /// A format is only read.
+    #[error(
+        "{format} files can be read, not written\n  help: choose one of {}",
+        writable()
+    )]
+    NotWritable {
+        /// The format.
+        format: Format,
+    },
+    /// A format cannot hold the coordinates of a sensor.
+    #[error(
+        "{format} holds sensors of up to {limit} pixels, not {sensor}\n  help: choose another format"
+    )]
+    UnwritableSensor {
+        /// The format.
+        format: Format,
+        /// The size of the sensor.
+        sensor: Sensor,
+        /// The largest size of the format.
+        limit: Sensor,
+    },
+    /// A format cannot hold an event.
+    #[error(
+        "{format} cannot hold event {event}: {problem}\n  help: correct the event, or choose another format"
+    )]
+    Unwritable {
+        /// The format.
+        format: Format,
+        /// The number of the event, from 0.
+        event: u64,
+        /// The value that it cannot hold, and what it can.
+        problem: String,
+    },
+}
+
+fn writable() -> String {
+    let formats = Format::ALL.iter().filter(|format| format.is_writable());
+    let names: Vec<_> = formats.map(|format| format.name()).collect();
+    names.join(", ")
 }
 
 impl Error {

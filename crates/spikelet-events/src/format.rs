@@ -63,6 +63,16 @@ impl Format {
         })
     }
 
+    /// Whether files of this format can be written.
+    ///
+    /// ```
+    /// assert!(spikelet_events::Format::Atis.is_writable());
+    /// ```
+    #[must_use]
+    pub const fn is_writable(self) -> bool {
+        self.entry().encoder.is_some()
+    }
+
     /// The format of a file that begins with `start`, at least [`Self::START`] bytes if it has as many, and whose name
     /// has this extension.
     ///

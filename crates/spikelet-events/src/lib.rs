@@ -1,7 +1,8 @@
-//! Readers of event files: recordings of event cameras and spiking audio.
+//! Event files are read and written: recordings of event cameras and spiking audio.
 //!
 //! [`read`] reads a file; [`open`] reads it in blocks, so that a recording may be larger than memory;
 //! [`EventReader::from_stream`] reads a socket or standard input. All give events as columns, [`EventBuffer`].
+//! [`write()`] and [`EventWriter`] write files.
 //!
 //! ```
 //! use spikelet_events::{EventReader, Format, Options, Sensor};
@@ -28,6 +29,7 @@ mod reader;
 mod recording;
 mod sensor;
 mod trigger;
+mod writer;
 
 pub use buffer::EventBuffer;
 pub use error::{Error, ErrorKind, Result};
@@ -38,3 +40,4 @@ pub use reader::{EventReader, open};
 pub use recording::{Recording, read, read_undamaged};
 pub use sensor::Sensor;
 pub use trigger::Trigger;
+pub use writer::{EventWriter, WriteOptions, write};

@@ -177,28 +177,11 @@ impl EventReader {
         let (Some(sensor), events) = (self.sensor(), &mut self.out.events) else {
             return Ok(());
         };
-        let outside = |values: &[u16], limit: u32| {
-            // The largest value is found without a branch in each step.
-            let largest = values.iter().copied().max().unwrap_or(0);
-            let is_outside = |&value: &u16| u32::from(value) >= limit;
-            is_outside(&largest).then(|| values.iter().position(is_outside))?
-        };
-        let x = outside(&events.x, sensor.width).map(|at| (at, "x", events.x[at], sensor.width));
-        let y = outside(&events.y, sensor.height).map(|at| (at, "y", events.y[at], sensor.height));
-        let first = [x, y].into_iter().flatten().min_by_key(|(at, ..)| *at);
-        let Some((at, axis, value, limit)) = first else {
+        let Some(outside) = sensor.first_outside(events) else {
             return Ok(());
         };
-        events.truncate(at);
-        let event = self.out.before + at as u64;
-        Err(ErrorKind::Outside {
-            event,
-            axis,
-            value,
-            limit,
-            sensor,
-        }
-        .into())
+        events.truncate(outside.at);
+        Err(outside.error(self.out.before, sensor).into())
     }
 }
 

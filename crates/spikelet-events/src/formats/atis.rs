@@ -13,7 +13,7 @@
 //! Source: G. Orchard et al., Converting static image datasets to spiking neuromorphic datasets using saccades, 2015, and
 //! the reader of <https://github.com/gorchard/event-Python>.
 
-use super::{Decoder, Entry, Input, Open, Output};
+use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable};
 use crate::error::Result;
 use crate::{EventBuffer, Fault};
 
@@ -27,6 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
     extensions: &["bin"],
     detect: |_| false,
     open: Open::Stream(|_| Ok(Box::new(Atis::default()))),
+    encoder: Some(|_, _| Ok(Box::new(AtisEncoder))),
 };
 
 #[derive(Default)]
@@ -70,4 +71,28 @@ fn append(records: &[[u8; RECORD]], overflow: i64, events: &mut EventBuffer) {
         .y
         .extend(records.iter().map(|record| u16::from(record[1])));
     events.p.extend(records.iter().map(|record| record[2] >> 7));
+}
+
+struct AtisEncoder;
+
+impl Encoder for AtisEncoder {
+    fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+        out.reserve(events.t.len() * RECORD);
+        for (at, (t, x, y, p)) in events.iter().enumerate() {
+            let unwritable = |problem| Unwritable { at, problem };
+            let x = u8::try_from(x).map_err(|_| unwritable(format!("x {x} > 255")))?;
+            let y = u8::try_from(y).map_err(|_| unwritable(format!("y {y} > 255")))?;
+            if y == OVERFLOW_ROW {
+                let problem = "y 240, which marks an overflow of the time".to_string();
+                return Err(unwritable(problem));
+            }
+            if !(0..1 << 23).contains(&t) {
+                let problem = format!("time {t} is not in 0 … 8388607 µs, the 23 bits that it has");
+                return Err(unwritable(problem));
+            }
+            let [.., high, middle, low] = t.to_be_bytes();
+            out.extend([x, y, p << 7 | high, middle, low]);
+        }
+        Ok(())
+    }
 }

@@ -6,9 +6,10 @@
 pub(crate) mod atis;
 
 use std::io::{Read, Seek};
+use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::{EventBuffer, Faults, Options, Sensor, Trigger};
+use crate::{EventBuffer, Faults, Options, Sensor, Trigger, WriteOptions};
 
 /// What is known of a format.
 pub(crate) struct Entry {
@@ -20,6 +21,8 @@ pub(crate) struct Entry {
     pub detect: fn(&[u8]) -> bool,
     /// How a file is read.
     pub open: Open,
+    /// How a file is written, if it can be.
+    pub encoder: Option<NewEncoder>,
 }
 
 /// How a file of a format is read.
@@ -32,6 +35,9 @@ pub(crate) enum Open {
 
 /// Opens a container.
 pub(crate) type OpenContainer = fn(Box<dyn Container>, &Options) -> Result<Box<dyn Blocks>>;
+
+/// An encoder; the header is appended to the bytes.
+pub(crate) type NewEncoder = fn(&WriteOptions, &mut Vec<u8>) -> Result<Box<dyn Encoder>>;
 
 /// A file with random access.
 pub(crate) trait Container: Read + Seek + Send {}
@@ -59,6 +65,64 @@ pub(crate) trait Decoder: Send {
     fn sensor(&self) -> Option<Sensor> {
         None
     }
+}
+
+/// A format that is written from its beginning to its end.
+pub(crate) trait Encoder: Send {
+    /// Appends the bytes of events, which are inside the sensor and have the polarities 0 and 1. An encoder may hold
+    /// events back.
+    fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable>;
+
+    /// Appends what ends the file.
+    fn finish(&mut self, _out: &mut Vec<u8>) {}
+}
+
+/// Part of an [`EventBuffer`]. All columns have the same length.
+#[derive(Clone, Copy)]
+pub(crate) struct Events<'a> {
+    pub t: &'a [i64],
+    pub x: &'a [u16],
+    pub y: &'a [u16],
+    pub p: &'a [u8],
+}
+
+impl<'a> Events<'a> {
+    /// Part of these events.
+    pub fn part(&self, range: Range<usize>) -> Self {
+        Self {
+            t: &self.t[range.clone()],
+            x: &self.x[range.clone()],
+            y: &self.y[range.clone()],
+            p: &self.p[range],
+        }
+    }
+
+    /// The events, each as (t, x, y, p).
+    pub fn iter(&self) -> impl Iterator<Item = (i64, u16, u16, u8)> + use<'a> {
+        let (t, x, y, p) = (self.t.iter(), self.x.iter(), self.y.iter(), self.p.iter());
+        let columns = t.zip(x).zip(y).zip(p);
+        columns.map(|(((&t, &x), &y), &p)| (t, x, y, p))
+    }
+}
+
+impl<'a> From<&'a EventBuffer> for Events<'a> {
+    fn from(events: &'a EventBuffer) -> Self {
+        Self {
+            t: &events.t,
+            x: &events.x,
+            y: &events.y,
+            p: &events.p,
+        }
+    }
+}
+
+/// An event that a format cannot hold.
+#[derive(Debug)]
+pub(crate) struct Unwritable {
+    /// The position of the event among those of the call.
+    pub at: usize,
+    /// The value that the format cannot hold, and what it can.
+    pub problem: String,
 }
 
 /// A piece of a file.
