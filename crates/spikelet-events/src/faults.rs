@@ -9,12 +9,18 @@ use std::fmt;
 pub enum Fault {
     /// Records that mark an overflow of the time (ATIS, row 240): no events, later times are 8,192 µs larger.
     OverflowRecords,
+    /// Events that the camera marked as invalid (AEDAT 3), which are left out.
+    InvalidEvents,
+    /// Records other than events: images, IMU samples, special and exposure events, which are skipped.
+    OtherRecords,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OverflowRecords => "overflow records of the time, which are no events",
+            Self::InvalidEvents => "events marked as invalid, which were left out",
+            Self::OtherRecords => "records other than events, which were skipped",
         })
     }
 }

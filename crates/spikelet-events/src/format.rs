@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{ErrorKind, Result};
-use crate::formats::{Entry, atis};
+use crate::formats::{Entry, aedat1, aedat2, aedat3, atis};
 
 /// Declares [`Format`]: a line for each format, with the module that has its [`Entry`].
 macro_rules! formats {
@@ -42,6 +42,14 @@ macro_rules! formats {
 formats! {
     /// Records of 5 bytes: N-MNIST, N-Caltech101.
     Atis = atis::ENTRY,
+    /// AEDAT 1.0 of a DVS128.
+    Aedat1 = aedat1::ENTRY,
+    /// AEDAT 2.0 of a DVS128: CIFAR10-DVS.
+    Aedat2Dvs128 = aedat2::DVS128,
+    /// AEDAT 2.0 of a DAVIS.
+    Aedat2Davis = aedat2::DAVIS,
+    /// AEDAT 3.0 and 3.1: DVS128 Gesture.
+    Aedat3 = aedat3::ENTRY,
 }
 
 impl Format {

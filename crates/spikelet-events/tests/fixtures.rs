@@ -150,6 +150,19 @@ fn assert_names(file: &str, message: &str) {
     let words: &[&str] = match file.trim_start_matches("corrupt/") {
         "atis_truncated.bin" => &["ends inside a record", "748"],
         "atis_x_outside.bin" => &["event 20", "x 40 >= 34"],
+        "aedat2_truncated.aedat" | "aedat2_half_record.aedat" => &["ends inside a record"],
+        "aedat2_endless_header.aedat" => &["header line never ends"],
+        "aedat2_web_page.aedat" => &["<!DOCTYPE html>", "aedat1"],
+        "aedat31_truncated.aedat" => &["inside a packet of 150 events", "1195 of"],
+        "aedat31_truncated_header.aedat" => &["ends inside a packet header", "13 of the 28"],
+        "aedat31_zero_size.aedat" => &["size 0"],
+        "aedat31_negative_count.aedat" => &["negative count", "-1"],
+        "aedat31_huge_count.aedat" => &["inside a packet of 2000000000 events", "160 of"],
+        "aedat31_number_above_capacity.aedat" => &["20 events", "capacity of 10"],
+        "aedat31_no_end_header.aedat" => &["header never ends", "#!END-HEADER"],
+        "aedat31_wrong_version.aedat" => &["9.9"],
+        "aedat31_compressed_format.aedat" => &["SerializedTS,PNGFrames"],
+        "aedat31_x_outside.aedat" => &["event 5", "x 4000 >= 128"],
         _ => &[],
     };
     for word in words {

@@ -21,7 +21,10 @@ fn writable() -> Vec<Limits> {
         compress,
         time,
     };
-    vec![limits(Format::Atis, 256, 240, true, (1 << 23) - 1)]
+    vec![
+        limits(Format::Atis, 256, 240, true, (1 << 23) - 1),
+        limits(Format::Aedat2Dvs128, 128, 128, true, 1 << 31),
+    ]
 }
 
 /// Events of a format, sorted by time.

@@ -3,7 +3,13 @@
 //! A format of records or packets is a [`Decoder`], which is given pieces of the file: the same code reads files, sockets and
 //! standard input. A container that must be searched, such as a zip file, is a [`Blocks`].
 
+pub(crate) mod aedat1;
+pub(crate) mod aedat2;
+pub(crate) mod aedat3;
 pub(crate) mod atis;
+mod clock;
+mod dvs128;
+mod header_lines;
 
 use std::io::{Read, Seek};
 use std::ops::Range;
