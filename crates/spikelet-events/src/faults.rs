@@ -13,6 +13,12 @@ pub enum Fault {
     InvalidEvents,
     /// Records other than events: images, IMU samples, special and exposure events, which are skipped.
     OtherRecords,
+    /// Events before the first time, or row, of EVT2, EVT2.1 and EVT3: the recording does not begin with a time.
+    EventsBeforeTime,
+    /// Events in rows below the sensor (EVT3).
+    RowsOutside,
+    /// Words of types that the format does not define.
+    UnknownWords,
 }
 
 impl fmt::Display for Fault {
@@ -21,6 +27,9 @@ impl fmt::Display for Fault {
             Self::OverflowRecords => "overflow records of the time, which are no events",
             Self::InvalidEvents => "events marked as invalid, which were left out",
             Self::OtherRecords => "records other than events, which were skipped",
+            Self::EventsBeforeTime => "events before the first time or row, left out",
+            Self::RowsOutside => "events in rows outside the sensor, left out",
+            Self::UnknownWords => "words of unknown types, skipped",
         })
     }
 }

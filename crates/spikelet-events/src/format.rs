@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{ErrorKind, Result};
-use crate::formats::{Entry, aedat1, aedat2, aedat3, atis};
+use crate::formats::{Entry, aedat1, aedat2, aedat3, atis, dat, evt2, evt3, evt21};
 
 /// Declares [`Format`]: a line for each format, with the module that has its [`Entry`].
 macro_rules! formats {
@@ -40,6 +40,14 @@ macro_rules! formats {
 }
 
 formats! {
+    /// Prophesee's decoded events: N-CARS, Gen1.
+    Dat = dat::ENTRY,
+    /// Prophesee's RAW files of 32-bit words.
+    Evt2 = evt2::ENTRY,
+    /// Prophesee's RAW files of 64-bit words.
+    Evt21 = evt21::ENTRY,
+    /// Prophesee's RAW files of 16-bit words.
+    Evt3 = evt3::ENTRY,
     /// Records of 5 bytes: N-MNIST, N-Caltech101.
     Atis = atis::ENTRY,
     /// AEDAT 1.0 of a DVS128.

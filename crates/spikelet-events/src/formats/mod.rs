@@ -8,8 +8,14 @@ pub(crate) mod aedat2;
 pub(crate) mod aedat3;
 pub(crate) mod atis;
 mod clock;
+pub(crate) mod dat;
 mod dvs128;
+mod evt;
+pub(crate) mod evt2;
+pub(crate) mod evt21;
+pub(crate) mod evt3;
 mod header_lines;
+mod prophesee;
 
 use std::io::{Read, Seek};
 use std::ops::Range;
