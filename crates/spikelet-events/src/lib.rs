@@ -1,0 +1,43 @@
+//! Event files are read and written: recordings of event cameras and spiking audio.
+//!
+//! [`read`] reads a file; [`open`] reads it in blocks, so that a recording may be larger than memory;
+//! [`EventReader::from_stream`] reads a socket or standard input. All give events as columns, [`EventBuffer`].
+//! [`write()`] and [`EventWriter`] write files.
+//!
+//! ```
+//! use spikelet_events::{EventReader, Format, Options, Sensor};
+//!
+//! // Two ATIS records: x, y, polarity and 23 bits of time.
+//! let file: &[u8] = &[3, 7, 0x80, 0, 40, 5, 8, 0, 0, 90];
+//! let options = Options { format: Some(Format::Atis), sensor: Some(Sensor::new(34, 34)), ..Options::default() };
+//! for block in EventReader::from_stream(file, &options)? {
+//!     let events = block?;
+//!     assert_eq!((events.t, events.x, events.y, events.p), (vec![40, 90], vec![3, 5], vec![7, 8], vec![1, 0]));
+//! }
+//! # Ok::<(), spikelet_events::Error>(())
+//! ```
+//!
+//! No input makes a reader panic, allocate what a header merely claims, or run without an end.
+
+mod buffer;
+mod error;
+mod faults;
+mod format;
+mod formats;
+mod options;
+mod reader;
+mod recording;
+mod sensor;
+mod trigger;
+mod writer;
+
+pub use buffer::EventBuffer;
+pub use error::{Error, ErrorKind, Result};
+pub use faults::{Fault, Faults};
+pub use format::Format;
+pub use options::{Options, Orientation};
+pub use reader::{EventReader, open};
+pub use recording::{Recording, read, read_undamaged};
+pub use sensor::Sensor;
+pub use trigger::Trigger;
+pub use writer::{EventWriter, WriteOptions, write};

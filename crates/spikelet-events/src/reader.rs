@@ -1,0 +1,286 @@
+//! Recordings that are read in blocks.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{Blocks, Decoder, Input, Open, Output};
+use crate::{EventBuffer, Faults, Format, Options, Sensor, Trigger};
+
+/// The bytes that are read at once.
+const READ: usize = 1 << 20;
+
+/// The most bytes of one record or packet.
+const MAX_PACKET: usize = 256 << 20;
+
+/// Opens a file to read it in blocks.
+///
+/// # Errors
+/// [`ErrorKind::Open`], [`ErrorKind::Read`], [`ErrorKind::UnknownFormat`], [`ErrorKind::Damaged`].
+pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<EventReader> {
+    let path = path.as_ref();
+    let in_file = |error: Error| error.in_file(path);
+    let mut file = File::open(path).map_err(|error| in_file(ErrorKind::Open(error).into()))?;
+    let start = read_start(&mut file).map_err(in_file)?;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let format = options
+        .format
+        .map_or_else(|| Format::detect(&start, extension), Ok)
+        .map_err(in_file)?;
+    let blocks: Box<dyn Blocks> = match format.entry().open {
+        Open::Stream(decoder) => {
+            let decoder = decoder(options).map_err(in_file)?;
+            Box::new(Stream::new(Box::new(file), start, decoder))
+        }
+        Open::Container(container) => {
+            let back = file.seek(SeekFrom::Start(0));
+            back.map_err(|source| {
+                in_file(
+                    ErrorKind::Read {
+                        position: 0,
+                        source,
+                    }
+                    .into(),
+                )
+            })?;
+            container(Box::new(file), options).map_err(in_file)?
+        }
+    };
+    let mut reader = EventReader::new(blocks, format, options);
+    reader.path = Some(path.to_owned());
+    Ok(reader)
+}
+
+/// The first bytes of a stream.
+fn read_start(stream: &mut dyn Read) -> Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(Format::START);
+    let read = stream.take(Format::START as u64).read_to_end(&mut start);
+    let failed = |source| ErrorKind::Read {
+        position: 0,
+        source,
+    };
+    read.map_err(failed)?;
+    Ok(start)
+}
+
+/// A recording that is read in blocks, as an iterator of [`EventBuffer`].
+///
+/// Memory is that of a block: at most a mebibyte of the file at a time, or one packet of formats with packets, and its
+/// events. Of a damaged recording, the events before the damage are given first, then the error, then nothing.
+pub struct EventReader {
+    blocks: Box<dyn Blocks>,
+    format: Format,
+    given_sensor: Option<Sensor>,
+    path: Option<std::path::PathBuf>,
+    out: Output,
+    error: Option<Error>,
+    is_over: bool,
+}
+
+impl EventReader {
+    fn new(blocks: Box<dyn Blocks>, format: Format, options: &Options) -> Self {
+        Self {
+            blocks,
+            format,
+            given_sensor: options.sensor,
+            path: None,
+            out: Output::default(),
+            error: None,
+            is_over: false,
+        }
+    }
+
+    /// Reads a socket, standard input or bytes. The format comes from [`Options::format`] or the first bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownFormat`], also for formats that must be searched, such as zip files; [`ErrorKind::Read`].
+    pub fn from_stream(stream: impl Read + Send + 'static, options: &Options) -> Result<Self> {
+        let mut stream: Box<dyn Read + Send> = Box::new(stream);
+        let (format, start) = match options.format {
+            Some(format) => (format, vec![]),
+            None => {
+                let start = read_start(&mut stream)?;
+                (Format::detect(&start, None)?, start)
+            }
+        };
+        let Open::Stream(decoder) = format.entry().open else {
+            let problem = format!("{format} can only be read from a file");
+            return Err(ErrorKind::UnknownFormat { problem }.into());
+        };
+        let blocks = Stream::new(stream, start, decoder(options)?);
+        Ok(Self::new(Box::new(blocks), format, options))
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The size of the sensor: that of [`Options::sensor`], or of the header, which the first block decodes.
+    #[must_use]
+    pub fn sensor(&self) -> Option<Sensor> {
+        self.given_sensor.or_else(|| self.blocks.sensor())
+    }
+
+    /// The faults so far.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.out.faults
+    }
+
+    /// The triggers so far that were not taken yet.
+    pub fn take_triggers(&mut self) -> Vec<Trigger> {
+        std::mem::take(&mut self.out.triggers)
+    }
+
+    /// Appends the next block to `events`, which keeps its memory; `false` at the end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`], [`ErrorKind::Outside`], [`ErrorKind::Read`], once. What is whole was given before.
+    pub fn read_block(&mut self, events: &mut EventBuffer) -> Result<bool> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        while !self.is_over {
+            let decoded = self.blocks.next_block(&mut self.out);
+            // The error of an earlier event is the one to give.
+            let decoded = self.check_inside().and(decoded);
+            self.is_over = !matches!(decoded, Ok(true));
+            let error = decoded.err().map(|error| self.located(error));
+            if self.out.events.is_empty() {
+                match error {
+                    Some(error) => return Err(error),
+                    None => continue,
+                }
+            }
+            self.error = error;
+            self.out.before += self.out.events.len() as u64;
+            events.extend(&self.out.events);
+            self.out.events.clear();
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn located(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    }
+
+    /// Checks that the decoded events are inside the sensor; keeps those before the first outside.
+    fn check_inside(&mut self) -> Result<()> {
+        let (Some(sensor), events) = (self.sensor(), &mut self.out.events) else {
+            return Ok(());
+        };
+        let Some(outside) = sensor.first_outside(events) else {
+            return Ok(());
+        };
+        events.truncate(outside.at);
+        Err(outside.error(self.out.before, sensor).into())
+    }
+}
+
+impl Iterator for EventReader {
+    type Item = Result<EventBuffer>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut events = EventBuffer::default();
+        match self.read_block(&mut events) {
+            Ok(true) => Some(Ok(events)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl fmt::Debug for EventReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventReader")
+            .field("format", &self.format)
+            .field("sensor", &self.sensor())
+            .field("faults", &self.out.faults)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A stream and its decoder.
+struct Stream {
+    stream: Box<dyn Read + Send>,
+    decoder: Box<dyn Decoder>,
+    /// Bytes that were read; those before `decoded` are decoded.
+    bytes: Vec<u8>,
+    decoded: usize,
+    /// The position of `bytes` in the file.
+    position: u64,
+    is_last: bool,
+    is_over: bool,
+    /// The bytes to read next.
+    wanted: usize,
+}
+
+impl Stream {
+    fn new(stream: Box<dyn Read + Send>, start: Vec<u8>, decoder: Box<dyn Decoder>) -> Self {
+        Self {
+            stream,
+            decoder,
+            bytes: start,
+            decoded: 0,
+            position: 0,
+            is_last: false,
+            is_over: false,
+            wanted: READ,
+        }
+    }
+
+    /// Reads on. A stream that has fewer bytes at the moment gives those.
+    fn fill(&mut self) -> Result<()> {
+        self.bytes.drain(..self.decoded);
+        self.position += self.decoded as u64;
+        self.decoded = 0;
+        let len = self.bytes.len();
+        self.bytes.resize(len + self.wanted, 0);
+        let read = loop {
+            match self.stream.read(&mut self.bytes[len..]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.bytes.truncate(len + *read.as_ref().unwrap_or(&0));
+        let position = self.position + len as u64;
+        self.is_last = read.map_err(|source| ErrorKind::Read { position, source })? == 0;
+        Ok(())
+    }
+}
+
+impl Blocks for Stream {
+    fn next_block(&mut self, out: &mut Output) -> Result<bool> {
+        if self.is_over {
+            return Ok(false);
+        }
+        self.fill()?;
+        let input = Input {
+            bytes: &self.bytes,
+            position: self.position,
+            is_last: self.is_last,
+        };
+        self.decoded = self.decoder.decode(input, out)?;
+        let rest = self.bytes.len() - self.decoded;
+        if rest > MAX_PACKET {
+            let problem = format!("a record or packet of more than {} MiB", MAX_PACKET >> 20);
+            return Err(crate::formats::damaged("the file", self.position, problem));
+        }
+        // A large packet is read in few pieces: each as large as what is there of it.
+        self.wanted = READ.max(rest);
+        self.is_over = self.is_last;
+        Ok(true)
+    }
+
+    fn sensor(&self) -> Option<Sensor> {
+        self.decoder.sensor()
+    }
+}

@@ -1,0 +1,73 @@
+//! Sizes of sensors.
+
+use std::fmt;
+
+use crate::{ErrorKind, EventBuffer};
+
+/// The size of a sensor. A cochlea has its channels as width, and the height 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sensor {
+    /// The number of columns.
+    pub width: u32,
+    /// The number of rows.
+    pub height: u32,
+}
+
+impl Sensor {
+    /// A sensor of `width` columns and `height` rows.
+    #[must_use]
+    pub const fn new(width: u32, height: u32) -> Self {
+        Self { width, height }
+    }
+
+    /// The first event outside.
+    pub(crate) fn first_outside(self, events: &EventBuffer) -> Option<Outside> {
+        let first = |axis, values: &[u16], limit: u32| {
+            // The largest value is found without a branch in each step.
+            let largest = values.iter().copied().max().unwrap_or(0);
+            let is_outside = |&value: &u16| u32::from(value) >= limit;
+            let at = is_outside(&largest).then(|| values.iter().position(is_outside))??;
+            let value = values[at];
+            Some(Outside {
+                at,
+                axis,
+                value,
+                limit,
+            })
+        };
+        let x = first("x", &events.x, self.width);
+        let y = first("y", &events.y, self.height);
+        [x, y]
+            .into_iter()
+            .flatten()
+            .min_by_key(|outside| outside.at)
+    }
+}
+
+/// An event outside of a sensor.
+pub(crate) struct Outside {
+    /// Its position in the buffer.
+    pub at: usize,
+    axis: &'static str,
+    value: u16,
+    limit: u32,
+}
+
+impl Outside {
+    /// The error, if `before` events are before the buffer.
+    pub(crate) fn error(self, before: u64, sensor: Sensor) -> ErrorKind {
+        ErrorKind::Outside {
+            event: before + self.at as u64,
+            axis: self.axis,
+            value: self.value,
+            limit: self.limit,
+            sensor,
+        }
+    }
+}
+
+impl fmt::Display for Sensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {}", self.width, self.height)
+    }
+}

@@ -1,0 +1,187 @@
+//! Files of every format, with the events that other readers find in them, and damaged files.
+//!
+//! `formats/MANIFEST.json` names the files, what wrote them and which readers agree; `corrupt/MANIFEST.json` says what is
+//! wrong in each file and what should happen.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use safetensors::SafeTensors;
+use serde_json::Value;
+use spikelet_events::{EventBuffer, Format, Options, Orientation, Sensor, read_undamaged};
+
+/// Formats of frames and of many recordings in a file, which have tests of their own.
+const NO_EVENTS: [&str; 4] = ["npz-frames", "h5-shd", "h5-ssc", "gesture-csv"];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn manifest(kind: &str) -> Vec<Value> {
+    let text = fs::read_to_string(fixtures().join(kind).join("MANIFEST.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_str(&text).expect("JSON");
+    manifest["items"].as_array().expect("items").clone()
+}
+
+fn expected(file: &str) -> EventBuffer {
+    let bytes = fs::read(fixtures().join(file)).expect("a file of events");
+    let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
+    let data = |name: &str| tensors.tensor(name).expect("a column").data().to_vec();
+    let u16s = |name: &str| {
+        let bytes = data(name);
+        let (pairs, _) = bytes.as_chunks();
+        pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect()
+    };
+    let times = data("t");
+    let (times, _) = times.as_chunks();
+    EventBuffer {
+        t: times.iter().map(|&time| i64::from_le_bytes(time)).collect(),
+        x: u16s("x"),
+        y: u16s("y"),
+        p: data("p"),
+    }
+}
+
+fn options(item: &Value) -> Options {
+    let size = |k: usize| item["sensor"][k].as_u64().map(|size| size as u32);
+    let orientation = match item["options"]["orientation"].as_str() {
+        Some("spikingjelly") => Some(Orientation::SpikingJelly),
+        Some(other) => panic!("orientation {other}"),
+        None => None,
+    };
+    Options {
+        format: Some(Format::from_name(item["format"].as_str().expect("a format")).expect("known")),
+        sensor: size(0)
+            .zip(size(1))
+            .map(|(width, height)| Sensor::new(width, height)),
+        orientation,
+    }
+}
+
+/// The items of a manifest that have the events of one recording.
+fn recordings(kind: &str) -> Vec<(String, Value)> {
+    let items = manifest(kind).into_iter().filter(|item| {
+        let format = item["format"].as_str().expect("a format");
+        !NO_EVENTS.contains(&format) && Format::NAMES.contains(&format)
+    });
+    items
+        .map(|item| (item["file"].as_str().expect("a file").to_string(), item))
+        .collect()
+}
+
+/// The events as another reader gives them; a difference is shown by its first event.
+fn assert_events(file: &str, found: &EventBuffer, expected: &EventBuffer) {
+    let rows = |events: &EventBuffer| -> Vec<(i64, u16, u16, u8)> {
+        (0..events.len())
+            .map(|k| (events.t[k], events.x[k], events.y[k], events.p[k]))
+            .collect()
+    };
+    let (found, expected) = (rows(found), rows(expected));
+    let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
+    if let Some(at) = differs {
+        panic!(
+            "{file}: event {at} is {:?}; {:?} is expected",
+            found[at], expected[at]
+        );
+    }
+    assert_eq!(found.len(), expected.len(), "{file}: number of events");
+}
+
+#[test]
+fn files_have_the_events_that_other_readers_find() {
+    for (file, item) in recordings("formats") {
+        if item["options"]["optional"] == true {
+            continue;
+        }
+        let (recording, error) =
+            read_undamaged(fixtures().join(&file), &options(&item)).expect("it opens");
+        assert!(error.is_none(), "{file}: {error:?}");
+        assert_events(
+            &file,
+            &recording.events,
+            &expected(item["events"].as_str().expect("events")),
+        );
+        if let Some(triggers) = item["triggers"].as_array() {
+            let expected: Vec<_> = triggers
+                .iter()
+                .map(|t| (&t["t"], &t["id"], &t["p"]))
+                .collect();
+            let found = recording.triggers.iter().map(|t| (t.t, t.id, t.value));
+            let found: Vec<_> = found
+                .map(|(t, id, p)| (Value::from(t), Value::from(id), Value::from(p)))
+                .collect();
+            assert_eq!(
+                found
+                    .iter()
+                    .map(|(t, id, p)| (t, id, p))
+                    .collect::<Vec<_>>(),
+                expected,
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn damaged_files_give_what_is_whole_and_an_error() {
+    for (file, item) in recordings("corrupt") {
+        let should = item["should"].as_str().expect("what should happen");
+        let (events, error) = match read_undamaged(fixtures().join(&file), &options(&item)) {
+            Ok((recording, error)) => (recording.events, error),
+            Err(error) => (EventBuffer::default(), Some(error)),
+        };
+        let is_error = should.starts_with("error")
+            && !should.contains("lenient")
+            && !should.contains("or skip");
+        match (&error, is_error) {
+            (Some(error), true) => assert_names(&file, &error.to_string()),
+            (None, false) => {}
+            (Some(_), false) if should.contains("or ") => {}
+            (found, _) => panic!("{file}: {should}; found {found:?}"),
+        }
+        if let Some(before) = item["events_before_the_fault"].as_str() {
+            assert_events(&file, &events, &expected(before));
+        }
+    }
+}
+
+/// Asserts that the error of a file names what is wrong.
+fn assert_names(file: &str, message: &str) {
+    let words: &[&str] = match file.trim_start_matches("corrupt/") {
+        "atis_truncated.bin" => &["ends inside a record", "748"],
+        "atis_x_outside.bin" => &["event 20", "x 40 >= 34"],
+        "aedat2_truncated.aedat" | "aedat2_half_record.aedat" => &["ends inside a record"],
+        "aedat2_endless_header.aedat" => &["header line never ends"],
+        "aedat2_web_page.aedat" => &["<!DOCTYPE html>", "aedat1"],
+        "aedat31_truncated.aedat" => &["inside a packet of 150 events", "1195 of"],
+        "aedat31_truncated_header.aedat" => &["ends inside a packet header", "13 of the 28"],
+        "aedat31_zero_size.aedat" => &["size 0"],
+        "aedat31_negative_count.aedat" => &["negative count", "-1"],
+        "aedat31_huge_count.aedat" => &["inside a packet of 2000000000 events", "160 of"],
+        "aedat31_number_above_capacity.aedat" => &["20 events", "capacity of 10"],
+        "aedat31_no_end_header.aedat" => &["header never ends", "#!END-HEADER"],
+        "aedat31_wrong_version.aedat" => &["9.9"],
+        "aedat31_compressed_format.aedat" => &["SerializedTS,PNGFrames"],
+        "aedat31_x_outside.aedat" => &["event 5", "x 4000 >= 128"],
+        "dat_event_size.dat" => &["16 bytes"],
+        "dat_event_type.dat" => &["0x28"],
+        "dat_header_only.dat" => &["type and the size"],
+        "dat_no_newline.dat" => &["line of the header has no end"],
+        "dat_truncated.dat" => &["ends inside a record"],
+        "dat_y_outside.dat" => &["event 7", "y 240 >= 240"],
+        "evt2_geometry_zero.raw" => &["0 × 0"],
+        "evt2_no_time_high.raw" | "evt3_no_time_high.raw" => &["no EVT_TIME_HIGH", "no time"],
+        "evt2_truncated.raw" | "evt21_truncated.raw" => &["ends inside a record"],
+        "evt2_wrong_format.raw" => &["EVT9"],
+        "evt2_x_outside.raw" => &["event 10", "x 2047 >= 640"],
+        "evt3_odd_byte.raw" => &["ends inside a record"],
+        "evt3_vector_outside.raw" => &["x 640 >= 640"],
+        _ => &[],
+    };
+    for word in words {
+        assert!(
+            message.contains(word),
+            "{file}: `{word}` is not in: {message}"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! What is written is read back; what a format cannot hold is an error.
+
+use proptest::prelude::*;
+use spikelet_events::{
+    ErrorKind, EventBuffer, EventWriter, Format, Options, Sensor, WriteOptions, read, write,
+};
+
+/// What a format can hold.
+struct Limits {
+    format: Format,
+    sensor: Sensor,
+    compress: bool,
+    /// The largest time.
+    time: i64,
+}
+
+fn writable() -> Vec<Limits> {
+    let limits = |format, width, height, compress, time| Limits {
+        format,
+        sensor: Sensor::new(width, height),
+        compress,
+        time,
+    };
+    vec![
+        limits(Format::Atis, 256, 240, true, (1 << 23) - 1),
+        limits(Format::Aedat2Dvs128, 128, 128, true, 1 << 31),
+    ]
+}
+
+/// Events of a format, sorted by time.
+fn events(limits: &Limits) -> impl Strategy<Value = EventBuffer> + use<> {
+    let Sensor { width, height, .. } = limits.sensor;
+    let event = (0..=limits.time, 0..width, 0..height, any::<bool>());
+    proptest::collection::vec(event, 0..300).prop_map(|mut list| {
+        list.sort_by_key(|event| event.0);
+        let mut events = EventBuffer::default();
+        for (t, x, y, on) in list {
+            events.push(t, x as u16, y as u16, on);
+        }
+        events
+    })
+}
+
+#[test]
+fn every_writable_format_is_tested() {
+    let tested = writable();
+    for format in Format::ALL.iter().filter(|format| format.is_writable()) {
+        assert!(tested.iter().any(|t| t.format == *format), "{format}");
+    }
+}
+
+#[test]
+fn what_is_written_in_blocks_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for limits in writable() {
+        let path = folder.path().join("file");
+        let name = limits.format;
+        proptest!(ProptestConfig::with_cases(64), |(events in events(&limits), cut in 0_usize..300)| {
+            let options = WriteOptions {
+                compress: limits.compress,
+                ..WriteOptions::new(limits.format, limits.sensor)
+            };
+            let mut writer = EventWriter::create(&path, &options).unwrap();
+            let mut first = events.clone();
+            first.truncate(cut);
+            writer.write(&first).unwrap();
+            let mut rest = EventBuffer::default();
+            for k in first.len()..events.len() {
+                rest.push(events.t[k], events.x[k], events.y[k], events.p[k] == 1);
+            }
+            writer.write(&rest).unwrap();
+            writer.finish().unwrap();
+            let read_options = Options { format: Some(limits.format), ..Options::default() };
+            prop_assert_eq!(&read(&path, &read_options).unwrap().events, &events, "{}", name);
+        });
+    }
+}
+
+/// The error of writing one event.
+fn refused(format: Format, t: i64, x: u16, y: u16) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let mut events = EventBuffer::default();
+    events.push(0, 0, 0, true);
+    events.push(t, x, y, true);
+    let error = write(&path, format, Sensor::new(1 << 16, 1 << 16), &events).unwrap_err();
+    assert!(!path.exists(), "an incomplete file is left");
+    error.to_string()
+}
+
+#[test]
+fn values_that_a_format_cannot_hold_are_named() {
+    for (error, words) in [
+        (refused(Format::Atis, 0, 256, 0), "event 1: x 256 > 255"),
+        (refused(Format::Atis, 0, 0, 256), "event 1: y 256 > 255"),
+        (refused(Format::Atis, 0, 0, 240), "event 1: y 240"),
+        (refused(Format::Atis, 1 << 23, 0, 0), "time 8388608"),
+        (refused(Format::Atis, -1, 0, 0), "time -1"),
+    ] {
+        assert!(error.contains(words), "`{words}` is not in: {error}");
+    }
+}
+
+#[test]
+fn events_outside_the_sensor_and_columns_of_unequal_length_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let mut events = EventBuffer::default();
+    events.push(0, 34, 0, true);
+    let error = write(&path, Format::Atis, Sensor::new(34, 34), &events).unwrap_err();
+    assert!(
+        matches!(*error.kind, ErrorKind::Outside { value: 34, .. }),
+        "{error}"
+    );
+    events.x[0] = 3;
+    events.p[0] = 2;
+    let error = write(&path, Format::Atis, Sensor::new(34, 34), &events).unwrap_err();
+    assert!(error.to_string().contains("the polarity is 2"), "{error}");
+    events.p.clear();
+    let error = write(&path, Format::Atis, Sensor::new(34, 34), &events).unwrap_err();
+    assert!(error.to_string().contains("0 polarities"), "{error}");
+}
