@@ -275,6 +275,12 @@ impl Evaluator {
         })
     }
 
+    /// The test set, which is the first data set.
+    #[cfg(feature = "plots")]
+    pub(super) fn test(&self) -> Option<&DataLoader> {
+        self.loaders.first()
+    }
+
     /// The program of the largest batch of at most `most` images, if there is one.
     #[cfg(feature = "plots")]
     pub(super) fn engine_within(&mut self, most: usize) -> Option<&mut dyn EvalEngine> {

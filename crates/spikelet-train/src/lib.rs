@@ -38,6 +38,8 @@ pub mod report;
 mod run;
 mod run_info;
 mod scaling;
+#[cfg(feature = "plots")]
+mod sequence_pass;
 mod settings;
 #[cfg(feature = "plots")]
 mod show;

@@ -197,7 +197,7 @@ impl Subject<'_> {
             Self::Classifier {
                 module, settings, ..
             },
-            Some(sample @ SampleShape::Image(_)),
+            Some(sample),
             1..,
         ) = (self, sample, examples)
         else {
@@ -208,6 +208,13 @@ impl Subject<'_> {
             batch: batch.min(tested),
             sample,
         };
+        if let SampleShape::Sequence { .. } = sample {
+            let batch = match settings.memory_budget {
+                Some(_) => examples,
+                None => settings.batch_size.clamp(examples, MOST_REPORTED),
+            };
+            return Ok(vec![Step::classifier_eval(module, settings, shape(batch))?]);
+        }
         let first = Step::classifier_for_report(module, settings, shape(examples))?;
         if settings.memory_budget.is_some() {
             return Ok(vec![first]);

@@ -1,5 +1,6 @@
 //! Classifiers of sequences: labels for each time step, augmentation, validation parts, resumed runs.
 
+use serde_json::Value;
 use spikelet_data::{
     Augment, Dataset, ElementType, Field, InMemory, SequenceLabels, SequenceSplit,
     SequenceTransform,
@@ -235,4 +236,49 @@ fn settings_for_images_are_refused() {
     assert!(message.contains("li-readout"), "{message}");
     each_step.loss = spikelet_train::Loss::Tet;
     assert!(refused(each_step, &labeled()).contains("cross-entropy"));
+}
+
+/// What the confusion matrix in the report of a run counts, and its sum.
+fn confusion(data: &SequenceSplit, network: impl Module + 'static) -> Result<(String, f64)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = Settings {
+        epochs: 1,
+        batch_size: 2,
+        validation: 0.0,
+        augment: Augment::default(),
+        time_steps: data.test.fields()[0].shape[0].unwrap_or(0),
+        ..settings()
+    };
+    let report = Trainer::new(network, settings)
+        .folder(folder.path().join("run"))
+        .fit(data)?;
+    let page = std::fs::read_to_string(report.report.expect("it is written")).expect("a page");
+    let (_, found) = page.split_once("\"confusion\":").expect("a matrix");
+    let mut found = serde_json::Deserializer::from_str(found).into_iter::<Value>();
+    let found = found.next().expect("a value").expect("JSON");
+    let rows = found["counts"].as_array().expect("rows").iter();
+    let rows: Vec<Vec<f64>> = rows
+        .map(|row| row.as_array().expect("a row").iter())
+        .map(|row| row.map(|count| count.as_f64().expect("a number")).collect())
+        .collect();
+    let right: f64 = rows.iter().enumerate().map(|(k, row)| row[k]).sum();
+    let all: f64 = rows.iter().flatten().sum();
+    let last = report.history.last().expect("an epoch");
+    let tested = last.test.as_ref().expect("a test set");
+    let accuracy = tested.labeled_accuracy().unwrap_or(tested.accuracy());
+    assert!((right / all - accuracy).abs() < 1e-6, "{right} of {all}");
+    Ok((found["counted"].as_str().unwrap_or("").to_string(), all))
+}
+
+#[test]
+fn reports_have_the_confusion_matrix_of_sequences_or_of_their_labeled_steps() -> Result<()> {
+    let data = split();
+    let (counted, all) = confusion(&data, network())?;
+    assert_eq!(
+        (counted.as_str(), all),
+        ("sequences", data.test.len() as f64)
+    );
+    let (counted, all) = confusion(&labeled(), Linear::new(3, 3))?;
+    assert_eq!((counted.as_str(), all), ("labeled time steps", 5.0));
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Spikes and potentials of neurons for the first test samples.
 
 use crate::report::html::{LayerSample, Sample, SampledLayer, Samples, rounded, thumbnail};
+use crate::sequence_pass::predicted;
 use crate::test_pass::{LayerPass, TestPass};
 use spikelet_data::ImageDataset;
 use spikelet_graph::Tensor;
@@ -25,10 +26,6 @@ pub(super) fn sample(test: &ImageDataset, index: usize, scores: &[f64]) -> Sampl
 }
 
 /// The class with the largest score.
-pub(super) fn predicted(scores: &[f64]) -> usize {
-    (0..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
-}
-
 pub(super) fn samples(test: &ImageDataset, pass: &TestPass) -> Option<Samples> {
     if pass.examples.is_empty() {
         return None;

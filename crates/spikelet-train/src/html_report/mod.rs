@@ -12,6 +12,7 @@ use super::checkpoint::{DatasetId, EpochRecord};
 use super::memory::RunMemory;
 use super::optim::LrSchedule;
 use super::report::html::{Advice, HtmlReport};
+use super::sequence_pass::SequencePass;
 use super::test_pass::TestPass;
 use super::{RunDefinition, Settings};
 use crate::health::Finding;
@@ -63,6 +64,8 @@ pub(super) struct RunRecords<'a> {
     pub(super) folder: String,
     /// The test images of a classifier, with the results of the forward pass.
     pub(super) tested: Option<(&'a ImageDataset, &'a TestPass)>,
+    /// The predictions of a classifier of sequences.
+    pub(super) sequences: Option<&'a SequencePass>,
 }
 
 impl RunRecords<'_> {
@@ -82,17 +85,15 @@ impl RunRecords<'_> {
         let rows = layers::rows(self, observed.unwrap_or_default());
         let (confusion, worst) = match self.tested {
             Some((test, pass)) => tested::quality(self, test, pass),
-            None => (None, None),
+            None => (self.sequences.map(tested::of_sequences), None),
         };
         let samples = self
             .tested
             .and_then(|(test, pass)| activity::samples(test, pass));
-        let classes = match confusion.is_some() || samples.is_some() {
-            true => self
-                .tested
-                .map(|(test, _)| test.classes.iter().map(|name| short(name)).collect()),
-            false => None,
-        };
+        let names = (self.tested.map(|(test, _)| &test.classes))
+            .or(self.sequences.map(|pass| &pass.classes))
+            .filter(|_| confusion.is_some() || samples.is_some());
+        let classes = names.map(|names| names.iter().map(|name| short(name)).collect());
         let mut report = HtmlReport {
             title: format!("{} on {}", short(self.name), short(self.dataset)),
             subtitle: headline::subtitle(self),

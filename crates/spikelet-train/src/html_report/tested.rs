@@ -1,9 +1,10 @@
 //! The confusion matrix and the worst examples.
 
 use super::RunRecords;
-use super::activity::{predicted, sample};
+use super::activity::sample;
 use crate::Loss;
 use crate::report::html::{Confusion, Sample, Worst, rounded};
+use crate::sequence_pass::{SequencePass, predicted};
 use crate::test_pass::TestPass;
 use spikelet_data::ImageDataset;
 use std::collections::BTreeMap;
@@ -61,6 +62,36 @@ pub(super) fn quality(
             loss_of(settings.loss, settings.label_smoothing, scores, label),
         ));
     }
+    let confusion = Confusion {
+        samples: pass.scores.len(),
+        of: test.len(),
+        unit: "test images",
+        counted: "images",
+        ..confusion(&pairs, classes)
+    };
+    (
+        Some(confusion),
+        Some(worst(settings.loss, test, pass, losses)),
+    )
+}
+
+/// The confusion matrix of a classifier of sequences.
+pub(super) fn of_sequences(pass: &SequencePass) -> Confusion {
+    Confusion {
+        samples: pass.samples,
+        of: pass.of,
+        unit: "test sequences",
+        counted: if pass.steps {
+            "labeled time steps"
+        } else {
+            "sequences"
+        },
+        ..confusion(&pass.counts, pass.classes.len())
+    }
+}
+
+/// The matrix and the most frequent errors of counts by label and prediction.
+fn confusion(pairs: &BTreeMap<(usize, usize), u32>, classes: usize) -> Confusion {
     let counts = (classes <= MOST_CLASSES).then(|| {
         let count = |label, predicted| pairs.get(&(label, predicted)).copied().unwrap_or(0);
         (0..classes)
@@ -77,16 +108,11 @@ pub(super) fn quality(
         .collect();
     errors.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
     errors.truncate(PAIRS);
-    let confusion = Confusion {
-        samples: pass.scores.len(),
-        of: test.len(),
+    Confusion {
         counts,
         pairs: errors,
-    };
-    (
-        Some(confusion),
-        Some(worst(settings.loss, test, pass, losses)),
-    )
+        ..Confusion::default()
+    }
 }
 
 fn worst(loss: Loss, test: &ImageDataset, pass: &TestPass, mut losses: Vec<(usize, f64)>) -> Worst {

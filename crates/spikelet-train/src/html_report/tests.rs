@@ -411,6 +411,7 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         experiment: None,
         folder: String::new(),
         tested: None,
+        sequences: None,
     };
     let page = run.report().to_html();
     println!("{} bytes", page.len());

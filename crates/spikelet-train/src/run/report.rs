@@ -3,6 +3,7 @@
 use super::Run;
 use crate::html_report::{End, RunRecords};
 use crate::log::tensorboard::read_scalars;
+use crate::sequence_pass::SequencePass;
 use crate::test_pass::TestPass;
 use crate::{FitReport, TrainStep, folder, picture};
 use spikelet_core::{Error, Result};
@@ -28,11 +29,16 @@ impl Run<'_> {
             _ => End::Finished,
         };
         let mut pass = TestPass::default();
+        let mut sequences = None;
         if end != End::Interrupted {
             if let Some(split) = &self.images {
                 let store = self.averaged.as_mut().unwrap_or(&mut self.store);
                 let evaluation = &mut self.evaluation;
                 pass = TestPass::run(self.trainer, &split.test, evaluation, store)?;
+            }
+            if let (Some(sample), Some(test)) = (self.sample, self.evaluation.test()) {
+                let store = self.averaged.as_mut().unwrap_or(&mut self.store);
+                sequences = SequencePass::run(&self.trainer.subject, sample, test, store)?;
             }
             let name = self.loader.dataset().name();
             let device = self.store.backend().name();
@@ -43,14 +49,14 @@ impl Run<'_> {
             picture.save(&file)?;
             outcome.picture = Some(file);
         }
-        outcome.report = self.write_html(outcome, &end, Some(&pass))?;
+        outcome.report = self.write_html(outcome, &end, Some(&pass), sequences.as_ref())?;
         Ok(())
     }
 
     /// Writes the report of a run that failed. Its own errors are ignored: that of the run is returned.
     pub(super) fn write_report_of_failure(&mut self, error: &Error) {
         let outcome = self.outcome(false);
-        let _ = self.write_html(&outcome, &End::Failed(error.to_string()), None);
+        let _ = self.write_html(&outcome, &End::Failed(error.to_string()), None, None);
     }
 
     fn write_html(
@@ -58,6 +64,7 @@ impl Run<'_> {
         outcome: &FitReport,
         end: &End,
         pass: Option<&TestPass>,
+        sequences: Option<&SequencePass>,
     ) -> Result<Option<PathBuf>> {
         let speed_unit = self.unit();
         let Some(logs) = &mut self.logs else {
@@ -94,6 +101,7 @@ impl Run<'_> {
             command: std::fs::read_to_string(path.join(folder::COMMAND)).ok(),
             experiment: std::fs::read_to_string(path.join(folder::EXPERIMENT)).ok(),
             folder: path.display().to_string(),
+            sequences,
             tested: tested.map(|(split, pass)| (&*split.test, pass)),
         };
         let file = path.join(folder::REPORT_PAGE);

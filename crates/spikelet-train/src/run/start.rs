@@ -70,8 +70,11 @@ impl<'a> Run<'a> {
             Some(_) => Some(data.sample_shape()?),
             None => None,
         };
-        let examples = match &data.images {
-            Some(split) if written => EXAMPLES.min(split.test.len()),
+        let examples = match (&data.images, sample) {
+            (Some(split), _) if written => EXAMPLES.min(split.test.len()),
+            (None, Some(SampleShape::Sequence { .. })) if written => {
+                EXAMPLES.min(tested.first().copied().unwrap_or(0))
+            }
             _ => 0,
         };
         let programs = match engine {

@@ -146,12 +146,15 @@ pub(crate) struct LayerSample {
     pub(crate) v: Option<Vec<Vec<Option<f64>>>>,
 }
 
-/// Counts of images by label and prediction.
-#[derive(Clone, Debug, Serialize)]
+/// Counts by label and prediction.
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Confusion {
-    /// The number of images, and of those in the test set.
+    /// The number of samples, of those in the test set, and what they are.
     pub(crate) samples: usize,
     pub(crate) of: usize,
+    pub(crate) unit: &'static str,
+    /// What is counted.
+    pub(crate) counted: &'static str,
     /// A row for each label, unless there are too many classes.
     pub(crate) counts: Option<Vec<Vec<u32>>>,
     /// The most frequent errors: label, prediction, count.

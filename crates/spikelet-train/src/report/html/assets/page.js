@@ -101,15 +101,15 @@
     const { confusion, worst } = data;
     if (confusion) {
       const part = confusion.samples < confusion.of
-        ? `The first ${confusion.samples.toLocaleString("en-US")} of ${confusion.of.toLocaleString("en-US")} test images. ` : "";
-      const pairs = make("table", { id: "pairs" }, make("thead", {}, make("tr", {}, make("th", {}, "true class"), make("th", {}, "predicted as"), make("th", { class: "number" }, "images"))),
+        ? `The first ${confusion.samples.toLocaleString("en-US")} of ${confusion.of.toLocaleString("en-US")} ${confusion.unit}. ` : "";
+      const pairs = make("table", { id: "pairs" }, make("thead", {}, make("tr", {}, make("th", {}, "true class"), make("th", {}, "predicted as"), make("th", { class: "number" }, confusion.counted))),
         make("tbody", {}, confusion.pairs.map(([label, predicted, count]) => make("tr", {},
           make("td", {}, data.classes[label] ?? String(label)), make("td", {}, data.classes[predicted] ?? String(predicted)), make("td", { class: "number" }, String(count))))));
       const host = make("div", { class: "figure", id: "matrix" });
       if (confusion.counts) later(host, () => Canvas.matrix(host, { classes: data.classes, counts: confusion.counts }));
       section("confusion", "Confusion matrix", `${part}Rows are true classes, columns are predictions, with the weights of the last epoch.`,
         make("div", { class: "card split" }, confusion.counts ? host : null,
-          make("div", {}, make("h3", {}, "Most frequent confusions"), confusion.pairs.length > 0 ? pairs : make("p", { class: "sub" }, "All images are classified correctly."))));
+          make("div", {}, make("h3", {}, "Most frequent confusions"), confusion.pairs.length > 0 ? pairs : make("p", { class: "sub" }, "All are classified correctly."))));
     }
     if (worst && worst.images.length > 0) {
       section("worst", "Worst examples", worst.note, make("div", { class: "card" }, Samples.worst(worst, data.classes)));
