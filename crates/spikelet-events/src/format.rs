@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{ErrorKind, Result};
-use crate::formats::{Entry, aedat1, aedat2, aedat3, atis, dat, evt2, evt3, evt21};
+use crate::formats::{Entry, aedat1, aedat2, aedat3, aedat4, atis, dat, es, evt2, evt3, evt21};
 
 /// Declares [`Format`]: a line for each format, with the module that has its [`Entry`].
 macro_rules! formats {
@@ -58,6 +58,10 @@ formats! {
     Aedat2Davis = aedat2::DAVIS,
     /// AEDAT 3.0 and 3.1: DVS128 Gesture.
     Aedat3 = aedat3::ENTRY,
+    /// AEDAT 4, of iniVation's cameras.
+    Aedat4 = aedat4::ENTRY,
+    /// Event Stream 2.
+    Es = es::ENTRY,
 }
 
 impl Format {

@@ -219,6 +219,8 @@ struct Stream {
     position: u64,
     is_last: bool,
     is_over: bool,
+    /// Whether nothing whole is left to decode.
+    needs_more: bool,
     /// The bytes to read next.
     wanted: usize,
 }
@@ -233,6 +235,7 @@ impl Stream {
             position: 0,
             is_last: false,
             is_over: false,
+            needs_more: true,
             wanted: READ,
         }
     }
@@ -262,13 +265,17 @@ impl Blocks for Stream {
         if self.is_over {
             return Ok(false);
         }
-        self.fill()?;
+        if self.needs_more {
+            self.fill()?;
+        }
         let input = Input {
-            bytes: &self.bytes,
-            position: self.position,
+            bytes: &self.bytes[self.decoded..],
+            position: self.position + self.decoded as u64,
             is_last: self.is_last,
         };
-        self.decoded = self.decoder.decode(input, out)?;
+        let decoded = self.decoder.decode(input, out)?;
+        self.decoded += decoded;
+        self.needs_more = decoded == 0 || self.decoded == self.bytes.len();
         let rest = self.bytes.len() - self.decoded;
         if rest > MAX_PACKET {
             let problem = format!("a record or packet of more than {} MiB", MAX_PACKET >> 20);
@@ -276,7 +283,7 @@ impl Blocks for Stream {
         }
         // A large packet is read in few pieces: each as large as what is there of it.
         self.wanted = READ.max(rest);
-        self.is_over = self.is_last;
+        self.is_over = self.is_last && self.needs_more;
         Ok(true)
     }
 

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 use serde_json::Value;
-use spikelet_events::{EventBuffer, Format, Options, Orientation, Sensor, read_undamaged};
+use spikelet_events::{
+    EventBuffer, Format, GestureWindow, Options, Orientation, Sensor, gesture_windows,
+    read_undamaged,
+};
 
 /// Formats of frames and of many recordings in a file, which have tests of their own.
 const NO_EVENTS: [&str; 4] = ["npz-frames", "h5-shd", "h5-ssc", "gesture-csv"];
@@ -176,6 +179,25 @@ fn assert_names(file: &str, message: &str) {
         "evt2_x_outside.raw" => &["event 10", "x 2047 >= 640"],
         "evt3_odd_byte.raw" => &["ends inside a record"],
         "evt3_vector_outside.raw" => &["x 640 >= 640"],
+        "aedat4_magic.aedat4" => &["#!AER-DAT4.1"],
+        "aedat4_header_length.aedat4" => &["header claims"],
+        "aedat4_xml.aedat4" => &["no XML"],
+        "aedat4_no_event_stream.aedat4" => &["no stream of events", "0 EVTX"],
+        "aedat4_cut_in_packet.aedat4" => &["ends inside a packet"],
+        "aedat4_packet_size.aedat4" => &["packet claims"],
+        "aedat4_lz4_flip.aedat4" => &["decompressed"],
+        "aedat4_lz4_claim.aedat4" => &["28 bytes claim"],
+        "aedat4_identifier.aedat4" => &["`FRME`, not `EVTS`"],
+        "aedat4_vector_length.aedat4" => &["vector of 268435456 elements"],
+        "aedat4_root_offset.aedat4" => &["offset of the flatbuffer"],
+        "aedat4_x_negative.aedat4" => &["event 0", "x -3"],
+        "aedat4_compression_id.aedat4" => &["compression 9"],
+        "aedat4_lz4_bomb.aedat4" | "aedat4_zstd_bomb.aedat4" => &["more than the 0 bytes"],
+        "es_magic.es" => &["Event Strean"],
+        "es_version.es" => &["version 9.0.0"],
+        "es_type.es" => &["type 7"],
+        "es_truncated.es" => &["ends inside a record"],
+        "es_x_outside.es" => &["sensor has 16 × 12"],
         _ => &[],
     };
     for word in words {
@@ -184,4 +206,31 @@ fn assert_names(file: &str, message: &str) {
             "{file}: `{word}` is not in: {message}"
         );
     }
+}
+
+#[test]
+fn windows_of_gestures_are_read_or_an_error_names_the_value() {
+    let mut count = 0;
+    let items = manifest("corrupt").into_iter();
+    for item in items.filter(|item| item["format"] == "gesture-csv") {
+        count += 1;
+        let file = item["file"].as_str().expect("a file");
+        let found = gesture_windows(fixtures().join(file)).map_err(|error| error.to_string());
+        let window = |label, start, end| GestureWindow { label, start, end };
+        let first = window(0, 60_000, 900_000);
+        let expected = match file.trim_start_matches("corrupt/gesture/user01_led_labels.") {
+            "label_12.csv" => Err("line 2: class 12 is not 1 … 11"),
+            "end_before_start.csv" => Err("ends at 60000, before its start at 90000"),
+            "no_header.csv" => Err("not `class,startTime_usec,endTime_usec`"),
+            "outside.csv" => Ok(vec![first, window(1, 4_000_000, 5_000_000)]),
+            "overlap.csv" => Ok(vec![first, window(1, 500_000, 1_500_000)]),
+            "crlf_bom.csv" => Ok(vec![first]),
+            other => panic!("{other}"),
+        };
+        match (found, expected) {
+            (Err(found), Err(words)) => assert!(found.contains(words), "{file}: {found}"),
+            (found, expected) => assert_eq!(found, expected.map_err(String::from), "{file}"),
+        }
+    }
+    assert_eq!(count, 6);
 }

@@ -6,10 +6,12 @@
 pub(crate) mod aedat1;
 pub(crate) mod aedat2;
 pub(crate) mod aedat3;
+pub(crate) mod aedat4;
 pub(crate) mod atis;
 mod clock;
 pub(crate) mod dat;
 mod dvs128;
+pub(crate) mod es;
 mod evt;
 pub(crate) mod evt2;
 pub(crate) mod evt21;
