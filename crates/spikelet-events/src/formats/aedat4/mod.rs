@@ -83,7 +83,9 @@ impl Aedat4 {
         out: &mut Output,
     ) -> Result<(), String> {
         match compression {
-            Compression::None => unpack(packet, packet.len(), &mut self.content)?,
+            Compression::None => {
+                return append(Table::root(plain(packet)?, "EVTS")?.vector(0, EVENT)?, out);
+            }
             Compression::Lz4 => {
                 let source = self.lz4.get_mut();
                 source.set_position(0);
@@ -101,7 +103,20 @@ impl Aedat4 {
     }
 }
 
-/// Reads the length and the flatbuffer of a packet of `len` bytes.
+/// The flatbuffer of a packet that is not compressed.
+fn plain(packet: &[u8]) -> Result<&[u8], String> {
+    let content = packet.split_first_chunk();
+    let (prefix, content) = content.ok_or_else(|| format!("it has {} bytes", packet.len()))?;
+    let (claim, len) = (u32::from_le_bytes(*prefix) as usize, content.len());
+    match claim == len {
+        true => Ok(content),
+        false => Err(format!(
+            "its content has {len} bytes, not the {claim} that it announces"
+        )),
+    }
+}
+
+/// Reads the length and the flatbuffer of a compressed packet of `len` bytes.
 fn unpack(mut stream: impl Read, len: usize, content: &mut Vec<u8>) -> Result<(), String> {
     let failed = |error: io::Error| format!("it cannot be decompressed: {error}");
     let mut prefix = [0; 4];
