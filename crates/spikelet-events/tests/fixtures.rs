@@ -234,3 +234,17 @@ fn windows_of_gestures_are_read_or_an_error_names_the_value() {
     }
     assert_eq!(count, 6);
 }
+
+#[test]
+fn content_tells_the_formats_that_have_a_first_line() {
+    let has_first_line = ["aedat2-dvs128", "aedat2-davis", "aedat3.1", "aedat4", "es"];
+    for (file, item) in recordings("formats") {
+        let name = item["format"].as_str().expect("a format");
+        let mut start = fs::read(fixtures().join(&file)).expect("a file");
+        start.truncate(Format::START);
+        match Format::detect(&start, None) {
+            Ok(format) => assert_eq!(format.name(), name, "{file}"),
+            Err(error) => assert!(!has_first_line.contains(&name), "{file}: {error}"),
+        }
+    }
+}
