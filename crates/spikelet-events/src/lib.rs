@@ -19,6 +19,8 @@
 //!
 //! No input makes a reader panic, allocate what a header merely claims, or run without an end.
 
+#[doc(hidden)]
+pub mod arrays;
 mod buffer;
 mod error;
 mod faults;
@@ -36,6 +38,7 @@ pub use buffer::EventBuffer;
 pub use error::{Error, ErrorKind, Result};
 pub use faults::{Fault, Faults};
 pub use format::Format;
+pub use formats::npz::{Frames, read_frames};
 pub use gesture::{GestureWindow, gesture_windows};
 pub use options::{Options, Orientation};
 pub use reader::{EventReader, open};

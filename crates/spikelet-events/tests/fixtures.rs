@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use safetensors::SafeTensors;
 use serde_json::Value;
 use spikelet_events::{
-    EventBuffer, Format, GestureWindow, Options, Orientation, Sensor, gesture_windows,
+    EventBuffer, Format, GestureWindow, Options, Orientation, Sensor, gesture_windows, read_frames,
     read_undamaged,
 };
 
@@ -126,6 +126,36 @@ fn files_have_the_events_that_other_readers_find() {
 }
 
 #[test]
+fn the_content_tells_the_format() {
+    for (file, item) in recordings("formats") {
+        let bytes = fs::read(fixtures().join(&file)).expect("a file");
+        let extension = Path::new(&file).extension().and_then(|e| e.to_str());
+        let found = Format::detect(&bytes[..bytes.len().min(Format::START)], extension);
+        // Neither a header nor the extension tells these two apart.
+        if !file.ends_with("noheader.dat") {
+            assert_eq!(found.expect(&file).name(), item["format"], "{file}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_an_npz_file_are_read_as_f32() {
+    for item in manifest("formats") {
+        if item["format"] != "npz-frames" {
+            continue;
+        }
+        let file = fixtures().join(item["file"].as_str().expect("a file"));
+        let bytes = fs::read(fixtures().join(item["expect"].as_str().expect("a file"))).unwrap();
+        let tensors = SafeTensors::deserialize(&bytes).unwrap();
+        let expected = tensors.tensor("frames").unwrap();
+        let found = read_frames(file).unwrap();
+        assert_eq!(found.shape, expected.shape());
+        let bytes: Vec<u8> = found.values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert!(bytes == expected.data(), "other values");
+    }
+}
+
+#[test]
 fn damaged_files_give_what_is_whole_and_an_error() {
     for (file, item) in recordings("corrupt") {
         let should = item["should"].as_str().expect("what should happen");
@@ -198,6 +228,14 @@ fn assert_names(file: &str, message: &str) {
         "es_type.es" => &["type 7"],
         "es_truncated.es" => &["ends inside a record"],
         "es_x_outside.es" => &["sensor has 16 × 12"],
+        "npz_bomb.npz" => &["member t has 67108992 bytes after decompression"],
+        "npz_lengths.npz" => &["unequal lengths"],
+        "npz_missing_p.npz" => &["member p is missing (has t, x, y)"],
+        "npz_nan_time.npz" => &["event ", "t NaN"],
+        "npz_negative_x.npz" => &["event ", "x -"],
+        "npz_pickle.npz" => &["member t", "Python objects"],
+        "npz_shape_claim.npz" => &["1099511627776"],
+        "npz_truncated.npz" => &["no directory"],
         _ => &[],
     };
     for word in words {

@@ -9,6 +9,7 @@ pub(crate) mod aedat3;
 pub(crate) mod aedat4;
 pub(crate) mod atis;
 mod clock;
+mod columns;
 pub(crate) mod dat;
 mod dvs128;
 pub(crate) mod es;
@@ -17,6 +18,9 @@ pub(crate) mod evt2;
 pub(crate) mod evt21;
 pub(crate) mod evt3;
 mod header_lines;
+pub(crate) mod mat;
+pub(crate) mod npy;
+pub(crate) mod npz;
 mod prophesee;
 
 use std::io::{Read, Seek};
