@@ -31,6 +31,8 @@ mod options;
 mod reader;
 mod recording;
 mod sensor;
+#[cfg(feature = "hdf5")]
+mod spiking_audio;
 mod trigger;
 mod writer;
 
@@ -44,5 +46,7 @@ pub use options::{Options, Orientation};
 pub use reader::{EventReader, open};
 pub use recording::{Recording, read, read_undamaged};
 pub use sensor::Sensor;
+#[cfg(feature = "hdf5")]
+pub use spiking_audio::{SpikingAudio, read_spiking_audio};
 pub use trigger::Trigger;
 pub use writer::{EventWriter, WriteOptions, write};
