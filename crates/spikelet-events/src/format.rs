@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::{ErrorKind, Result};
 use crate::formats::{
-    Entry, aedat1, aedat2, aedat3, aedat4, atis, dat, es, evt2, evt3, evt21, mat, npy, npz,
+    Entry, aedat1, aedat2, aedat3, aedat4, atis, csv, dat, es, evt2, evt3, evt21, mat, npy, npz,
 };
 
 /// Declares [`Format`]: a line for each format, with the module that has its [`Entry`].
@@ -58,6 +58,8 @@ formats! {
     NpyStructured = npy::STRUCTURED,
     /// A NumPy array of x, y, polarity and milliseconds: DVS128 Gesture of tonic.
     NpyXyptMs = npy::XYPT,
+    /// Text: t, x, y, p.
+    Csv = csv::ENTRY,
     /// MATLAB 5: ASL-DVS.
     Mat5 = mat::ENTRY,
     /// Records of 5 bytes: N-MNIST, N-Caltech101.

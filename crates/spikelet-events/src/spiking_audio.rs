@@ -256,7 +256,7 @@ impl Heaps {
         if count == 0 {
             return Ok((0, &[]));
         }
-        let position = position.checked_add(self.base).unwrap_or(u64::MAX);
+        let position = position.saturating_add(self.base);
         if position != self.position {
             self.load(position, at)?;
         }

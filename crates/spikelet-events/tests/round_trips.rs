@@ -22,6 +22,8 @@ fn writable() -> Vec<Limits> {
         time,
     };
     vec![
+        limits(Format::Dat, 1 << 14, 1 << 14, true, 1 << 30),
+        limits(Format::Csv, 1 << 16, 1 << 16, true, i64::MAX),
         limits(Format::Atis, 256, 240, true, (1 << 23) - 1),
         limits(Format::Aedat2Dvs128, 128, 128, true, 1 << 31),
         limits(Format::Aedat4, 346, 260, true, 1 << 50),

@@ -10,6 +10,7 @@ pub(crate) mod aedat4;
 pub(crate) mod atis;
 mod clock;
 mod columns;
+pub(crate) mod csv;
 pub(crate) mod dat;
 mod dvs128;
 pub(crate) mod es;
