@@ -23,6 +23,7 @@ fn writable() -> Vec<Limits> {
     };
     vec![
         limits(Format::Dat, 1 << 14, 1 << 14, true, 1 << 30),
+        limits(Format::Evt2, 1 << 11, 1 << 11, true, (1 << 34) - 1),
         limits(Format::Csv, 1 << 16, 1 << 16, true, i64::MAX),
         limits(Format::Atis, 256, 240, true, (1 << 23) - 1),
         limits(Format::Aedat2Dvs128, 128, 128, true, 1 << 31),
