@@ -214,7 +214,7 @@ fn read_mat(path: &Path) -> Result<Part> {
         labels.push(class.map_or(UNLABELED, |class| class as i64));
     }
     // Other values than integers become one that is no event.
-    let input = |value: f32| {
+    let input = |value: f64| {
         if value.fract() == 0.0 {
             value as i64
         } else {

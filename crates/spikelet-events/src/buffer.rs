@@ -55,6 +55,14 @@ impl EventBuffer {
         self.p.reserve(events);
     }
 
+    /// Gives unused memory back.
+    pub(crate) fn shrink(&mut self) {
+        self.t.shrink_to_fit();
+        self.x.shrink_to_fit();
+        self.y.shrink_to_fit();
+        self.p.shrink_to_fit();
+    }
+
     /// Appends all events of another buffer.
     pub fn extend(&mut self, other: &Self) {
         self.t.extend_from_slice(&other.t);

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::error::{ErrorKind, Result};
-use crate::formats::{Entry, aedat1, aedat2, aedat3, atis, dat, evt2, evt3, evt21};
+use crate::formats::{
+    Entry, aedat1, aedat2, aedat3, aedat4, atis, csv, dat, es, evt2, evt3, evt21, mat, npy, npz,
+};
 
 /// Declares [`Format`]: a line for each format, with the module that has its [`Entry`].
 macro_rules! formats {
@@ -48,6 +50,18 @@ formats! {
     Evt21 = evt21::ENTRY,
     /// Prophesee's RAW files of 16-bit words.
     Evt3 = evt3::ENTRY,
+    /// NumPy arrays of SpikingJelly: N-MNIST, CIFAR10-DVS, DVS128 Gesture.
+    NpzEvents = npz::EVENTS,
+    /// NumPy arrays of ES-ImageNet.
+    NpzEsImagenet = npz::ES_IMAGENET_EVENTS,
+    /// A structured NumPy array: DVS-Lip.
+    NpyStructured = npy::STRUCTURED,
+    /// A NumPy array of x, y, polarity and milliseconds: DVS128 Gesture of tonic.
+    NpyXyptMs = npy::XYPT,
+    /// Text: t, x, y, p.
+    Csv = csv::ENTRY,
+    /// MATLAB 5: ASL-DVS.
+    Mat5 = mat::ENTRY,
     /// Records of 5 bytes: N-MNIST, N-Caltech101.
     Atis = atis::ENTRY,
     /// AEDAT 1.0 of a DVS128.
@@ -58,6 +72,10 @@ formats! {
     Aedat2Davis = aedat2::DAVIS,
     /// AEDAT 3.0 and 3.1: DVS128 Gesture.
     Aedat3 = aedat3::ENTRY,
+    /// AEDAT 4, of iniVation's cameras.
+    Aedat4 = aedat4::ENTRY,
+    /// Event Stream 2.
+    Es = es::ENTRY,
 }
 
 impl Format {

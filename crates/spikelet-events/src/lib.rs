@@ -19,15 +19,20 @@
 //!
 //! No input makes a reader panic, allocate what a header merely claims, or run without an end.
 
+#[doc(hidden)]
+pub mod arrays;
 mod buffer;
 mod error;
 mod faults;
 mod format;
 mod formats;
+mod gesture;
 mod options;
 mod reader;
 mod recording;
 mod sensor;
+#[cfg(feature = "hdf5")]
+mod spiking_audio;
 mod trigger;
 mod writer;
 
@@ -35,9 +40,13 @@ pub use buffer::EventBuffer;
 pub use error::{Error, ErrorKind, Result};
 pub use faults::{Fault, Faults};
 pub use format::Format;
+pub use formats::npz::{Frames, read_frames};
+pub use gesture::{GestureWindow, gesture_windows};
 pub use options::{Options, Orientation};
 pub use reader::{EventReader, open};
 pub use recording::{Recording, read, read_undamaged};
 pub use sensor::Sensor;
+#[cfg(feature = "hdf5")]
+pub use spiking_audio::{SpikingAudio, read_spiking_audio};
 pub use trigger::Trigger;
 pub use writer::{EventWriter, WriteOptions, write};

@@ -9,8 +9,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{Blocks, Decoder, Input, Open, Output};
 use crate::{EventBuffer, Faults, Format, Options, Sensor, Trigger};
 
-/// The bytes that are read at once.
-const READ: usize = 1 << 20;
+/// The bytes that are read at first; small files need no more.
+const FIRST_READ: usize = 1 << 16;
+
+/// The bytes that are read at once: they and their events are in the cache until the events are given out.
+const READ: usize = 1 << 18;
 
 /// The most bytes of one record or packet.
 const MAX_PACKET: usize = 256 << 20;
@@ -67,7 +70,7 @@ fn read_start(stream: &mut dyn Read) -> Result<Vec<u8>> {
 
 /// A recording that is read in blocks, as an iterator of [`EventBuffer`].
 ///
-/// Memory is that of a block: at most a mebibyte of the file at a time, or one packet of formats with packets, and its
+/// Memory is that of a block: at most 256 KiB of the file at a time, or one packet of formats with packets, and its
 /// events. Of a damaged recording, the events before the damage are given first, then the error, then nothing.
 pub struct EventReader {
     blocks: Box<dyn Blocks>,
@@ -158,7 +161,12 @@ impl EventReader {
             }
             self.error = error;
             self.out.before += self.out.events.len() as u64;
-            events.extend(&self.out.events);
+            // Without a copy, where no memory that was reserved is lost.
+            if events.is_empty() && events.t.capacity() <= self.out.events.t.capacity() {
+                std::mem::swap(events, &mut self.out.events);
+            } else {
+                events.extend(&self.out.events);
+            }
             self.out.events.clear();
             return Ok(true);
         }
@@ -212,13 +220,16 @@ impl fmt::Debug for EventReader {
 struct Stream {
     stream: Box<dyn Read + Send>,
     decoder: Box<dyn Decoder>,
-    /// Bytes that were read; those before `decoded` are decoded.
+    /// Those before `filled` were read, and of these, those before `decoded` are decoded.
     bytes: Vec<u8>,
+    filled: usize,
     decoded: usize,
     /// The position of `bytes` in the file.
     position: u64,
     is_last: bool,
     is_over: bool,
+    /// Whether nothing whole is left to decode.
+    needs_more: bool,
     /// The bytes to read next.
     wanted: usize,
 }
@@ -228,31 +239,37 @@ impl Stream {
         Self {
             stream,
             decoder,
+            filled: start.len(),
             bytes: start,
             decoded: 0,
             position: 0,
             is_last: false,
             is_over: false,
-            wanted: READ,
+            needs_more: true,
+            wanted: FIRST_READ,
         }
     }
 
     /// Reads on. A stream that has fewer bytes at the moment gives those.
     fn fill(&mut self) -> Result<()> {
-        self.bytes.drain(..self.decoded);
+        self.bytes.copy_within(self.decoded..self.filled, 0);
+        self.filled -= self.decoded;
         self.position += self.decoded as u64;
         self.decoded = 0;
-        let len = self.bytes.len();
-        self.bytes.resize(len + self.wanted, 0);
+        let end = self.filled + self.wanted;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
         let read = loop {
-            match self.stream.read(&mut self.bytes[len..]) {
+            match self.stream.read(&mut self.bytes[self.filled..end]) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 read => break read,
             }
         };
-        self.bytes.truncate(len + *read.as_ref().unwrap_or(&0));
-        let position = self.position + len as u64;
-        self.is_last = read.map_err(|source| ErrorKind::Read { position, source })? == 0;
+        let position = self.position + self.filled as u64;
+        let read = read.map_err(|source| ErrorKind::Read { position, source })?;
+        self.filled += read;
+        self.is_last = read == 0;
         Ok(())
     }
 }
@@ -262,21 +279,25 @@ impl Blocks for Stream {
         if self.is_over {
             return Ok(false);
         }
-        self.fill()?;
+        if self.needs_more {
+            self.fill()?;
+        }
         let input = Input {
-            bytes: &self.bytes,
-            position: self.position,
+            bytes: &self.bytes[self.decoded..self.filled],
+            position: self.position + self.decoded as u64,
             is_last: self.is_last,
         };
-        self.decoded = self.decoder.decode(input, out)?;
-        let rest = self.bytes.len() - self.decoded;
+        let decoded = self.decoder.decode(input, out)?;
+        self.decoded += decoded;
+        let rest = self.filled - self.decoded;
+        self.needs_more = decoded == 0 || rest == 0;
         if rest > MAX_PACKET {
             let problem = format!("a record or packet of more than {} MiB", MAX_PACKET >> 20);
             return Err(crate::formats::damaged("the file", self.position, problem));
         }
         // A large packet is read in few pieces: each as large as what is there of it.
         self.wanted = READ.max(rest);
-        self.is_over = self.is_last;
+        self.is_over = self.is_last && self.needs_more;
         Ok(true)
     }
 

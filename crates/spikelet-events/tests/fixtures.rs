@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 use serde_json::Value;
-use spikelet_events::{EventBuffer, Format, Options, Orientation, Sensor, read_undamaged};
+use spikelet_events::{
+    EventBuffer, Format, GestureWindow, Options, Orientation, Sensor, gesture_windows, read_frames,
+    read_undamaged,
+};
 
 /// Formats of frames and of many recordings in a file, which have tests of their own.
 const NO_EVENTS: [&str; 4] = ["npz-frames", "h5-shd", "h5-ssc", "gesture-csv"];
@@ -123,6 +126,36 @@ fn files_have_the_events_that_other_readers_find() {
 }
 
 #[test]
+fn the_content_tells_the_format() {
+    for (file, item) in recordings("formats") {
+        let bytes = fs::read(fixtures().join(&file)).expect("a file");
+        let extension = Path::new(&file).extension().and_then(|e| e.to_str());
+        let found = Format::detect(&bytes[..bytes.len().min(Format::START)], extension);
+        // Neither a header nor the extension tells these two apart.
+        if !file.ends_with("noheader.dat") {
+            assert_eq!(found.expect(&file).name(), item["format"], "{file}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_an_npz_file_are_read_as_f32() {
+    for item in manifest("formats") {
+        if item["format"] != "npz-frames" {
+            continue;
+        }
+        let file = fixtures().join(item["file"].as_str().expect("a file"));
+        let bytes = fs::read(fixtures().join(item["expect"].as_str().expect("a file"))).unwrap();
+        let tensors = SafeTensors::deserialize(&bytes).unwrap();
+        let expected = tensors.tensor("frames").unwrap();
+        let found = read_frames(file).unwrap();
+        assert_eq!(found.shape, expected.shape());
+        let bytes: Vec<u8> = found.values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert!(bytes == expected.data(), "other values");
+    }
+}
+
+#[test]
 fn damaged_files_give_what_is_whole_and_an_error() {
     for (file, item) in recordings("corrupt") {
         let should = item["should"].as_str().expect("what should happen");
@@ -176,6 +209,33 @@ fn assert_names(file: &str, message: &str) {
         "evt2_x_outside.raw" => &["event 10", "x 2047 >= 640"],
         "evt3_odd_byte.raw" => &["ends inside a record"],
         "evt3_vector_outside.raw" => &["x 640 >= 640"],
+        "aedat4_magic.aedat4" => &["#!AER-DAT4.1"],
+        "aedat4_header_length.aedat4" => &["header claims"],
+        "aedat4_xml.aedat4" => &["no XML"],
+        "aedat4_no_event_stream.aedat4" => &["no stream of events", "0 EVTX"],
+        "aedat4_cut_in_packet.aedat4" => &["ends inside a packet"],
+        "aedat4_packet_size.aedat4" => &["packet claims"],
+        "aedat4_lz4_flip.aedat4" => &["decompressed"],
+        "aedat4_lz4_claim.aedat4" => &["28 bytes claim"],
+        "aedat4_identifier.aedat4" => &["`FRME`, not `EVTS`"],
+        "aedat4_vector_length.aedat4" => &["vector of 268435456 elements"],
+        "aedat4_root_offset.aedat4" => &["offset of the flatbuffer"],
+        "aedat4_x_negative.aedat4" => &["event 0", "x -3"],
+        "aedat4_compression_id.aedat4" => &["compression 9"],
+        "aedat4_lz4_bomb.aedat4" | "aedat4_zstd_bomb.aedat4" => &["more than the 0 bytes"],
+        "es_magic.es" => &["Event Strean"],
+        "es_version.es" => &["version 9.0.0"],
+        "es_type.es" => &["type 7"],
+        "es_truncated.es" => &["ends inside a record"],
+        "es_x_outside.es" => &["sensor has 16 × 12"],
+        "npz_bomb.npz" => &["member t has 67108992 bytes after decompression"],
+        "npz_lengths.npz" => &["unequal lengths"],
+        "npz_missing_p.npz" => &["member p is missing (has t, x, y)"],
+        "npz_nan_time.npz" => &["event ", "t NaN"],
+        "npz_negative_x.npz" => &["event ", "x -"],
+        "npz_pickle.npz" => &["member t", "Python objects"],
+        "npz_shape_claim.npz" => &["1099511627776"],
+        "npz_truncated.npz" => &["no directory"],
         _ => &[],
     };
     for word in words {
@@ -183,5 +243,46 @@ fn assert_names(file: &str, message: &str) {
             message.contains(word),
             "{file}: `{word}` is not in: {message}"
         );
+    }
+}
+
+#[test]
+fn windows_of_gestures_are_read_or_an_error_names_the_value() {
+    let mut count = 0;
+    let items = manifest("corrupt").into_iter();
+    for item in items.filter(|item| item["format"] == "gesture-csv") {
+        count += 1;
+        let file = item["file"].as_str().expect("a file");
+        let found = gesture_windows(fixtures().join(file)).map_err(|error| error.to_string());
+        let window = |label, start, end| GestureWindow { label, start, end };
+        let first = window(0, 60_000, 900_000);
+        let expected = match file.trim_start_matches("corrupt/gesture/user01_led_labels.") {
+            "label_12.csv" => Err("line 2: class 12 is not 1 … 11"),
+            "end_before_start.csv" => Err("ends at 60000, before its start at 90000"),
+            "no_header.csv" => Err("not `class,startTime_usec,endTime_usec`"),
+            "outside.csv" => Ok(vec![first, window(1, 4_000_000, 5_000_000)]),
+            "overlap.csv" => Ok(vec![first, window(1, 500_000, 1_500_000)]),
+            "crlf_bom.csv" => Ok(vec![first]),
+            other => panic!("{other}"),
+        };
+        match (found, expected) {
+            (Err(found), Err(words)) => assert!(found.contains(words), "{file}: {found}"),
+            (found, expected) => assert_eq!(found, expected.map_err(String::from), "{file}"),
+        }
+    }
+    assert_eq!(count, 6);
+}
+
+#[test]
+fn content_tells_the_formats_that_have_a_first_line() {
+    let has_first_line = ["aedat2-dvs128", "aedat2-davis", "aedat3.1", "aedat4", "es"];
+    for (file, item) in recordings("formats") {
+        let name = item["format"].as_str().expect("a format");
+        let mut start = fs::read(fixtures().join(&file)).expect("a file");
+        start.truncate(Format::START);
+        match Format::detect(&start, None) {
+            Ok(format) => assert_eq!(format.name(), name, "{file}"),
+            Err(error) => assert!(!has_first_line.contains(&name), "{file}: {error}"),
+        }
     }
 }

@@ -22,8 +22,14 @@ fn writable() -> Vec<Limits> {
         time,
     };
     vec![
+        limits(Format::Dat, 1 << 14, 1 << 14, true, 1 << 30),
+        limits(Format::Evt2, 1 << 11, 1 << 11, true, (1 << 34) - 1),
+        limits(Format::Csv, 1 << 16, 1 << 16, true, i64::MAX),
         limits(Format::Atis, 256, 240, true, (1 << 23) - 1),
         limits(Format::Aedat2Dvs128, 128, 128, true, 1 << 31),
+        limits(Format::Aedat4, 346, 260, true, 1 << 50),
+        limits(Format::Aedat4, 1280, 720, false, 1 << 50),
+        limits(Format::Es, 320, 240, true, 100_000),
     ]
 }
 
@@ -83,7 +89,7 @@ fn refused(format: Format, t: i64, x: u16, y: u16) -> String {
     let mut events = EventBuffer::default();
     events.push(0, 0, 0, true);
     events.push(t, x, y, true);
-    let error = write(&path, format, Sensor::new(1 << 16, 1 << 16), &events).unwrap_err();
+    let error = write(&path, format, Sensor::new(65535, 65535), &events).unwrap_err();
     assert!(!path.exists(), "an incomplete file is left");
     error.to_string()
 }
@@ -96,6 +102,8 @@ fn values_that_a_format_cannot_hold_are_named() {
         (refused(Format::Atis, 0, 0, 240), "event 1: y 240"),
         (refused(Format::Atis, 1 << 23, 0, 0), "time 8388608"),
         (refused(Format::Atis, -1, 0, 0), "time -1"),
+        (refused(Format::Es, -1, 0, 0), "time -1"),
+        (refused(Format::Es, 1 << 40, 0, 0), "time 1099511627776"),
     ] {
         assert!(error.contains(words), "`{words}` is not in: {error}");
     }
@@ -119,4 +127,24 @@ fn events_outside_the_sensor_and_columns_of_unequal_length_are_refused() {
     events.p.clear();
     let error = write(&path, Format::Atis, Sensor::new(34, 34), &events).unwrap_err();
     assert!(error.to_string().contains("0 polarities"), "{error}");
+}
+
+#[test]
+fn sensors_that_a_format_cannot_hold_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    for (format, limit) in [
+        (Format::Aedat2Dvs128, "128 × 128"),
+        (Format::Aedat4, "32768 × 32768"),
+        (Format::Es, "65535 × 65535"),
+    ] {
+        let options = WriteOptions::new(format, Sensor::new(65536, 8));
+        let error = EventWriter::create(&path, &options)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(limit) && error.contains("65536 × 8"),
+            "{error}"
+        );
+    }
 }

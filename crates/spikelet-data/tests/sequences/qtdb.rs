@@ -231,8 +231,8 @@ fn damaged_matlab_files_are_errors() {
         (vec![x(&[i32::MAX; 4], &[0; 4]), good[1].clone()], "damaged"),
         (vec![complex, good[1].clone()], "no real numbers"),
         (
-            vec![matrix("x", 6, &[1, 1, 4], 12, &[0; 32]), good[1].clone()],
-            "type 12",
+            vec![matrix("x", 6, &[1, 1, 4], 16, &[0; 32]), good[1].clone()],
+            "type 16",
         ),
         (
             vec![[15_u32.to_le_bytes(), 4_u32.to_le_bytes(), *b"nope"].concat()],

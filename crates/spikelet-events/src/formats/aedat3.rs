@@ -31,7 +31,8 @@ const EVENT: usize = 8;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: NAME,
-    extensions: &["aedat"],
+    // `.aedat` is also that of versions 1 and 2: the first line tells them apart.
+    extensions: &[],
     detect: |start| start.starts_with(b"#!AER-DAT3"),
     open: Open::Stream(|_| Ok(Box::new(Aedat3::default()))),
     encoder: None,

@@ -16,9 +16,9 @@
 //! files without a header.
 
 use super::prophesee::{Header, check_size, invalid, is_dat};
-use super::{Decoder, Entry, Input, Open, Output, damaged};
-use crate::error::Result;
-use crate::{EventBuffer, Options, Sensor, Trigger};
+use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
+use crate::error::{ErrorKind, Result};
+use crate::{EventBuffer, Format, Options, Sensor, Trigger, WriteOptions};
 
 const NAME: &str = "dat";
 const RECORD: usize = 8;
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: NAME,
     extensions: &[],
     detect: is_dat,
-    encoder: None,
+    encoder: Some(new_encoder),
     open: Open::Stream(|options| Ok(Box::new(Dat::new(options)))),
 };
 
@@ -180,5 +180,46 @@ impl Decoder for Dat {
 
     fn sensor(&self) -> Option<Sensor> {
         self.sensor
+    }
+}
+
+/// The largest sensor: 14 bits for each coordinate.
+const LIMIT: Sensor = Sensor::new(1 << 14, 1 << 14);
+
+fn new_encoder(options: &WriteOptions, bytes: &mut Vec<u8>) -> Result<Box<dyn Encoder>> {
+    let sensor = options.sensor;
+    if sensor.width > LIMIT.width || sensor.height > LIMIT.height {
+        let (format, limit) = (Format::Dat, LIMIT);
+        return Err(ErrorKind::UnwritableSensor {
+            format,
+            sensor,
+            limit,
+        }
+        .into());
+    }
+    let Sensor { width, height } = sensor;
+    let header = format!(
+        "% Data file containing CD events\n% Version 2\n% Width {width}\n% Height {height}\n% end\n"
+    );
+    bytes.extend(header.as_bytes());
+    bytes.extend([0x0c, RECORD as u8]);
+    Ok(Box::new(DatEncoder))
+}
+
+struct DatEncoder;
+
+impl Encoder for DatEncoder {
+    fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+        out.reserve(events.t.len() * RECORD);
+        for (at, (t, x, y, p)) in events.iter().enumerate() {
+            let time = u32::try_from(t).map_err(|_| Unwritable {
+                at,
+                problem: format!("time {t} is not in 0 … 4294967295 µs, the 32 bits that it has"),
+            })?;
+            let pixel = u32::from(x) | u32::from(y) << 14 | u32::from(p) << 28;
+            out.extend(time.to_le_bytes());
+            out.extend(pixel.to_le_bytes());
+        }
+        Ok(())
     }
 }

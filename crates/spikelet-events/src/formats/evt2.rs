@@ -12,8 +12,9 @@
 //! Source: docs.prophesee.ai, *EVT 2.0 Format*.
 
 use super::evt::{Raw, Time, Words};
-use super::{Entry, Open, Output, prophesee};
-use crate::{EventBuffer, Fault, Trigger};
+use super::{Encoder, Entry, Events, Open, Output, Unwritable, prophesee};
+use crate::error::Result;
+use crate::{EventBuffer, Fault, Format, Trigger, WriteOptions};
 
 const NAME: &str = "evt2";
 
@@ -21,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: NAME,
     extensions: &[],
     detect: |start| prophesee::is_raw(start, NAME),
-    encoder: None,
+    encoder: Some(new_encoder),
     open: Open::Stream(|options| Ok(Box::new(Raw::<Evt2, 4>::new(options)))),
 };
 
@@ -87,4 +88,43 @@ fn append(words: &[[u8; 4]], base: i64, events: &mut EventBuffer) {
         .y
         .extend(words.clone().map(|word| (word & 0x7ff) as u16));
     events.p.extend(words.map(|word| (word >> 28) as u8));
+}
+
+fn new_encoder(options: &WriteOptions, bytes: &mut Vec<u8>) -> Result<Box<dyn Encoder>> {
+    prophesee::write_header(Format::Evt2, "EVT2", options.sensor, bytes)?;
+    Ok(Box::new(Evt2Encoder { high: None }))
+}
+
+struct Evt2Encoder {
+    /// The last EVT_TIME_HIGH.
+    high: Option<u32>,
+}
+
+impl Encoder for Evt2Encoder {
+    fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+        out.reserve(events.t.len() * 4);
+        for (at, (t, x, y, p)) in events.iter().enumerate() {
+            if !(0..1 << 34).contains(&t) {
+                let problem = format!("time {t} is not in 0 … 2³⁴ − 1 µs, the 34 bits that it has");
+                return Err(Unwritable { at, problem });
+            }
+            let high = (t >> 6) as u32;
+            if self.high != Some(high) {
+                // A reader takes a fall by more than half the range as a wrap of the time.
+                if self
+                    .high
+                    .is_some_and(|before| before.saturating_sub(high) > 1 << 27)
+                {
+                    let problem = format!("time {t} is more than 2³³ µs before the last");
+                    return Err(Unwritable { at, problem });
+                }
+                self.high = Some(high);
+                out.extend((8 << 28 | high).to_le_bytes());
+            }
+            let (x, y, p) = (u32::from(x), u32::from(y), u32::from(p));
+            let word = p << 28 | (t as u32 & 0x3f) << 22 | x << 11 | y;
+            out.extend(word.to_le_bytes());
+        }
+        Ok(())
+    }
 }

@@ -6,15 +6,22 @@
 pub(crate) mod aedat1;
 pub(crate) mod aedat2;
 pub(crate) mod aedat3;
+pub(crate) mod aedat4;
 pub(crate) mod atis;
 mod clock;
+mod columns;
+pub(crate) mod csv;
 pub(crate) mod dat;
 mod dvs128;
+pub(crate) mod es;
 mod evt;
 pub(crate) mod evt2;
 pub(crate) mod evt21;
 pub(crate) mod evt3;
 mod header_lines;
+pub(crate) mod mat;
+pub(crate) mod npy;
+pub(crate) mod npz;
 mod prophesee;
 
 use std::io::{Read, Seek};

@@ -6,8 +6,8 @@
 //! `system_ID`.
 
 use super::Input;
-use crate::Sensor;
 use crate::error::{Error, ErrorKind, Result};
+use crate::{Format, Sensor};
 
 /// The longest header.
 const MAX_HEADER: usize = 1 << 16;
@@ -193,4 +193,31 @@ pub(super) fn is_dat(start: &[u8]) -> bool {
     let header = Header::start(start);
     let is_named = |key| header.value(key).is_some();
     header.encoding().is_none() && (is_named("Version") || is_named("Data"))
+}
+
+/// Appends the header of a RAW file, whose words have 11 bits for each coordinate.
+///
+/// # Errors
+/// If the sensor has more pixels.
+pub(super) fn write_header(
+    format: Format,
+    encoding: &str,
+    sensor: Sensor,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let limit = Sensor::new(1 << 11, 1 << 11);
+    if sensor.width > limit.width || sensor.height > limit.height {
+        return Err(ErrorKind::UnwritableSensor {
+            format,
+            sensor,
+            limit,
+        }
+        .into());
+    }
+    let Sensor { width, height } = sensor;
+    let header = format!(
+        "% format {encoding};height={height};width={width}\n% geometry {width}x{height}\n% end\n"
+    );
+    bytes.extend(header.as_bytes());
+    Ok(())
 }

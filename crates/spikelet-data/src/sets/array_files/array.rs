@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use half::{bf16, f16};
+use spikelet_events::arrays::{self, Number, Source as _};
 
 use super::format_error;
 use crate::digest::Parts;
@@ -20,39 +21,12 @@ const DIGEST_ALL: u64 = 1 << 20;
 const DIGEST_BLOCKS: u64 = 256;
 const DIGEST_BLOCK: usize = 4096;
 
-/// The type of the numbers in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Number {
-    U8,
-    I8,
-    U16,
-    I16,
-    U32,
-    I32,
-    U64,
-    I64,
-    F16,
-    BF16,
-    F32,
-    F64,
-}
-
-impl Number {
-    pub(super) fn bytes(self) -> usize {
-        match self {
-            Self::U8 | Self::I8 => 1,
-            Self::U16 | Self::I16 | Self::F16 | Self::BF16 => 2,
-            Self::U32 | Self::I32 | Self::F32 => 4,
-            Self::U64 | Self::I64 | Self::F64 => 8,
-        }
-    }
-
-    fn element(self) -> ElementType {
-        match self {
-            Self::U8 => ElementType::U8,
-            Self::F16 | Self::BF16 | Self::F32 | Self::F64 => ElementType::F32,
-            _ => ElementType::I64,
-        }
+/// The type of the elements of a field.
+fn element(number: Number) -> ElementType {
+    match number {
+        Number::U8 => ElementType::U8,
+        Number::F16 | Number::BF16 | Number::F32 | Number::F64 => ElementType::F32,
+        _ => ElementType::I64,
     }
 }
 
@@ -87,9 +61,16 @@ impl Source {
             len,
         })
     }
+}
 
-    /// The `len` bytes at `offset`. The range is compared with the length of the file before memory is allocated.
-    pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+impl arrays::Source for Source {
+    type Error = Error;
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let ends = offset
             .checked_add(len as u64)
@@ -113,6 +94,10 @@ impl Source {
             }
         }
         Ok(bytes)
+    }
+
+    fn invalid(&self, offset: u64, problem: impl Into<String>, help: &'static str) -> Error {
+        format_error(&self.path, offset, problem, help)
     }
 }
 
@@ -220,7 +205,7 @@ impl Array {
     }
 
     pub(super) fn field(&self, name: &str) -> Field {
-        Field::new(name, self.number.element(), self.shape.iter().copied())
+        Field::new(name, element(self.number), self.shape.iter().copied())
     }
 
     /// Sample `index`, below [`Self::len`].

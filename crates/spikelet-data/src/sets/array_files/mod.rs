@@ -4,7 +4,6 @@ mod array;
 mod complete;
 mod npy;
 mod safetensors;
-mod zip;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use spikelet_events::arrays::{Number, Source as _};
 
-use super::array::{Array, Number, Source};
+use super::array::{Array, Source};
 use super::{check_count, format_error};
 use crate::error::Result;
 

@@ -7,9 +7,7 @@ use std::io::Read;
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use super::array::Source;
-use super::format_error;
-use crate::error::{Error, Result};
+use super::Source;
 
 /// The longest central directory that is read: hundreds of thousands of entries.
 const MAX_DIRECTORY: u64 = 1 << 26;
@@ -21,20 +19,24 @@ const MAX_COMMENT: u64 = 0xffff;
 /// The most bytes that a byte of Deflate data decompresses to.
 ///
 /// Source: zlib, Technical Details, "Maximum Expansion Factor".
-const MAX_EXPANSION: usize = 1032;
+pub const MAX_EXPANSION: usize = 1032;
 
 const HELP: &str =
     "the file was not copied to its end, or is no .npz file; save it with `numpy.savez`";
 
 /// A file in the archive.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) name: String,
+pub struct Entry {
+    /// Its path in the archive.
+    pub name: String,
     /// Whether its bytes are not compressed.
-    pub(super) stored: bool,
-    pub(super) compressed: u64,
-    uncompressed: u64,
-    crc: u32,
+    pub stored: bool,
+    /// The bytes in the archive.
+    pub compressed: u64,
+    /// The bytes of the file.
+    pub uncompressed: u64,
+    /// The checksum of the file.
+    pub crc: u32,
     header: u64,
 }
 
@@ -51,11 +53,14 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// All files of the archive.
-pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
+///
+/// # Errors
+/// If the archive is damaged.
+pub fn entries<S: Source>(source: &S) -> Result<Vec<Entry>, S::Error> {
     let (offset, len) = directory(source)?;
     let damaged = |at: usize| {
         let problem = "the directory of the archive is damaged";
-        format_error(&source.path, offset + at as u64, problem, HELP)
+        source.invalid(offset + at as u64, problem, HELP)
     };
     if len > MAX_DIRECTORY {
         return Err(damaged(0));
@@ -64,23 +69,20 @@ pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
     let (mut at, mut entries) = (0, Vec::new());
     while at < bytes.len() {
         let (entry, len) = entry(&bytes[at..]).ok_or_else(|| damaged(at))?;
-        entries
-            .push(entry.map_err(|problem| {
-                format_error(&source.path, offset + at as u64, problem, HELP)
-            })?);
+        entries.push(entry.map_err(|problem| source.invalid(offset + at as u64, problem, HELP))?);
         at += len;
     }
     Ok(entries)
 }
 
 /// The offset and the length of the central directory.
-fn directory(source: &Source) -> Result<(u64, u64)> {
+fn directory<S: Source>(source: &S) -> Result<(u64, u64), S::Error> {
     let error = || {
         let problem = "no directory of an archive at the end of the file";
-        format_error(&source.path, source.len, problem, HELP)
+        source.invalid(source.len(), problem, HELP)
     };
-    let len = source.len.min(END_RECORD + MAX_COMMENT);
-    let start = source.len - len;
+    let len = source.len().min(END_RECORD + MAX_COMMENT);
+    let start = source.len() - len;
     let bytes = source.read(start, len as usize)?;
     let ends = |at: usize| {
         let comment = u16_at(&bytes, at + 20);
@@ -163,7 +165,10 @@ fn extra_field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 }
 
 /// The offset of the bytes of an entry.
-pub(super) fn data_offset(source: &Source, entry: &Entry) -> Result<u64> {
+///
+/// # Errors
+/// If the archive is damaged.
+pub fn data_offset<S: Source>(source: &S, entry: &Entry) -> Result<u64, S::Error> {
     let header = source.read(entry.header, 30)?;
     match (u32_at(&header, 0), u16_at(&header, 26), u16_at(&header, 28)) {
         (Some(0x0403_4b50), Some(name), Some(extra)) => {
@@ -171,17 +176,18 @@ pub(super) fn data_offset(source: &Source, entry: &Entry) -> Result<u64> {
         }
         _ => {
             let problem = format!("no header of `{}`", entry.name);
-            Err(format_error(&source.path, entry.header, problem, HELP))
+            Err(source.invalid(entry.header, problem, HELP))
         }
     }
 }
 
 /// The decompressed bytes of an entry, at most `limit`.
-pub(super) fn inflate(source: &Source, entry: &Entry, limit: usize) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// If the archive is damaged.
+pub fn inflate<S: Source>(source: &S, entry: &Entry, limit: usize) -> Result<Vec<u8>, S::Error> {
     let offset = data_offset(source, entry)?;
-    let error = |problem: String, help: &'static str| -> Error {
-        format_error(&source.path, offset, problem, help)
-    };
+    let error = |problem: String, help: &'static str| source.invalid(offset, problem, help);
     let expected = usize::try_from(entry.uncompressed).unwrap_or(usize::MAX);
     if expected > limit {
         return Err(error(
@@ -189,7 +195,7 @@ pub(super) fn inflate(source: &Source, entry: &Entry, limit: usize) -> Result<Ve
                 "`{}` takes {expected} bytes of memory, {limit} are left",
                 entry.name
             ),
-            "save it with `numpy.savez`, without compression, or allow more with `npz_within`",
+            "save it with `numpy.savez`, without compression, or allow more memory",
         ));
     }
     let compressed = usize::try_from(entry.compressed).unwrap_or(usize::MAX);
