@@ -49,7 +49,6 @@ pub(crate) enum Open {
     /// From its beginning to its end.
     Stream(fn(&Options) -> Result<Box<dyn Decoder>>),
     /// With random access.
-    #[allow(dead_code, reason = "for formats such as zip files")]
     Container(OpenContainer),
 }
 
