@@ -133,6 +133,7 @@ def step(size, mode, way, tf32, device):
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = tf32
     torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cudnn.benchmark = True
     trains = mode == "train"
     net = network(size[2], size[3], way, trains).to(device).train(trains)
     if way == "compiled":
