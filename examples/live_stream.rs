@@ -2,8 +2,9 @@
 //!
 //! A network with delays and feedback learns from recordings whether a tone rises or falls. Then recordings arrive
 //! sample by sample: an encoder makes events of them, every 10 ms the events of a time step are counted, and the
-//! network runs one step. The spikes are those of the recording at once; printed are the accuracy, and the latency from
-//! the last sample of a step to the spikes.
+//! network runs one step. On the CPU, the spikes are those of the recording at once; on a GPU, a product of one row may
+//! add up in another order than that of all rows, so that a potential next to the threshold may end on its other side.
+//! Printed are the accuracy, the spikes that differ, and the latency from the last sample of a step to the spikes.
 
 use spikelet::data::SampleRandom;
 use spikelet::data::encode::{Bins, Cochlea, CochleaConfig, SignalEncoder, SpikeEvents};
@@ -22,6 +23,7 @@ const N: usize = 32; // recordings of a batch
 fn main() -> Result<()> {
     let device = std::env::args().nth(1).unwrap_or("auto".to_string());
     let device = spikelet::device::find(&device, 0)?;
+    let exact = device.kind() == spikelet::graph::DeviceKind::Cpu;
     let norm = || BatchNorm1d::new(HIDDEN);
     let hidden = Sequential::new()
         .add(Dcls1d::new(INPUTS, HIDDEN, 15)) // delays of 0 to 140 ms
@@ -76,7 +78,8 @@ fn main() -> Result<()> {
     let step = step.batch_size(1);
     let mut whole = step.compile_predict(&mut store)?;
     let mut stream = step.compile_stream(&mut store)?;
-    let (mut latency, mut encoding, mut right, mut fired) = (vec![], Duration::ZERO, 0, 0.0);
+    let (mut latency, mut encoding, mut right) = (vec![], Duration::ZERO, 0);
+    let (mut fired, mut differ) = (0.0, 0);
     let recordings = 1000..1020;
     for seed in recordings.clone() {
         let (samples, label) = recording(seed);
@@ -108,17 +111,16 @@ fn main() -> Result<()> {
                 .for_each(|(sum, s)| *sum += s);
         }
         cochlea.reset();
-        assert_eq!(
-            spikes, expected,
-            "the stream has the spikes of the recording"
-        );
+        let pairs = || spikes.iter().zip(&expected);
+        differ += pairs().filter(|(one, other)| one != other).count();
         right += usize::from(usize::from(scores[1] > scores[0]) == label);
         fired += spikes.iter().sum::<f64>();
     }
+    assert!(!exact || differ == 0, "{differ} spikes differ on the CPU");
     latency.sort_unstable();
     let at = |share: usize| latency[latency.len() * share / 100].as_secs_f64() * 1e6;
     println!(
-        "{right} of {} streams recognized; {fired} spikes, all those of the recordings at once",
+        "{right} of {} streams recognized; {fired} spikes, {differ} values not those of the recordings at once",
         recordings.len()
     );
     println!(

@@ -50,6 +50,7 @@
 //! |---|---|---|
 //! | `cuda` | yes | NVIDIA GPUs: [`cuda`], [`device::cuda`]. Building needs no CUDA toolkit; libraries are looked for at run time. |
 //! | `download` | yes | downloads of data sets with checksums: `load_or_download` of [`data`]. Builds HTTP, TLS and tar. |
+//! | `hdf5` | yes | the data sets `shd` and `ssc` of [`data`], which are HDF5 files |
 //! | `distributed` | yes | [`distributed`], and the devices of ranks: [`device::open_in_group`] |
 //! | `plots` | yes | [`report`]: the report that a run ends with, activity of layers, pictures of pipelines |
 //! | `auto-cuda` | no | `auto_cuda`; includes `cuda` |
@@ -62,6 +63,7 @@ pub mod device;
 #[cfg(all(doctest, feature = "cuda", feature = "distributed", feature = "plots"))]
 mod guide;
 pub mod prelude;
+pub mod recipes;
 
 pub use spikelet_core::{
     Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, problem_and_help,
@@ -83,6 +85,6 @@ pub use spikelet_train::report;
 pub use spikelet_train::{log, optim, timing};
 #[doc(inline)]
 pub use {
-    spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph,
-    spikelet_pipeline as pipeline, spikelet_train as train,
+    spikelet_data as data, spikelet_events as events, spikelet_expr as expr,
+    spikelet_graph as graph, spikelet_pipeline as pipeline, spikelet_train as train,
 };

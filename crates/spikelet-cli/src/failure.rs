@@ -61,6 +61,14 @@ impl From<spikelet::graph::Error> for Failure {
     }
 }
 
+impl From<spikelet_events::Error> for Failure {
+    fn from(error: spikelet_events::Error) -> Self {
+        let text = error.to_string();
+        let (problem, help) = problem_and_help(&text);
+        Self::other(problem, help.unwrap_or_default())
+    }
+}
+
 impl From<spikelet::auto_cuda::AutoCudaError> for Failure {
     fn from(error: spikelet::auto_cuda::AutoCudaError) -> Self {
         spikelet::Error::from(error).into()

@@ -13,6 +13,7 @@ pub mod equation;
 pub mod failure;
 pub mod help;
 mod machine;
+mod progress;
 pub mod table;
 
 pub use cli::Spikelet;

@@ -9,7 +9,7 @@ use crate::gemm::{Gemm, Product};
 use crate::gpu::group::{self, Group};
 use crate::gpu::{Gpu, Properties};
 use crate::memory::{DeviceMemory, memory_of};
-use crate::op::{self, LibraryWorkspaces};
+use crate::op::{self, Libraries};
 use crate::shared::Shared;
 use crate::transfer;
 use crate::upload::Uploads;
@@ -41,13 +41,17 @@ pub struct Cuda {
     pub(crate) shared: Arc<Shared>,
 }
 
-impl LibraryWorkspaces for Shared {
+impl Libraries for Shared {
     fn product_workspace(&self, product: Product) -> usize {
         self.gemm.workspace(product)
     }
 
     fn convolution_workspace(&self, convolution: &Convolution) -> usize {
         self.dnn.workspace(convolution)
+    }
+
+    fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool {
+        self.dnn.is_on_tensor_cores(convolution)
     }
 }
 

@@ -154,6 +154,11 @@ impl Dnn {
         self.call(c).map_or(0, |call| call.plan.workspace)
     }
 
+    /// Whether the engine of a convolution computes on tensor cores; not so for one that cannot be planned.
+    pub(crate) fn is_on_tensor_cores(&self, c: &Convolution) -> bool {
+        self.call(c).is_ok_and(|call| call.plan.on_tensor_cores)
+    }
+
     /// As [`Dnn::plan`], but fails at once for a convolution whose planning has failed before.
     fn plan_once(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
         let problems = || self.problems.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,8 +185,8 @@ impl Dnn {
         {
             return Ok(plan);
         }
-        let (plan, measured) = measure::fastest(&running, c, problem.candidates()?)?;
-        if let (true, Some(choice)) = (measured, &plan.choice) {
+        let (plan, is_fastest) = measure::fastest(&running, c, problem.candidates()?)?;
+        if let (true, Some(choice)) = (is_fastest, &plan.choice) {
             store.write(&key, choice);
         }
         Ok(plan)

@@ -3,7 +3,7 @@
 use crate::dnn::Convolution;
 use crate::gemm::{self, Product};
 use crate::gpu::Properties;
-use crate::op::{self, LibraryWorkspaces};
+use crate::op::{self, Libraries};
 use spikelet_graph::{
     DType, Graph, InPlaceUpdates, Node, Result, SchedulingPolicy, SpikeStorage, Target, TensorType,
     ValueId, WorkspaceQuery,
@@ -43,7 +43,7 @@ impl OfflineTarget {
     }
 }
 
-impl LibraryWorkspaces for OfflineTarget {
+impl Libraries for OfflineTarget {
     fn product_workspace(&self, _: Product) -> usize {
         gemm::WORKSPACE
     }
@@ -53,6 +53,10 @@ impl LibraryWorkspaces for OfflineTarget {
             .shapes()
             .map(|shape| TensorType::new(DType::F32, shape).bytes());
         copies.into_iter().fold(0, usize::saturating_add)
+    }
+
+    fn convolution_on_tensor_cores(&self, _: &Convolution) -> bool {
+        true
     }
 }
 

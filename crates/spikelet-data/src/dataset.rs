@@ -3,8 +3,10 @@
 use std::fmt::Debug;
 
 use crate::error::{Error, Result};
+use crate::event_augmentation::EventAugmentation;
 use crate::field::Field;
 use crate::sample::Sample;
+use crate::sample_random::SampleRandom;
 
 /// A data set: samples by index, each with the same named tensors.
 ///
@@ -66,6 +68,26 @@ pub trait Dataset: Debug + Send + Sync {
     /// # Errors
     /// If the sample cannot be read. The loader adds the data set and the index, and ends the epoch.
     fn sample(&self, index: usize) -> Result<Sample<'_>>;
+
+    /// Sample `index` with changes of the events of which it is computed, for data sets with [`Self::has_events`]. The
+    /// loader calls it for training samples with [`Augment::events`](crate::Augment::events).
+    ///
+    /// # Errors
+    /// As [`Self::sample`].
+    fn augmented(
+        &self,
+        index: usize,
+        augment: &[EventAugmentation],
+        random: &SampleRandom,
+    ) -> Result<Sample<'_>> {
+        let _ = (augment, random);
+        self.sample(index)
+    }
+
+    /// Whether samples are computed from events, which [`Self::augmented`] changes.
+    fn has_events(&self) -> bool {
+        false
+    }
 
     /// A digest of the identity of the data: a resumed run compares it. Data sets in memory hash their contents; those
     /// in files at least the names and lengths of their files.

@@ -297,6 +297,37 @@ pub enum Error {
     /// An image or its augmentation is invalid.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// Recordings of events cannot be read, or a setting of their frames is wrong.
+    #[error(transparent)]
+    Events(#[from] spikelet_events::Error),
+    /// Neither the files of recordings nor the settings say the size of the sensor.
+    #[error(
+        "the files of `{dataset}` do not say the size of the sensor\n  \
+         help: set `sensor`, its width and height, such as [34, 34]"
+    )]
+    NoSensor {
+        /// The data set.
+        dataset: String,
+    },
+    /// The frames of recordings cannot be made on a device.
+    #[error(
+        "frames cannot be made on the device: {problem}\n  \
+         help: use frames by number, time or duration that are not larger than the sensor, and no changes of frames; or \
+         make them on the host"
+    )]
+    DeviceFrames {
+        /// The problem.
+        problem: String,
+    },
+    /// A data set without events has changes of events.
+    #[error(
+        "data set `{dataset}` has no events, which the augmentation changes\n  \
+         help: leave changes of events out, or use a data set of recordings"
+    )]
+    NoEvents {
+        /// The data set.
+        dataset: String,
+    },
     /// An encoder of time series or its input is invalid.
     #[error(transparent)]
     Encode(#[from] EncodeError),

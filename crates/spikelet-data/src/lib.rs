@@ -5,6 +5,7 @@
 //! | generated digits, without files or a network connection | [`synthetic::digits`] |
 //! | MNIST, Fashion-MNIST, CIFAR-10, CIFAR-100 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`], [`cifar100::load`] |
 //! | spoken digits, electrocardiograms, MNIST pixel by pixel: sequences | [`fsdd::load`], [`qtdb::load`], [`sequential_mnist::load`], [`permuted_sequential_mnist::load`] |
+//! | recordings of event cameras and cochleas as frames: N-MNIST, DVS128 Gesture, SHD, …, and one's own | [`entries`], [`FrameSettings`] |
 //! | images, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
 //! | data of your own | the trait [`Dataset`] |
@@ -48,6 +49,7 @@ mod decode;
 #[cfg(feature = "images")]
 mod decode_error;
 mod derived;
+mod device_frames;
 mod digest;
 #[cfg(feature = "download")]
 pub mod download;
@@ -56,6 +58,8 @@ mod download_error;
 pub mod encode;
 mod encode_error;
 mod error;
+mod event_augmentation;
+mod event_data;
 mod events;
 mod field;
 mod gz;
@@ -98,7 +102,10 @@ pub use dataset::Dataset;
 pub use decode::{Colors, DecodeLimits, decode_image};
 #[cfg(feature = "images")]
 pub use decode_error::DecodeError;
+pub use device_frames::{DeviceFrames, DeviceSlicing};
 pub use error::{Error, Result};
+pub use event_augmentation::EventAugmentation;
+pub use event_data::{EventRecordings, FrameSettings, SyntheticEvents};
 pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
 pub use image_dataset::{ImageDataset, Split};
@@ -112,7 +119,7 @@ pub use registry::{Entry, EntryData};
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};
 pub use sample_random::SampleRandom;
-pub use sequence_source::{SequenceLabels, SequenceSource, SequenceSplit};
+pub use sequence_source::{SequenceLabels, SequenceSource, SequenceSplit, StepShape};
 #[cfg(feature = "csv")]
 pub use sets::CsvTable;
 pub use sets::{ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};

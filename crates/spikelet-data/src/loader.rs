@@ -201,6 +201,11 @@ impl DataLoader {
         sequences
             .iter()
             .try_for_each(|transform| transform.fields(self.fields.to_vec()).map(|_| ()))?;
+        if !config.augment.events.is_empty() && !self.dataset.has_events() {
+            return Err(Error::NoEvents {
+                dataset: dataset.into(),
+            });
+        }
         let changes = config.augment.changes_images() || config.normalize.is_some();
         if changes && images().next().is_none() && self.transforms.is_empty() {
             return Err(Error::NoImage {
@@ -376,8 +381,12 @@ impl DataLoader {
             };
             let index = sample as usize;
             let mut add = || {
-                let mut sample = self.dataset.sample(index)?;
                 let random = SampleRandom::of_sample(seed, epoch, draws);
+                let events = &self.config.augment.events;
+                let mut sample = match events.is_empty() {
+                    true => self.dataset.sample(index)?,
+                    false => self.dataset.augmented(index, events, &random)?,
+                };
                 for (position, transform) in self.transforms.iter().enumerate() {
                     transform.apply(&mut sample, &mut random.of_transform(position))?;
                 }

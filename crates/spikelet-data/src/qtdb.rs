@@ -33,7 +33,7 @@ use crate::field::{ElementType, Field};
 use crate::mat5;
 use crate::registry::{Entry, EntryData};
 use crate::sequence_source::{
-    SequenceLabels, SequenceSource, SequenceSplit, find_file, folders, wrong_arrays,
+    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders, wrong_arrays,
 };
 use crate::sets::{InMemory, read_arrays};
 
@@ -73,10 +73,11 @@ pub fn source() -> SequenceSource {
         name: NAME.into(),
         classes: CLASSES.map(String::from).into(),
         steps: 1301,
-        channels: CHANNELS,
+        varies: false,
+        shape: Some(StepShape::Features(CHANNELS)),
         labels: LABELS,
         splits: vec!["default".into()],
-        read: |dir, _, _| load(dir),
+        read: Reader::new(|dir, _, _| load(dir)),
     }
 }
 
@@ -110,6 +111,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<SequenceSplit> {
     };
     Ok(SequenceSplit {
         labels: LABELS,
+        device_frames: None,
         train: train.dataset()?,
         validation: None,
         test: test.dataset()?,

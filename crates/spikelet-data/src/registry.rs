@@ -1,8 +1,13 @@
 //! Data sets by name.
 
+use crate::error::Result;
+use crate::event_data::{EventRecordings, FrameSettings};
 use crate::sequence_source::SequenceSource;
 use crate::source::Source;
 use crate::synthetic;
+
+/// The time steps of frames whose rule does not have a number.
+const DEFAULT_STEPS: usize = 100;
 
 /// A data set by its name.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +30,20 @@ pub enum EntryData {
     Images(fn() -> Source),
     /// Sequences in files, for any [`Dataset`](crate::Dataset).
     Sequences(fn() -> SequenceSource),
+    /// Recordings of events, whose frames are sequences.
+    Events(EventRecordings),
 }
 
 impl Entry {
+    /// The data sets of recordings of events.
+    pub(crate) fn of_events() -> impl Iterator<Item = Self> {
+        EventRecordings::all().map(|recordings| Self {
+            name: recordings.name(),
+            summary: recordings.summary(),
+            data: EntryData::Events(recordings),
+        })
+    }
+
     /// The name of the data set in checkpoints.
     ///
     /// ```
@@ -39,13 +55,14 @@ impl Entry {
             EntryData::Generated => synthetic::digits_of(0, 0, 0).train.name.clone(),
             EntryData::Images(source) => source().name,
             EntryData::Sequences(source) => source().name,
+            EntryData::Events(recordings) => recordings.title().into(),
         }
     }
 
     /// Whether its samples are images with a label each.
     #[must_use]
     pub fn is_images(&self) -> bool {
-        !matches!(self.data, EntryData::Sequences(_))
+        matches!(self.data, EntryData::Generated | EntryData::Images(_))
     }
 
     /// The source of the files of images; `None` for generated images and for sequences.
@@ -53,23 +70,53 @@ impl Entry {
     pub fn source(&self) -> Option<Source> {
         match self.data {
             EntryData::Images(source) => Some(source()),
-            EntryData::Generated | EntryData::Sequences(_) => None,
+            EntryData::Generated | EntryData::Sequences(_) | EntryData::Events(_) => None,
         }
     }
 
-    /// The source of sequences; `None` for images.
+    /// The source of sequences; `None` for images. Recordings of events have the frames of the data set.
     ///
     /// ```
     /// let entries = spikelet_data::entries();
     /// let qtdb = entries.iter().find_map(|entry| entry.sequences().filter(|_| entry.name == "qtdb"));
-    /// assert_eq!(qtdb.map(|source| (source.steps, source.channels)), Some((1301, 4)));
+    /// assert_eq!(qtdb.and_then(|source| source.shape), Some(spikelet_data::StepShape::Features(4)));
     /// ```
     #[must_use]
     pub fn sequences(&self) -> Option<SequenceSource> {
+        let frames = FrameSettings::default();
+        self.sequences_of(&frames, DEFAULT_STEPS).ok().flatten()
+    }
+
+    /// As [`Self::sequences`], with these frames of recordings of events; `steps` is the number of time steps where the rule
+    /// of the frames does not have one.
+    ///
+    /// # Errors
+    /// As [`EventRecordings::sequences`].
+    pub fn sequences_of(
+        &self,
+        frames: &FrameSettings,
+        steps: usize,
+    ) -> Result<Option<SequenceSource>> {
         match self.data {
-            EntryData::Sequences(source) => Some(source()),
-            EntryData::Generated | EntryData::Images(_) => None,
+            EntryData::Sequences(source) => Ok(Some(source())),
+            EntryData::Events(recordings) => recordings.sequences(frames, steps).map(Some),
+            EntryData::Generated | EntryData::Images(_) => Ok(None),
         }
+    }
+
+    /// The recordings of events from which its samples are computed, so that [`FrameSettings`] apply to them.
+    #[must_use]
+    pub fn events(&self) -> Option<EventRecordings> {
+        match self.data {
+            EntryData::Events(recordings) => Some(recordings),
+            _ => None,
+        }
+    }
+
+    /// Whether its samples are computed from events.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.events().is_some()
     }
 }
 
@@ -85,7 +132,9 @@ macro_rules! data_sets {
         /// assert!(names.contains(&"mnist"));
         /// ```
         pub fn entries() -> Vec<Entry> {
-            vec![$($module::ENTRY),*]
+            let mut entries = vec![$($module::ENTRY),*];
+            entries.extend($crate::registry::Entry::of_events());
+            entries
         }
     };
 }

@@ -1,5 +1,6 @@
 //! The random numbers of one sample or batch in one epoch.
 
+use spikelet_events::EventRandom;
 use spikelet_random::{normal_pair, philox4x32_10, unit};
 
 /// The first random stream of transforms of samples; each transform has its own.
@@ -68,6 +69,11 @@ impl SampleRandom {
             position: 0,
             ..*self
         }
+    }
+
+    /// The random numbers of the changes of the events of this sample.
+    pub(crate) fn of_events(&self) -> EventRandom {
+        EventRandom::new(self.seed, self.epoch, self.counter[0])
     }
 
     /// The epoch.

@@ -1,9 +1,11 @@
 //! Data sets of sequences by name.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
+use crate::device_frames::DeviceFrames;
 use crate::error::{Error, Result};
 use crate::lines::first_names;
 use crate::progress::Progress;
@@ -11,7 +13,7 @@ use crate::progress::Progress;
 /// A data set of sequences in files.
 ///
 /// Every sample has the field `x`, `[T, C]`, and the field `labels`. A batch has them as `[T, N, C]` and, for
-/// [`SequenceLabels`], `[N]` or `[T, N]`.
+/// [`SequenceLabels`], `[N]` or `[T, N]`. Frames have three axes instead of C.
 ///
 /// ```no_run
 /// let entries = spikelet_data::entries();
@@ -27,16 +29,85 @@ pub struct SequenceSource {
     pub name: String,
     /// The name of each class.
     pub classes: Vec<String>,
-    /// The number of time steps T of a sequence.
+    /// The number of time steps T of a sequence; the largest, if it varies.
     pub steps: usize,
-    /// The number of channels C of a time step.
-    pub channels: usize,
+    /// Whether sequences may be shorter. Then they are filled up with zeros, and a batch has `x_length`, i64 `[N]`.
+    pub varies: bool,
+    /// The shape of a time step; `None` if only the files of one's own recordings say it.
+    pub shape: Option<StepShape>,
     /// The number of labels of a sequence.
     pub labels: SequenceLabels,
     /// The names of its splits; the first is the default.
     pub splits: Vec<String>,
     /// Reads a split, which is one of [`Self::splits`], from a folder.
-    pub(crate) read: fn(&Path, &str, Progress) -> Result<SequenceSplit>,
+    pub(crate) read: Reader,
+}
+
+/// The function that reads a split from a folder.
+#[derive(Clone)]
+pub(crate) struct Reader(Arc<ReadSplit>);
+
+type ReadSplit = dyn Fn(&Path, &str, Progress) -> Result<SequenceSplit> + Send + Sync;
+
+impl Reader {
+    pub fn new(
+        read: impl Fn(&Path, &str, Progress) -> Result<SequenceSplit> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(read))
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reader")
+    }
+}
+
+/// The shape of a time step of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepShape {
+    /// A number of features.
+    Features(usize),
+    /// Channels, height and width of a frame.
+    Frame([usize; 3]),
+}
+
+impl StepShape {
+    /// The sizes of the axes.
+    ///
+    /// ```
+    /// use spikelet_data::StepShape;
+    /// assert_eq!(StepShape::Frame([2, 34, 34]).sizes(), [2, 34, 34]);
+    /// ```
+    #[must_use]
+    pub fn sizes(&self) -> &[usize] {
+        match self {
+            Self::Features(features) => std::slice::from_ref(features),
+            Self::Frame(sizes) => sizes,
+        }
+    }
+
+    /// The shape of these sizes, of one axis or of three.
+    #[must_use]
+    pub fn of(sizes: &[usize]) -> Option<Self> {
+        match *sizes {
+            [features] => Some(Self::Features(features)),
+            [channels, height, width] => Some(Self::Frame([channels, height, width])),
+            _ => None,
+        }
+    }
+}
+
+/// As in messages: `140 features`, `frames of 2 × 34 × 34`.
+impl fmt::Display for StepShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Features(features) => write!(f, "{features} features"),
+            Self::Frame([channels, height, width]) => {
+                write!(f, "frames of {channels} × {height} × {width}")
+            }
+        }
+    }
 }
 
 /// The number of labels of a sequence.
@@ -59,6 +130,8 @@ pub enum SequenceLabels {
 pub struct SequenceSplit {
     /// The number of labels of a sequence.
     pub labels: SequenceLabels,
+    /// Set where samples have the field `events` in place of `x`, of which the device makes the frames.
+    pub device_frames: Option<DeviceFrames>,
     /// The training samples.
     pub train: Arc<dyn Dataset>,
     /// The samples that select the best epoch; `None` if the data set does not define them. See
@@ -102,7 +175,7 @@ impl SequenceSource {
                 known: self.splits.clone(),
             });
         }
-        (self.read)(dir.as_ref(), split, progress)
+        (self.read.0)(dir.as_ref(), split, progress)
     }
 }
 

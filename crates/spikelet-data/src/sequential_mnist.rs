@@ -21,7 +21,7 @@ use crate::mnist;
 use crate::pixel_sequences::PixelSequences;
 use crate::progress::Progress;
 use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{SequenceLabels, SequenceSource, SequenceSplit};
+use crate::sequence_source::{Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape};
 use crate::sets::Subset;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -49,10 +49,11 @@ pub(crate) fn source_of(
         name: name.into(),
         classes: mnist.classes,
         steps: height * width,
-        channels,
+        varies: false,
+        shape: Some(StepShape::Features(channels)),
         labels: SequenceLabels::Sequence,
         splits: vec!["default".into()],
-        read,
+        read: Reader::new(read),
     }
 }
 
@@ -93,6 +94,7 @@ pub(crate) fn divide(
     };
     Ok(SequenceSplit {
         labels: SequenceLabels::Sequence,
+        device_frames: None,
         train: part(0..validation)?,
         validation: Some(part(validation..train.len())?),
         test: Arc::new(sequences(images.test)?),

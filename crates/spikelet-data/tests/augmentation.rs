@@ -30,6 +30,7 @@ fn everything() -> Augment {
         cutout: 3,
         transforms: vec![],
         sequences: vec![],
+        events: vec![],
     }
 }
 

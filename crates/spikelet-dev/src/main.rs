@@ -4,6 +4,7 @@
 
 mod case;
 mod command;
+mod events;
 
 use clap::Parser;
 use command::Command;

@@ -71,6 +71,50 @@ pub enum ErrorKind {
         /// The size of the sensor.
         sensor: Sensor,
     },
+    /// A folder does not have the files of a data set.
+    #[error("not as {set} is laid out: found {found}; expected {expected}\n  help: {help}")]
+    Layout {
+        /// The name of the data set.
+        set: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+        /// Where to get the files.
+        help: String,
+    },
+    /// A file of a data set is not the published one.
+    #[error(
+        "its MD5 checksum is {found}; the published one is {expected}\n  help: download it again"
+    )]
+    Checksum {
+        /// The checksum of the file.
+        found: String,
+        /// The published one.
+        expected: &'static str,
+    },
+    /// A file of a data set can only be got with a browser.
+    #[error(
+        "{set}: `{file}` has no address for programs\n  help: get it from {page} with a browser, and unpack it"
+    )]
+    NoAddress {
+        /// The data set.
+        set: &'static str,
+        /// The file.
+        file: &'static str,
+        /// The page that has it.
+        page: &'static str,
+    },
+    /// A data set has no such sample.
+    #[error("{set} has no sample {index}: it has {len}\n  help: indices begin at 0")]
+    NoSample {
+        /// The name of the data set.
+        set: String,
+        /// The index.
+        index: usize,
+        /// The number of samples.
+        len: usize,
+    },
     /// Writing failed.
     #[error("cannot write it: {0}\n  help: check the folder, its permissions and the free space")]
     Write(io::Error),
@@ -100,12 +144,106 @@ pub enum ErrorKind {
         "{format} cannot hold event {event}: {problem}\n  help: correct the event, or choose another format"
     )]
     Unwritable {
-        /// The format.
-        format: Format,
+        /// The name of the format.
+        format: &'static str,
         /// The number of the event, from 0.
         event: u64,
         /// The value that it cannot hold, and what it can.
         problem: String,
+    },
+    /// A setting of a transform or of frames is out of range.
+    #[error("{of}: {field} is {given}; expected {expected}\n  help: change {field}")]
+    Setting {
+        /// The name of the transform or slicing.
+        of: &'static str,
+        /// The field.
+        field: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A transform or slicing has no such setting.
+    #[error("{of} has no setting `{given}`\n  help: its settings are: {known}")]
+    UnknownSetting {
+        /// The name of the transform or slicing.
+        of: &'static str,
+        /// What was given.
+        given: String,
+        /// The names of its settings.
+        known: String,
+    },
+    /// A name is not known.
+    #[error("`{given}` is not one of the {kind}\n  help: known are: {known}")]
+    UnknownName {
+        /// `transforms`, or what else has names.
+        kind: &'static str,
+        /// What was given.
+        given: String,
+        /// All names.
+        known: String,
+    },
+    /// Times decrease where an order is needed.
+    #[error(
+        "{of} needs sorted times, but event {event} is at {time} us, after one at {before} us\n  \
+         help: sort the events with the transform `sort-by-time`, or use slices by number of events"
+    )]
+    Unsorted {
+        /// What needs the order.
+        of: &'static str,
+        /// The number of the event, from 0.
+        event: usize,
+        /// Its time.
+        time: i64,
+        /// The time of the event before.
+        before: i64,
+    },
+    /// The columns of events have different lengths.
+    #[error(
+        "columns of events have different lengths: t {}, x {}, y {}, p {}\n  help: an event has a value in each column",
+        lens[0], lens[1], lens[2], lens[3]
+    )]
+    Columns {
+        /// The lengths of `t`, `x`, `y`, `p`.
+        lens: [usize; 4],
+    },
+    /// A result would be too large.
+    #[error("{of} would have {given} {unit}; the limit is {limit}\n  help: {help}")]
+    TooLarge {
+        /// The name of what is too large.
+        of: &'static str,
+        /// Its size.
+        given: String,
+        /// What is counted.
+        unit: &'static str,
+        /// The largest size.
+        limit: usize,
+        /// What to do.
+        help: &'static str,
+    },
+    /// A buffer has another length than what is written into it.
+    #[error(
+        "{of} writes {expected} elements, but the buffer has {given}\n  help: allocate the product of `shape`"
+    )]
+    BufferLength {
+        /// What writes.
+        of: &'static str,
+        /// The length of the buffer.
+        given: usize,
+        /// The length that is needed.
+        expected: usize,
+    },
+    /// Events at a single time have no duration.
+    #[error(
+        "{of} needs events at more than one time; all {events} events are at {time} us\n  help: leave this recording out, or use frames of counts"
+    )]
+    NoDuration {
+        /// What needs a duration.
+        of: &'static str,
+        /// The number of events.
+        events: usize,
+        /// Their time.
+        time: i64,
     },
 }
 
@@ -116,6 +254,22 @@ fn writable() -> String {
 }
 
 impl Error {
+    /// An error in the bytes of a file.
+    pub(crate) fn damaged(
+        format: &'static str,
+        offset: u64,
+        problem: impl Into<String>,
+        help: &'static str,
+    ) -> Self {
+        ErrorKind::Damaged {
+            format,
+            offset,
+            problem: problem.into(),
+            help,
+        }
+        .into()
+    }
+
     /// The same error, in a file.
     #[must_use]
     pub(crate) fn in_file(mut self, path: &Path) -> Self {

@@ -2,7 +2,8 @@
 //!
 //! [`read`] reads a file; [`open`] reads it in blocks, so that a recording may be larger than memory;
 //! [`EventReader::from_stream`] reads a socket or standard input. All give events as columns, [`EventBuffer`].
-//! [`write()`] and [`EventWriter`] write files.
+//! [`write()`] and [`EventWriter`] write files. [`frames`] makes dense tensors of events;
+//! [`transforms`] changes them; [`synthetic`] generates recordings; [`preview`] draws them.
 //!
 //! ```
 //! use spikelet_events::{EventReader, Format, Options, Sensor};
@@ -19,23 +20,34 @@
 //!
 //! No input makes a reader panic, allocate what a header merely claims, or run without an end.
 
+mod archive;
 #[doc(hidden)]
 pub mod arrays;
 mod buffer;
+mod checksum;
 mod error;
 mod faults;
 mod format;
 mod formats;
+pub mod frames;
 mod gesture;
 mod options;
+pub mod pack;
+pub mod preview;
+mod random;
 mod reader;
 mod recording;
 mod sensor;
+mod sets;
+mod settings;
 #[cfg(feature = "hdf5")]
 mod spiking_audio;
+pub mod synthetic;
+pub mod transforms;
 mod trigger;
 mod writer;
 
+pub use archive::{Unpacked, unpack};
 pub use buffer::EventBuffer;
 pub use error::{Error, ErrorKind, Result};
 pub use faults::{Fault, Faults};
@@ -43,9 +55,15 @@ pub use format::Format;
 pub use formats::npz::{Frames, read_frames};
 pub use gesture::{GestureWindow, gesture_windows};
 pub use options::{Options, Orientation};
+pub use random::EventRandom;
 pub use reader::{EventReader, open};
 pub use recording::{Recording, read, read_undamaged};
 pub use sensor::Sensor;
+pub use sets::{
+    Checksum, ClassOrder, Download, EventDataset, EventSample, EventSet, SamplePart, Split,
+    Verification, VerifiedRecordings, VerifyOptions, VerifyProgress, event_sets, recording_folder,
+    recording_list, split_classes,
+};
 #[cfg(feature = "hdf5")]
 pub use spiking_audio::{SpikingAudio, read_spiking_audio};
 pub use trigger::Trigger;

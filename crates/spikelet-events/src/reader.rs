@@ -18,6 +18,9 @@ const READ: usize = 1 << 18;
 /// The most bytes of one record or packet.
 const MAX_PACKET: usize = 256 << 20;
 
+/// The bytes of a file for whose events memory is reserved.
+const MAX_RESERVE: u64 = 1 << 30;
+
 /// Opens a file to read it in blocks.
 ///
 /// # Errors
@@ -27,6 +30,7 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<EventReader> {
     let in_file = |error: Error| error.in_file(path);
     let mut file = File::open(path).map_err(|error| in_file(ErrorKind::Open(error).into()))?;
     let start = read_start(&mut file).map_err(in_file)?;
+    let bytes = file.metadata().map_or(0, |file| file.len());
     let extension = path.extension().and_then(|extension| extension.to_str());
     let format = options
         .format
@@ -52,6 +56,7 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<EventReader> {
         }
     };
     let mut reader = EventReader::new(blocks, format, options);
+    reader.bytes = bytes;
     reader.path = Some(path.to_owned());
     Ok(reader)
 }
@@ -77,6 +82,8 @@ pub struct EventReader {
     format: Format,
     given_sensor: Option<Sensor>,
     path: Option<std::path::PathBuf>,
+    /// The bytes of the file; 0 for streams.
+    bytes: u64,
     out: Output,
     error: Option<Error>,
     is_over: bool,
@@ -89,6 +96,7 @@ impl EventReader {
             format,
             given_sensor: options.sensor,
             path: None,
+            bytes: 0,
             out: Output::default(),
             error: None,
             is_over: false,
@@ -139,6 +147,35 @@ impl EventReader {
         std::mem::take(&mut self.out.triggers)
     }
 
+    /// Appends all events that were not given out yet to `events`; gives their number.
+    ///
+    /// Memory is reserved once, for the events that the file can have. Fresh memory takes more time than decoding: to read many
+    /// files, clear the same columns and use them again.
+    ///
+    /// ```
+    /// use spikelet_events::{EventBuffer, Options, open};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let mut events = EventBuffer::default();
+    /// for (number, record) in [[3, 7, 0x80, 0, 40], [5, 8, 0, 0, 90]].into_iter().enumerate() {
+    ///     let path = folder.path().join(format!("{number}.bin"));
+    ///     std::fs::write(&path, record)?;
+    ///     events.clear();
+    ///     assert_eq!(open(&path, &Options::default())?.read_to_end(&mut events)?, 1);
+    ///     assert_eq!(events.t, [i64::from(record[4])]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Self::read_block`]. The events before the damage were appended.
+    pub fn read_to_end(&mut self, events: &mut EventBuffer) -> Result<usize> {
+        let before = events.len();
+        events.reserve(self.blocks.most_events(self.bytes.min(MAX_RESERVE)));
+        while self.read_block(events)? {}
+        Ok(events.len() - before)
+    }
+
     /// Appends the next block to `events`, which keeps its memory; `false` at the end.
     ///
     /// # Errors
@@ -147,28 +184,33 @@ impl EventReader {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
+        if self.is_over {
+            return Ok(false);
+        }
+        // Formats append to the caller's columns, without a copy.
+        std::mem::swap(events, &mut self.out.events);
+        self.out.start = self.out.events.len();
+        let decoded = self.decode_events();
+        std::mem::swap(events, &mut self.out.events);
+        decoded
+    }
+
+    /// Decodes until there are events; `false` at the end.
+    fn decode_events(&mut self) -> Result<bool> {
         while !self.is_over {
             let decoded = self.blocks.next_block(&mut self.out);
             // The error of an earlier event is the one to give.
             let decoded = self.check_inside().and(decoded);
             self.is_over = !matches!(decoded, Ok(true));
             let error = decoded.err().map(|error| self.located(error));
-            if self.out.events.is_empty() {
-                match error {
-                    Some(error) => return Err(error),
-                    None => continue,
-                }
+            if self.out.len() > 0 {
+                self.out.before += self.out.len() as u64;
+                self.error = error;
+                return Ok(true);
             }
-            self.error = error;
-            self.out.before += self.out.events.len() as u64;
-            // Without a copy, where no memory that was reserved is lost.
-            if events.is_empty() && events.t.capacity() <= self.out.events.t.capacity() {
-                std::mem::swap(events, &mut self.out.events);
-            } else {
-                events.extend(&self.out.events);
+            if let Some(error) = error {
+                return Err(error);
             }
-            self.out.events.clear();
-            return Ok(true);
         }
         Ok(false)
     }
@@ -182,13 +224,13 @@ impl EventReader {
 
     /// Checks that the decoded events are inside the sensor; keeps those before the first outside.
     fn check_inside(&mut self) -> Result<()> {
-        let (Some(sensor), events) = (self.sensor(), &mut self.out.events) else {
+        let Some(sensor) = self.sensor() else {
             return Ok(());
         };
-        let Some(outside) = sensor.first_outside(events) else {
+        let Some(outside) = sensor.first_outside(&self.out.events, self.out.start) else {
             return Ok(());
         };
-        events.truncate(outside.at);
+        self.out.events.truncate(self.out.start + outside.at);
         Err(outside.error(self.out.before, sensor).into())
     }
 }
@@ -303,5 +345,9 @@ impl Blocks for Stream {
 
     fn sensor(&self) -> Option<Sensor> {
         self.decoder.sensor()
+    }
+
+    fn most_events(&self, bytes: u64) -> usize {
+        bytes as usize / self.decoder.event_bytes()
     }
 }

@@ -6,9 +6,6 @@ use crate::error::{Error, Result};
 use crate::reader::open;
 use crate::{EventBuffer, Faults, Format, Options, Sensor, Trigger};
 
-/// The bytes of a file for whose events memory is reserved.
-const MAX_RESERVE: u64 = 1 << 30;
-
 /// A recording in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
@@ -53,19 +50,10 @@ pub fn read_undamaged(
     path: impl AsRef<Path>,
     options: &Options,
 ) -> Result<(Recording, Option<Error>)> {
-    let path = path.as_ref();
     let mut reader = open(path, options)?;
     let mut events = EventBuffer::default();
-    // Most formats have at least 5 bytes for an event. Memory that stays unused is given back below.
-    let bytes = std::fs::metadata(path).map_or(0, |file| file.len().min(MAX_RESERVE));
-    events.reserve(bytes as usize / 5);
-    let error = loop {
-        match reader.read_block(&mut events) {
-            Ok(true) => {}
-            Ok(false) => break None,
-            Err(error) => break Some(error),
-        }
-    };
+    let error = reader.read_to_end(&mut events).err();
+    // Memory was reserved for as many events as the file can have.
     events.shrink();
     let recording = Recording {
         events,

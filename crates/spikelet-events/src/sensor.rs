@@ -20,8 +20,8 @@ impl Sensor {
         Self { width, height }
     }
 
-    /// The first event outside.
-    pub(crate) fn first_outside(self, events: &EventBuffer) -> Option<Outside> {
+    /// The first event outside, from `start` on.
+    pub(crate) fn first_outside(self, events: &EventBuffer, start: usize) -> Option<Outside> {
         let first = |axis, values: &[u16], limit: u32| {
             // The largest value is found without a branch in each step.
             let largest = values.iter().copied().max().unwrap_or(0);
@@ -35,8 +35,8 @@ impl Sensor {
                 limit,
             })
         };
-        let x = first("x", &events.x, self.width);
-        let y = first("y", &events.y, self.height);
+        let x = first("x", &events.x[start..], self.width);
+        let y = first("y", &events.y[start..], self.height);
         [x, y]
             .into_iter()
             .flatten()
@@ -46,7 +46,7 @@ impl Sensor {
 
 /// An event outside of a sensor.
 pub(crate) struct Outside {
-    /// Its position in the buffer.
+    /// Its position from the start.
     pub at: usize,
     axis: &'static str,
     value: u16,
@@ -54,7 +54,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// The error, if `before` events are before the buffer.
+    /// The error, if `before` events are before the start.
     pub(crate) fn error(self, before: u64, sensor: Sensor) -> ErrorKind {
         ErrorKind::Outside {
             event: before + self.at as u64,

@@ -34,6 +34,20 @@ impl WriteOptions {
             compress: true,
         }
     }
+
+    /// Refuses a sensor that the format cannot hold.
+    pub(crate) fn check_sensor(&self, limit: Sensor) -> Result<()> {
+        let &Self { format, sensor, .. } = self;
+        if sensor.width <= limit.width && sensor.height <= limit.height {
+            return Ok(());
+        }
+        Err(ErrorKind::UnwritableSensor {
+            format,
+            sensor,
+            limit,
+        }
+        .into())
+    }
 }
 
 /// Writes a file of events. It appears when it is complete; a file that was there is replaced.
@@ -112,35 +126,17 @@ impl EventWriter {
     }
 
     fn encode(&mut self, events: &EventBuffer) -> Result<(), ErrorKind> {
-        let before = self.before;
-        let unwritable = |at: usize, problem: String| ErrorKind::Unwritable {
-            format: self.options.format,
-            event: before + at as u64,
-            problem,
-        };
-        let lens = [
-            events.t.len(),
-            events.x.len(),
-            events.y.len(),
-            events.p.len(),
-        ];
-        if lens.iter().any(|&len| len != lens[0]) {
-            let [t, x, y, p] = lens;
-            let problem = format!("there are {t} times, {x} x, {y} y and {p} polarities");
-            return Err(unwritable(lens.into_iter().min().unwrap_or(0), problem));
-        }
-        if let Some(at) = events.p.iter().position(|&p| p > 1) {
-            let problem = format!("the polarity is {}, not 0 or 1", events.p[at]);
-            return Err(unwritable(at, problem));
-        }
-        if let Some(outside) = self.options.sensor.first_outside(events) {
-            return Err(outside.error(before, self.options.sensor));
-        }
+        let (before, format) = (self.before, self.options.format.name());
+        check(events, Some(self.options.sensor), before, format)?;
         let all = Events::from(events);
         for start in (0..events.len()).step_by(CHUNK) {
             let part = all.part(start..events.len().min(start + CHUNK));
             let encoded = self.encoder.encode(part, &mut self.bytes);
-            encoded.map_err(|Unwritable { at, problem }| unwritable(start + at, problem))?;
+            encoded.map_err(|Unwritable { at, problem }| ErrorKind::Unwritable {
+                format,
+                event: before + (start + at) as u64,
+                problem,
+            })?;
             self.file.write_all(&self.bytes).map_err(ErrorKind::Write)?;
             self.bytes.clear();
         }
@@ -171,8 +167,42 @@ impl fmt::Debug for EventWriter {
     }
 }
 
+/// Checks that columns have the same length, polarities are 0 or 1, and events are inside the sensor. `before` events
+/// were written before these.
+pub(crate) fn check(
+    events: &EventBuffer,
+    sensor: Option<Sensor>,
+    before: u64,
+    format: &'static str,
+) -> Result<(), ErrorKind> {
+    let unwritable = |at: usize, problem: String| ErrorKind::Unwritable {
+        format,
+        event: before + at as u64,
+        problem,
+    };
+    let lens = [
+        events.t.len(),
+        events.x.len(),
+        events.y.len(),
+        events.p.len(),
+    ];
+    if lens.iter().any(|&len| len != lens[0]) {
+        let [t, x, y, p] = lens;
+        let problem = format!("there are {t} times, {x} x, {y} y and {p} polarities");
+        return Err(unwritable(lens.into_iter().min().unwrap_or(0), problem));
+    }
+    if let Some(at) = events.p.iter().position(|&p| p > 1) {
+        let problem = format!("the polarity is {}, not 0 or 1", events.p[at]);
+        return Err(unwritable(at, problem));
+    }
+    let outside = sensor.and_then(|sensor| Some((sensor, sensor.first_outside(events, 0)?)));
+    outside.map_or(Ok(()), |(sensor, outside)| {
+        Err(outside.error(before, sensor))
+    })
+}
+
 /// A temporary file in the folder of `path`, because a rename is atomic only within a file system.
-fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
+pub(crate) fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".events.").suffix(".tmp");

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use safetensors::SafeTensors;
 use serde_json::Value;
 use spikelet_events::{
-    EventBuffer, Format, GestureWindow, Options, Orientation, Sensor, gesture_windows, read_frames,
-    read_undamaged,
+    ErrorKind, EventBuffer, EventWriter, Format, GestureWindow, Options, Orientation, Sensor,
+    Trigger, WriteOptions, gesture_windows, read, read_frames, read_undamaged,
 };
 
 /// Formats of frames and of many recordings in a file, which have tests of their own.
@@ -123,6 +123,25 @@ fn files_have_the_events_that_other_readers_find() {
             );
         }
     }
+}
+
+#[test]
+fn aedat4_has_triggers_beside_events() {
+    let path = fixtures().join("formats/aedat4/davis_streams.aedat4");
+    let recording = read(&path, &Options::default()).expect("a recording");
+    // The fixture has a rising edge at the last event of each of its packets.
+    let edge = |t: &i64| Trigger {
+        t: *t,
+        id: 1,
+        value: 1,
+    };
+    let [.., last] = recording.triggers[..] else {
+        panic!("no triggers");
+    };
+    assert_eq!(Some(last), recording.events.t.last().map(edge));
+    assert!(recording.triggers.iter().all(|trigger| {
+        recording.events.t.contains(&trigger.t) && *trigger == edge(&trigger.t)
+    }));
 }
 
 #[test]
@@ -244,6 +263,39 @@ fn assert_names(file: &str, message: &str) {
             "{file}: `{word}` is not in: {message}"
         );
     }
+}
+
+#[test]
+fn errors_of_arrays_have_the_position_of_the_value() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.npz");
+    let mut writer = EventWriter::create(
+        &path,
+        &WriteOptions {
+            compress: false,
+            ..WriteOptions::new(Format::NpzEvents, Sensor::new(128, 128))
+        },
+    )
+    .expect("a writer");
+    let mut events = EventBuffer::default();
+    (0..90_000).for_each(|k| events.push(k, 3, 5, k % 2 == 0));
+
+    writer.write(&events).expect("events");
+    writer.finish().expect("a file");
+    let mut bytes = fs::read(&path).expect("a file");
+    // The last array is that of the polarities, a byte for each.
+    let directory = bytes.windows(4).position(|bytes| bytes == b"PK\x01\x02");
+    let wrong = directory.expect("a directory") - 60_000;
+    bytes[wrong] = 9;
+    fs::write(&path, bytes).expect("a file");
+    let (recording, error) = read_undamaged(&path, &Options::default()).expect("it opens");
+    let error = error.expect("an error");
+    let ErrorKind::Damaged { offset, .. } = *error.kind else {
+        panic!("{error}");
+    };
+    assert_eq!(offset, wrong as u64, "{error}");
+    assert!(error.to_string().contains("event 30000: p 9"), "{error}");
+    assert_eq!(recording.events.len(), 30_000);
 }
 
 #[test]

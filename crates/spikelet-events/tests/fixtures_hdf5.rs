@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 use serde_json::Value;
-use spikelet_events::read_spiking_audio;
+use spikelet_events::{ErrorKind, read_spiking_audio};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -87,6 +87,23 @@ fn damaged_files_are_errors_that_name_the_fault() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn errors_have_the_position_of_the_value() {
+    for (path, classes, _) in files("corrupt") {
+        let value: &[u8] = match path.file_name().unwrap().to_str().unwrap() {
+            "h5_unit_700.h5" => &[0xbc, 0x02],
+            "h5_nan.h5" => &[0x00, 0x7e],
+            _ => continue,
+        };
+        let error = read_spiking_audio(&path, classes).unwrap_err();
+        let ErrorKind::Damaged { offset, .. } = *error.kind else {
+            panic!("{error}");
+        };
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(&bytes[offset as usize..][..2], value, "{error}");
     }
 }
 

@@ -6,9 +6,10 @@ use std::fs;
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::Value;
-use spikelet_events::{ErrorKind, EventBuffer, EventReader, Format, Options, open};
+use spikelet_events::{ErrorKind, EventBuffer, EventReader, Format, Options, open, unpack};
 
 /// Random numbers that depend on nothing but the seed (SplitMix64).
 struct Random(u64);
@@ -98,9 +99,13 @@ fn read_blocks(bytes: &[u8], options: &Options, path: &Path) -> usize {
     count
 }
 
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
 /// The files of all known formats.
 fn files() -> Vec<(PathBuf, Format)> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let fixtures = fixtures();
     let mut files = vec![];
     for kind in ["formats", "corrupt"] {
         let text = fs::read_to_string(fixtures.join(kind).join("MANIFEST.json")).expect("a list");
@@ -115,30 +120,97 @@ fn files() -> Vec<(PathBuf, Format)> {
     files
 }
 
-#[test]
-fn mutated_files_give_bounded_events_or_an_error() {
+/// Reads mutations of a file; `read` gives the number of its elements, of which there are at most `limit` for a number of bytes.
+fn read_mutations(
+    file: &Path,
+    seed: u64,
+    mut read: impl FnMut(&[u8]) -> usize,
+    limit: impl Fn(usize) -> usize,
+) {
     let mutations = std::env::var("SPIKELET_MUTATIONS");
     let mutations: u64 = mutations.map_or(300, |n| n.parse().expect("a number"));
+    let whole = fs::read(file).expect("a file");
+    for mutation in 0..mutations {
+        let mut bytes = whole.clone();
+        mutate(&mut bytes, &mut Random(seed << 40 | mutation));
+        let began = Instant::now();
+        let read = catch_unwind(AssertUnwindSafe(|| read(&bytes)));
+        let place = format!("mutation {mutation} of {}", file.display());
+        let read = read.unwrap_or_else(|_| panic!("{place}: a panic"));
+        let len = bytes.len();
+        assert!(read <= limit(len), "{place}: {read} of {len} bytes");
+        assert!(began.elapsed().as_secs() < 10, "{place}: it takes too long");
+    }
+}
+
+#[test]
+fn mutated_files_give_bounded_events_or_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("mutated");
     for (number, (file, format)) in files().into_iter().enumerate() {
-        let whole = fs::read(&file).expect("a file");
         let options = Options {
             format: Some(format),
             ..Options::default()
         };
-        for mutation in 0..mutations {
-            let mut bytes = whole.clone();
-            mutate(&mut bytes, &mut Random((number as u64) << 40 | mutation));
-            let read = catch_unwind(AssertUnwindSafe(|| read_blocks(&bytes, &options, &path)));
-            let place = format!("mutation {mutation} of {}", file.display());
-            let events = read.unwrap_or_else(|_| panic!("{place}: a panic"));
-            let limit = 100 + bytes.len() * largest_expansion(format);
+        read_mutations(
+            &file,
+            number as u64,
+            |bytes| read_blocks(bytes, &options, &path),
+            |bytes| 100 + bytes * largest_expansion(format),
+        );
+    }
+}
+
+#[cfg(feature = "hdf5")]
+#[test]
+fn mutated_spiking_audio_gives_bounded_spikes_or_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mutated.h5");
+    for (seed, name) in ["SHD/shd_train.h5", "SSC/ssc_test.h5"]
+        .into_iter()
+        .enumerate()
+    {
+        read_mutations(
+            &fixtures().join("datasets").join(name),
+            1000 + seed as u64,
+            |bytes| {
+                fs::write(&path, bytes).expect("a temporary file");
+                let audio = spikelet_events::read_spiking_audio(&path, 35);
+                audio.map_or(0, |audio| audio.times.len() + audio.labels.len())
+            },
+            |bytes| 8 * bytes,
+        );
+    }
+}
+
+#[test]
+fn mutated_archives_write_nothing_elsewhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [archive, inner] = ["archive", "inner"].map(|name| folder.path().join(name));
+    let files = fs::read_dir(fixtures().join("archives")).expect("a folder");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort_unstable();
+    for (seed, file) in files.iter().enumerate() {
+        let unpack = |bytes: &[u8]| {
+            fs::write(&archive, bytes).expect("a temporary file");
+            let unpacked = unpack(&archive, &inner, &mut |_, _| {});
+            let found = fs::read_dir(folder.path()).expect("a folder");
+            let found: Vec<_> = found
+                .map(|item| item.expect("a file").file_name())
+                .collect();
             assert!(
-                events <= limit,
-                "{place}: {events} events of {} bytes",
-                bytes.len()
+                found
+                    .iter()
+                    .all(|name| name == "archive" || name == "inner"),
+                "{found:?}"
             );
-        }
+            if inner.exists() {
+                fs::remove_dir_all(&inner).expect("a temporary folder");
+            }
+            unpacked.map_or(0, |unpacked| unpacked.bytes as usize)
+        };
+        read_mutations(file, 2000 + seed as u64, unpack, |bytes| {
+            (200 * bytes).max(64 << 20)
+        });
     }
 }

@@ -24,6 +24,9 @@ fn writable() -> Vec<Limits> {
     vec![
         limits(Format::Dat, 1 << 14, 1 << 14, true, 1 << 30),
         limits(Format::Evt2, 1 << 11, 1 << 11, true, (1 << 34) - 1),
+        limits(Format::Evt3, 1 << 11, 1 << 11, true, (1 << 34) - 1),
+        limits(Format::NpzEvents, 1 << 16, 1 << 16, true, i64::MAX),
+        limits(Format::NpzEvents, 1 << 16, 1 << 16, false, i64::MAX),
         limits(Format::Csv, 1 << 16, 1 << 16, true, i64::MAX),
         limits(Format::Atis, 256, 240, true, (1 << 23) - 1),
         limits(Format::Aedat2Dvs128, 128, 128, true, 1 << 31),
@@ -106,6 +109,53 @@ fn values_that_a_format_cannot_hold_are_named() {
         (refused(Format::Es, 1 << 40, 0, 0), "time 1099511627776"),
     ] {
         assert!(error.contains(words), "`{words}` is not in: {error}");
+    }
+}
+
+#[test]
+fn events_of_a_row_are_written_as_vectors_and_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.raw");
+    let sensor = Sensor::new(1280, 720);
+    let mut events = EventBuffer::default();
+    for k in 0..600_u16 {
+        // Gaps, other rows, and pixels that are not in order.
+        let x = if k % 50 == 49 {
+            3
+        } else {
+            600 + k % 50 + k / 25
+        };
+        events.push(i64::from(k / 100) * 9_000_000, x, k / 50, k % 200 < 150);
+    }
+    write(&path, Format::Evt3, sensor, &events).unwrap();
+    let found = read(&path, &Options::default()).unwrap();
+    assert_eq!((&found.events, found.sensor), (&events, Some(sensor)));
+    // A word for each event would have 1,200 bytes.
+    assert!(std::fs::metadata(&path).unwrap().len() < 500);
+}
+
+#[test]
+fn times_that_evt3_cannot_hold_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.raw");
+    for (second, words) in [
+        (1 << 34, "time 17179869184"),
+        (-1, "time -1"),
+        ((1 << 24) - 1, "time 16777215"),
+        (
+            (1 << 25) - (1 << 23) - 1,
+            "time 25165823 is more than 8.38 s",
+        ),
+    ] {
+        let mut events = EventBuffer::default();
+        events.push((1 << 25) - 1, 0, 0, true);
+        events.push(second, 0, 0, true);
+        let error = write(&path, Format::Evt3, Sensor::new(8, 8), &events).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains(words) && error.contains("event 1"),
+            "`{words}` is not in: {error}"
+        );
     }
 }
 

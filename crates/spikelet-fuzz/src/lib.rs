@@ -22,7 +22,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 19] = targets::ALL;
+pub static TARGETS: [Target; 24] = targets::ALL;
 
 impl Target {
     /// The target of this name.

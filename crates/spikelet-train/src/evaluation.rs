@@ -74,7 +74,7 @@ impl From<&SequenceSplit> for TestSamples {
     fn from(split: &SequenceSplit) -> Self {
         Self {
             dataset: split.test.clone(),
-            sample: SampleShape::of_fields(&split.test.fields(), split.labels),
+            sample: SampleShape::of_fields(&split.test.fields(), split.labels, split.device_frames),
         }
     }
 }

@@ -8,7 +8,9 @@ use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
-use spikelet_data::{Concat, DataLoader, Dataset, SequenceLabels, SequenceSplit, Split, split};
+use spikelet_data::{
+    Concat, DataLoader, Dataset, DeviceFrames, SequenceLabels, SequenceSplit, Split, split,
+};
 use std::sync::Arc;
 
 /// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
@@ -102,6 +104,8 @@ pub(super) struct RunData {
     pub(super) images: Option<Split>,
     /// The number of labels of a sequence, of samples that are sequences.
     labels: SequenceLabels,
+    /// The frames that the device makes of events.
+    device_frames: Option<DeviceFrames>,
 }
 
 impl RunData {
@@ -116,6 +120,7 @@ impl RunData {
                 test: loaders.test.clone(),
                 images: None,
                 labels: SequenceLabels::Sequence,
+                device_frames: None,
             },
         };
         let config = run.train.config();
@@ -146,6 +151,7 @@ impl RunData {
                 test: Some(test),
                 images: Some(split.clone()),
                 labels: SequenceLabels::Sequence,
+                device_frames: None,
             });
         };
         let (train, validation) = settings.parts(&split.train)?;
@@ -161,6 +167,7 @@ impl RunData {
             test: Some(evaluated(split.test.clone())?),
             images: Some(split.clone()),
             labels: SequenceLabels::Sequence,
+            device_frames: None,
         })
     }
 
@@ -173,6 +180,7 @@ impl RunData {
             test: Some(evaluated(data.test.clone())?),
             images: None,
             labels: data.labels,
+            device_frames: data.device_frames,
         })
     }
 
@@ -254,7 +262,7 @@ impl RunData {
     /// The shape of the samples of a classifier.
     pub(super) fn sample_shape(&self) -> Result<SampleShape> {
         let fields = self.train.fields();
-        SampleShape::of_fields(fields, self.labels).ok_or_else(|| {
+        SampleShape::of_fields(fields, self.labels, self.device_frames).ok_or_else(|| {
             let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
             Error::invalid(
                 "data",

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
-use spikelet_data::{Augment, CutMix, ImageDataset, LoaderConfig, MixUp, Normalize, OneOf};
+use spikelet_data::{
+    Augment, CutMix, FrameSettings, ImageDataset, LoaderConfig, MixUp, Normalize, OneOf,
+};
 use spikelet_graph::{DType, Var};
 use spikelet_nn::DefinitionError;
 use spikelet_nn::encoder;
@@ -161,6 +163,9 @@ pub struct Settings {
     /// data sets are read by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
+    /// The frames of a data set of recordings of events. It is used where data sets are read by name.
+    #[serde(skip_serializing_if = "FrameSettings::is_default")]
+    pub frames: FrameSettings,
     /// The fraction of the training samples that is used for validation, to choose the best epoch; at least 0
     /// and below 1. The split does not depend on `seed`. With 0 all samples are used for training, and no best
     /// epoch is chosen. A data set with validation samples of its own uses these instead of a fraction.
@@ -203,6 +208,7 @@ impl Default for Settings {
             cutmix: None,
             normalize: None,
             split: None,
+            frames: FrameSettings::default(),
             validation: 0.1,
             seed: 0,
         }

@@ -2,7 +2,7 @@
 //! sequences train an epoch on generated data of their shape.
 
 use spikelet_data::{
-    Batch, ElementType, Field, InMemory, SequenceLabels, SequenceSource, SequenceSplit, entries,
+    Batch, ElementType, Field, InMemory, SequenceLabels, SequenceSource, SequenceSplit,
 };
 use spikelet_nn::network::{Network, PlifNet, ResNet18};
 use spikelet_nn::prelude::*;
@@ -98,7 +98,9 @@ fn step_by_step_propagation_has_the_loss_of_layer_by_layer() -> Result<()> {
 
 /// A few sequences of the shape of a data set: of each class, other channels at other times.
 fn generated(source: &SequenceSource, samples: usize) -> Result<Arc<InMemory>> {
-    let (steps, channels) = (source.steps, source.channels);
+    let steps = source.steps;
+    let shape = source.shape.expect("a known shape");
+    let channels = shape.sizes().iter().product();
     let classes = source.classes.len();
     let (mut x, mut labels) = (vec![], vec![]);
     for sample in 0..samples {
@@ -125,7 +127,7 @@ fn generated(source: &SequenceSource, samples: usize) -> Result<Arc<InMemory>> {
     };
     let made = InMemory::new("generated")
         .with(
-            Field::new("x", ElementType::U8, [steps, channels]).sequence(),
+            Field::new("x", ElementType::U8, [&[steps], shape.sizes()].concat()).sequence(),
             x,
         )?
         .with(field, labels)?;
@@ -140,25 +142,24 @@ fn recipes_of_sequences_train_an_epoch_on_generated_data() -> Result<()> {
         let path = entry.expect("a file").path();
         let mut experiment = Experiment::read(&path)?;
         let dataset = experiment.data.dataset.clone();
-        let entries = entries();
-        let entry = entries
-            .iter()
-            .find(|entry| Some(entry.name) == dataset.as_deref());
-        let Some(source) = entry.and_then(|entry| entry.sequences()) else {
+        let Some(source) = experiment.sequences().expect("valid frames") else {
             continue;
         };
         let data = SequenceSplit {
+            device_frames: None,
             labels: source.labels,
-            train: generated(&source, 8)?,
-            validation: Some(generated(&source, 4)?),
-            test: generated(&source, 4)?,
+            train: generated(&source, 4)?,
+            validation: Some(generated(&source, 2)?),
+            test: generated(&source, 2)?,
         };
         let settings = &mut experiment.settings;
         assert!(
             settings.validation > 0.0,
             "the epoch is selected by validation samples"
         );
-        (settings.epochs, settings.batch_size) = (1, 4);
+        (settings.epochs, settings.batch_size) = (1, 2);
+        // Changes of events are made of recordings, before there are frames.
+        settings.augment.events.clear();
         let report = Trainer::network(&experiment.network, settings.clone())?.fit(&data)?;
         let epoch = report.best().expect("an epoch");
         let test = epoch.test.as_ref().expect("there are test samples");

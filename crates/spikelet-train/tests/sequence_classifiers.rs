@@ -37,6 +37,7 @@ fn sequences(samples: usize, shift: usize) -> Arc<dyn Dataset> {
 
 fn split() -> SequenceSplit {
     SequenceSplit {
+        device_frames: None,
         labels: SequenceLabels::Sequence,
         train: sequences(24, 0),
         validation: Some(sequences(9, 1)),
@@ -131,6 +132,7 @@ fn without_a_share_the_validation_part_is_trained_on() -> Result<()> {
     assert!(report.best().is_none() && report.history[0].validation.is_none());
     assert_eq!(report.evidence.run.train_samples, 33);
     let halves = SequenceSplit {
+        device_frames: None,
         validation: None,
         ..split()
     };
@@ -170,6 +172,7 @@ fn labeled() -> SequenceSplit {
         });
     let data = Arc::new(data.expect("the sizes are right"));
     SequenceSplit {
+        device_frames: None,
         labels: EACH_STEP,
         train: data.clone(),
         validation: None,

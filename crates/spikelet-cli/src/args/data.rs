@@ -10,7 +10,7 @@ use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
-use spikelet::train::{FitData, TestSamples};
+use spikelet::train::{FitData, Settings, TestSamples};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const FOLDER: &str = "data";
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set
+    /// Data set, also those of `spikelet data list`
     ///
     /// The default is that of the preset or of the checkpoint; otherwise cifar10 for cifar10-net
     /// and resnet18, and synthetic for the other networks.
@@ -166,36 +166,40 @@ impl DataArgs {
         named.or_else(|| DataName::fitting(network.image()).next())
     }
 
-    /// Reads or generates the test samples. Without `--dataset` the data set is `otherwise` with this `split`, or else the
-    /// first that fits the network.
+    /// Reads or generates the test samples. Without `--dataset` the data set is `otherwise`, or else the first that fits the
+    /// network; split and frames are those of the settings.
     ///
     /// # Errors
     /// When its samples do not fit the network, or its files are missing or damaged.
     pub fn load_test(
         &self,
         otherwise: Option<DataName>,
-        split: Option<&str>,
+        settings: &Settings,
         network: &Network,
         console: &Console,
     ) -> Result<Loaded, Failure> {
-        self.load(otherwise, split, Some(0), network, console)
+        self.load(otherwise, settings, Some(0), network, console)
     }
 
     /// The first `train_samples` and the test samples. Of sequences, no training samples are left out for 0.
     fn load(
         &self,
         otherwise: Option<DataName>,
-        split: Option<&str>,
+        settings: &Settings,
         train_samples: Option<usize>,
         network: &Network,
         console: &Console,
     ) -> Result<Loaded, Failure> {
         let name = self.name(otherwise, network);
         let name = name.ok_or_else(|| no_fitting(network))?;
-        name.check_fits(network)?;
-        let split = self.split.as_deref().or(split);
-        let mut loaded = match (name.source(), name.sequences()) {
-            (_, Some(source)) => Loaded::Sequences(self.read_sequences(&source, split, console)?),
+        name.check_fits(network, settings)?;
+        let split = self.split.as_deref().or(settings.split.as_deref());
+        let mut loaded = match (name.source(), name.sequences(settings)?) {
+            (_, Some(source)) => {
+                let read = self.read_sequences(&source, split, console)?;
+                check_read(&read, network)?;
+                Loaded::Sequences(read)
+            }
             (Some(source), None) => Loaded::Images(self.read(&source, network, console)?),
             (None, None) => Loaded::Images(synthetic::digits_of(
                 SYNTHETIC_SEED,
@@ -248,6 +252,37 @@ impl DataArgs {
     }
 }
 
+/// Checks what only the files of one's own recordings tell: the classes, and the shape of the frames.
+fn check_read(read: &SequenceSplit, network: &Network) -> Result<(), Failure> {
+    let (classes, taken) = (read.train.class_names("labels").len(), network.classes());
+    if classes > taken {
+        let name = network.name();
+        return Err(Failure::argument(
+            format!("{name} has {taken} outputs, the recordings have {classes} classes"),
+            "give the last layer an output for each class",
+        ));
+    }
+    let fields = read.train.fields();
+    let steps = fields.iter().find(|field| field.name == "x");
+    let given: Vec<usize> = steps
+        .iter()
+        .flat_map(|x| &x.shape[1..])
+        .flatten()
+        .copied()
+        .collect();
+    let taken = network.input();
+    if given == taken {
+        return Ok(());
+    }
+    Err(Failure::argument(
+        format!(
+            "{} takes {taken:?} at a time step, the frames are {given:?}",
+            network.name()
+        ),
+        "resize the frames with --set data.frame_size=[HEIGHT,WIDTH], or change `input` of the network",
+    ))
+}
+
 /// Whether a bar is shown.
 fn progress(console: &Console) -> Progress {
     match console.output() == Output::Text {
@@ -280,8 +315,8 @@ impl TrainingDataArgs {
             ..self.of.clone()
         };
         let name = DataName::of_experiment(data);
-        let (train, split) = (data.train_images, experiment.settings.split.as_deref());
-        DataArgs { data: name, ..of }.load(None, split, train, network, console)
+        let (train, settings) = (data.train_images, &experiment.settings);
+        DataArgs { data: name, ..of }.load(None, settings, train, network, console)
     }
 
     /// As [`TrainingDataArgs::load`], on one of several ranks: the first of each host downloads for
@@ -328,12 +363,18 @@ pub fn data_text(data: &DataSettings) -> String {
     format!("{name} ({train} + {test})")
 }
 
-/// The network of an experiment that begins, with as many classes as the data set has.
-pub fn with_classes_of_data(mut experiment: Experiment) -> Experiment {
+/// The network of an experiment that begins, with as many classes as the data set has. A list of layers is changed if it is
+/// that of a recipe, not if it is the user's own.
+pub fn with_classes_of_data(mut experiment: Experiment, is_recipe: bool) -> Experiment {
     let named = DataName::of_experiment(&experiment.data);
     let image = experiment.network.image();
-    if let Some(name) = named.or_else(|| DataName::fitting(image).next()) {
-        experiment.network = experiment.network.with_classes(name.classes().len());
+    let name = named.or_else(|| DataName::fitting(image).next());
+    let classes = name.map_or(0, |name| name.classes().len());
+    if classes > 0 {
+        experiment.network = match experiment.network {
+            Network::Layers(layers) if is_recipe => Network::Layers(layers.with_classes(classes)),
+            other => other.with_classes(classes),
+        };
     }
     experiment
 }
@@ -383,7 +424,7 @@ mod tests {
             let network = Network::find(network).expect("it is known");
             let mut experiment = Experiment::of_network(network);
             words.data.put(&mut experiment);
-            let experiment = with_classes_of_data(experiment);
+            let experiment = with_classes_of_data(experiment, false);
             assert_eq!(experiment.network.classes(), classes);
         }
     }

@@ -3,10 +3,10 @@
 use super::data_names;
 use crate::failure::Failure;
 use clap::builder::TypedValueParser;
-use spikelet::data::{self, SequenceSource, Source, synthetic};
+use spikelet::data::{self, SequenceSource, Source, StepShape, synthetic};
 use spikelet::network::Network;
-use spikelet::train::SampleShape;
-use spikelet::train::experiment::DataSettings;
+use spikelet::train::experiment::{DataSettings, Experiment};
+use spikelet::train::{SampleShape, Settings};
 
 /// The seed of the synthetic digits. It is not the seed of the run, so that runs are comparable.
 pub(super) const SYNTHETIC_SEED: u64 = 0;
@@ -51,9 +51,10 @@ impl DataName {
         Self::all().filter(move |name| name.image() == Some(image))
     }
 
-    /// The data sets whose sequences have this number of features.
-    fn with_features(features: usize) -> impl Iterator<Item = Self> {
-        Self::all().filter(move |name| name.sequences().is_some_and(|s| s.channels == features))
+    /// The data sets of sequences whose time steps have this shape.
+    fn with_steps(shape: Option<StepShape>) -> impl Iterator<Item = Self> {
+        let has = move |source: SequenceSource| shape.is_some() && source.shape == shape;
+        Self::all().filter(move |name| name.0.sequences().is_some_and(has))
     }
 
     /// The source of the files of its images, if it has any.
@@ -61,14 +62,15 @@ impl DataName {
         self.0.source()
     }
 
-    /// The source of its sequences, if it has any.
-    pub(super) fn sequences(self) -> Option<SequenceSource> {
-        self.0.sequences()
+    /// The source of its sequences, if it has any: with these frames, of recordings of events.
+    pub(super) fn sequences(self, settings: &Settings) -> Result<Option<SequenceSource>, Failure> {
+        let source = self.0.sequences_of(&settings.frames, settings.time_steps);
+        Ok(source.map_err(spikelet::Error::from)?)
     }
 
     /// The names of its classes.
     pub fn classes(self) -> Vec<String> {
-        if let Some(sequences) = self.sequences() {
+        if let Some(sequences) = self.0.sequences() {
             return sequences.classes;
         }
         let drawn = || no_digits().classes.clone();
@@ -84,21 +86,35 @@ impl DataName {
         Some(self.source().map_or_else(drawn, |source| source.shape))
     }
 
-    /// The shape of the samples of a network that was trained on the data set of this name in checkpoints.
-    pub fn sample_in_checkpoint(title: &str, network: &Network) -> SampleShape {
-        Self::sample_shape(Self::of_dataset(title), network)
+    /// The shape of the samples of a network that was trained with these settings on the data set of this name in
+    /// checkpoints.
+    pub fn sample_in_checkpoint(
+        title: &str,
+        network: &Network,
+        settings: &Settings,
+    ) -> SampleShape {
+        Self::sample_shape(Self::of_dataset(title), network, settings)
     }
 
     /// The shape of the samples of a data set of sequences; otherwise that of the images that `network` takes.
-    fn sample_shape(named: Option<Self>, network: &Network) -> SampleShape {
-        match named.and_then(Self::sequences) {
-            Some(sequences) => SampleShape::Sequence {
+    fn sample_shape(named: Option<Self>, network: &Network, settings: &Settings) -> SampleShape {
+        let sequences = named.and_then(|name| name.sequences(settings).ok().flatten());
+        let shape = |source: &SequenceSource| source.shape.or(StepShape::of(&network.input()));
+        match sequences.and_then(|source| Some((shape(&source)?, source))) {
+            Some((shape, sequences)) => SampleShape::Sequence {
                 steps: sequences.steps,
-                channels: sequences.channels,
+                shape,
                 labels: sequences.labels,
+                varies: sequences.varies,
+                device_frames: None,
             },
             None => network.image().into(),
         }
+    }
+
+    /// What is known of it.
+    pub fn entry(self) -> data::Entry {
+        self.0
     }
 
     /// The name, as on the command line.
@@ -106,41 +122,46 @@ impl DataName {
         self.0.name
     }
 
-    /// Its samples in words.
-    fn samples(self) -> String {
-        match (self.image(), self.sequences()) {
-            (Some(image), _) => format!("images of {}", sizes(image)),
-            (None, Some(s)) => format!("sequences of {} features", s.channels),
-            (None, None) => "other samples".to_string(),
-        }
-    }
-
-    /// Checks that the network takes samples of this data set, before they are read.
+    /// Checks that the network takes samples of this data set with these settings, before they are read.
     ///
     /// # Errors
     /// When it does not, with the names of the data sets that fit.
-    pub(super) fn check_fits(self, network: &Network) -> Result<(), Failure> {
-        let fits = match (self.image(), self.sequences()) {
-            (Some(image), _) => image == network.image(),
-            (None, Some(sequences)) => network.features() == Some(sequences.channels),
-            (None, None) => false,
+    pub(super) fn check_fits(self, network: &Network, settings: &Settings) -> Result<(), Failure> {
+        let (fits, samples) = match (self.image(), self.sequences(settings)?) {
+            (Some(image), _) => (
+                image == network.image(),
+                format!("images of {}", sizes(image)),
+            ),
+            (
+                None,
+                Some(SequenceSource {
+                    shape: Some(shape), ..
+                }),
+            ) => {
+                let fits = network.input() == shape.sizes();
+                (fits, format!("sequences of {shape}"))
+            }
+            // The files of own recordings say it.
+            (None, Some(_)) => (true, String::new()),
+            (None, None) => (false, "other samples".to_string()),
         };
         if fits {
             return self.check_classes(network);
+        }
+        let (name, taken) = (network.name(), taken(network));
+        let problem = format!("{name} takes {taken}, {} has {samples}", self.word());
+        if self.0.has_events()
+            && let [_, height, width] = network.input()[..]
+        {
+            let help = format!("resize the frames: --set data.frame_size=[{height},{width}]");
+            return Err(Failure::argument(problem, help));
         }
         let fitting = fitting(network);
         if fitting.is_empty() {
             return Err(no_fitting(network));
         }
-        let (name, taken) = (network.name(), taken(network));
-        Err(Failure::argument(
-            format!(
-                "{name} takes {taken}, {} has {}",
-                self.word(),
-                self.samples()
-            ),
-            format!("data sets that fit {name}: {}", fitting.join(", ")),
-        ))
+        let help = format!("data sets that fit {name}: {}", fitting.join(", "));
+        Err(Failure::argument(problem, help))
     }
 
     /// Checks that the network has an output for each class.
@@ -160,9 +181,15 @@ impl DataName {
     }
 }
 
-/// The shape of the samples of a network that is trained with this data.
-pub fn sample_of(data: &DataSettings, network: &Network) -> SampleShape {
-    DataName::sample_shape(DataName::of_experiment(data), network)
+/// The shape of the samples of the network of an experiment.
+pub fn sample_of(experiment: &Experiment) -> SampleShape {
+    let Experiment {
+        data,
+        network,
+        settings,
+        ..
+    } = experiment;
+    DataName::sample_shape(DataName::of_experiment(data), network, settings)
 }
 
 /// The synthetic digits without images: name, shape and classes.
@@ -179,16 +206,13 @@ fn sizes(image: [usize; 3]) -> String {
 fn taken(network: &Network) -> String {
     match network.features() {
         Some(features) => format!("sequences of {features} features"),
-        None => format!("images of {}", sizes(network.image())),
+        None => format!("images or frames of {}", sizes(network.image())),
     }
 }
 
 /// The names of the data sets that a network takes.
 fn fitting(network: &Network) -> Vec<&'static str> {
-    let sequences = network
-        .features()
-        .into_iter()
-        .flat_map(DataName::with_features);
+    let sequences = DataName::with_steps(StepShape::of(&network.input()));
     DataName::fitting(network.image())
         .chain(sequences)
         .map(DataName::word)
@@ -218,13 +242,15 @@ mod tests {
     fn a_trained_network_refuses_data_with_more_classes() {
         let network = Network::find("resnet18").expect("it is known");
         let name = DataName::find("cifar100").expect("it is known");
-        let error = name.check_fits(&network).expect_err("it has ten");
+        let error = name
+            .check_fits(&network, &Settings::default())
+            .expect_err("it has ten");
         let message = error.to_string();
         assert!(
             message.contains("this resnet18 has 10 classes, cifar100 has 100"),
             "{message}"
         );
-        name.check_fits(&network.with_classes(100))
+        name.check_fits(&network.with_classes(100), &Settings::default())
             .unwrap_or_else(|e| panic!("{e}"));
     }
 
@@ -232,17 +258,21 @@ mod tests {
     fn images_and_sequences_are_not_mixed() {
         let network = Network::find("mnist-fc").expect("it is known");
         let fsdd = DataName::find("fsdd").expect("it is known");
-        let message = fsdd.check_fits(&network).expect_err("images").to_string();
+        let message = fsdd
+            .check_fits(&network, &Settings::default())
+            .expect_err("images")
+            .to_string();
         assert!(
             message.contains("fsdd has sequences of 140 features"),
             "{message}"
         );
         let text = "[network]\ninput = [140]\nlayers = [{ radlif = 8 }, { sparch-readout = 10 }]";
         let network = Network::from_toml("net.toml", text, &[]).expect("it is sound");
-        fsdd.check_fits(&network).unwrap_or_else(|e| panic!("{e}"));
+        fsdd.check_fits(&network, &Settings::default())
+            .unwrap_or_else(|e| panic!("{e}"));
         let mnist = DataName::find("mnist").expect("it is known");
         let message = mnist
-            .check_fits(&network)
+            .check_fits(&network, &Settings::default())
             .expect_err("sequences")
             .to_string();
         assert!(

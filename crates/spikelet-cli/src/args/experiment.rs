@@ -103,13 +103,13 @@ impl ExperimentArgs {
     pub fn build(&self, resumed: Option<(&Path, &Checkpoint)>) -> Result<Experiment, Failure> {
         let run = resumed.map(|(run, checkpoint)| Experiment::of_run(run, checkpoint));
         let run = run.transpose()?;
+        let data = |experiment: &mut Experiment| self.data.put(experiment);
         let mut experiment = match run.flatten() {
-            None => self.network.build(self.start)?,
-            Some(run) => self.network.build_resumed(self.start, run)?,
+            None => self.network.build_with(self.start, data)?,
+            Some(run) => self.network.build_resumed(self.start, run, data)?,
         };
-        self.data.put(&mut experiment);
         if resumed.is_none() {
-            experiment = with_classes_of_data(experiment);
+            experiment = with_classes_of_data(experiment, self.network.is_recipe());
         }
         let threads = &mut experiment.data.loader_threads;
         *threads = self.loader_threads.or(*threads);

@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use spikelet::data::{Entry, EventRecordings};
 use spikelet::suggest::closest;
 use spikelet::{neuron, surrogate};
 use std::ffi::OsStr;
@@ -11,6 +12,8 @@ use std::ffi::OsStr;
 #[derive(Clone)]
 pub struct Names {
     members: Vec<(&'static str, &'static str)>,
+    /// Those that help texts do not list.
+    hidden: Vec<&'static str>,
 }
 
 /// The neurons' names.
@@ -20,6 +23,7 @@ pub fn neuron_names() -> Names {
             .iter()
             .map(|e| (e.name, e.summary))
             .collect(),
+        hidden: vec![],
     }
 }
 
@@ -30,16 +34,18 @@ pub fn surrogate_names() -> Names {
             .iter()
             .map(|e| (e.name, e.summary))
             .collect(),
+        hidden: vec![],
     }
 }
 
 /// The names of the data sets.
 pub fn data_names() -> Names {
+    let entries = spikelet::data::entries();
+    let is_set = |e: &&Entry| matches!(e.events(), Some(EventRecordings::Set(_)));
     Names {
-        members: spikelet::data::entries()
-            .iter()
-            .map(|e| (e.name, e.summary))
-            .collect(),
+        members: entries.iter().map(|e| (e.name, e.summary)).collect(),
+        // `spikelet data list` has them.
+        hidden: entries.iter().filter(is_set).map(|e| e.name).collect(),
     }
 }
 
@@ -86,10 +92,10 @@ impl TypedValueParser for Names {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values = self
-            .members
-            .iter()
-            .map(|(name, summary)| PossibleValue::new(*name).help(*summary));
+        let values = self.members.iter().map(|(name, summary)| {
+            let is_hidden = self.hidden.contains(name);
+            PossibleValue::new(*name).help(*summary).hide(is_hidden)
+        });
         Some(Box::new(values))
     }
 }

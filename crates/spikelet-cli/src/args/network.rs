@@ -5,15 +5,18 @@ use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use spikelet::document::Document;
 use spikelet::network::Network;
+use spikelet::recipes::{self, Recipe};
 use spikelet::train::experiment::Experiment;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, is_separator};
 
-/// A network: one of [`Network::NAMES`], or a TOML file.
+/// A network: one of [`Network::NAMES`], that of a recipe, or a TOML file.
 #[derive(Clone, Debug)]
 pub enum NetworkName {
     /// The name.
     Named(String),
+    /// An experiment by its name.
+    Recipe(&'static Recipe),
     /// The path of the file, and its name without the extension.
     File(PathBuf, String),
 }
@@ -28,6 +31,7 @@ impl NetworkName {
     pub fn text(&self) -> &str {
         match self {
             Self::Named(name) | Self::File(_, name) => name,
+            Self::Recipe(recipe) => recipe.name,
         }
     }
 
@@ -38,8 +42,15 @@ impl NetworkName {
     pub fn network(&self) -> Result<Network, Failure> {
         Ok(match self {
             Self::Named(name) => Network::find(name)?,
+            Self::Recipe(recipe) => recipe.experiment()?.network,
             Self::File(path, _) => Experiment::read(path)?.network,
         })
+    }
+
+    /// The names that are no files.
+    fn names() -> impl Iterator<Item = &'static str> {
+        let recipes = recipes::all().iter().map(|recipe| recipe.name);
+        Network::NAMES.into_iter().chain(recipes)
     }
 }
 
@@ -70,14 +81,22 @@ impl TypedValueParser for NetworkNames {
             };
             return Ok(NetworkName::File(path.to_path_buf(), name));
         }
-        let names = PossibleValuesParser::new(Network::NAMES);
-        names.parse_ref(command, arg, value).map(NetworkName::Named)
+        let names = PossibleValuesParser::new(NetworkName::names());
+        let name = names.parse_ref(command, arg, value)?;
+        Ok(match recipes::find(&name) {
+            Some(recipe) => NetworkName::Recipe(recipe),
+            None => NetworkName::Named(name),
+        })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let file = PossibleValue::new("FILE.toml").help("a list of layers, see `spikelet models`");
-        let names = Network::NAMES.into_iter().map(PossibleValue::new);
-        Some(Box::new(names.chain([file])))
+        let named = Network::NAMES.into_iter().map(PossibleValue::new);
+        let recipes = recipes::all().iter();
+        let recipes = recipes.map(|recipe| PossibleValue::new(recipe.name).hide(true));
+        let recipe = PossibleValue::new("RECIPE")
+            .help("an experiment of the literature, see `spikelet models`");
+        Some(Box::new(named.chain(recipes).chain([recipe, file])))
     }
 }
 
@@ -124,20 +143,41 @@ impl NetworkArgs {
     /// When a file is wrong, the network does not have an option, or a constant of the neuron or a key of `--set` is
     /// unknown or of the wrong kind.
     pub fn build(&self, start: PresetArgs) -> Result<Experiment, Failure> {
+        self.build_with(start, |_| {})
+    }
+
+    /// As [`NetworkArgs::build`]; `data` sets the data set before the keys of `--set`, which may be those of its samples.
+    ///
+    /// # Errors
+    /// As [`NetworkArgs::build`].
+    pub fn build_with(
+        &self,
+        start: PresetArgs,
+        data: impl Fn(&mut Experiment),
+    ) -> Result<Experiment, Failure> {
         let experiment = match &self.name {
             Some(name @ NetworkName::File(path, _)) => {
                 start.check(name)?;
                 Experiment::read(path)?
             }
+            Some(name @ NetworkName::Recipe(recipe)) => {
+                start.check(name)?;
+                recipe.experiment()?
+            }
             Some(NetworkName::Named(name)) => start.start(Network::find(name)?)?,
             None => start.start(Network::find(DEFAULT)?)?,
         };
-        self.over(experiment)
+        self.over(experiment, data)
     }
 
     /// The name of the network; of one in a file, that of the file without its extension.
     pub fn name(&self) -> &str {
         self.name.as_ref().map_or(DEFAULT, NetworkName::text)
+    }
+
+    /// Whether it is named as a recipe.
+    pub fn is_recipe(&self) -> bool {
+        matches!(self.name, Some(NetworkName::Recipe(_)))
     }
 
     /// Removes the name or the file.
@@ -157,31 +197,42 @@ impl NetworkArgs {
     ///
     /// # Errors
     /// As [`NetworkArgs::build`].
-    pub fn build_resumed(&self, start: PresetArgs, run: Experiment) -> Result<Experiment, Failure> {
+    pub fn build_resumed(
+        &self,
+        start: PresetArgs,
+        run: Experiment,
+        data: impl Fn(&mut Experiment),
+    ) -> Result<Experiment, Failure> {
         let mut resumed = run;
-        match &self.name {
-            _ if start.is_given() => return self.build(start),
-            None => {}
-            Some(NetworkName::Named(name)) if name == resumed.network.name() => {}
-            Some(NetworkName::Named(_)) => return self.build(start),
-            Some(NetworkName::File(path, _)) => {
-                let document = Document::read(path)?;
-                let mut given = Experiment::from_document(&document)?.network;
-                // The neuron of the run may have been set by options.
-                given
-                    .neuron_mut()
-                    .clone_from(resumed.network.clone().neuron_mut());
-                if given != resumed.network {
-                    return self.build(start);
-                }
-                resumed.change_settings(&document)?;
+        let document = match &self.name {
+            _ if start.is_given() => return self.build_with(start, data),
+            None => None,
+            Some(NetworkName::Named(name)) if name == resumed.network.name() => None,
+            Some(NetworkName::Named(_)) => return self.build_with(start, data),
+            Some(NetworkName::File(path, _)) => Some(Document::read(path)?),
+            Some(NetworkName::Recipe(recipe)) => Some(recipe.document()?),
+        };
+        if let Some(document) = document {
+            let mut given = Experiment::from_document(&document)?.network;
+            // The neuron of the run may have been set by options.
+            given
+                .neuron_mut()
+                .clone_from(resumed.network.clone().neuron_mut());
+            if given != resumed.network {
+                return self.build_with(start, data);
             }
+            resumed.change_settings(&document)?;
         }
-        self.over(resumed)
+        self.over(resumed, data)
     }
 
     /// Applies the given options to an experiment.
-    fn over(&self, mut experiment: Experiment) -> Result<Experiment, Failure> {
+    fn over(
+        &self,
+        mut experiment: Experiment,
+        data: impl Fn(&mut Experiment),
+    ) -> Result<Experiment, Failure> {
+        data(&mut experiment);
         let (keys, neuron) = self.neuron.split();
         if !keys.is_empty() {
             let changed = experiment.change(&value::document(&keys)?);

@@ -4,6 +4,8 @@ pub mod bench;
 mod command_line;
 mod completions;
 mod config;
+mod convert;
+mod data;
 mod doctor;
 mod energy;
 mod eval;
@@ -20,6 +22,7 @@ mod runs;
 mod series;
 mod settings_text;
 mod show;
+mod stream;
 mod surrogate;
 mod sweep;
 mod train;
@@ -60,6 +63,10 @@ pub enum Command {
     Plan(plan::ShowPlan),
     Models(models::Models),
     #[command(subcommand)]
+    Data(data::Command),
+    Convert(convert::Convert),
+    Stream(stream::Stream),
+    #[command(subcommand)]
     Neuron(neuron::Command),
     #[command(subcommand)]
     Surrogate(surrogate::Command),
@@ -92,6 +99,9 @@ impl Command {
             Self::Watch(command) => command.run(console),
             Self::Plan(command) => command.run(console),
             Self::Models(command) => command.run(console),
+            Self::Data(command) => command.run(console),
+            Self::Convert(command) => command.run(console),
+            Self::Stream(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),
             Self::Kernel(command) => command.run(console),

@@ -8,6 +8,7 @@ use serde_json::json;
 use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::network::{Cost, Layers, Network};
+use spikelet::recipes::{self, Recipe};
 use std::process::ExitCode;
 
 /// List the named networks, or the layers of one network
@@ -49,7 +50,7 @@ impl Models {
 fn layers_of(name: &NetworkName) -> Result<Layers, Failure> {
     let network = match name {
         NetworkName::Named(name) => return Ok(Network::layers_of(name)?),
-        NetworkName::File(..) => name.network()?,
+        NetworkName::File(..) | NetworkName::Recipe(_) => name.network()?,
     };
     match network {
         Network::Layers(layers) => Ok(layers),
@@ -80,11 +81,23 @@ fn say_networks(console: &Console) -> Result<(), Failure> {
         "source",
     ])
     .right(&[2, 3, 4]);
-    for name in Network::NAMES {
-        let (layers, cost) = measured(&Network::layers_of(name)?)?;
+    let named = Network::NAMES
+        .into_iter()
+        .map(|name| NetworkName::Named(name.to_string()));
+    // Recipes that only have settings for a named network are not networks of their own.
+    let layers = |recipe: &&'static Recipe| {
+        let experiment = recipe.experiment();
+        experiment.is_ok_and(|own| matches!(own.network, Network::Layers(_)))
+    };
+    let recipes = recipes::all()
+        .iter()
+        .filter(layers)
+        .map(NetworkName::Recipe);
+    for name in named.chain(recipes) {
+        let (layers, cost) = measured(&layers_of(&name)?)?;
         console.say_json(&line(&layers, &cost));
         table.row([
-            name.to_string(),
+            name.text().to_string(),
             sizes(&layers.input),
             thousands(cost.parameters() as u64),
             thousands(cost.macs()),

@@ -60,10 +60,11 @@ pub struct ShowPlan {
 impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let experiment = self.network.build(self.start)?;
-        let settings = self.settings.build(experiment.settings)?;
-        let network = experiment.network;
+        let mut experiment = experiment;
+        experiment.settings = self.settings.build(experiment.settings)?;
+        let (module, sample) = (experiment.network.module()?, sample_of(&experiment));
+        let (settings, network) = (experiment.settings, experiment.network);
         let place = self.device.over(&experiment.device);
-        let (module, sample) = (network.module()?, sample_of(&experiment.data, &network));
         let planned =
             |device: &dyn Target| RunPlans::new(&*module, &settings, sample, &[TESTED], device);
         let (run, timed) = match (self.arch, self.profile) {

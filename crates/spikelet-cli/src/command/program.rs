@@ -160,12 +160,14 @@ pub fn random_batch(samples: usize, sample: SampleShape) -> Batch {
         values.collect()
     };
     let labels = |count: usize, classes: i64| (0..count as i64).map(|k| k % classes).collect();
-    let (steps, channels, each) = match sample {
+    let (steps, shape, each, varies) = match sample {
         SampleShape::Sequence {
             steps,
-            channels,
+            shape,
             labels,
-        } => (steps, channels, labels),
+            varies,
+            ..
+        } => (steps, shape, labels, varies),
         sample => {
             let image = sample.image().unwrap_or_default();
             let values = values(samples * image.iter().product::<usize>());
@@ -179,11 +181,16 @@ pub fn random_batch(samples: usize, sample: SampleShape) -> Batch {
         }
         _ => BatchTensor::i64(&[samples], labels(samples, 10)),
     };
-    let x = BatchTensor::f32(
-        &[steps, samples, channels],
-        values(steps * samples * channels),
-    );
-    Batch::new((0..samples as u32).collect())
+    let shape = [&[steps, samples], shape.sizes()].concat();
+    let x = BatchTensor::f32(&shape, values(shape.iter().product()));
+    let batch = Batch::new((0..samples as u32).collect())
         .with("x", x.sequence())
-        .with("labels", labels)
+        .with("labels", labels);
+    match varies {
+        true => batch.with(
+            "x_length",
+            BatchTensor::i64(&[samples], vec![steps as i64; samples]),
+        ),
+        false => batch,
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded};
 use crate::failure::Failure;
-use spikelet::data::ImageDataset;
+use spikelet::data::{FrameSettings, ImageDataset};
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
@@ -33,7 +33,7 @@ impl Trained {
             wrong(&path, "its network is a program's own", help)
         })?;
         let mut store = VarStore::new(backend);
-        let sample = DataName::sample_in_checkpoint(&checkpoint.dataset.name, &network);
+        let sample = sample_of(&checkpoint, &network);
         checkpoint.restore(&*network.module()?, sample, &mut store)?;
         Ok(Self {
             path,
@@ -75,9 +75,19 @@ impl Trained {
             return Err(wrong(&self.path, problem, "name a data set with --dataset"));
         }
         let own = data.data.is_none() || data.data == otherwise;
-        let split = self.checkpoint.settings()?.split.as_deref().filter(|_| own);
-        data.load_test(otherwise, split, &self.network, console)
+        let mut settings = self.checkpoint.settings()?.clone();
+        // Evaluations make the same frames on the host.
+        settings.frames.on_device = false;
+        if !own {
+            (settings.split, settings.frames) = (None, FrameSettings::default());
+        }
+        data.load_test(otherwise, &settings, &self.network, console)
             .map(Tested)
+    }
+
+    /// The shape of the samples that the network takes.
+    pub fn sample(&self) -> SampleShape {
+        sample_of(&self.checkpoint, &self.network)
     }
 
     /// The images that the network takes, for commands that show images.
@@ -86,7 +96,7 @@ impl Trained {
     /// When it takes sequences.
     pub fn image(&self) -> Result<[usize; 3], Failure> {
         let trained = &self.checkpoint.dataset.name;
-        match DataName::sample_in_checkpoint(trained, &self.network) {
+        match self.sample() {
             SampleShape::Image(image) => Ok(image),
             _ => {
                 let problem =
@@ -95,6 +105,12 @@ impl Trained {
             }
         }
     }
+}
+
+/// The shape of the samples of a network in a checkpoint.
+fn sample_of(checkpoint: &Checkpoint, network: &Network) -> SampleShape {
+    let settings = checkpoint.settings().cloned().unwrap_or_default();
+    DataName::sample_in_checkpoint(&checkpoint.dataset.name, network, &settings)
 }
 
 /// The help of commands for images where the network takes sequences.

@@ -9,6 +9,8 @@ mod config;
 mod convolution;
 mod data_parallel;
 mod domains;
+mod event_training;
+mod events;
 mod help;
 mod json;
 mod kernel;

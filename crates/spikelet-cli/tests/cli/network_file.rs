@@ -85,7 +85,7 @@ fn a_wrong_file_is_named_with_line_and_column() {
     assert!(message.contains("two-paths has no --hidden"), "{message}");
     let message = complaint(&["train", &net, "--dataset", "cifar10"], 2);
     assert!(
-        message.contains("two-paths takes images of 1 × 28 × 28"),
+        message.contains("two-paths takes images or frames of 1 × 28 × 28"),
         "{message}"
     );
 }

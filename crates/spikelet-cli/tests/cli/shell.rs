@@ -61,7 +61,10 @@ fn bash_accepts_its_script_and_completes_commands_options_and_values() {
         (&["spikelet", "tr"][..], &["train"][..]),
         (&["spikelet", "train", "--epo"], &["--epochs"]),
         (&["spikelet", "train", "--curve-s"], &["--curve-steps"]),
-        (&["spikelet", "train", "--dataset", "syn"], &["synthetic"]),
+        (
+            &["spikelet", "train", "--dataset", "cifar100"],
+            &["cifar100"],
+        ),
         (&["spikelet", "neuron", "show", "pli"], &["plif"]),
     ] {
         assert_eq!(offered(&script, words), expected, "{words:?}");

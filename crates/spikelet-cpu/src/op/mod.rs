@@ -11,6 +11,7 @@ mod custom;
 mod delayed_matmul;
 mod draw;
 mod equal;
+mod event_frames;
 mod expand;
 mod fill;
 mod flip;
@@ -290,6 +291,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::OneHot(op) => Box::new(one_hot::OneHotKernel::<R>::new(op)),
         Op::ArgMax(_) => Box::new(arg_max::ArgMaxKernel::<R>::new(types)),
         Op::Equal(_) => Box::new(equal::EqualKernel::<R>::new()),
+        Op::EventFrames(op) => Box::new(event_frames::EventFramesKernel::new(op, types)),
         Op::Fill(op) => Box::new(fill::FillKernel { value: op.stored() }),
         Op::Flip(op) => Box::new(flip::FlipKernel::new(op, types)),
         Op::Gather(op) => Box::new(gather::GatherKernel::new(op, types)),

@@ -5,15 +5,15 @@ use super::api::{Api, ApiResult};
 use super::descriptor::{Descriptor, Kind, Knob, Name, Note};
 use super::session::Running;
 use cudarc::cudnn::sys;
-use spikelet_graph::DType;
 use spikelet_graph::op::{ConvPart, MatmulPrecision};
+use spikelet_graph::{DType, TensorType};
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use sys::cudnnBackendHeurMode_t as Mode;
 use sys::cudnnBackendNumericalNote_t as Numerical;
 
-/// The largest workspace of an engine, in bytes.
+/// The largest workspace of an engine in bytes, beyond copies of the tensors.
 const WORKSPACE: usize = 1 << 30;
 /// The most plans that are compared, of one engine and in total.
 const MAX_VARIANTS: usize = 4;
@@ -42,6 +42,8 @@ pub(crate) struct Plan {
     /// The choice that is cached on disk; `None` if cuDNN does not report the knobs' values.
     pub(super) choice: Option<Choice>,
     pub(super) workspace: usize,
+    /// Whether the engine computes on tensor cores.
+    pub(super) on_tensor_cores: bool,
 }
 
 /// A convolution as a cuDNN operation graph.
@@ -241,18 +243,22 @@ impl<'a> Problem<'a> {
             })
             .collect::<ApiResult<_>>()?;
         let mut config = Descriptor::new(api, Kind::CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)?
-            .with_parts(Name::CUDNN_ATTR_ENGINECFG_ENGINE, &[engine])?;
+            .with_parts(
+                Name::CUDNN_ATTR_ENGINECFG_ENGINE,
+                std::slice::from_ref(&engine),
+            )?;
         if !knobs.is_empty() {
             config = config.with_parts(Name::CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, &knobs)?;
         }
-        self.finish(config.finish()?, choice.engine, Some(choice.clone()))
+        let choice = Some(choice.clone());
+        self.finish(config.finish()?, &engine, choice)
     }
 
     /// A plan of an engine with its knobs.
     fn finish(
         &self,
         config: Arc<Descriptor>,
-        engine: i64,
+        engine: &Descriptor,
         choice: Option<Choice>,
     ) -> ApiResult<Plan> {
         let plan = Descriptor::new(
@@ -266,9 +272,11 @@ impl<'a> Problem<'a> {
         Ok(Plan {
             descriptor: plan,
             part: self.convolution.op.part,
-            engine,
+            engine: engine.value(Name::CUDNN_ATTR_ENGINE_GLOBAL_INDEX)?,
             choice,
             workspace: usize::try_from(workspace).unwrap_or(0),
+            on_tensor_cores: numerical_notes(engine)?
+                .contains(&Numerical::CUDNN_NUMERICAL_NOTE_TENSOR_CORE.into()),
         })
     }
 
@@ -279,6 +287,7 @@ impl<'a> Problem<'a> {
     pub(super) fn candidates(&self) -> ApiResult<Vec<Plan>> {
         let mut plans: Vec<Plan> = Vec::new();
         let (mut offered, mut inexact, mut large) = (0, 0, 0);
+        let largest = self.largest_workspace();
         let mut last_error = None;
         for mode in [Mode::CUDNN_HEUR_MODE_A, Mode::CUDNN_HEUR_MODE_FALLBACK] {
             if plans.len() >= ENOUGH_PLANS {
@@ -294,7 +303,7 @@ impl<'a> Problem<'a> {
                     break;
                 }
                 match self.candidate(config, &plans) {
-                    Ok(Some(plan)) if plan.workspace <= WORKSPACE => plans.push(plan),
+                    Ok(Some(plan)) if plan.workspace <= largest => plans.push(plan),
                     Ok(Some(_)) => large += 1,
                     Ok(None) => inexact += 1,
                     Err(problem) => last_error = Some(problem),
@@ -307,7 +316,7 @@ impl<'a> Problem<'a> {
             return Err(format!(
                 "no usable engine in version {}.{}.{}: {offered} offered, of which {inexact} are \
                  nondeterministic or round their operands, and {large} need a workspace over \
-                 1 GiB{last_error}",
+                 {largest} bytes{last_error}",
                 version / 10_000,
                 version % 10_000 / 100,
                 version % 100,
@@ -333,7 +342,15 @@ impl<'a> Problem<'a> {
         if choice.is_some() && others.iter().any(|plan| plan.choice == choice) {
             return Ok(None);
         }
-        self.finish(config, number, choice).map(Some)
+        self.finish(config, &engine, choice).map(Some)
+    }
+
+    /// Engines of other layouts of memory copy the tensors.
+    fn largest_workspace(&self) -> usize {
+        let c = self.convolution;
+        let bytes = |shape| TensorType::new(DType::F32, shape).bytes();
+        let copies = c.operand_shapes().map(bytes);
+        copies.into_iter().fold(WORKSPACE, usize::saturating_add)
     }
 
     fn configs(&self, mode: Mode) -> ApiResult<Vec<Arc<Descriptor>>> {
@@ -355,7 +372,7 @@ impl<'a> Problem<'a> {
 
     /// Whether an engine is deterministic and as precise as requested.
     fn is_exact(&self, engine: &Descriptor) -> ApiResult<bool> {
-        let notes: Vec<Note> = engine.values(Name::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, 64)?;
+        let notes = numerical_notes(engine)?;
         let has = |note: Numerical| notes.contains(&note.into());
         // An engine for f32 that uses tensor cores rounds its operands to TF32.
         let exact = self.convolution.operands == DType::F32
@@ -365,6 +382,10 @@ impl<'a> Problem<'a> {
             || exact && has(Numerical::CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
         Ok(!differs && !rounds)
     }
+}
+
+fn numerical_notes(engine: &Descriptor) -> ApiResult<Vec<Note>> {
+    engine.values(Name::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, 64)
 }
 
 fn engine_of(config: &Descriptor) -> ApiResult<Arc<Descriptor>> {

@@ -1,6 +1,6 @@
 //! Products of many pairs of matrices, by one call of cuBLASLt.
 
-use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
+use super::{Libraries, LoweredOp, LoweringContext};
 use crate::gemm::Product;
 use crate::kernel_source::Binding;
 use crate::shared::Shared;
@@ -42,7 +42,7 @@ pub(crate) fn lower(
 /// The workspace of the products, in bytes.
 pub(crate) fn workspace(
     op: &BatchMatMul,
-    libraries: &dyn LibraryWorkspaces,
+    libraries: &dyn Libraries,
     cx: &LoweringContext<'_>,
 ) -> usize {
     let product = product(op, cx);

@@ -1,11 +1,13 @@
 //! Convolutions: by cuDNN, and by generated kernels where the input has few channels.
 
+mod reversed;
 mod small_channel_conv;
 
-use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
+use super::{Libraries, LoweredOp, LoweringContext};
 use crate::dnn::Convolution;
 use crate::kernel_source::Binding;
 use crate::shared::Shared;
+use reversed::Reversed;
 use small_channel_conv::SmallChannelConv;
 use spikelet_graph::Result;
 use spikelet_graph::op::Conv;
@@ -31,8 +33,12 @@ pub(crate) fn lower(
             .map(LoweredOp::Kernel)
             .collect());
     }
+    let convolution = convolution(op, cx);
+    if let Some(reversed) = Reversed::of(&convolution, shared) {
+        return reversed.lower(shared, cx);
+    }
     Ok(vec![LoweredOp::Conv {
-        call: shared.dnn.call(&convolution(op, cx))?,
+        call: shared.dnn.call(&convolution)?,
         a: Binding::Read(0),
         b: Binding::Read(1),
         workspace: 0,
@@ -55,13 +61,13 @@ pub(crate) fn small_channel_workspace(op: &Conv, cx: &LoweringContext<'_>) -> us
 }
 
 /// The workspace of a convolution, in bytes.
-pub(crate) fn workspace(
-    op: &Conv,
-    libraries: &dyn LibraryWorkspaces,
-    cx: &LoweringContext<'_>,
-) -> usize {
-    match SmallChannelConv::of(op, cx) {
-        Some(kernels) => kernels.workspace(op),
-        None => libraries.convolution_workspace(&convolution(op, cx)),
+pub(crate) fn workspace(op: &Conv, libraries: &dyn Libraries, cx: &LoweringContext<'_>) -> usize {
+    if let Some(kernels) = SmallChannelConv::of(op, cx) {
+        return kernels.workspace(op);
+    }
+    let convolution = convolution(op, cx);
+    match Reversed::of(&convolution, libraries) {
+        Some(reversed) => reversed.workspace(libraries),
+        None => libraries.convolution_workspace(&convolution),
     }
 }

@@ -3,7 +3,7 @@
 mod spikes;
 mod transposed;
 
-use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
+use super::{Libraries, LoweredOp, LoweringContext};
 use crate::gemm::Product;
 use crate::gpu::Properties;
 use crate::kernel_source::Binding;
@@ -57,11 +57,7 @@ pub(crate) fn lower(
 }
 
 /// The workspace of a product, in bytes.
-pub(crate) fn workspace(
-    op: &MatMul,
-    libraries: &dyn LibraryWorkspaces,
-    cx: &LoweringContext<'_>,
-) -> usize {
+pub(crate) fn workspace(op: &MatMul, libraries: &dyn Libraries, cx: &LoweringContext<'_>) -> usize {
     let product = product(op, cx);
     if product.m * product.n * product.k == 0 {
         return 0;

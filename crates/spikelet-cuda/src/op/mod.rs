@@ -12,6 +12,7 @@ mod custom;
 mod delayed_matmul;
 mod draw;
 mod equal;
+mod event_frames;
 mod expand;
 mod fill;
 mod flip;
@@ -308,6 +309,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         | Op::TimeChunk(_)
         | Op::Reshape(_) => vec![],
         Op::MeanVar(_) => mean_var::kernels(cx),
+        Op::EventFrames(op) => event_frames::kernels(op, cx),
         Op::OneHot(op) => one_hot::kernels(op, cx),
         Op::Pack(_) => pack::kernels(cx),
         Op::Permute(op) => permute::kernels(op, cx),
@@ -347,18 +349,21 @@ pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
 /// stores there.
 pub(crate) const OVERWRITES_SEQUENCES: bool = true;
 
-/// Workspaces of the vendor's libraries, in bytes.
-pub(crate) trait LibraryWorkspaces {
-    /// That of a matrix product.
+/// What the plan of a graph depends on in the vendor's libraries.
+pub(crate) trait Libraries {
+    /// The workspace of a matrix product, in bytes.
     fn product_workspace(&self, product: Product) -> usize;
 
-    /// That of a convolution.
+    /// The workspace of a convolution, in bytes.
     fn convolution_workspace(&self, convolution: &Convolution) -> usize;
+
+    /// Whether the engine of a convolution computes on tensor cores.
+    fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool;
 }
 
 /// The workspace of a node, in bytes.
 pub(crate) fn workspace(
-    libraries: &dyn LibraryWorkspaces,
+    libraries: &dyn Libraries,
     gpu: &Properties,
     graph: &Graph,
     node: &Node,

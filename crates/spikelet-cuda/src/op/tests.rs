@@ -5,7 +5,7 @@ use crate::compiler;
 use crate::kernel_source::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
-use spikelet_graph::op::{Conv, Pack, Pooling, Recurrence, Window};
+use spikelet_graph::op::{Conv, EventFrames, EventSlicing, Pack, Pooling, Recurrence, Window};
 use spikelet_graph::{
     InPlaceUpdates, Plan, RandomAxes, SchedulingPolicy, SpikeStorage, Target, Tracer, Var,
     WorkspaceQuery,
@@ -438,6 +438,28 @@ fn selections_by_indices_and_largest_elements_compile() {
             tracer.output("best", &best);
             tracer.output("grad_table", &grads[0]);
             tracer.output("grad_w", &grads[1]);
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn frames_of_events_compile() {
+    for slicing in [
+        EventSlicing::Number,
+        EventSlicing::Time,
+        EventSlicing::Duration(50_000),
+    ] {
+        compile(|tracer| {
+            let events = tracer.input("events", DType::I64, [3, 1000]);
+            let lengths = tracer.input("events_length", DType::I64, [3]);
+            let frames = EventFrames {
+                slicing,
+                frames: 5,
+                sensor: [34, 40],
+                size: [17, 40],
+            };
+            tracer.output("x", &events.event_frames(&lengths, frames));
         });
     }
 }

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use spikelet_random::Stream;
 
 use crate::error::{Error, Result};
+use crate::event_augmentation::EventAugmentation;
 
 pub use image::Image;
 pub use mix::{CutMix, MixUp, OneOf};
@@ -69,6 +70,7 @@ const MAX_PADDING: usize = 1 << 16;
 /// | `cutout` | pixels | side of a square that is set to 0, with its center at a random pixel |
 /// | `transforms` | | changes of the bytes after crop and flip: [`AutoAugment`], [`RandomErasing`], … |
 /// | `sequences` | | changes of sequences of features: [`ChannelShift`], [`TimeShift`], … |
+/// | `events` | | changes of events, before frames are made of them: see [`EventAugmentation`] |
 ///
 /// The augmentation of an image depends only on the seed of the loader, the epoch and the index of the image in
 /// the data set.
@@ -113,6 +115,9 @@ pub struct Augment {
     /// Changes of sequences of features, the field `x`, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sequences: Vec<SequenceTransform>,
+    /// Changes of the events of data sets of recordings, and of their frames, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventAugmentation>,
 }
 
 impl Augment {
@@ -125,12 +130,12 @@ impl Augment {
     /// Whether images are changed.
     #[must_use]
     pub fn changes_images(&self) -> bool {
-        let sequences = self.sequences.clone();
-        *self
-            != Self {
-                sequences,
-                ..Self::default()
-            }
+        let images = Self {
+            sequences: vec![],
+            events: vec![],
+            ..self.clone()
+        };
+        !images.is_empty()
     }
 
     /// Checks the range of every field. [`DataLoader`](crate::DataLoader) calls it.

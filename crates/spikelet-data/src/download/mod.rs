@@ -6,6 +6,7 @@
 //! same time or a download is interrupted. An archive is unpacked after it has been checked.
 
 mod archive;
+mod large;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -25,6 +26,7 @@ pub use crate::download_error::{Attempt, DownloadError, Failure};
 pub use archive::fetch_archive;
 #[doc(hidden)]
 pub use archive::unpack_archive;
+pub use large::fetch_large;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -96,15 +98,27 @@ fn from_mirrors<T>(
     name: &str,
     fetch: impl Fn(&str) -> Result<T, Failure>,
 ) -> Result<T, Vec<Attempt>> {
-    let mut attempts = Vec::new();
-    for mirror in mirrors {
+    let url = |mirror: &String| {
         let slash = if mirror.ends_with('/') { "" } else { "/" };
-        let url = format!("{mirror}{slash}{name}");
-        match fetch(&url) {
+        format!("{mirror}{slash}{name}")
+    };
+    let urls: Vec<String> = mirrors.iter().map(url).collect();
+    from_urls(&urls, fetch)
+}
+
+/// The result of `fetch` for the first URL with which it succeeds.
+fn from_urls<T>(
+    urls: &[String],
+    fetch: impl Fn(&str) -> Result<T, Failure>,
+) -> Result<T, Vec<Attempt>> {
+    let mut attempts = Vec::new();
+    for url in urls {
+        match fetch(url) {
             Ok(fetched) => return Ok(fetched),
             Err(failure) => {
                 // Another mirror does not help if the disk is full.
                 let local = matches!(failure, Failure::Write { .. });
+                let url = url.clone();
                 attempts.push(Attempt { url, failure });
                 if local {
                     break;
@@ -127,7 +141,7 @@ fn receive_from(
     let mut partial =
         temporary_in(folder, ".download-").map_err(|error| write_failed(folder, error))?;
 
-    let mut request = agent(url).get(url);
+    let mut request = agent(url, Some(TOTAL_TIMEOUT)).get(url);
     if transfer == Transfer::AsIs {
         // Otherwise a server may declare the compression of the archive as that of the transfer.
         request = request.header("Accept-Encoding", "identity");
@@ -219,14 +233,15 @@ fn receive(
     Ok(())
 }
 
-fn agent(url: &str) -> ureq::Agent {
+/// A client that waits for an answer, and for bytes, only so long, and in all at most `total`.
+fn agent(url: &str, total: Option<Duration>) -> ureq::Agent {
     let config = ureq::Agent::config_builder()
         .user_agent(concat!("spikelet/", env!("CARGO_PKG_VERSION")))
         .timeout_resolve(Some(CONNECT_TIMEOUT))
         .timeout_connect(Some(CONNECT_TIMEOUT))
         .timeout_recv_response(Some(SILENCE_TIMEOUT))
         .timeout_per_read(Some(SILENCE_TIMEOUT))
-        .timeout_global(Some(TOTAL_TIMEOUT));
+        .timeout_global(total);
     // A proxy from the environment cannot reach servers of this machine.
     let config = if is_local(url) {
         config.proxy(None)

@@ -33,7 +33,9 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::registry::{Entry, EntryData};
-use crate::sequence_source::{SequenceLabels, SequenceSource, SequenceSplit, find_file, folders};
+use crate::sequence_source::{
+    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders,
+};
 use crate::sets::Subset;
 
 pub use clips::{Clip, Clips};
@@ -84,10 +86,11 @@ pub fn source() -> SequenceSource {
         name: NAME.into(),
         classes: digits(),
         steps: STEPS,
-        channels: CHANNELS,
+        varies: false,
+        shape: Some(StepShape::Features(CHANNELS)),
         labels: SequenceLabels::Sequence,
         splits: splits.collect(),
-        read: |dir, split, progress| {
+        read: Reader::new(|dir, split, progress| {
             let division = match split.strip_prefix(HELD_OUT) {
                 Some(speakers) => match speakers.split_once(VALIDATED_BY) {
                     Some((test, validation)) => Division::HeldOutPair {
@@ -99,7 +102,7 @@ pub fn source() -> SequenceSource {
                 None => Division::Takes,
             };
             load_showing(dir, &division, progress)
-        },
+        }),
     }
 }
 
@@ -270,6 +273,7 @@ pub fn divide(clips: Arc<dyn Dataset>, division: &Division) -> Result<SequenceSp
     let validation = (!validation.is_empty()).then(|| part(validation));
     Ok(SequenceSplit {
         labels: SequenceLabels::Sequence,
+        device_frames: None,
         train: part(train)?,
         validation: validation.transpose()?,
         test: part(test)?,

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use crate::dataset::{Dataset, check_index};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
+use crate::event_augmentation::EventAugmentation;
 use crate::field::Field;
 use crate::sample::Sample;
+use crate::sample_random::SampleRandom;
 
 /// The samples of several data sets with the same fields, one data set after the other.
 ///
@@ -33,7 +35,11 @@ impl Concat {
     /// [`Error::Concat`] if there is no data set, or their fields differ.
     pub fn new(datasets: Vec<Arc<dyn Dataset>>) -> Result<Self> {
         let names: Vec<&str> = datasets.iter().map(|dataset| dataset.name()).collect();
-        let name = names.join(" + ");
+        // Parts of one data set are that data set.
+        let name = match names.split_first() {
+            Some((first, others)) if others.iter().all(|name| name == first) => first.to_string(),
+            _ => names.join(" + "),
+        };
         let text =
             |fields: &[Field]| -> Vec<String> { fields.iter().map(Field::to_string).collect() };
         let first = datasets
@@ -62,6 +68,13 @@ impl Concat {
             datasets,
         })
     }
+
+    /// The data set of a sample, and its index there; there is such a sample.
+    fn find(&self, index: usize) -> (&dyn Dataset, usize) {
+        let at = self.ends.partition_point(|&end| end <= index);
+        let before = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        (&*self.datasets[at], index - before)
+    }
 }
 
 impl Dataset for Concat {
@@ -79,9 +92,23 @@ impl Dataset for Concat {
 
     fn sample(&self, index: usize) -> Result<Sample<'_>> {
         check_index(self, index)?;
-        let at = self.ends.partition_point(|&end| end <= index);
-        let before = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.datasets[at].sample(index - before)
+        let (dataset, index) = self.find(index);
+        dataset.sample(index)
+    }
+
+    fn augmented(
+        &self,
+        index: usize,
+        augment: &[EventAugmentation],
+        random: &SampleRandom,
+    ) -> Result<Sample<'_>> {
+        check_index(self, index)?;
+        let (dataset, index) = self.find(index);
+        dataset.augmented(index, augment, random)
+    }
+
+    fn has_events(&self) -> bool {
+        self.datasets.iter().all(|dataset| dataset.has_events())
     }
 
     fn digest(&self) -> Result<[u8; 32]> {

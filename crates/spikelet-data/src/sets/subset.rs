@@ -5,8 +5,10 @@ use std::sync::Arc;
 use crate::dataset::{Dataset, check_index};
 use crate::digest::Parts;
 use crate::error::Result;
+use crate::event_augmentation::EventAugmentation;
 use crate::field::Field;
 use crate::sample::Sample;
+use crate::sample_random::SampleRandom;
 
 /// The samples of a data set with these indices, in their order. An index may occur several times.
 ///
@@ -59,6 +61,20 @@ impl Dataset for Subset {
     fn sample(&self, index: usize) -> Result<Sample<'_>> {
         check_index(self, index)?;
         self.dataset.sample(self.indices[index])
+    }
+
+    fn augmented(
+        &self,
+        index: usize,
+        augment: &[EventAugmentation],
+        random: &SampleRandom,
+    ) -> Result<Sample<'_>> {
+        check_index(self, index)?;
+        self.dataset.augmented(self.indices[index], augment, random)
+    }
+
+    fn has_events(&self) -> bool {
+        self.dataset.has_events()
     }
 
     fn digest(&self) -> Result<[u8; 32]> {

@@ -242,7 +242,8 @@ fn spoken_digits_are_divided_by_takes_or_by_a_speaker() {
     // Clip 24 of all is the first of take 5; its spikes are 24 everywhere.
     let sample = takes.train.sample(0).unwrap();
     let x = sample.require("x").unwrap();
-    assert_eq!(x.shape, [source.steps, source.channels]);
+    let shape = source.shape.expect("a known shape");
+    assert_eq!(x.shape, [&[source.steps], shape.sizes()].concat());
     assert!(x.as_u8().unwrap().iter().all(|&count| count == 24));
     let loader = DataLoader::new(takes.train, LoaderConfig::default());
     let loader = loader.and_then(|_| {

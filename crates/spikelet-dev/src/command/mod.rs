@@ -2,6 +2,7 @@
 
 mod bench;
 mod case;
+mod events;
 mod kernel;
 mod neuron;
 
@@ -14,6 +15,8 @@ use std::process::ExitCode;
 pub enum Command {
     #[command(subcommand)]
     Case(case::Command),
+    #[command(subcommand)]
+    Events(events::Command),
     #[command(subcommand)]
     Neuron(neuron::Command),
     #[command(subcommand)]
@@ -30,6 +33,7 @@ impl Command {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         match self {
             Self::Case(command) => command.run(console),
+            Self::Events(command) => command.run(console),
             Self::Neuron(neuron::Command::Docs(command)) => command.run(console),
             Self::Kernel(kernel::Command::Compile(command)) => command.run(console),
             Self::Bench(bench::Command::LinearLif(command)) => command.run(console),

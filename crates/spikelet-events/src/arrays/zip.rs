@@ -22,7 +22,7 @@ const MAX_COMMENT: u64 = 0xffff;
 pub const MAX_EXPANSION: usize = 1032;
 
 const HELP: &str =
-    "the file was not copied to its end, or is no .npz file; save it with `numpy.savez`";
+    "the file was not copied to its end, or is damaged: copy, download or save it again";
 
 /// A file in the archive.
 #[derive(Debug)]
@@ -37,7 +37,8 @@ pub struct Entry {
     pub uncompressed: u64,
     /// The checksum of the file.
     pub crc: u32,
-    header: u64,
+    /// The position of its header.
+    pub header: u64,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -57,7 +58,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// # Errors
 /// If the archive is damaged.
 pub fn entries<S: Source>(source: &S) -> Result<Vec<Entry>, S::Error> {
-    let (offset, len) = directory(source)?;
+    let (offset, len, count) = directory(source)?;
     let damaged = |at: usize| {
         let problem = "the directory of the archive is damaged";
         source.invalid(offset + at as u64, problem, HELP)
@@ -72,11 +73,19 @@ pub fn entries<S: Source>(source: &S) -> Result<Vec<Entry>, S::Error> {
         entries.push(entry.map_err(|problem| source.invalid(offset + at as u64, problem, HELP))?);
         at += len;
     }
+    // Writers without the 64-bit extension keep 16 bits of a larger number.
+    if count & 0xffff != entries.len() as u64 & 0xffff {
+        let problem = format!(
+            "the archive claims {count} entries, its directory has {}",
+            entries.len()
+        );
+        return Err(source.invalid(offset, problem, HELP));
+    }
     Ok(entries)
 }
 
-/// The offset and the length of the central directory.
-fn directory<S: Source>(source: &S) -> Result<(u64, u64), S::Error> {
+/// The offset and the length of the central directory, and the number of its entries.
+fn directory<S: Source>(source: &S) -> Result<(u64, u64, u64), S::Error> {
     let error = || {
         let problem = "no directory of an archive at the end of the file";
         source.invalid(source.len(), problem, HELP)
@@ -93,11 +102,11 @@ fn directory<S: Source>(source: &S) -> Result<(u64, u64), S::Error> {
     let at = places.find(|&at| u32_at(&bytes, at) == Some(0x0605_4b50) && ends(at));
     let at = at.ok_or_else(error)?;
     let (len, offset) = (u32_at(&bytes, at + 12), u32_at(&bytes, at + 16));
-    let (Some(len), Some(offset)) = (len, offset) else {
+    let (Some(len), Some(offset), Some(count)) = (len, offset, u16_at(&bytes, at + 10)) else {
         return Err(error());
     };
     if len != u32::MAX && offset != u32::MAX {
-        return Ok((u64::from(offset), u64::from(len)));
+        return Ok((offset.into(), len.into(), count.into()));
     }
     // The locator of the 64-bit end record is before the end record.
     let locator = at.checked_sub(20).ok_or_else(error)?;
@@ -106,8 +115,10 @@ fn directory<S: Source>(source: &S) -> Result<(u64, u64), S::Error> {
         _ => return Err(error()),
     };
     let record = source.read(record, 56)?;
-    match (u32_at(&record, 0), u64_at(&record, 48), u64_at(&record, 40)) {
-        (Some(0x0606_4b50), Some(offset), Some(len)) => Ok((offset, len)),
+    match [32, 40, 48].map(|at| u64_at(&record, at)) {
+        [Some(count), Some(len), Some(offset)] if u32_at(&record, 0) == Some(0x0606_4b50) => {
+            Ok((offset, len, count))
+        }
         _ => Err(error()),
     }
 }

@@ -18,8 +18,8 @@
 use super::clock::Clock;
 use super::header_lines::{HeaderLine, excerpt, header_line, sensor_of};
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, dvs128};
-use crate::error::{Error, ErrorKind, Result};
-use crate::{Fault, Format, Orientation, Sensor};
+use crate::error::{Error, Result};
+use crate::{Fault, Orientation, Sensor};
 
 const RECORD: usize = 8;
 const VERSION: &str = "#!AER-DAT2.0";
@@ -31,17 +31,7 @@ pub(crate) const DVS128: Entry = Entry {
     detect: |start| start.starts_with(VERSION.as_bytes()) && camera(start) == Some(Camera::Dvs128),
     open: Open::Stream(|options| Ok(Box::new(Aedat2::new(Camera::Dvs128, options.orientation)))),
     encoder: Some(|options, out| {
-        let sensor = options.sensor;
-        if sensor.width > 128 || sensor.height > 128 {
-            let limit = dvs128::SENSOR;
-            let format = Format::Aedat2Dvs128;
-            return Err(ErrorKind::UnwritableSensor {
-                format,
-                sensor,
-                limit,
-            }
-            .into());
-        }
+        options.check_sensor(dvs128::SENSOR)?;
         out.extend_from_slice(HEADER);
         Ok(Box::new(Dvs128Encoder))
     }),
@@ -114,14 +104,7 @@ impl Aedat2 {
     }
 
     fn error(&self, offset: u64, problem: String, help: &'static str) -> Error {
-        let format = self.camera.format();
-        ErrorKind::Damaged {
-            format,
-            offset,
-            problem,
-            help,
-        }
-        .into()
+        Error::damaged(self.camera.format(), offset, problem, help)
     }
 
     fn line(&mut self, line: &str, offset: u64) -> Result<()> {
@@ -223,6 +206,10 @@ impl Decoder for Aedat2 {
         }
         input.check_end(format, RECORD, whole)?;
         Ok(whole)
+    }
+
+    fn event_bytes(&self) -> usize {
+        RECORD
     }
 
     fn sensor(&self) -> Option<Sensor> {

@@ -251,6 +251,10 @@ impl Decoder for Aedat3 {
         Ok(at)
     }
 
+    fn event_bytes(&self) -> usize {
+        EVENT
+    }
+
     fn sensor(&self) -> Option<Sensor> {
         match self.sources[..] {
             [sensor] => sensor,

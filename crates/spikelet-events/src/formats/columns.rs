@@ -1,136 +1,41 @@
 //! Columns of numbers in files, which become events.
 
-use std::io::{self, Read, SeekFrom};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::Read;
 
-use flate2::Crc;
-use flate2::read::DeflateDecoder;
 use half::{bf16, f16};
 
-use super::{Blocks, Container, Output, damaged};
+use super::shared_file::SharedFile;
+use super::{Blocks, Output, damaged};
+use crate::EventBuffer;
 use crate::arrays::npy::{self, Field};
-use crate::arrays::{Number, Source, zip};
-use crate::error::{Error, ErrorKind, Result};
+use crate::arrays::{Number, Source as _};
+use crate::error::Result;
 
 /// The most events of a block.
 const BLOCK: usize = 1 << 16;
 
-/// A file from which several columns are read.
-#[derive(Clone)]
-pub(crate) struct SharedFile {
-    file: Arc<Mutex<Box<dyn Container>>>,
-    len: u64,
-    format: &'static str,
+/// The largest size of a large array as a multiple of its compressed size: events are not compressed further.
+pub(super) const MAX_EXPANSION: u64 = 200;
+
+/// Where the bytes of an array are.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The position of the first in the file.
+    pub position: u64,
+    /// Whether they are not compressed.
+    pub is_plain: bool,
 }
 
-impl SharedFile {
-    pub fn new(format: &'static str, mut file: Box<dyn Container>) -> Result<Self> {
-        let len = file.seek(SeekFrom::End(0)).map_err(|source| {
-            let position = 0;
-            ErrorKind::Read { position, source }
-        })?;
-        let file = Arc::new(Mutex::new(file));
-        Ok(Self { file, len, format })
-    }
-
-    /// The bytes of a part.
-    pub fn part(&self, position: u64, len: u64) -> impl Read + Send + use<> {
-        let file = self.file.clone();
-        FilePart { file, position }.take(len)
-    }
-
-    /// An error in the file.
-    pub fn damaged(&self, offset: u64, problem: impl Into<String>) -> Error {
-        damaged(self.format, offset, problem)
-    }
-}
-
-impl Source for SharedFile {
-    type Error = Error;
-
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let is_inside = offset
-            .checked_add(len as u64)
-            .is_some_and(|end| end <= self.len);
-        if !is_inside {
-            let problem = format!("{len} bytes are expected, the file has {}", self.len);
-            return Err(self.damaged(offset, problem));
+impl Place {
+    /// The place behind some bytes, as far as it is known.
+    pub fn after(self, bytes: u64) -> Self {
+        match self.is_plain {
+            true => Self {
+                position: self.position + bytes,
+                ..self
+            },
+            false => self,
         }
-        let mut bytes = vec![0; len];
-        let read = self.part(offset, len as u64).read_exact(&mut bytes);
-        let position = offset;
-        read.map_err(|source| ErrorKind::Read { position, source })?;
-        Ok(bytes)
-    }
-
-    fn invalid(&self, offset: u64, problem: impl Into<String>, help: &'static str) -> Error {
-        let (format, problem) = (self.format, problem.into());
-        ErrorKind::Damaged {
-            format,
-            offset,
-            problem,
-            help,
-        }
-        .into()
-    }
-}
-
-struct FilePart {
-    file: Arc<Mutex<Box<dyn Container>>>,
-    position: u64,
-}
-
-impl Read for FilePart {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(self.position))?;
-        let read = file.read(bytes)?;
-        self.position += read as u64;
-        Ok(read)
-    }
-}
-
-/// A member of a zip file, whose checksum is compared at its end.
-pub(crate) struct Member {
-    bytes: Box<dyn Read + Send>,
-    left: u64,
-    crc: Crc,
-    expected: u32,
-}
-
-impl Member {
-    pub fn open(file: &SharedFile, entry: &zip::Entry) -> Result<Self> {
-        let part = file.part(zip::data_offset(file, entry)?, entry.compressed);
-        let bytes: Box<dyn Read + Send> = match entry.stored {
-            true => Box::new(part),
-            false => Box::new(DeflateDecoder::new(part)),
-        };
-        Ok(Self {
-            bytes,
-            left: entry.uncompressed,
-            crc: Crc::new(),
-            expected: entry.crc,
-        })
-    }
-}
-
-impl Read for Member {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let most = bytes
-            .len()
-            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let read = self.bytes.read(&mut bytes[..most])?;
-        self.crc.update(&bytes[..read]);
-        self.left -= read as u64;
-        if read > 0 && self.left == 0 && self.crc.sum() != self.expected {
-            let problem = "its checksum is wrong";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-        }
-        Ok(read)
     }
 }
 
@@ -138,12 +43,13 @@ impl Read for Member {
 pub(crate) fn read_header(
     file: &SharedFile,
     name: &str,
+    place: Place,
     bytes: &mut impl Read,
     len: u64,
 ) -> Result<(npy::Header, usize)> {
     let invalid = |problem: String| {
         let help = "save an array of numbers with `numpy.save` or `numpy.savez`";
-        file.invalid(0, format!("{name}: {problem}"), help)
+        file.invalid(place.position, format!("{name}: {problem}"), help)
     };
     let mut start = Vec::new();
     let mut read = |start: &mut Vec<u8>, end: usize| {
@@ -178,6 +84,7 @@ pub(crate) enum Value {
 pub(crate) struct Column {
     pub name: &'static str,
     bytes: Box<dyn Read + Send>,
+    place: Place,
     field: Field,
     /// The bytes from a number to the next.
     stride: usize,
@@ -190,12 +97,14 @@ impl Column {
     pub fn new(
         name: &'static str,
         bytes: impl Read + Send + 'static,
+        place: Place,
         field: Field,
         stride: usize,
     ) -> Self {
         Self {
             name,
             bytes: Box::new(bytes),
+            place,
             field,
             stride,
             rows_before: 0,
@@ -203,20 +112,22 @@ impl Column {
         }
     }
 
-    /// Gives the next numbers, with their rows, to a function.
+    /// Gives the next numbers to a function.
     ///
     /// # Errors
-    /// If the bytes end, are damaged, or the function finds a problem.
+    /// If the bytes end, are damaged, or the function finds a problem: its position in the file and the problem.
     pub fn each(
         &mut self,
         rows: usize,
         mut use_value: impl FnMut(Value) -> Result<(), String>,
-    ) -> Result<(), String> {
+    ) -> Result<(), (u64, String)> {
         let name = self.name;
         self.buffer.resize(rows * self.stride, 0);
         let read = self.bytes.read_exact(&mut self.buffer);
-        read.map_err(|error| format!("{name} cannot be read: {error}"))?;
         let before = self.rows_before;
+        let stride = self.stride as u64;
+        let place = |row: u64| self.place.after(row * stride).position;
+        read.map_err(|error| (place(before), format!("{name} cannot be read: {error}")))?;
         self.rows_before += rows as u64;
         let Field {
             number,
@@ -235,7 +146,8 @@ impl Column {
                     };
                     let used = $convert(value).and_then(&mut use_value);
                     used.map_err(|problem| {
-                        format!("event {}: {name} {problem}", before + row as u64)
+                        let row = before + row as u64;
+                        (place(row), format!("event {row}: {name} {problem}"))
                     })?;
                 }
             };
@@ -345,7 +257,7 @@ impl Blocks for Columns {
                     Ok(())
                 }
             });
-        read.map_err(|problem| {
+        read.map_err(|(position, problem)| {
             // The events of the block before the damage are whole in all columns.
             let [t, x, y, p] = [
                 events.t.len(),
@@ -354,19 +266,32 @@ impl Blocks for Columns {
                 events.p.len(),
             ];
             events.truncate(t.min(x).min(y).min(p));
-            damaged(self.format, 0, problem)
+            damaged(self.format, position, problem)
         })?;
         Ok(self.left > 0)
+    }
+
+    fn most_events(&self, bytes: u64) -> usize {
+        // Compressed members may have fewer than their headers say.
+        self.left.min(bytes as usize / 3)
     }
 }
 
 /// Events that were read at once.
-pub(crate) struct Whole(pub crate::EventBuffer);
+pub(crate) struct Whole(pub EventBuffer);
 
 impl Blocks for Whole {
     fn next_block(&mut self, out: &mut Output) -> Result<bool> {
-        out.events.extend(&self.0);
-        self.0 = crate::EventBuffer::default();
+        let events = std::mem::take(&mut self.0);
+        if out.events.is_empty() {
+            out.events = events;
+        } else {
+            out.events.extend(&events);
+        }
         Ok(false)
+    }
+
+    fn most_events(&self, _bytes: u64) -> usize {
+        0
     }
 }

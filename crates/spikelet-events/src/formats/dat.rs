@@ -9,22 +9,20 @@
 //! | version 1 | bits 8–0 | bits 16–9 | bit 17 |
 //! | triggers | | 12–8 input | bit 0 level |
 //!
-//! The time exceeds 32 bits after 71.6 min: a fall by more than half the range is taken as that, a smaller one stays. A file
+//! The time exceeds 32 bits after 71.6 min: a fall by more than 3 · 2³⁰ µs is taken as that, a smaller one stays. A file
 //! without a header has no type and size either, and events of version 2.
 //!
 //! Source: docs.prophesee.ai, *DAT File Format*; the reader of Prophesee's automotive data sets for version 1 and
 //! files without a header.
 
+use super::clock::Clock;
 use super::prophesee::{Header, check_size, invalid, is_dat};
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
-use crate::error::{ErrorKind, Result};
-use crate::{EventBuffer, Format, Options, Sensor, Trigger, WriteOptions};
+use crate::error::Result;
+use crate::{EventBuffer, Options, Sensor, Trigger, WriteOptions};
 
 const NAME: &str = "dat";
 const RECORD: usize = 8;
-
-/// The records in which a wrap of the time is looked for at once.
-const BLOCK: usize = 4096;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: NAME,
@@ -46,9 +44,7 @@ struct Dat {
     sensor: Option<Sensor>,
     /// The records, once the header was decoded.
     records: Option<Records>,
-    last: u32,
-    /// The time of all wraps so far.
-    wraps: i64,
+    clock: Clock,
 }
 
 impl Dat {
@@ -56,8 +52,7 @@ impl Dat {
         Self {
             sensor: options.sensor,
             records: None,
-            last: 0,
-            wraps: 0,
+            clock: Clock::default(),
         }
     }
 
@@ -105,35 +100,34 @@ impl Dat {
         Ok(Some((records, header.len + 2)))
     }
 
-    /// Appends records between which the time does not wrap.
-    fn append(&self, kind: Records, records: &[[u8; RECORD]], out: &mut Output) {
+    fn append(&mut self, kind: Records, records: &[[u8; RECORD]], out: &mut Output) {
         let words = records.iter().map(|&record| u64::from_le_bytes(record));
-        let wraps = self.wraps;
-        let times = words
-            .clone()
-            .map(move |word| wraps + i64::from(word as u32));
+        let times = words.clone().map(|word| word as u32);
         let values = words.map(|word| (word >> 32) as u32);
         let EventBuffer { t, x, y, p } = &mut out.events;
         match kind {
             Records::Version2 => {
-                t.extend(times);
+                self.clock.extend(times, t);
                 x.extend(values.clone().map(|value| (value & 0x3fff) as u16));
                 y.extend(values.clone().map(|value| (value >> 14 & 0x3fff) as u16));
                 p.extend(values.map(|value| u8::from(value >> 28 != 0)));
             }
             Records::Version1 => {
-                t.extend(times);
+                self.clock.extend(times, t);
                 x.extend(values.clone().map(|value| (value & 0x1ff) as u16));
                 y.extend(values.clone().map(|value| (value >> 9 & 0xff) as u16));
                 p.extend(values.map(|value| (value >> 17 & 1) as u8));
             }
-            Records::Triggers => out
-                .triggers
-                .extend(times.zip(values).map(|(t, value)| Trigger {
+            Records::Triggers => {
+                let mut wide = Vec::with_capacity(records.len());
+                self.clock.extend(times, &mut wide);
+                let triggers = wide.into_iter().zip(values);
+                out.triggers.extend(triggers.map(|(t, value)| Trigger {
                     t,
                     id: (value >> 8 & 0x1f) as u16,
                     value: (value & 1) as u8,
-                })),
+                }));
+            }
         }
     }
 }
@@ -149,33 +143,14 @@ impl Decoder for Dat {
         };
         self.records = Some(kind);
         let (records, _) = input.bytes[start..].as_chunks::<RECORD>();
-        for block in records.chunks(BLOCK) {
-            let time = |record: &[u8; RECORD]| u64::from_le_bytes(*record) as u32;
-            let wraps = |before: u32, after: u32| before.saturating_sub(after) > 1 << 31;
-            // Found without a branch in each step.
-            let is_wrapping = block.windows(2).fold(false, |any, pair| {
-                any | wraps(time(&pair[0]), time(&pair[1]))
-            });
-            if wraps(self.last, time(&block[0])) {
-                self.wraps += 1 << 32;
-            }
-            let mut rest = block;
-            while is_wrapping
-                && let Some(at) = rest
-                    .windows(2)
-                    .position(|pair| wraps(time(&pair[0]), time(&pair[1])))
-            {
-                let (before, after) = rest.split_at(at + 1);
-                self.append(kind, before, out);
-                self.wraps += 1 << 32;
-                rest = after;
-            }
-            self.append(kind, rest, out);
-            self.last = time(&block[block.len() - 1]);
-        }
+        self.append(kind, records, out);
         let whole = start + records.len() * RECORD;
         input.check_end(NAME, RECORD, whole)?;
         Ok(whole)
+    }
+
+    fn event_bytes(&self) -> usize {
+        RECORD
     }
 
     fn sensor(&self) -> Option<Sensor> {
@@ -187,17 +162,8 @@ impl Decoder for Dat {
 const LIMIT: Sensor = Sensor::new(1 << 14, 1 << 14);
 
 fn new_encoder(options: &WriteOptions, bytes: &mut Vec<u8>) -> Result<Box<dyn Encoder>> {
-    let sensor = options.sensor;
-    if sensor.width > LIMIT.width || sensor.height > LIMIT.height {
-        let (format, limit) = (Format::Dat, LIMIT);
-        return Err(ErrorKind::UnwritableSensor {
-            format,
-            sensor,
-            limit,
-        }
-        .into());
-    }
-    let Sensor { width, height } = sensor;
+    options.check_sensor(LIMIT)?;
+    let Sensor { width, height } = options.sensor;
     let header = format!(
         "% Data file containing CD events\n% Version 2\n% Width {width}\n% Height {height}\n% end\n"
     );

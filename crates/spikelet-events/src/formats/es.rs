@@ -14,8 +14,8 @@
 
 use super::header_lines::excerpt;
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
-use crate::error::{ErrorKind, Result};
-use crate::{Fault, Format, Sensor};
+use crate::error::Result;
+use crate::{Fault, Sensor};
 
 const NAME: &str = "es";
 const MAGIC: &[u8] = b"Event Stream";
@@ -32,22 +32,12 @@ pub(crate) const ENTRY: Entry = Entry {
     detect: |start| start.starts_with(MAGIC),
     open: Open::Stream(|_| Ok(Box::new(Es::default()))),
     encoder: Some(|options, out| {
-        let sensor = options.sensor;
-        let (Ok(width), Ok(height)) = (u16::try_from(sensor.width), u16::try_from(sensor.height))
-        else {
-            let limit = Sensor::new(65535, 65535);
-            let format = Format::Es;
-            return Err(ErrorKind::UnwritableSensor {
-                format,
-                sensor,
-                limit,
-            }
-            .into());
-        };
+        options.check_sensor(Sensor::new(65535, 65535))?;
+        let Sensor { width, height } = options.sensor;
         out.extend_from_slice(MAGIC);
         out.extend([2, 0, 0, DVS]);
-        out.extend(width.to_le_bytes());
-        out.extend(height.to_le_bytes());
+        out.extend((width as u16).to_le_bytes());
+        out.extend((height as u16).to_le_bytes());
         Ok(Box::new(EsEncoder { last: 0 }))
     }),
 };

@@ -65,6 +65,10 @@ impl<W: Words<SIZE>, const SIZE: usize> Decoder for Raw<W, SIZE> {
         Ok(whole)
     }
 
+    fn event_bytes(&self) -> usize {
+        4
+    }
+
     fn sensor(&self) -> Option<Sensor> {
         self.sensor
     }

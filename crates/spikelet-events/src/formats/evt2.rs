@@ -14,7 +14,7 @@
 use super::evt::{Raw, Time, Words};
 use super::{Encoder, Entry, Events, Open, Output, Unwritable, prophesee};
 use crate::error::Result;
-use crate::{EventBuffer, Fault, Format, Trigger, WriteOptions};
+use crate::{EventBuffer, Fault, Trigger, WriteOptions};
 
 const NAME: &str = "evt2";
 
@@ -91,7 +91,7 @@ fn append(words: &[[u8; 4]], base: i64, events: &mut EventBuffer) {
 }
 
 fn new_encoder(options: &WriteOptions, bytes: &mut Vec<u8>) -> Result<Box<dyn Encoder>> {
-    prophesee::write_header(Format::Evt2, "EVT2", options.sensor, bytes)?;
+    prophesee::write_header(options, "EVT2", bytes)?;
     Ok(Box::new(Evt2Encoder { high: None }))
 }
 

@@ -22,7 +22,7 @@ use std::hint::select_unpredictable;
 
 use super::evt::{Raw, Words};
 use super::prophesee::{self, Header};
-use super::{Entry, Open, Output};
+use super::{Entry, Open, Output, evt3_encoder};
 use crate::{EventBuffer, Fault, Sensor, Trigger};
 
 const NAME: &str = "evt3";
@@ -34,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: NAME,
     extensions: &[],
     detect: |start| prophesee::is_raw(start, NAME),
-    encoder: None,
+    encoder: Some(evt3_encoder::new_encoder),
     open: Open::Stream(|options| Ok(Box::new(Raw::<Evt3, 2>::new(options)))),
 };
 

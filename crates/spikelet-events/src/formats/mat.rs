@@ -3,7 +3,8 @@
 //! Source: The MathWorks, *MAT-File Format*; SpikingJelly 2.0 and tonic 1.7 `ASLDVS`, which mirror the axes; here the values
 //! are those of the file.
 
-use super::columns::{SharedFile, Value, Whole, coordinate, polarity, time};
+use super::columns::{Value, Whole, coordinate, polarity, time};
+use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open};
 use crate::EventBuffer;
 use crate::arrays::{Source as _, mat5};

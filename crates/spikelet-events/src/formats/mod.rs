@@ -18,16 +18,20 @@ mod evt;
 pub(crate) mod evt2;
 pub(crate) mod evt21;
 pub(crate) mod evt3;
+mod evt3_encoder;
 mod header_lines;
 pub(crate) mod mat;
+pub(crate) mod member;
 pub(crate) mod npy;
 pub(crate) mod npz;
+mod npz_encoder;
 mod prophesee;
+pub(crate) mod shared_file;
 
 use std::io::{Read, Seek};
 use std::ops::Range;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::{EventBuffer, Faults, Options, Sensor, Trigger, WriteOptions};
 
 /// What is known of a format.
@@ -68,6 +72,9 @@ pub(crate) trait Blocks: Send {
     /// Appends the next events to `out`; `false` at the end. Before an error, what is whole was appended.
     fn next_block(&mut self, out: &mut Output) -> Result<bool>;
 
+    /// The number of events that a file of this many bytes usually has at most: memory is reserved for them.
+    fn most_events(&self, bytes: u64) -> usize;
+
     /// The size of the sensor, once it is known.
     fn sensor(&self) -> Option<Sensor> {
         None
@@ -83,6 +90,11 @@ pub(crate) trait Decoder: Send {
     /// The size of the sensor, once the header was decoded.
     fn sensor(&self) -> Option<Sensor> {
         None
+    }
+
+    /// The bytes of an event, or few if they vary.
+    fn event_bytes(&self) -> usize {
+        5
     }
 }
 
@@ -176,23 +188,27 @@ impl Input<'_> {
 /// What was decoded and not given out yet.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// The number of events that were given out before `events`.
+    /// The number of events that were given out before this block.
     pub before: u64,
-    /// The events.
+    /// The events: those of the block are appended to those before `start`, which are of the caller.
     pub events: EventBuffer,
+    /// The position in `events` of the first event of the block.
+    pub start: usize,
     /// The triggers.
     pub triggers: Vec<Trigger>,
     /// The faults of the whole recording.
     pub faults: Faults,
 }
 
+impl Output {
+    /// The number of events of the block.
+    pub fn len(&self) -> usize {
+        self.events.len() - self.start
+    }
+}
+
 /// An error in the bytes of a file.
 pub(crate) fn damaged(format: &'static str, offset: u64, problem: impl Into<String>) -> Error {
-    ErrorKind::Damaged {
-        format,
-        offset,
-        problem: problem.into(),
-        help: "copy or download the file again; what is before this place can be read",
-    }
-    .into()
+    let help = "copy or download the file again; what is before this place can be read";
+    Error::damaged(format, offset, problem, help)
 }

@@ -7,7 +7,8 @@
 //!
 //! Source: NumPy, `numpy.lib.format`; DVS-Lip; tonic 1.7 `DVSGesture`.
 
-use super::columns::{Column, Columns, SharedFile, read_header};
+use super::columns::{Column, Columns, Place, read_header};
+use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open};
 use crate::arrays::Source as _;
 use crate::arrays::npy::{self, Field, Header};
@@ -41,12 +42,18 @@ fn is_structured(start: &[u8]) -> Option<bool> {
     }
 }
 
-/// The file, the header, and the position of the array.
-fn open(format: &'static str, file: Box<dyn Container>) -> Result<(SharedFile, Header, u64)> {
+/// The file, the header, and the place of the array.
+fn open(format: &'static str, file: Box<dyn Container>) -> Result<(SharedFile, Header, Place)> {
     let file = SharedFile::new(format, file)?;
-    let len = file.len();
-    let (header, data) = read_header(&file, "the array", &mut file.part(0, len), len)?;
-    Ok((file, header, data as u64))
+    let (start, len) = (
+        Place {
+            position: 0,
+            is_plain: true,
+        },
+        file.len(),
+    );
+    let (header, data) = read_header(&file, "the array", start, &mut file.part(0, len), len)?;
+    Ok((file, header, start.after(data as u64)))
 }
 
 fn open_structured(file: Box<dyn Container>) -> Result<Box<dyn Blocks>> {
@@ -58,10 +65,11 @@ fn open_structured(file: Box<dyn Container>) -> Result<Box<dyn Blocks>> {
             let problem = format!("field {name} is missing (has {names})");
             return Err(file.damaged(0, problem));
         };
-        let bytes = file.part(data, u64::MAX);
+        let bytes = file.part(data.position, u64::MAX);
         Ok(Column::new(
             name,
             bytes,
+            data,
             field.clone(),
             header.element_bytes,
         ))
@@ -93,12 +101,13 @@ fn open_xypt(file: Box<dyn Container>) -> Result<Box<dyn Blocks>> {
             true => (place * rows * size, 0, size),
             false => (0, place * size, 4 * size),
         };
-        let bytes = file.part(data + begin as u64, u64::MAX);
+        let place = data.after(begin as u64);
+        let bytes = file.part(place.position, u64::MAX);
         let field = Field {
             offset,
             ..field.clone()
         };
-        Column::new(name, bytes, field, stride)
+        Column::new(name, bytes, place, field, stride)
     };
     Ok(Box::new(Columns {
         format: XYPT_NAME,

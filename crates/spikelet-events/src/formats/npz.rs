@@ -13,8 +13,10 @@
 
 use std::path::Path;
 
-use super::columns::{Column, Columns, Member, SharedFile, Value, Whole, read_header};
-use super::{Blocks, Container, Entry, Open, Output};
+use super::columns::{Column, Columns, MAX_EXPANSION, Place, Value, Whole, read_header};
+use super::member::Member;
+use super::shared_file::SharedFile;
+use super::{Blocks, Container, Entry, Open, Output, npz_encoder};
 use crate::EventBuffer;
 use crate::arrays::{Source as _, npy, zip};
 use crate::error::{ErrorKind, Result};
@@ -23,15 +25,14 @@ const NAME: &str = "npz-events";
 const ES_IMAGENET: &str = "npz-es-imagenet";
 const FRAMES: &str = "npz-frames";
 
-/// The largest size of all arrays, and as a multiple of the file: data of events is not compressed further.
+/// The largest array whose compressed size is not checked.
 const MAX_SIZE: u64 = 64 << 20;
-const MAX_EXPANSION: u64 = 200;
 
 pub(crate) const EVENTS: Entry = Entry {
     name: NAME,
     extensions: &["npz"],
     detect: |start| starts_with_member(start, &["t.npy", "x.npy", "y.npy", "p.npy"]),
-    encoder: None,
+    encoder: Some(npz_encoder::new_encoder),
     open: Open::Container(|file, _| open_events(file)),
 };
 
@@ -61,6 +62,8 @@ struct Archive {
 struct Array {
     name: &'static str,
     member: Member,
+    /// The place behind the header.
+    place: Place,
     header: npy::Header,
 }
 
@@ -88,13 +91,15 @@ impl Archive {
                 "member {name} has {size} bytes after decompression and {} before, less than is possible for events",
                 entry.compressed
             );
-            return Err(self.file.damaged(0, problem));
+            return Err(self.file.damaged(entry.header, problem));
         }
         let mut member = Member::open(&self.file, entry)?;
-        let (header, _) = read_header(&self.file, &format!("member {name}"), &mut member, size)?;
+        let (start, title) = (member.place, format!("member {name}"));
+        let (header, data) = read_header(&self.file, &title, start, &mut member, size)?;
         Ok(Array {
             name,
             member,
+            place: start.after(data as u64),
             header,
         })
     }
@@ -107,11 +112,14 @@ impl Archive {
                 let rows = array.header.len().unwrap_or(0);
                 let field = field.clone();
                 let stride = array.header.element_bytes;
-                Ok((Column::new(name, array.member, field, stride), rows))
+                Ok((
+                    Column::new(name, array.member, array.place, field, stride),
+                    rows,
+                ))
             }
             fields => {
                 let problem = format!("member {name} has elements of {} fields", fields.len());
-                Err(self.file.damaged(0, problem))
+                Err(self.file.damaged(array.place.position, problem))
             }
         }
     }
@@ -150,15 +158,16 @@ fn open_es_imagenet(file: Box<dyn Container>) -> Result<Box<dyn Blocks>> {
                     "member {} has the shape {:?}; [n, 3] is expected",
                     array.name, array.header.shape
                 );
-                return Err(archive.file.damaged(0, problem));
+                return Err(archive.file.damaged(array.place.position, problem));
             };
             let (size, mut field) = (field.number.bytes(), field.clone());
             if array.header.fortran_order {
                 let problem = format!("member {name} is in Fortran order");
-                return Err(archive.file.damaged(0, problem));
+                return Err(archive.file.damaged(array.place.position, problem));
             }
             field.offset = place * size;
-            Ok((Column::new(own, array.member, field, 3 * size), rows))
+            let column = Column::new(own, array.member, array.place, field, 3 * size);
+            Ok((column, rows))
         };
         let ((y, rows), (x, _), (t, _)) = (column("y", 0)?, column("x", 1)?, column("t", 2)?);
         let mut columns = Columns {
@@ -203,10 +212,11 @@ pub fn read_frames(path: impl AsRef<Path>) -> Result<Frames> {
 
 fn frames(file: Box<dyn Container>) -> Result<Frames> {
     let archive = Archive::open(FRAMES, file)?;
-    let shape = archive.array("frames")?.header.shape;
-    if archive.array("frames")?.header.fortran_order {
+    let array = archive.array("frames")?;
+    let shape = array.header.shape;
+    if array.header.fortran_order {
         let problem = "member frames is in Fortran order";
-        return Err(archive.file.damaged(0, problem));
+        return Err(archive.file.damaged(array.place.position, problem));
     }
     let (mut column, mut left) = archive.column("frames")?;
     let mut values = Vec::new();
@@ -220,7 +230,7 @@ fn frames(file: Box<dyn Container>) -> Result<Frames> {
             });
             Ok(())
         });
-        read.map_err(|problem| archive.file.damaged(0, problem))?;
+        read.map_err(|(position, problem)| archive.file.damaged(position, problem))?;
     }
     Ok(Frames { shape, values })
 }

@@ -6,8 +6,8 @@
 //! `system_ID`.
 
 use super::Input;
-use crate::error::{Error, ErrorKind, Result};
-use crate::{Format, Sensor};
+use crate::error::{Error, Result};
+use crate::{Sensor, WriteOptions};
 
 /// The longest header.
 const MAX_HEADER: usize = 1 << 16;
@@ -172,13 +172,7 @@ pub(super) fn check_size(format: &'static str, sensor: Sensor) -> Result<Sensor>
 /// An error in the header.
 pub(super) fn invalid(format: &'static str, problem: String) -> Error {
     let help = "correct the header, which is text, or get the file again";
-    ErrorKind::Damaged {
-        format,
-        offset: 0,
-        problem,
-        help,
-    }
-    .into()
+    Error::damaged(format, 0, problem, help)
 }
 
 /// Whether a file begins with the header of a RAW file of this encoding.
@@ -200,21 +194,12 @@ pub(super) fn is_dat(start: &[u8]) -> bool {
 /// # Errors
 /// If the sensor has more pixels.
 pub(super) fn write_header(
-    format: Format,
+    options: &WriteOptions,
     encoding: &str,
-    sensor: Sensor,
     bytes: &mut Vec<u8>,
 ) -> Result<()> {
-    let limit = Sensor::new(1 << 11, 1 << 11);
-    if sensor.width > limit.width || sensor.height > limit.height {
-        return Err(ErrorKind::UnwritableSensor {
-            format,
-            sensor,
-            limit,
-        }
-        .into());
-    }
-    let Sensor { width, height } = sensor;
+    options.check_sensor(Sensor::new(1 << 11, 1 << 11))?;
+    let Sensor { width, height } = options.sensor;
     let header = format!(
         "% format {encoding};height={height};width={width}\n% geometry {width}x{height}\n% end\n"
     );

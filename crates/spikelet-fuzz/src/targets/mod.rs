@@ -1,7 +1,9 @@
 //! The function and the valid inputs of each reader.
 
 mod data_sets;
+mod events;
 mod experiments;
+mod nir;
 
 use crate::Target;
 use flate2::Compression;
@@ -26,7 +28,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-pub const ALL: [Target; 19] = [
+pub const ALL: [Target; 24] = [
     Target {
         name: "idx",
         corpus: idx_corpus,
@@ -121,6 +123,31 @@ pub const ALL: [Target; 19] = [
         name: "jpeg",
         corpus: data_sets::jpeg_corpus,
         run: data_sets::jpeg,
+    },
+    Target {
+        name: "event_file",
+        corpus: events::file_corpus,
+        run: events::file,
+    },
+    Target {
+        name: "event_pack",
+        corpus: events::pack_corpus,
+        run: events::pack,
+    },
+    Target {
+        name: "event_archive",
+        corpus: events::archive_corpus,
+        run: events::archive,
+    },
+    Target {
+        name: "nir_graph",
+        corpus: nir::graph_corpus,
+        run: nir::graph,
+    },
+    Target {
+        name: "weights",
+        corpus: nir::weights_corpus,
+        run: nir::weights,
     },
 ];
 

@@ -12,6 +12,7 @@ mod custom;
 mod delayed_matmul;
 mod draw;
 mod equal;
+mod event_frames;
 mod expand;
 mod fill;
 mod flip;
@@ -49,6 +50,7 @@ pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
 pub use delayed_matmul::{DelayedMatMul, DelayedSizes};
 pub use draw::{Distribution, Draw, GENERATOR_STATE};
 pub use equal::Equal;
+pub use event_frames::{EventFrames, EventSlicing};
 pub use expand::Expand;
 pub use fill::Fill;
 pub use flip::Flip;
@@ -195,7 +197,7 @@ macro_rules! operations {
 }
 
 operations! {
-    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, DelayedMatMul, Draw, Equal, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
+    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, DelayedMatMul, Draw, Equal, EventFrames, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
     MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RecurrentScan, RecurrentScanGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,

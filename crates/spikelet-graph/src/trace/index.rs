@@ -1,7 +1,7 @@
 //! Class numbers and indices.
 
 use super::Var;
-use crate::op::{ArgMax, Gather, Indexed, OneHot, TopK};
+use crate::op::{ArgMax, EventFrames, Gather, Indexed, OneHot, TopK};
 
 impl Var {
     /// One-hot vectors of class numbers.
@@ -17,6 +17,24 @@ impl Var {
             ignored,
         };
         self.tracer.apply1(one_hot, &[self])
+    }
+
+    /// Frames f32 `[T, N, 2, H, W]` of events i64 `[N, M]`, packed by [`EventFrames::pack`], of which `lengths`, i64 `[N]`,
+    /// are used.
+    ///
+    /// ```
+    /// use spikelet_graph::op::{EventFrames, EventSlicing};
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let events = tracer.input("events", DType::I64, [16, 5000]);
+    /// let lengths = tracer.input("events_length", DType::I64, [16]);
+    /// let frames = EventFrames { slicing: EventSlicing::Number, frames: 10, sensor: [34, 34], size: [34, 34] };
+    /// assert_eq!(events.event_frames(&lengths, frames).shape(), [10, 16, 2, 34, 34]);
+    /// # tracer.check()?;
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    pub fn event_frames(&self, lengths: &Var, frames: EventFrames) -> Var {
+        self.tracer.apply1(frames, &[self, lengths])
     }
 
     /// The index of the largest element of the last axis, the first of equal ones.

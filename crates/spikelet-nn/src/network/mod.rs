@@ -3,6 +3,7 @@
 mod build;
 mod change;
 mod cifar10_net;
+mod classes;
 mod cost;
 mod csnn;
 mod file;
@@ -123,6 +124,14 @@ impl Network {
             Self::PlifNet(net) => [net.inputs, net.size, net.size],
             Self::ResNet18(net) => [net.inputs, net.size, net.size],
             Self::Layers(net) => net.image(),
+        }
+    }
+
+    /// The sizes of the axes of its input at a time step: a number of features, or channels, height and width.
+    pub fn input(&self) -> Vec<usize> {
+        match self {
+            Self::Layers(net) => net.input.clone(),
+            _ => self.image().to_vec(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use spikelet_core::suggest::closest;
-use spikelet_data::{Augment, ImageTransform, SequenceTransform};
+use spikelet_data::{Augment, EventAugmentation, ImageTransform, SequenceTransform};
 
 /// The names of the changes that are fields of [`Augment`].
 const FIELDS: [&str; 8] = [
@@ -21,7 +21,8 @@ pub struct AugmentListError {
 
 /// Reads a list of augmentations: `crop=PIXELS`, `flip`, `shift=FRACTION`, `rotate=DEGREES`, `scale=FRACTION`,
 /// `shear=DEGREES`, `noise=STD`, `cutout=PIXELS`, and [`ImageTransform::USAGES`], whose order is kept; of sequences,
-/// [`SequenceTransform::USAGES`].
+/// [`SequenceTransform::USAGES`]; of events, those of [`EventAugmentation`], such as `flip-x=0.5` or
+/// `random-crop width=32 height=32`.
 ///
 /// ```
 /// use spikelet_train::experiment::augmentations;
@@ -77,6 +78,15 @@ fn add<'a>(augment: &mut Augment, text: &'a str) -> Result<&'a str, String> {
                 .sequences
                 .push(transform.map_err(|e| e.to_string())?);
         }
+        // A transform of events has several settings, with spaces between them.
+        _ if EventAugmentation::names()
+            .any(|known| Some(known) == text.split(['=', ' ']).next()) =>
+        {
+            let augmentation = text.parse::<EventAugmentation>();
+            augment
+                .events
+                .push(augmentation.map_err(|e| e.to_string())?);
+        }
         _ => return Err(unknown(name)),
     }
     augment.check().map_err(|problem| problem.to_string())?;
@@ -85,7 +95,8 @@ fn add<'a>(augment: &mut Augment, text: &'a str) -> Result<&'a str, String> {
 
 fn unknown(name: &str) -> String {
     let transforms = ImageTransform::NAMES.iter().chain(SequenceTransform::NAMES);
-    let names = || FIELDS.iter().chain(transforms.clone()).copied();
+    let transforms = transforms.copied().chain(EventAugmentation::names());
+    let names = || FIELDS.iter().copied().chain(transforms.clone());
     let known = names().collect::<Vec<_>>().join(", ");
     match closest(name, names()) {
         Some(meant) => format!("`{name}` is not known, did you mean `{meant}`? There are: {known}"),
@@ -131,7 +142,9 @@ pub(super) fn items(augment: &Augment) -> Vec<Value> {
     let sequences = augment.sequences.iter();
     let sequences = sequences.map(|transform| Value::from(transform.to_string()));
     let images = fields.chain(augment.transforms.iter().map(item));
-    images.chain(sequences).collect()
+    let events = augment.events.iter();
+    let events = events.map(|augmentation| Value::from(augmentation.to_string()));
+    images.chain(sequences).chain(events).collect()
 }
 
 fn item(transform: &ImageTransform) -> Value {
@@ -181,6 +194,7 @@ mod tests {
             cutout: 8,
             transforms: vec![],
             sequences: vec![],
+            events: vec![],
         };
         let text = "crop=4,flip, shift=0.1,rotate=10,scale=0.1,shear=5,noise=0.05,cutout=8";
         assert_eq!(again(&expected), expected);

@@ -3,10 +3,10 @@
 use super::augment::{augmentations, items, transform};
 use super::table::{AUTO, Key, NONE, Table, keyed, number_in, refused, unless, value_or};
 use super::{Experiment, Normalization};
-use crate::DatasetId;
+use crate::{DatasetId, Settings};
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
-use spikelet_data::{Augment, Normalize, SequenceSource, entries};
+use spikelet_data::{Augment, Entry, FrameSettings, Normalize, SequenceSource, entries};
 
 /// The data set of an experiment, and how its samples are used. Augmentation, split and validation are in
 /// [`Settings`](crate::Settings).
@@ -26,11 +26,10 @@ pub struct DataSettings {
 }
 
 impl DataSettings {
-    /// The source of the sequences of the data set, if it is one of sequences.
-    fn sequences(&self) -> Option<SequenceSource> {
+    /// The data set, if it is named.
+    pub fn entry(&self) -> Option<Entry> {
         let mut entries = entries().into_iter();
-        let entry = entries.find(|entry| Some(entry.name) == self.dataset.as_deref());
-        entry.and_then(|entry| entry.sequences())
+        entries.find(|entry| Some(entry.name) == self.dataset.as_deref())
     }
 
     /// Takes the data set of a run, and as many of its samples.
@@ -51,7 +50,7 @@ impl DataSettings {
 
 impl Experiment {
     /// Uses the data set of this name, one of [`entries`]; the first that fits the network for `None`. With another data
-    /// set than before, the split is the default one, and sequences get their number of time steps:
+    /// set than before, split and frames are the default ones, and sequences get their number of time steps:
     /// [`Settings::use_sequences`](crate::Settings::use_sequences).
     pub fn use_dataset(&mut self, name: Option<String>) {
         if name == self.data.dataset {
@@ -59,8 +58,39 @@ impl Experiment {
         }
         self.data.dataset = name;
         self.settings.split = None;
-        if let Some(source) = self.data.sequences() {
+        self.settings.frames = FrameSettings::default();
+        let entry = self.data.entry();
+        if let Some(source) = entry.and_then(|entry| entry.sequences()) {
             self.settings.use_sequences(source.steps);
+        }
+    }
+
+    /// Sets the frames of recordings of events, and the number of time steps that they have.
+    ///
+    /// # Errors
+    /// [`Error::Events`](spikelet_data::Error::Events) if a setting is out of range for the sensor of the data set.
+    pub fn use_frames(&mut self, frames: FrameSettings) -> spikelet_data::Result<()> {
+        let steps = self.settings.time_steps;
+        if let Some(entry) = self.data.entry()
+            && let Some(source) = entry.sequences_of(&frames, steps)?
+        {
+            self.settings.time_steps = source.steps;
+        }
+        self.settings.frames = frames;
+        Ok(())
+    }
+
+    /// The source of the sequences of the data set, if it is one of sequences.
+    ///
+    /// # Errors
+    /// As [`Self::use_frames`].
+    pub fn sequences(&self) -> spikelet_data::Result<Option<SequenceSource>> {
+        let Settings {
+            frames, time_steps, ..
+        } = &self.settings;
+        match self.data.entry() {
+            Some(entry) => entry.sequences_of(frames, *time_steps),
+            None => Ok(None),
         }
     }
 }
@@ -78,6 +108,31 @@ pub(super) const TABLE: Table = Table {
             name: "split",
             doc: "split of a data set of sequences, such as \"held-out-theo\"; \"auto\": its default",
             schema: || json!({"type": "string"}),
+        },
+        Key {
+            name: "frames",
+            doc: "frames of recordings of events, such as \"number=16\"; \"auto\": those of the data set",
+            schema: || json!({"type": "string"}),
+        },
+        Key {
+            name: "frame_size",
+            doc: "height and width to which frames are resized, such as [48, 48]; \"auto\": those of the sensor",
+            schema: size_schema,
+        },
+        Key {
+            name: "frames_on",
+            doc: "\"host\": the threads of the loader make the frames; \"device\": the device of the run does",
+            schema: || json!({"enum": FRAMES_ON}),
+        },
+        Key {
+            name: "events",
+            doc: "changes of the events of all samples, before the frames, such as [\"denoise=10000\"]",
+            schema: || json!({"type": "array", "items": {"type": "string"}}),
+        },
+        Key {
+            name: "sensor",
+            doc: "width and height of the sensor, such as [34, 34]; \"auto\": those of the data set or in the files",
+            schema: size_schema,
         },
         Key {
             name: "train_images",
@@ -128,6 +183,12 @@ pub(super) const TABLE: Table = Table {
 /// The largest number of loader threads.
 const MAX_THREADS: usize = 1024;
 
+/// Where frames are made: on the host or on the device.
+const FRAMES_ON: [&str; 2] = ["host", "device"];
+
+/// The largest side of a sensor or of a frame.
+const MAX_SIDE: usize = 1 << 16;
+
 /// The string for all images.
 const ALL: &str = "all";
 
@@ -139,6 +200,12 @@ fn names() -> Vec<&'static str> {
 
 fn count_or_all() -> Value {
     json!({"anyOf": [{"type": "integer", "minimum": 1}, {"const": ALL}]})
+}
+
+fn size_schema() -> Value {
+    let side = json!({"type": "integer", "minimum": 1, "maximum": MAX_SIDE});
+    let sides = json!({"type": "array", "items": side, "minItems": 2, "maxItems": 2});
+    json!({"anyOf": [sides, {"const": AUTO}]})
 }
 
 fn alpha_schema() -> Value {
@@ -161,10 +228,11 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         let name = (name != AUTO).then(|| name.to_string());
         experiment.use_dataset(name);
     }
-    let Experiment { data, settings, .. } = experiment;
+    read_frames(experiment, &fields)?;
     if let Some(node) = fields.get("split") {
-        settings.split = unless(AUTO, node, |node| split(node, data))?;
+        experiment.settings.split = unless(AUTO, node, |node| split(node, experiment))?;
     }
+    let Experiment { data, settings, .. } = experiment;
     if let Some(images) = images(&fields, "train_images")? {
         data.train_images = images;
     }
@@ -204,10 +272,76 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     Ok(())
 }
 
+/// The frames of recordings of events.
+fn read_frames(experiment: &mut Experiment, fields: &Fields<'_>) -> Result<(), Located> {
+    let mut frames = experiment.settings.frames.clone();
+    let mut last = None;
+    let mut given = |key| {
+        let node = fields.get(key)?;
+        last = Some((key, node));
+        Some(node)
+    };
+    if let Some(node) = given("frames") {
+        frames.rule = unless(AUTO, node, |node| {
+            let rule = node.text("frames")?.parse();
+            rule.map_err(|error| refused(&error, node))
+        })?;
+    }
+    if let Some(node) = given("frame_size") {
+        frames.size = unless(AUTO, node, |node| sides(node, "frame_size"))?;
+    }
+    if let Some(node) = given("events") {
+        let read = |node: &Node| {
+            let transform = node.text("events")?.parse();
+            transform.map_err(|error| refused(&error, node))
+        };
+        frames.events = node
+            .list("events")?
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()?;
+    }
+    if let Some(node) = given("sensor") {
+        let sensor = unless(AUTO, node, |node| sides(node, "sensor"))?;
+        frames.sensor = sensor.map(|sides| sides.map(|side| side as u32));
+    }
+    if let Some(node) = given("frames_on") {
+        frames.on_device = node.choice("frames_on", &FRAMES_ON)? == FRAMES_ON[1];
+    }
+    let Some((key, node)) = last else {
+        return Ok(());
+    };
+    let has_events = experiment
+        .data
+        .entry()
+        .is_some_and(|entry| entry.has_events());
+    if !has_events && !frames.is_default() {
+        let expected = "a data set of recordings of events as `dataset`, to which it applies";
+        return Err(node.wrong(key, expected));
+    }
+    experiment
+        .use_frames(frames)
+        .map_err(|error| refused(&error, node))
+}
+
+/// Two sides of a frame or a sensor.
+fn sides(node: &Node, key: &str) -> Result<[usize; 2], Located> {
+    let sides = node
+        .list(key)?
+        .iter()
+        .map(|side| side.integer(key, 1..=MAX_SIDE));
+    let sides: Vec<usize> = sides.collect::<Result<_, _>>()?;
+    let expected = "a list of two integers, such as [48, 48]";
+    sides.try_into().map_err(|_| node.wrong(key, expected))
+}
+
 /// A split of the data set.
-fn split(node: &Node, data: &DataSettings) -> Result<String, Located> {
+fn split(node: &Node, experiment: &Experiment) -> Result<String, Located> {
     let name = node.text("split")?;
-    let Some(source) = data.sequences() else {
+    let source = experiment
+        .sequences()
+        .map_err(|error| refused(&error, node))?;
+    let Some(source) = source else {
         return Err(node.wrong("split", "\"auto\": only data sets of sequences have splits"));
     };
     match source.splits.iter().any(|known| known == name) {
@@ -260,7 +394,7 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
     let expected =
         "a string such as \"crop=4\", or a table such as { color-jitter = { hue = 0.2 } }";
     let mut words = vec![];
-    let (mut transforms, mut sequences) = (vec![], vec![]);
+    let (mut transforms, mut sequences, mut events) = (vec![], vec![], vec![]);
     for item in list {
         match (item.as_text(), item.entries()) {
             (Some(word), _) => {
@@ -269,6 +403,7 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
                 let one = one.map_err(|error| refused(&error, item))?;
                 transforms.extend(one.transforms);
                 sequences.extend(one.sequences);
+                events.extend(one.events);
                 words.push(word);
             }
             (None, Some(_)) => {
@@ -285,6 +420,7 @@ fn augmentation(node: &Node) -> Result<Augment, Located> {
     Ok(Augment {
         transforms,
         sequences,
+        events,
         ..read?
     })
 }
@@ -296,9 +432,32 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         Normalization::Auto => json!(AUTO),
         Normalization::Given(given) => json!({"mean": given.mean, "std": given.std}),
     };
-    keyed([
+    let has_events = data.entry().is_some_and(|entry| entry.has_events());
+    let head = [
         ("dataset", value_or(AUTO, data.dataset.as_deref())),
         ("split", value_or(AUTO, settings.split.as_deref())),
+    ];
+    let frames = &settings.frames;
+    let rule = frames.rule.as_ref().map(ToString::to_string);
+    let events = frames.events.iter().map(ToString::to_string);
+    let frames = [
+        ("frames", value_or(AUTO, rule)),
+        (
+            "frame_size",
+            value_or(AUTO, frames.size.map(|sides| json!(sides))),
+        ),
+        (
+            "frames_on",
+            Value::from(FRAMES_ON[usize::from(frames.on_device)]),
+        ),
+        ("events", Value::from(events.collect::<Vec<_>>())),
+        (
+            "sensor",
+            value_or(AUTO, frames.sensor.map(|sides| json!(sides))),
+        ),
+    ];
+    let frames = frames.into_iter().filter(|_| has_events);
+    let tail = [
         ("train_images", value_or(ALL, data.train_images)),
         ("test_images", value_or(ALL, data.test_images)),
         ("validation", Value::from(settings.validation)),
@@ -307,7 +466,8 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         ("mixup", value_or(NONE, settings.mixup.map(shortest))),
         ("cutmix", value_or(NONE, settings.cutmix.map(shortest))),
         ("loader_threads", value_or(AUTO, data.loader_threads)),
-    ])
+    ];
+    keyed(head.into_iter().chain(frames).chain(tail))
 }
 
 /// The number with the fewest digits that is this one in 32 bits.

@@ -65,9 +65,9 @@ pub(super) fn value_or<T: Into<Value>>(word: &str, value: Option<T>) -> Value {
 }
 
 /// The keys of a table with their values.
-pub(super) fn keyed<const N: usize>(keys: [(&str, Value); N]) -> Vec<(String, Value)> {
-    let owned = keys.map(|(key, value)| (key.to_string(), value));
-    owned.into()
+pub(super) fn keyed<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<(String, Value)> {
+    let keys = keys.into_iter();
+    keys.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// A number in a range, which is the value of `key`.

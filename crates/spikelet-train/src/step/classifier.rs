@@ -1,5 +1,6 @@
 //! The step of a classifier of images or sequences with the settings of a [`Trainer`](crate::Trainer).
 
+use super::event_input::{self, EVENT_COUNTS, EVENTS};
 use super::groups::Names;
 use super::step_labels::{self, Unlabeled};
 #[cfg(feature = "plots")]
@@ -7,12 +8,13 @@ use super::trace::Purpose;
 use super::{Inputs, Outputs, SampleBatch, SampleShape, Step};
 use crate::metric::ACCURACY;
 use crate::scaling::scales_loss;
-use crate::{Settings, metric};
+use crate::{Loss, Settings, metric};
 use spikelet_core::{Error, Result};
 use spikelet_data::SequenceLabels;
 use spikelet_graph::{DType, Var};
 use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, Module, StepOutputs};
+use spikelet_nn::sequence;
 #[cfg(feature = "plots")]
 use std::collections::BTreeSet;
 
@@ -20,6 +22,8 @@ use std::collections::BTreeSet;
 const IMAGES: &str = "images";
 const SEQUENCES: &str = "x";
 pub(crate) const LABELS: &str = "labels";
+/// The number of time steps of each sequence, where it varies.
+const LENGTHS: &str = "x_length";
 
 /// The network's output at every step.
 const OUTPUT_SEQ: &str = "output_seq";
@@ -30,7 +34,9 @@ impl<'a> Step<'a> {
     /// `scores`, `[N, classes]`. With [`Settings::mixes`], it trains on mixed images: `labels` are f32
     /// `[N, classes]` then, a probability of each class.
     ///
-    /// Of a network that classifies sequences, the inputs are `x`, f32 `[T, N, channels]`, and `labels`. With a label for
+    /// Of a network that classifies sequences, the inputs are `x`, f32 `[T, N, features]` or `[T, N, channels, height, width]`,
+    /// and `labels`; where lengths vary, also `x_length`, i64 `[N]`, so that the scores are means over the time steps of each
+    /// sequence. With a label for
     /// each time step these are `[T, N]`, the output `scores` is `[T, N, classes]`, and there may be a second metric,
     /// `labeled_accuracy`: see [`SequenceLabels::Step`].
     ///
@@ -122,8 +128,13 @@ impl<'a> Step<'a> {
                 SampleShape::Image(_) => {
                     cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?
                 }
-                SampleShape::Sequence { .. } => {
-                    let x = &inputs[SEQUENCES];
+                SampleShape::Sequence { device_frames, .. } => {
+                    let x = match device_frames {
+                        Some(rule) => {
+                            event_input::frames(&rule, &inputs[EVENTS], &inputs[EVENT_COUNTS])?
+                        }
+                        None => inputs[SEQUENCES].clone(),
+                    };
                     cx.trace_steps(module, x.dim(0), |_| x.clone())?
                 }
             };
@@ -131,8 +142,9 @@ impl<'a> Step<'a> {
             if cx.watches() {
                 cx.record(OUTPUT_SEQ, &output.join());
             }
+            let lengths = sample.varies().then(|| &inputs[LENGTHS]);
             let (outputs, scores) = match unlabeled_of(sample) {
-                None => of_samples(&own, &output, &inputs[LABELS]),
+                None => of_samples(&own, &output, lengths, &inputs[LABELS]),
                 Some(unlabeled) => {
                     let (scores, labels) = (output.join(), &inputs[LABELS]);
                     expect_all_steps(&scores, labels)?;
@@ -151,8 +163,34 @@ impl<'a> Step<'a> {
         let step = match shape.sample {
             SampleShape::Image(image) => step.input(IMAGES, DType::F32, image),
             SampleShape::Sequence {
-                steps, channels, ..
-            } => step.sequence(SEQUENCES, DType::F32, [steps, channels]),
+                device_frames: Some(rule),
+                varies,
+                ..
+            } => {
+                let step = step.input(EVENTS, DType::I64, [rule.events]).input(
+                    EVENT_COUNTS,
+                    DType::I64,
+                    [],
+                );
+                match varies {
+                    true => step.input(LENGTHS, DType::I64, []),
+                    false => step,
+                }
+            }
+            SampleShape::Sequence {
+                steps,
+                shape,
+                varies,
+                device_frames: None,
+                ..
+            } => {
+                let x = [&[steps], shape.sizes()].concat();
+                let step = step.sequence(SEQUENCES, DType::F32, x);
+                match varies {
+                    true => step.input(LENGTHS, DType::I64, []),
+                    false => step,
+                }
+            }
         };
         let step = match (soft, shape.sample) {
             (Some(classes), _) => step.input(LABELS, DType::F32, [classes]),
@@ -202,9 +240,19 @@ fn classes_of(module: &dyn Module, settings: &Settings, sample: SampleShape) -> 
     Ok(step.output_types()?.first().map_or(0, |ty| ty.len()))
 }
 
-/// The loss and the accuracy of samples with one label each, and the scores: the mean of the output over time.
-fn of_samples(settings: &Settings, output: &StepOutputs, labels: &Var) -> (Outputs, Var) {
-    let scores = output.mean();
+/// The loss and the accuracy of samples with one label each, and the scores: the mean of the output over the time steps of
+/// each sample.
+fn of_samples(
+    settings: &Settings,
+    output: &StepOutputs,
+    lengths: Option<&Var>,
+    labels: &Var,
+) -> (Outputs, Var) {
+    let scores = match lengths {
+        // A readout may have one output for the sequence.
+        Some(lengths) if output.join().dim(0) > 1 => sequence::mean(&output.join(), lengths),
+        _ => output.mean(),
+    };
     let loss = settings.apply_loss(output, &scores, labels);
     let accuracy = match labels.ty().dtype {
         DType::I64 => metric::accuracy(&scores, labels),
@@ -249,7 +297,13 @@ fn expect_all_steps(scores: &Var, labels: &Var) -> Result<()> {
 
 /// Checks that settings are for samples of this shape.
 fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
-    let SampleShape::Sequence { steps, labels, .. } = sample else {
+    let SampleShape::Sequence {
+        steps,
+        labels,
+        varies,
+        ..
+    } = sample
+    else {
         return Ok(());
     };
     let images_only = |what, given: String, help| Err(Error::invalid(what, given, help));
@@ -273,6 +327,13 @@ fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
     if settings.mixes() {
         let help = "leave mixup and cutmix out";
         return images_only("mixture", "it was given for sequences".to_string(), help);
+    }
+    if varies && settings.loss == Loss::Tet {
+        return images_only(
+            "loss",
+            "tet was given for sequences of different lengths".to_string(),
+            "use \"cross-entropy\", or frames of a fixed number such as \"number=16\"",
+        );
     }
     match labels {
         SequenceLabels::Step { .. } => step_labels::check(settings, steps),

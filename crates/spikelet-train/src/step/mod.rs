@@ -11,6 +11,7 @@ mod compiled_eval;
 mod compiled_train;
 mod description;
 mod error;
+mod event_input;
 mod groups;
 mod inputs;
 mod metrics;

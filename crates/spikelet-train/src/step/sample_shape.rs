@@ -1,6 +1,6 @@
 //! The samples that a classifier takes.
 
-use spikelet_data::{Field, SequenceLabels};
+use spikelet_data::{DeviceFrames, DeviceSlicing, Field, SequenceLabels, StepShape};
 
 /// The shape of the samples of a classifier.
 ///
@@ -13,21 +13,29 @@ use spikelet_data::{Field, SequenceLabels};
 pub enum SampleShape {
     /// Channels, height and width of images: the input `images`, which the encoder turns into a sequence.
     Image([usize; 3]),
-    /// Sequences of features: the input `x`, without an encoder.
+    /// Sequences of features or frames: the input `x`, without an encoder.
     Sequence {
         /// The time steps T.
         steps: usize,
-        /// The features C of a time step.
-        channels: usize,
+        /// The shape of a time step.
+        shape: StepShape,
         /// One label for each sequence or for each time step.
         labels: SequenceLabels,
+        /// Whether sequences may be shorter than T: the input `x_length` has the number of time steps of each.
+        varies: bool,
+        /// Set where the device makes the frames: the input is `events`, with `events_length`, in place of `x`.
+        device_frames: Option<DeviceFrames>,
     },
 }
 
 impl SampleShape {
     /// The shape of samples with these fields: `images`, or sequences `x` with these labels. `None` if they have neither,
     /// or not all have one shape.
-    pub(crate) fn of_fields(fields: &[Field], labels: SequenceLabels) -> Option<Self> {
+    pub(crate) fn of_fields(
+        fields: &[Field],
+        labels: SequenceLabels,
+        device_frames: Option<DeviceFrames>,
+    ) -> Option<Self> {
         let shape_of = |name: &str| -> Option<Vec<usize>> {
             let field = fields.iter().find(|field| field.name == name)?;
             field.shape.iter().copied().collect()
@@ -35,12 +43,32 @@ impl SampleShape {
         if let Some(images) = shape_of("images") {
             return images.try_into().ok().map(Self::Image);
         }
-        let [steps, channels] = shape_of("x")?.try_into().ok()?;
+        if let Some(frames) = device_frames {
+            let [height, width] = frames.size;
+            return Some(Self::Sequence {
+                steps: frames.steps,
+                shape: StepShape::Frame([2, height, width]),
+                labels,
+                varies: matches!(frames.slicing, DeviceSlicing::Duration(_)),
+                device_frames,
+            });
+        }
+        let x = shape_of("x")?;
+        let (&steps, shape) = x.split_first()?;
         Some(Self::Sequence {
             steps,
-            channels,
+            shape: StepShape::of(shape)?,
             labels,
+            device_frames: None,
+            varies: fields
+                .iter()
+                .any(|field| field.name == "x" && field.pad.is_some()),
         })
+    }
+
+    /// Whether the samples are sequences whose lengths vary.
+    pub(crate) fn varies(self) -> bool {
+        matches!(self, Self::Sequence { varies: true, .. })
     }
 
     /// The shape of images; `None` for sequences.

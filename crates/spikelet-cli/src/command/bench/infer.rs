@@ -71,9 +71,10 @@ fn planned(
 
 impl Infer {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let experiment = self.network.build(PresetArgs::COMPARED)?;
-        let settings = self.settings.build(experiment.settings)?;
-        let sample = sample_of(&experiment.data, &experiment.network);
+        let mut experiment = self.network.build(PresetArgs::COMPARED)?;
+        experiment.settings = self.settings.build(experiment.settings)?;
+        let sample = sample_of(&experiment);
+        let settings = experiment.settings;
         let network = experiment.network;
         let device = self.device.clone().over(&experiment.device);
         let backend = device.open()?;

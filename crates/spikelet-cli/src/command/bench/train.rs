@@ -50,7 +50,7 @@ impl Train {
         self.parallel.put(&mut experiment);
         let device = self.device.clone().over(&experiment.device);
         let role = self.parallel.launched(self.parallel.role()?, &experiment);
-        let sample = sample_of(&experiment.data, &experiment.network);
+        let sample = sample_of(&experiment);
         let Experiment {
             network, settings, ..
         } = experiment;

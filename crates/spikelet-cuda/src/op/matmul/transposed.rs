@@ -4,7 +4,7 @@
 //! weight gradient does for both operands) is a third to a half slower in the library. If it is large
 //! enough, its operands are transposed first, at the speed of memory.
 
-use super::super::{LibraryWorkspaces, LoweredOp, LoweringContext};
+use super::super::{Libraries, LoweredOp, LoweringContext};
 use crate::gemm::{GemmCall, Product};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use crate::shared::Shared;
@@ -52,7 +52,7 @@ impl Transposed {
         (size(self.a, p.m * p.k), size(self.b, p.n * p.k))
     }
 
-    pub(super) fn workspace(&self, libraries: &dyn LibraryWorkspaces) -> usize {
+    pub(super) fn workspace(&self, libraries: &dyn Libraries) -> usize {
         let (a, b) = self.bytes();
         a + b + libraries.product_workspace(self.product)
     }

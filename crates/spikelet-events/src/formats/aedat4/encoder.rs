@@ -5,9 +5,9 @@ use std::io::Write;
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use super::{EVENT, MAGIC};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::formats::{Encoder, Events, Unwritable};
-use crate::{Format, Sensor, WriteOptions};
+use crate::{Sensor, WriteOptions};
 
 /// The events of a packet.
 const PACKET: usize = 8192;
@@ -17,19 +17,9 @@ const PACKET: usize = 8192;
 const FLATBUFFER: &[u8] = b"\x10\0\0\0EVTS\0\0\x06\0\x08\0\x04\0\x06\0\0\0\x04\0\0\0";
 
 pub(super) fn new(options: &WriteOptions, out: &mut Vec<u8>) -> Result<Box<dyn Encoder>> {
-    let sensor = options.sensor;
-    let limit = Sensor::new(1 << 15, 1 << 15);
-    if sensor.width > limit.width || sensor.height > limit.height {
-        let format = Format::Aedat4;
-        return Err(ErrorKind::UnwritableSensor {
-            format,
-            sensor,
-            limit,
-        }
-        .into());
-    }
+    options.check_sensor(Sensor::new(1 << 15, 1 << 15))?;
     let compress = options.compress;
-    let xml = description(sensor, if compress { "LZ4" } else { "NONE" });
+    let xml = description(options.sensor, if compress { "LZ4" } else { "NONE" });
     // The root table at 24, its list of fields at 14: compression at 4 in the table, position of the data table at 12,
     // description at 8, which is at 48.
     let mut header = b"\x18\0\0\0IOHE\0\0\0\0\0\0\x0a\0\x18\0\x04\0\x0c\0\x08\0\x0a\0\0\0".to_vec();

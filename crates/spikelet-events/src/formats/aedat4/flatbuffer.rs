@@ -26,7 +26,11 @@ impl<'a> Table<'a> {
             let found = found.escape_ascii();
             return Err(format!("its identifier is `{found}`, not `{identifier}`"));
         }
-        let at = u32::from_le_bytes(array(bytes, 0)?) as usize;
+        Self::new(bytes, u32::from_le_bytes(array(bytes, 0)?) as usize)
+    }
+
+    /// The table at a position.
+    fn new(bytes: &'a [u8], at: usize) -> Checked<Self> {
         let back = i64::from(i32::from_le_bytes(array(bytes, at)?));
         let list = usize::try_from(at as i64 - back);
         let list = list.map_err(|_| "the fields of a table lie before its bytes".to_string())?;
@@ -41,6 +45,14 @@ impl<'a> Table<'a> {
         let (positions, _) = self.fields.as_chunks();
         let position = u16::from_le_bytes(*positions.get(number)?);
         (position > 0).then_some(self.at + usize::from(position))
+    }
+
+    /// A field of 8 bits, or 0.
+    pub fn u8(&self, number: usize) -> Checked<u8> {
+        let [value] = self
+            .field(number)
+            .map_or(Ok([0]), |at| array(self.bytes, at))?;
+        Ok(value)
     }
 
     /// A field of 32 bits, if it is there.
@@ -61,17 +73,36 @@ impl<'a> Table<'a> {
 
     /// The bytes of a vector or string of elements of `size` bytes; empty if it is not there.
     pub fn vector(&self, number: usize, size: usize) -> Checked<&'a [u8]> {
+        Ok(self.elements(number, size)?.1)
+    }
+
+    /// The tables of a vector of tables.
+    pub fn tables(&self, number: usize) -> Checked<impl Iterator<Item = Checked<Self>> + use<'a>> {
+        let (bytes, (start, offsets)) = (self.bytes, self.elements(number, 4)?);
+        let (offsets, _) = offsets.as_chunks();
+        let table = move |(index, &offset): (usize, &[u8; 4])| {
+            Self::new(
+                bytes,
+                start + 4 * index + u32::from_le_bytes(offset) as usize,
+            )
+        };
+        Ok(offsets.iter().enumerate().map(table))
+    }
+
+    /// The position and the bytes of the elements of a vector.
+    fn elements(&self, number: usize, size: usize) -> Checked<(usize, &'a [u8])> {
         let Some(field) = self.field(number) else {
-            return Ok(&[]);
+            return Ok((0, &[]));
         };
         let at = field + u32::from_le_bytes(array(self.bytes, field)?) as usize;
         let count = u32::from_le_bytes(array(self.bytes, at)?) as usize;
         let rest = &self.bytes[at + 4..];
         let elements = count.checked_mul(size).and_then(|len| rest.get(..len));
-        elements.ok_or_else(|| {
+        let elements = elements.ok_or_else(|| {
             let len = rest.len();
             format!("a vector of {count} elements of {size} bytes, of which {len} bytes are there")
-        })
+        })?;
+        Ok((at + 4, elements))
     }
 }
 
@@ -106,6 +137,7 @@ mod tests {
                 for len in [bytes.len(), at] {
                     if let Ok(table) = Table::root(&bytes[..len], "EVTS") {
                         let _ = (table.vector(0, 16), table.i32(0), table.i64(1));
+                        let _ = table.tables(0).map(|tables| tables.flatten().count());
                     }
                 }
             }

@@ -20,6 +20,8 @@ pub(super) struct Header {
     pub streams: Vec<i32>,
     /// The stream of events: that with the lowest number, if there are several.
     pub events: i32,
+    /// The streams of triggers.
+    pub triggers: Vec<i32>,
     pub sensor: Option<Sensor>,
 }
 
@@ -52,10 +54,15 @@ impl Header {
                 found.join(", ")
             ));
         };
+        let numbers = |kind: &str| {
+            let streams = streams.iter().filter(|stream| stream.kind == kind);
+            streams.map(|stream| stream.number).collect()
+        };
         Ok(Self {
             compression,
             table,
             streams: streams.iter().map(|stream| stream.number).collect(),
+            triggers: numbers("TRIG"),
             events: events.number,
             sensor: events.sensor,
         })

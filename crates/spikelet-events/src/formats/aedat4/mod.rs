@@ -9,21 +9,19 @@
 //!
 //! The content of a packet of events is one LZ4 or Zstandard frame, or is not compressed. It gives a u32 length and a flatbuffer
 //! with the identifier `EVTS`, whose field 0 is a vector of events of 16 bytes: i64 time in microseconds, i16 x, i16 y,
-//! u8 polarity, 3 unused. Packets of other streams are skipped; the table is not needed.
+//! u8 polarity, 3 unused. Packets of [`triggers`] are read as well, those of other streams skipped; the table is not needed.
 //!
 //! Source: docs.inivation.com, AEDAT 4.0.
 
+mod decompressor;
 mod encoder;
 mod flatbuffer;
 mod header;
+mod triggers;
 
-use std::io::{self, Cursor, Read};
-
-use lz4_flex::frame::FrameDecoder;
-use ruzstd::decoding::StreamingDecoder;
-
+use self::decompressor::Decompressor;
 use self::flatbuffer::Table;
-use self::header::{Compression, Header};
+use self::header::Header;
 use super::header_lines::excerpt;
 use super::{Decoder, Entry, Input, Open, Output, damaged};
 use crate::Sensor;
@@ -36,12 +34,6 @@ const EVENT: usize = 16;
 /// The most bytes of a header.
 const MAX_HEADER: usize = 16 << 20;
 
-/// The most bytes of a packet, compressed and not.
-const MAX_PACKET: usize = 256 << 20;
-
-/// How many times larger than its bytes a packet may be. Events compress to a tenth at best.
-const MAX_EXPANSION: usize = 1024;
-
 /// Events after which a call ends, so that a block has the events of few packets.
 const BLOCK: usize = 1 << 18;
 
@@ -49,98 +41,18 @@ pub(crate) const ENTRY: Entry = Entry {
     name: NAME,
     extensions: &["aedat4"],
     detect: |start| start.starts_with(b"#!AER-DAT4"),
-    open: Open::Stream(|_| Ok(Box::new(Aedat4::new()))),
+    open: Open::Stream(|_| Ok(Box::new(Aedat4::default()))),
     encoder: Some(encoder::new),
 };
 
+#[derive(Default)]
 struct Aedat4 {
     header: Option<Header>,
     /// The bytes of a packet of another stream that come next.
     skip: usize,
     /// Whether all packets were read.
     in_table: bool,
-    lz4: FrameDecoder<Cursor<Vec<u8>>>,
-    /// The flatbuffer of a packet.
-    content: Vec<u8>,
-}
-
-impl Aedat4 {
-    fn new() -> Self {
-        Self {
-            header: None,
-            skip: 0,
-            in_table: false,
-            lz4: FrameDecoder::new(Cursor::default()),
-            content: vec![],
-        }
-    }
-
-    /// Decodes a packet of events.
-    fn packet(
-        &mut self,
-        compression: Compression,
-        packet: &[u8],
-        out: &mut Output,
-    ) -> Result<(), String> {
-        match compression {
-            Compression::None => {
-                return append(Table::root(plain(packet)?, "EVTS")?.vector(0, EVENT)?, out);
-            }
-            Compression::Lz4 => {
-                let source = self.lz4.get_mut();
-                source.set_position(0);
-                source.get_mut().clear();
-                source.get_mut().extend_from_slice(packet);
-                unpack(&mut self.lz4, packet.len(), &mut self.content)?;
-            }
-            Compression::Zstandard => {
-                let stream = StreamingDecoder::new(packet);
-                let stream = stream.map_err(|error| format!("no Zstandard frame: {error}"))?;
-                unpack(stream, packet.len(), &mut self.content)?;
-            }
-        }
-        append(Table::root(&self.content, "EVTS")?.vector(0, EVENT)?, out)
-    }
-}
-
-/// The flatbuffer of a packet that is not compressed.
-fn plain(packet: &[u8]) -> Result<&[u8], String> {
-    let content = packet.split_first_chunk();
-    let (prefix, content) = content.ok_or_else(|| format!("it has {} bytes", packet.len()))?;
-    let (claim, len) = (u32::from_le_bytes(*prefix) as usize, content.len());
-    match claim == len {
-        true => Ok(content),
-        false => Err(format!(
-            "its content has {len} bytes, not the {claim} that it announces"
-        )),
-    }
-}
-
-/// Reads the length and the flatbuffer of a compressed packet of `len` bytes.
-fn unpack(mut stream: impl Read, len: usize, content: &mut Vec<u8>) -> Result<(), String> {
-    let failed = |error: io::Error| format!("it cannot be decompressed: {error}");
-    let mut prefix = [0; 4];
-    stream.read_exact(&mut prefix).map_err(failed)?;
-    let claim = u32::from_le_bytes(prefix) as usize;
-    if claim > MAX_PACKET.min(4096 + len.saturating_mul(MAX_EXPANSION)) {
-        return Err(format!(
-            "its {len} bytes claim to have a content of {claim} bytes"
-        ));
-    }
-    content.clear();
-    let read = stream.by_ref().take(claim as u64).read_to_end(content);
-    let read = read.map_err(failed)?;
-    if read < claim {
-        return Err(format!(
-            "its content has {read} of the {claim} bytes that it announces"
-        ));
-    }
-    match stream.read(&mut [0]).map_err(failed)? {
-        0 => Ok(()),
-        _ => Err(format!(
-            "its content has more than the {claim} bytes that it announces"
-        )),
-    }
+    packets: Decompressor,
 }
 
 /// Appends events of 16 bytes.
@@ -174,7 +86,7 @@ fn append(bytes: &[u8], out: &mut Output) -> Result<(), String> {
     let record = &bytes[negative * EVENT..];
     let x = i16::from_le_bytes([record[8], record[9]]);
     let y = i16::from_le_bytes([record[10], record[11]]);
-    let number = out.before + out.events.len() as u64;
+    let number = out.before + out.len() as u64;
     Err(format!(
         "event {number} is outside the sensor: x {x}, y {y}"
     ))
@@ -223,12 +135,11 @@ impl Decoder for Aedat4 {
             self.header = Some(header);
             return Ok(len);
         };
-        let (compression, table, events) = (header.compression, header.table, header.events);
         let mut at = 0;
         if self.in_table {
             return Ok(input.bytes.len());
         }
-        while out.events.len() < BLOCK {
+        while out.len() < BLOCK {
             let offset = input.position + at as u64;
             let error =
                 |problem: String| -> Result<usize, Error> { Err(damaged(NAME, offset, problem)) };
@@ -249,7 +160,7 @@ impl Decoder for Aedat4 {
                 at += skipped;
                 continue;
             }
-            match table {
+            match header.table {
                 Some(table) if offset == table => {
                     self.in_table = true;
                     return Ok(input.bytes.len());
@@ -273,21 +184,20 @@ impl Decoder for Aedat4 {
             let [a, b, c, d, e, f, g, h] = *packet_header;
             let stream = i32::from_le_bytes([a, b, c, d]);
             let size = u32::from_le_bytes([e, f, g, h]) as usize;
-            let streams = &self
-                .header
-                .as_ref()
-                .map_or(&[][..], |header| &header.streams);
-            if !streams.contains(&stream) {
+            if !header.streams.contains(&stream) {
                 return error(format!(
-                    "a packet of stream {stream}; the header has the streams {streams:?}"
+                    "a packet of stream {stream}; the header has the streams {:?}",
+                    header.streams
                 ));
             }
-            if size > MAX_PACKET {
+            if size > decompressor::MAX_PACKET {
                 return error(format!(
-                    "a packet claims {size} bytes; at most {MAX_PACKET} are read"
+                    "a packet claims {size} bytes; at most {} are read",
+                    decompressor::MAX_PACKET
                 ));
             }
-            if stream != events {
+            let is_trigger = header.triggers.contains(&stream);
+            if stream != header.events && !is_trigger {
                 self.skip = size;
                 at += 8;
                 continue;
@@ -298,13 +208,21 @@ impl Decoder for Aedat4 {
                     "the file ends inside a packet: it has {here} of the {size} bytes"
                 ));
             };
-            let decoded = self.packet(compression, packet, out);
+            let content = self.packets.content(header.compression, packet);
+            let decoded = content.and_then(|content| match is_trigger {
+                true => triggers::append(content, &mut out.triggers),
+                false => append(Table::root(content, "EVTS")?.vector(0, EVENT)?, out),
+            });
             decoded.or_else(|problem| {
                 error(format!("the packet of {size} bytes: {problem}")).map(drop)
             })?;
             at += 8 + size;
         }
         Ok(at)
+    }
+
+    fn event_bytes(&self) -> usize {
+        EVENT / 2
     }
 
     fn sensor(&self) -> Option<Sensor> {

@@ -1,0 +1,40 @@
+//! Frames that the device of a training run makes.
+
+/// How events are cut into frames on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceSlicing {
+    /// Equal numbers of events.
+    Number,
+    /// Equal durations.
+    Time,
+    /// Frames of so many microseconds.
+    Duration(u64),
+}
+
+/// The largest side of a sensor: coordinates have 15 bits.
+pub(crate) const MAX_SIDE: usize = 1 << 15;
+
+/// The rule by which a device makes the frames of the field `events`, i64 `[M]`: one word for each event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceFrames {
+    /// How events are cut into frames.
+    pub slicing: DeviceSlicing,
+    /// The number of frames.
+    pub steps: usize,
+    /// Height and width of the sensor.
+    pub sensor: [usize; 2],
+    /// Height and width of the frames.
+    pub size: [usize; 2],
+    /// The largest number of events of a sample.
+    pub events: usize,
+}
+
+impl DeviceFrames {
+    /// An event in one word: time in the upper half, then polarity, row and column, of 15 bits each.
+    pub(crate) fn word(&self, t: u32, x: u16, y: u16, p: u8) -> i64 {
+        let low = u32::from(p != 0) << 30 | u32::from(y) << 15 | u32::from(x);
+        (u64::from(t) << 32 | u64::from(low)) as i64
+    }
+}

@@ -1,0 +1,197 @@
+//! The frames of the recordings of a data set.
+
+use spikelet_events::frames::{FrameRule, Nda, Representation, Resize, Slicing};
+use spikelet_events::transforms::{EventTransform, apply_all};
+use spikelet_events::{EventBuffer, EventRandom, Frames, Sensor};
+
+use super::settings::FrameSettings;
+use crate::device_frames::{DeviceFrames, DeviceSlicing, MAX_SIDE};
+use crate::error::{Error, Result};
+use crate::event_augmentation::EventAugmentation;
+use crate::sequence_source::StepShape;
+
+/// The frames of a data set: settings without defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FrameMaker {
+    rule: FrameRule,
+    resize: Option<Resize>,
+    events: Vec<EventTransform>,
+    sensor: Sensor,
+    /// The number of time steps of a sequence: that of the rule, or else shorter sequences are filled up with zeros, and
+    /// longer ones end there.
+    pub steps: usize,
+}
+
+/// The changes of one sample in one epoch.
+#[derive(Clone, Copy)]
+pub(super) struct Changes<'a> {
+    pub augment: &'a [EventAugmentation],
+    pub random: &'a EventRandom,
+}
+
+impl FrameMaker {
+    /// Frames of recordings of this sensor; `steps` is for rules that give as many as a recording is long.
+    pub fn new(settings: &FrameSettings, rule: FrameRule, sensor: Sensor, steps: usize) -> Self {
+        let resize = settings.size.map(|[height, width]| Resize {
+            width,
+            height,
+            ..Resize::default()
+        });
+        Self {
+            steps: rule.steps().unwrap_or(steps),
+            rule,
+            resize,
+            events: settings.events.clone(),
+            sensor,
+        }
+    }
+
+    /// Whether sequences may be shorter than [`Self::steps`].
+    pub fn varies(&self) -> bool {
+        self.rule.steps().is_none()
+    }
+
+    /// The shape of a time step.
+    ///
+    /// # Errors
+    /// If a setting is out of range for the sensor.
+    pub fn step_shape(&self) -> Result<StepShape> {
+        let (mut events, mut sensor) = (EventBuffer::default(), self.sensor);
+        apply_all(
+            &self.events,
+            &mut events,
+            &mut sensor,
+            &EventRandom::new(0, 0, 0),
+        )?;
+        let [_, channels, height, width] = self.rule.shape(&events, sensor)?;
+        Ok(match self.resize {
+            Some(resize) => StepShape::Frame([channels, resize.height, resize.width]),
+            None if channels == 1 && height == 1 => StepShape::Features(width),
+            None => StepShape::Frame([channels, height, width]),
+        })
+    }
+
+    /// The events of a recording and the sensor after all changes, and the changes of frames that are left.
+    fn changed<'c>(
+        &self,
+        events: &mut EventBuffer,
+        changes: Option<Changes<'c>>,
+    ) -> spikelet_events::Result<(Sensor, Vec<(&'c Nda, EventRandom)>)> {
+        let mut sensor = self.sensor;
+        let none = EventRandom::new(0, 0, 0);
+        apply_all(&self.events, events, &mut sensor, &none)?;
+        let mut moved = vec![];
+        if let Some(Changes { augment, random }) = changes {
+            for (position, augmentation) in augment.iter().enumerate() {
+                let mut random = random.of_transform(position);
+                match augmentation {
+                    EventAugmentation::Events(transform) => {
+                        transform.apply(events, &mut sensor, &mut random)?;
+                    }
+                    EventAugmentation::Nda(nda) => moved.push((nda, random)),
+                }
+            }
+        }
+        Ok((sensor, moved))
+    }
+
+    /// The frames of a recording: `[T, …]`, with at most [`Self::steps`] frames.
+    pub fn frames(
+        &self,
+        mut events: EventBuffer,
+        changes: Option<Changes<'_>>,
+    ) -> spikelet_events::Result<Frames> {
+        let (sensor, moved) = self.changed(&mut events, changes)?;
+        let mut frames = self.rule.tensor(&events, sensor)?;
+        if let Some(resize) = &self.resize {
+            frames = resize.apply(&frames)?;
+        }
+        for (nda, mut random) in moved {
+            nda.apply(&mut frames, &mut random)?;
+        }
+        let elements = frames.shape[1..].iter().product::<usize>();
+        if frames.shape[0] > self.steps {
+            frames.shape[0] = self.steps;
+            frames.values.truncate(self.steps * elements);
+        }
+        Ok(frames)
+    }
+
+    /// The rule by which a device makes the frames of samples of up to `events` events.
+    ///
+    /// # Errors
+    /// [`Error::DeviceFrames`] for rules of other kinds, and frames larger than the sensor.
+    pub fn device_frames(&self, events: usize) -> Result<DeviceFrames> {
+        let refused = |problem: String| Error::DeviceFrames { problem };
+        let slicing = match &self.rule {
+            FrameRule::Counts(Slicing::ByNumber(_)) => DeviceSlicing::Number,
+            FrameRule::Counts(Slicing::ByTime(_)) => DeviceSlicing::Time,
+            FrameRule::Counts(Slicing::ByDuration(rule)) => DeviceSlicing::Duration(rule.duration),
+            other => return Err(refused(format!("the frames are `{other}`"))),
+        };
+        let (mut none, mut sensor) = (EventBuffer::default(), self.sensor);
+        apply_all(
+            &self.events,
+            &mut none,
+            &mut sensor,
+            &EventRandom::new(0, 0, 0),
+        )?;
+        let sensor = [sensor.height as usize, sensor.width as usize];
+        let size = self
+            .resize
+            .map_or(sensor, |resize| [resize.height, resize.width]);
+        if size[0] > sensor[0] || size[1] > sensor[1] || sensor.iter().any(|&side| side > MAX_SIDE)
+        {
+            return Err(refused(format!(
+                "frames of {size:?} for a sensor of {sensor:?}"
+            )));
+        }
+        Ok(DeviceFrames {
+            slicing,
+            steps: self.steps,
+            sensor,
+            size,
+            events,
+        })
+    }
+
+    /// The events of a recording in the words that a device reads, and the number of its frames.
+    ///
+    /// # Errors
+    /// If times decrease where frames depend on them; if there are more events than `frames` has places, or the changes are
+    /// of frames or of the size of the sensor.
+    pub fn packed(
+        &self,
+        frames: &DeviceFrames,
+        mut events: EventBuffer,
+        changes: Option<Changes<'_>>,
+    ) -> Result<(Vec<i64>, usize)> {
+        let refused = |problem: String| Error::DeviceFrames { problem };
+        let (sensor, moved) = self.changed(&mut events, changes)?;
+        if !moved.is_empty() || [sensor.height as usize, sensor.width as usize] != frames.sensor {
+            return Err(refused(
+                "the augmentation changes frames, or the size of the sensor".into(),
+            ));
+        }
+        if events.len() > frames.events {
+            let most = frames.events;
+            return Err(refused(format!(
+                "a sample has {} events, the largest had {most}",
+                events.len()
+            )));
+        }
+        // Checks the order of times, where it matters.
+        let [steps, ..] = self.rule.shape(&events, sensor)?;
+        let first = events.t.first().copied().unwrap_or(0);
+        let pack = |at: usize| {
+            let t = match frames.slicing {
+                DeviceSlicing::Number => 0,
+                _ => u32::try_from(events.t[at].wrapping_sub(first))
+                    .map_err(|_| refused("a sample is longer than 71 minutes".into()))?,
+            };
+            Ok(frames.word(t, events.x[at], events.y[at], events.p[at]))
+        };
+        let words: Result<_> = (0..events.len()).map(pack).collect();
+        Ok((words?, steps.min(self.steps)))
+    }
+}

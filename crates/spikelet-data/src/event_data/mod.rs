@@ -1,0 +1,264 @@
+//! Event data sets by name: recordings whose frames are sequences.
+//!
+//! The recordings are those of [`spikelet_events::event_sets`], and one's own. Those of a set are packed into one small file
+//! at the first start (see [`spikelet_events::pack`]); frames are computed from the events where a sample is read, on the
+//! threads of the loader.
+
+mod maker;
+mod recordings;
+mod samples;
+mod settings;
+mod splits;
+mod synthetic;
+
+pub use settings::FrameSettings;
+pub use synthetic::SyntheticEvents;
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use spikelet_events::frames::FrameRule;
+use spikelet_events::pack::pack_data_set;
+use spikelet_events::synthetic::SyntheticSet;
+use spikelet_events::{EventSet, Options, Sensor, Split, recording_folder, recording_list};
+
+use crate::device_frames::DeviceFrames;
+use crate::error::{Error, Result};
+use crate::progress::{ItemBar, Progress};
+use crate::sequence_source::{Reader, SequenceLabels, SequenceSource, SequenceSplit, folders};
+use maker::FrameMaker;
+use recordings::Recordings;
+use samples::EventFrames;
+
+/// The name of one's own recordings.
+const OWN: &str = "recordings";
+/// Their frames, unless others are set.
+const OWN_FRAMES: &str = "number=16";
+/// The extension of packs.
+const PACK: &str = "events";
+
+/// The recordings of a data set by name.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum EventRecordings {
+    /// A set of the field.
+    Set(&'static EventSet),
+    /// One's own: a folder for each class, or a list.
+    Own,
+    /// Generated.
+    Synthetic(&'static SyntheticEvents),
+}
+
+impl EventRecordings {
+    /// All event data sets whose samples have a class.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let sets = spikelet_events::event_sets().iter();
+        let sets = sets.filter(|set| set.has_labels);
+        let synthetic = synthetic::ALL.iter().map(Self::Synthetic);
+        synthetic.chain(sets.map(Self::Set)).chain([Self::Own])
+    }
+
+    /// The name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Set(set) => set.name,
+            Self::Own => OWN,
+            Self::Synthetic(set) => set.name,
+        }
+    }
+
+    /// A description in one line.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Set(set) => set.title,
+            Self::Own => "One's own event files: a folder for each class, or a list",
+            Self::Synthetic(set) => set.summary,
+        }
+    }
+
+    /// The name of the data set in checkpoints.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Set(set) => set.title,
+            Self::Own | Self::Synthetic(_) => self.name(),
+        }
+    }
+
+    /// The size of the sensor; `None` for one's own recordings.
+    #[must_use]
+    pub fn sensor(self) -> Option<Sensor> {
+        match self {
+            Self::Set(set) => Some(set.sensor),
+            Self::Own => None,
+            Self::Synthetic(_) => self.generated().ok().flatten().map(|set| set.sensor()),
+        }
+    }
+
+    /// The usual frames.
+    ///
+    /// # Errors
+    /// None, for the data sets of this crate.
+    pub fn frames(self) -> Result<FrameRule> {
+        Ok(match self {
+            Self::Set(set) => set.frames,
+            Self::Own => OWN_FRAMES,
+            Self::Synthetic(own) => own.frames,
+        }
+        .parse()?)
+    }
+
+    /// The generated set.
+    fn generated(self) -> Result<Option<SyntheticSet>> {
+        Ok(match self {
+            Self::Synthetic(own) => Some(own.set.parse()?),
+            _ => None,
+        })
+    }
+
+    /// The sequences of these recordings: `steps` is their number of time steps where the rule of the frames does not
+    /// have one.
+    ///
+    /// # Errors
+    /// [`Error::Events`] if a setting of the frames is out of range for the sensor.
+    pub fn sequences(self, settings: &FrameSettings, steps: usize) -> Result<SequenceSource> {
+        let generated = self.generated()?;
+        let sensor = self.sensor();
+        let sensor = match settings.sensor {
+            Some([width, height]) => Some(Sensor::new(width, height)),
+            None => sensor,
+        };
+        let rule: FrameRule = match &settings.rule {
+            Some(rule) => rule.clone(),
+            None => self.frames()?,
+        };
+        let maker = |sensor| FrameMaker::new(settings, rule.clone(), sensor, steps);
+        let known = sensor.map(maker);
+        let steps = match &known {
+            Some(maker) => maker.steps,
+            None => rule.steps().unwrap_or(steps),
+        };
+        let (classes, splits) = match self {
+            Self::Set(set) => (set.classes, splits::names(set.splits, set.speakers)),
+            Self::Own => (&[][..], splits::own_names()),
+            Self::Synthetic(_) => {
+                let classes = generated.as_ref().map_or(&[][..], |set| set.classes());
+                (classes, splits::names(&[Split::Train, Split::Test], &[]))
+            }
+        };
+        let varies = rule.steps().is_none();
+        let shape = known.map(|maker| maker.step_shape()).transpose()?;
+        let settings = settings.clone();
+        Ok(SequenceSource {
+            name: self.title().into(),
+            classes: classes.iter().map(|&class| class.to_owned()).collect(),
+            steps,
+            varies,
+            shape,
+            labels: SequenceLabels::Sequence,
+            splits,
+            read: Reader::new(move |dir, split, progress| {
+                let mut recordings = match (self, &generated) {
+                    (Self::Set(set), _) => open_set(set, dir, progress)?,
+                    (_, Some(set)) => Recordings::of_synthetic(set.clone()),
+                    _ => open_own(dir, sensor)?,
+                };
+                // The name in checkpoints, also of a pack.
+                recordings.name = self.title().into();
+                let sensor = sensor
+                    .or(recordings.sensor)
+                    .ok_or_else(|| Error::NoSensor {
+                        dataset: self.name().into(),
+                    })?;
+                let maker = FrameMaker::new(&settings, rule.clone(), sensor, steps);
+                let device = match settings.on_device {
+                    true => Some(maker.device_frames(recordings.most_events()?)?),
+                    false => None,
+                };
+                divide(recordings, split, maker, device)
+            }),
+        })
+    }
+}
+
+/// The parts of recordings as samples of frames.
+fn divide(
+    recordings: Recordings,
+    split: &str,
+    maker: FrameMaker,
+    device_frames: Option<DeviceFrames>,
+) -> Result<SequenceSplit> {
+    let parts = splits::parts(&recordings, split)?;
+    let (recordings, maker) = (Arc::new(recordings), Arc::new(maker));
+    let part = |indices: Vec<usize>| -> Result<Arc<dyn crate::Dataset>> {
+        Ok(Arc::new(EventFrames::new(
+            recordings.clone(),
+            indices,
+            maker.clone(),
+            device_frames,
+        )?))
+    };
+    let validation = (!parts.validation.is_empty()).then(|| part(parts.validation));
+    Ok(SequenceSplit {
+        labels: SequenceLabels::Sequence,
+        device_frames,
+        train: part(parts.train)?,
+        validation: validation.transpose()?,
+        test: part(parts.test)?,
+    })
+}
+
+/// The recordings of a set: those of its pack, which is made first from the unpacked files.
+fn open_set(set: &'static EventSet, dir: &Path, progress: Progress) -> Result<Recordings> {
+    let file = format!("{}.{PACK}", set.name);
+    let places = folders(dir, &["", set.name]);
+    let packs = places.iter().map(|folder| folder.join(&file));
+    if let Some(pack) = packs.into_iter().find(|path| path.is_file()) {
+        return Recordings::of_pack(&pack);
+    }
+    let folder = match dir.join(set.name) {
+        own if own.is_dir() => own,
+        _ => dir.to_owned(),
+    };
+    let data = set.open(&folder)?;
+    let path = dir.join(file);
+    let bar = ItemBar::new("Packing recordings", data.samples().len(), progress);
+    let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    pack_data_set(&data, &path, threads, |_| bar.advance())?;
+    bar.finish();
+    Recordings::of_pack(&path)
+}
+
+/// One's own recordings: a pack, a list, or a folder for each class.
+fn open_own(dir: &Path, sensor: Option<Sensor>) -> Result<Recordings> {
+    let options = Options {
+        sensor,
+        ..Options::default()
+    };
+    let below = |name: &str| -> PathBuf { dir.join(name) };
+    let pack = below(&format!("{OWN}.{PACK}"));
+    if pack.is_file() {
+        return Recordings::of_pack(&pack);
+    }
+    let list = below(&format!("{OWN}.csv"));
+    let data = if list.is_file() {
+        recording_list(list, &options)?
+    } else if below(OWN).is_dir() {
+        recording_folder(below(OWN), &options)?
+    } else {
+        recording_folder(dir, &options)?
+    };
+    let sensor = match sensor {
+        Some(_) => sensor,
+        None => data.sensor_of(0)?,
+    };
+    let mut recordings = Recordings::of_files(data);
+    recordings.sensor = sensor;
+    Ok(recordings)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! A fixed number of frames of the same duration.
+
+use std::ops::Range;
+
+use super::{Slicer, check_sorted, chosen_count, first_at};
+use crate::Result;
+use crate::settings::{Field, Settings};
+
+/// A fixed number of frames of d = ⌊(last time − first time) / `frames`⌋ microseconds each; the last frame has all later
+/// events as well.
+///
+/// A frame without events is empty. With d = 0 all events are in the last frame.
+///
+/// ```
+/// use spikelet_events::frames::{ByTime, Slicing};
+///
+/// let slicing = Slicing::from(ByTime { frames: 2 });
+/// assert_eq!(slicing.slices(&[0, 1, 2, 3, 11])?, [0..4, 4..5]);
+/// # Ok::<(), spikelet_events::Error>(())
+/// ```
+///
+/// Source: SpikingJelly 2.0.0, `integrate_events_by_fixed_frames_number` with `split_by="time"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByTime {
+    /// The number of frames.
+    pub frames: usize,
+}
+
+impl Default for ByTime {
+    /// 16 frames.
+    fn default() -> Self {
+        Self { frames: 16 }
+    }
+}
+
+impl Settings for ByTime {
+    const NAME: &'static str = "time";
+
+    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
+        vec![("frames", &mut self.frames)]
+    }
+}
+
+impl Slicer for ByTime {
+    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        let frames = chosen_count(Self::NAME, "frames", self.frames)?;
+        check_sorted(Self::NAME, t)?;
+        let (first, last) = t.first().zip(t.last()).unwrap_or((&0, &0));
+        let first = i128::from(*first);
+        let duration = (i128::from(*last) - first) / frames as i128;
+        let bound = |k: usize| first_at(t, first + k as i128 * duration);
+        let mut slices: Vec<_> = (0..frames).map(|k| bound(k)..bound(k + 1)).collect();
+        slices[frames - 1].end = t.len();
+        Ok(slices)
+    }
+}

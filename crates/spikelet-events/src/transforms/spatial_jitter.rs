@@ -1,0 +1,93 @@
+//! Coordinates vary.
+
+use super::transform::Apply;
+use crate::EventRandom;
+use crate::settings::{Field, Settings, check};
+use crate::{EventBuffer, Result, Sensor};
+
+/// Adds bivariate normal noise to coordinates, rounded to the nearest pixel; events that leave the sensor are dropped.
+///
+/// tonic rounds towards 0, which moves events by half a pixel on average, and can keep events outside of the sensor.
+///
+/// Source: tonic 1.7.0, `SpatialJitter`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpatialJitter {
+    /// The variance of columns in square pixels.
+    pub var_x: f64,
+    /// The variance of rows in square pixels.
+    pub var_y: f64,
+    /// The covariance; its square is at most `var_x` · `var_y`.
+    pub covariance: f64,
+}
+
+impl Default for SpatialJitter {
+    fn default() -> Self {
+        Self {
+            var_x: 1.0,
+            var_y: 1.0,
+            covariance: 0.0,
+        }
+    }
+}
+
+impl Settings for SpatialJitter {
+    const NAME: &'static str = "spatial-jitter";
+
+    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
+        vec![
+            ("var_x", &mut self.var_x),
+            ("var_y", &mut self.var_y),
+            ("covariance", &mut self.covariance),
+        ]
+    }
+}
+
+impl Apply for SpatialJitter {
+    fn apply(
+        &self,
+        events: &mut EventBuffer,
+        sensor: &mut Sensor,
+        random: &mut EventRandom,
+    ) -> Result<()> {
+        for (field, variance) in [("var_x", self.var_x), ("var_y", self.var_y)] {
+            let is_valid = variance >= 0.0 && variance.is_finite();
+            check(
+                is_valid,
+                Self::NAME,
+                field,
+                variance,
+                "a variance, at least 0",
+            )?;
+        }
+        let is_valid = self.covariance * self.covariance <= self.var_x * self.var_y;
+        check(
+            is_valid,
+            Self::NAME,
+            "covariance",
+            self.covariance,
+            "at most √(var_x · var_y)",
+        )?;
+        let std_x = self.var_x.sqrt();
+        let slope = if std_x > 0.0 {
+            self.covariance / std_x
+        } else {
+            0.0
+        };
+        let rest = (self.var_y - slope * slope).max(0.0).sqrt();
+        let (width, height) = (f64::from(sensor.width), f64::from(sensor.height));
+        let mut len = 0;
+        for k in 0..events.len() {
+            let (first, second) = (random.normal(), random.normal());
+            let x = (f64::from(events.x[k]) + std_x * first).round();
+            let y = (f64::from(events.y[k]) + slope * first + rest * second).round();
+            if (0.0..width).contains(&x) && (0.0..height).contains(&y) {
+                events.t[len] = events.t[k];
+                (events.x[len], events.y[len]) = (x as u16, y as u16);
+                events.p[len] = events.p[k];
+                len += 1;
+            }
+        }
+        events.truncate(len);
+        Ok(())
+    }
+}
