@@ -94,6 +94,13 @@ impl From<spikelet_data::Error> for Error {
     }
 }
 
+#[cfg(feature = "data")]
+impl From<spikelet_events::Error> for Error {
+    fn from(error: spikelet_events::Error) -> Self {
+        Self::other(error)
+    }
+}
+
 impl Error {
     /// An [`Error::Other`].
     pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {

@@ -186,7 +186,7 @@ impl StreamedNetwork {
             ],
             values: frame.to_vec(),
         };
-        let resized = resize.apply(&frames).map_err(spikelet::Error::other)?;
+        let resized = resize.apply(&frames)?;
         Ok(resized.values)
     }
 
