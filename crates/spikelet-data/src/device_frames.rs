@@ -32,6 +32,13 @@ pub struct DeviceFrames {
 }
 
 impl DeviceFrames {
+    /// The shape of a frame: polarities, height and width.
+    #[must_use]
+    pub fn shape(&self) -> [usize; 3] {
+        let [height, width] = self.size;
+        [2, height, width]
+    }
+
     /// An event in one word: time in the upper half, then polarity, row and column, of 15 bits each.
     pub(crate) fn word(&self, t: u32, x: u16, y: u16, p: u8) -> i64 {
         let low = u32::from(p != 0) << 30 | u32::from(y) << 15 | u32::from(x);

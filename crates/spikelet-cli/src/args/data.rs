@@ -263,13 +263,14 @@ fn check_read(read: &SequenceSplit, network: &Network) -> Result<(), Failure> {
         ));
     }
     let fields = read.train.fields();
-    let steps = fields.iter().find(|field| field.name == "x");
-    let given: Vec<usize> = steps
-        .iter()
-        .flat_map(|x| &x.shape[1..])
-        .flatten()
-        .copied()
-        .collect();
+    let given: Vec<usize> = match read.device_frames {
+        Some(frames) => frames.shape().to_vec(),
+        None => {
+            let steps = fields.iter().find(|field| field.name == "x");
+            let axes = steps.iter().flat_map(|x| &x.shape[1..]);
+            axes.flatten().copied().collect()
+        }
+    };
     let taken = network.input();
     if given == taken {
         return Ok(());

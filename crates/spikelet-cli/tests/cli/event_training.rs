@@ -137,6 +137,35 @@ fn small_folders_in_the_layout_of_every_data_set_train_and_evaluate() {
 }
 
 #[test]
+fn frames_that_the_device_makes_train_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    network(folder, "[2, 34, 34]", 10);
+    let train = |frames_on: &str| {
+        let frames_on = format!("data.frames_on={frames_on}");
+        let words = [
+            "train",
+            "net.toml",
+            "--dataset",
+            "synthetic-gestures-34",
+            "--train-images",
+            "40",
+            "--test-images",
+            "10",
+            "--set",
+            &frames_on,
+        ];
+        let made = lines(folder, &[&words[..], &ONE_EPOCH].concat());
+        let done = made.last().expect("a line").clone();
+        let eval = lines(folder, &["eval", "run/last.safetensors", "--device", "cpu"]);
+        (done["test_accuracy"].clone(), eval[0]["loss"].clone())
+    };
+    let host = train("host");
+    assert!(host.1.is_number(), "{host:?}");
+    assert_eq!(host, train("device"));
+}
+
+#[test]
 fn own_recordings_train() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

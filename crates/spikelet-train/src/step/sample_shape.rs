@@ -44,10 +44,9 @@ impl SampleShape {
             return images.try_into().ok().map(Self::Image);
         }
         if let Some(frames) = device_frames {
-            let [height, width] = frames.size;
             return Some(Self::Sequence {
                 steps: frames.steps,
-                shape: StepShape::Frame([2, height, width]),
+                shape: StepShape::Frame(frames.shape()),
                 labels,
                 varies: matches!(frames.slicing, DeviceSlicing::Duration(_)),
                 device_frames,
