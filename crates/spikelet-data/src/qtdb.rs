@@ -33,7 +33,8 @@ use crate::field::{ElementType, Field};
 use crate::mat5;
 use crate::registry::{Entry, EntryData};
 use crate::sequence_source::{
-    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders, wrong_arrays,
+    Reader, SequenceLabels, SequenceSource, SequenceSplit, StepShape, find_file, folders,
+    wrong_arrays,
 };
 use crate::sets::{InMemory, read_arrays};
 
