@@ -66,6 +66,8 @@ macro_rules! recipes {
 }
 
 recipes! {
+    "braille-rsnn",
+    "braille-rsnn-subtract",
     "cifar10-resnet18",
     "dvs-gesture-net",
     "ecg-seadlif",

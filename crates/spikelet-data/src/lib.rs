@@ -4,7 +4,7 @@
 //! |---|---|
 //! | generated digits, without files or a network connection | [`synthetic::digits`] |
 //! | MNIST, Fashion-MNIST, CIFAR-10, CIFAR-100 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`], [`cifar100::load`] |
-//! | spoken digits, electrocardiograms, MNIST pixel by pixel: sequences | [`fsdd::load`], [`qtdb::load`], [`sequential_mnist::load`], [`permuted_sequential_mnist::load`] |
+//! | spoken digits, electrocardiograms, Braille letters, MNIST pixel by pixel: sequences | [`fsdd::load`], [`qtdb::load`], [`braille::load`], [`synthetic_braille::generate`], [`sequential_mnist::load`], [`permuted_sequential_mnist::load`] |
 //! | recordings of event cameras and cochleas as frames: N-MNIST, DVS128 Gesture, SHD, …, and one's own | [`entries`], [`FrameSettings`] |
 //! | images, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
@@ -137,4 +137,6 @@ registry::data_sets! {
     permuted_sequential_mnist,
     fsdd,
     qtdb,
+    braille,
+    synthetic_braille,
 }

@@ -1,5 +1,6 @@
 //! Data sets of sequences by name: splits, files of small generated data, and damaged files.
 
+mod braille;
 mod fsdd;
 #[path = "../common/idx_file.rs"]
 mod idx_file;

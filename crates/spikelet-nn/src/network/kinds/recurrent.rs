@@ -2,7 +2,7 @@
 //! recurrent connections, without the linear layer.
 
 use super::{Kind, MainValue};
-use crate::layer::{Recurrent, Rnn};
+use crate::layer::{Linear, Recurrent, Rnn};
 use crate::network::Layers;
 
 pub(super) const RNN: Kind = Kind {
@@ -35,7 +35,7 @@ pub(super) const RECURRENT: Kind = Kind {
     name: "recurrent",
     summary: "neurons with recurrent connections",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
-    keys: &["last"],
+    keys: &["bias", "last"],
     build: |layer, b| {
         let neuron = match layer.main {
             Some(node) => b.own_neuron(node)?,
@@ -44,7 +44,9 @@ pub(super) const RECURRENT: Kind = Kind {
         let [features] = b.shape[..] else {
             return Err(b.wrong_axes("recurrent", "[features]"));
         };
-        let module = Recurrent::new(neuron, features);
+        let bias = layer.fields.flag("bias")?.unwrap_or(true);
+        let feedback = Linear::new(features, features).bias(bias);
+        let module = Recurrent::through(neuron, feedback);
         let module = match layer.fields.flag("last")? {
             Some(true) => module.last(),
             _ => module,
