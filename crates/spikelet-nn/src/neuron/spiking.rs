@@ -229,7 +229,13 @@ impl Layer<'_> {
                 [&time_steps()[..], &[1], channels, &behind].concat(),
             ),
         };
-        let parameter = self.cx.parameter(&learned.name, stored, learned.initial());
+        let initial = learned.initial();
+        if learned.frozen {
+            // The same at all time steps, also in a network that runs step by step.
+            let buffer = || self.cx.buffer(&learned.name, stored, initial);
+            return self.cx.once(|| buffer().reshape(own));
+        }
+        let parameter = self.cx.parameter(&learned.name, stored, initial);
         if let Some(limits) = learned.bound.limits() {
             self.cx.limit_parameter(&learned.name, limits);
         }

@@ -1,0 +1,47 @@
+//! Graphs of the Neuromorphic Intermediate Representation (NIR): networks from other frameworks, as modules that train
+//! and run on the engine, and back.
+//!
+//! | function | |
+//! |---|---|
+//! | [`read`] | reads a `.nir` file |
+//! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
+//! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
+//!
+//! NIR defines what a node computes in continuous time, and nothing of steps. [`ImportOptions`] has the choices that
+//! steps need, and [`Semantics`] says what was chosen.
+//!
+//! Source: J. E. Pedersen et al., *Neuromorphic intermediate representation: a unified instruction set for
+//! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024.
+
+mod convention;
+mod error;
+mod import;
+mod metadata;
+mod options;
+mod simulate;
+mod step_length;
+
+pub use convention::Convention;
+pub use error::NirError;
+pub use import::{GraphModule, Imported, Port, import};
+pub use options::{
+    FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart,
+};
+pub use simulate::{Record, SimulateOptions, Traces, simulate};
+pub use spikelet_nir::{
+    Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,
+    If, Integrator, Li, Lif, Limits, Linear, Metadata, MetadataValue, Node, NodeKind, NodeShape,
+    Padding, Parameter, Pool, Scale, Sizes, Tensor, Threshold, Warning, WriteOptions,
+};
+pub use spikelet_nn::neuron::Discretization;
+
+use spikelet_core::Result;
+use std::path::Path;
+
+/// Reads a `.nir` file of any version.
+///
+/// # Errors
+/// [`NirError::Graph`] if the file cannot be read or is not a graph.
+pub fn read(path: impl AsRef<Path>) -> Result<Graph> {
+    Ok(Graph::read(path).map_err(NirError::from)?)
+}
