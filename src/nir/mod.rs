@@ -6,6 +6,7 @@
 //! | [`read`] | reads a `.nir` file |
 //! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
 //! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
+//! | [`read_inputs`], [`Traces::write`] | sequences from and in safetensors files |
 //!
 //! NIR defines what a node computes in continuous time, and nothing of steps. [`ImportOptions`] has the choices that
 //! steps need, and [`Semantics`] says what was chosen.
@@ -15,6 +16,7 @@
 
 mod convention;
 mod error;
+mod files;
 mod import;
 mod metadata;
 mod options;
@@ -23,6 +25,7 @@ mod step_length;
 
 pub use convention::Convention;
 pub use error::NirError;
+pub use files::read_inputs;
 pub use import::{GraphModule, Imported, Port, import};
 pub use options::{
     FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart,
