@@ -53,7 +53,10 @@ impl Recorded {
             group.insert("dt".to_string(), Tensor::from_f64(&[], &[dt])?.into());
         }
         let texts = [
-            ("discretization", self.discretization.map(|value| value.name())),
+            (
+                "discretization",
+                self.discretization.map(|value| value.name()),
+            ),
             ("reset", self.reset.map(Reset::name)),
             ("fires", self.fires.map(Fires::name)),
             ("feedback", self.feedback.map(FeedbackFrom::name)),

@@ -6,6 +6,8 @@
 //! | [`read`] | reads a `.nir` file |
 //! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
 //! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
+//! | [`export`] | a network of spikelet becomes a graph |
+//! | [`Imported::to_graph`] | an imported graph with trained parameters |
 //! | [`read_inputs`], [`Traces::write`] | sequences from and in safetensors files |
 //!
 //! NIR defines what a node computes in continuous time, and nothing of steps. [`ImportOptions`] has the choices that
@@ -16,6 +18,7 @@
 
 mod convention;
 mod error;
+mod export;
 mod files;
 mod import;
 mod metadata;
@@ -25,11 +28,10 @@ mod step_length;
 
 pub use convention::Convention;
 pub use error::NirError;
+pub use export::{ExportOptions, Exported, export};
 pub use files::read_inputs;
 pub use import::{GraphModule, Imported, Port, import};
-pub use options::{
-    FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart,
-};
+pub use options::{FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart};
 pub use simulate::{Record, SimulateOptions, Traces, simulate};
 pub use spikelet_nir::{
     Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,

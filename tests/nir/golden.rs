@@ -52,7 +52,9 @@ fn compare(
         // The traces of another graph, whose node may stand for several here: a neuron and the Output behind it.
         let renamed = names.iter().filter(|(other, _)| other == node);
         let own = renamed.map(|(_, own)| own.as_str()).chain([node]);
-        let own = own.filter_map(|own| found.get(&format!("{own}/{value}"))).next();
+        let own = own
+            .filter_map(|own| found.get(&format!("{own}/{value}")))
+            .next();
         let Some(own) = own else {
             wrong.push(format!("{path} is missing"));
             continue;
@@ -64,9 +66,14 @@ fn compare(
         }
         if what == "count" {
             let step = values.len() / own.shape[0];
-            values = (0..step).map(|k| values.iter().skip(k).step_by(step).sum()).collect();
+            values = (0..step)
+                .map(|k| values.iter().skip(k).step_by(step).sum())
+                .collect();
         } else if own.shape != expected.shape {
-            wrong.push(format!("{path} is {:?}, expected {:?}", own.shape, expected.shape));
+            wrong.push(format!(
+                "{path} is {:?}, expected {:?}",
+                own.shape, expected.shape
+            ));
             continue;
         }
         let expected = expected.to_f64();
@@ -116,15 +123,19 @@ fn check_all(float: DType, tolerance: f64) {
             match simulate(&graph, &inputs, &options) {
                 Err(error) => wrong.push(format!("{name} {run}: {error}")),
                 Ok(made) => {
-                    let (count, off) =
-                        compare(&traces, run, &names, &made.sequences, tolerance);
+                    let (count, off) = compare(&traces, run, &names, &made.sequences, tolerance);
                     compared += count;
                     wrong.extend(off.into_iter().map(|text| format!("{name} {text} [{run}]")));
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} differences:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert_eq!((runs, compared), (85, 309));
 }
 

@@ -1,4 +1,6 @@
 //! NIR graphs on the engine: imports, simulations, training, exports.
 
+mod errors;
 mod golden;
 mod support;
+mod training;

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 fn fixture(folder: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = format!("{name}.nir.gz");
-    root.join("crates/spikelet-nir/tests/fixtures").join(folder).join(file)
+    root.join("crates/spikelet-nir/tests/fixtures")
+        .join(folder)
+        .join(file)
 }
 
 /// The bytes of a graph in `golden` or `bad`.
@@ -18,7 +20,9 @@ pub fn bytes(folder: &str, name: &str) -> Vec<u8> {
     let path = fixture(folder, name);
     let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut bytes = vec![];
-    GzDecoder::new(file).read_to_end(&mut bytes).expect("a gzip file");
+    GzDecoder::new(file)
+        .read_to_end(&mut bytes)
+        .expect("a gzip file");
     bytes
 }
 

@@ -80,7 +80,12 @@ pub(super) fn build(
             values.tau("tau", &n.tau, dt);
             values.set("r", &n.r, |r| r);
             values.set("v_leak", &n.v_leak, |v| v);
-            values.threshold(&n.v_threshold, reset(&n.v_reset), Some(&n.v_leak), semantics);
+            values.threshold(
+                &n.v_threshold,
+                reset(&n.v_reset),
+                Some(&n.v_leak),
+                semantics,
+            );
             Arc::new(lif(values.common.clone()))
         }
         NodeKind::CubaLi(n) => {
@@ -100,7 +105,12 @@ pub(super) fn build(
             values.set("r", &n.r, |r| r);
             values.set("v_leak", &n.v_leak, |v| v);
             values.optional("w_in", n.w_in.as_ref().or(one.as_ref()));
-            values.threshold(&n.v_threshold, reset(&n.v_reset), Some(&n.v_leak), semantics);
+            values.threshold(
+                &n.v_threshold,
+                reset(&n.v_reset),
+                Some(&n.v_leak),
+                semantics,
+            );
             Arc::new(cuba(values.common.clone()))
         }
         NodeKind::Threshold(n) => {
@@ -195,7 +205,9 @@ impl Values<'_> {
         let count = self.shape.iter().product();
         let values = given.to_f64();
         // A parameter of rank 0 is that of all neurons.
-        let values: Vec<f64> = (0..count).map(|k| convert(values[k % values.len()])).collect();
+        let values: Vec<f64> = (0..count)
+            .map(|k| convert(values[k % values.len()]))
+            .collect();
         self.tensors.push((name, Tensor::f64(self.shape, values)));
         let how = how.frozen(!self.train);
         self.common.trainable.insert(name.to_string(), how);

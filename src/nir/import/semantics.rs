@@ -81,4 +81,3 @@ pub(super) fn of_node(
         v_start: pick::<VStart>(options.v_start, recorded.v_start, graph.v_start),
     })
 }
-

@@ -99,7 +99,8 @@ struct Steps {
 }
 
 fn choice<T: std::str::FromStr<Err = NirError>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: NirError| first_line(&error.to_string()))
+    text.parse()
+        .map_err(|error: NirError| first_line(&error.to_string()))
 }
 
 fn discretization(text: &str) -> Result<Discretization, String> {
