@@ -16,6 +16,7 @@
 //! Source: J. E. Pedersen et al., *Neuromorphic intermediate representation: a unified instruction set for
 //! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024.
 
+mod choices;
 mod convention;
 mod error;
 mod export;
@@ -26,12 +27,13 @@ mod options;
 mod simulate;
 mod step_length;
 
+pub use choices::{FeedbackFrom, Fires, Reset, VStart};
 pub use convention::Convention;
 pub use error::NirError;
 pub use export::{ExportOptions, Exported, export};
 pub use files::read_inputs;
 pub use import::{GraphModule, Imported, Port, import};
-pub use options::{FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart};
+pub use options::{ImportOptions, Semantics, StepLengthFrom};
 pub use simulate::{Record, SimulateOptions, Traces, simulate};
 pub use spikelet_nir::{
     Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,

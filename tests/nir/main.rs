@@ -2,5 +2,7 @@
 
 mod errors;
 mod golden;
+mod refused;
+mod round_trip;
 mod support;
 mod training;

@@ -64,7 +64,11 @@ fn feed_forward_convolutional_and_recurrent_graphs_train() {
     ] {
         let (first, last, changed) = losses(name, dt, false);
         assert!(last < 0.9 * first, "{name}: {first} → {last}");
-        let is_weight = |name: &String| [".weight", ".bias", ".scale"].iter().any(|end| name.ends_with(end));
+        let is_weight = |name: &String| {
+            [".weight", ".bias", ".scale"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        };
         assert!(
             !changed.is_empty() && changed.iter().all(is_weight),
             "{name}: {changed:?}"

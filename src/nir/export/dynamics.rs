@@ -1,11 +1,10 @@
 //! Neurons: the equations of NIR that they have, with constants in steps.
 
 use super::super::error::NirError;
+use super::constants::Constants;
 use super::refused;
-use super::steps::{self, Constants};
 use super::writer::Writer;
 use spikelet_core::Result;
-use spikelet_nn::module::Module;
 use spikelet_nn::neuron::{
     Common, CubaLif, DecayLif, Discretization, HalfThresholdIf, Heaviside, If, LeakyIntegrator,
     Lif, Neuron, NirCubaLi, NirCubaLif, NirI, NirIf, NirLi, NirLif, NonSpikingIf, NonSpikingLif,
@@ -57,27 +56,8 @@ pub(super) struct Fire {
     pub(super) strict: bool,
 }
 
-/// Adds the node of a neuron, and returns its name.
-pub(super) fn add(
-    writer: &mut Writer<'_>,
-    path: &str,
-    module: &dyn Module,
-    any: &dyn Any,
-) -> Result<String> {
-    let found = find(writer, path, any)?;
-    let Some(dynamics) = found else {
-        return Err(refused::module(path, &module.tree()).into());
-    };
-    if let Some(text) = dynamics.approximation
-        && !writer.options.approximate
-    {
-        return Err(refused::approximation(path, &module.tree(), text).into());
-    }
-    steps::add(writer, path, &dynamics)
-}
-
 /// The dynamics of the neurons that have a form in NIR.
-fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Option<Dynamics>> {
+pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Option<Dynamics>> {
     macro_rules! neurons {
         ($($type:ty => $dynamics:expr,)*) => {
             $(if let Some(neuron) = any.downcast_ref::<$type>() {

@@ -2,7 +2,7 @@
 
 use super::super::error::NirError;
 use super::writer::Writer;
-use super::{batch_norm, dynamics, refused};
+use super::{batch_norm, neurons, refused};
 use spikelet_core::Result;
 use spikelet_graph::op::{Pooling, Window};
 use spikelet_nir::{
@@ -56,7 +56,7 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> R
     } else if let Some(recurrent) = any.downcast_ref::<Recurrent>() {
         add_recurrent(writer, path, recurrent)
     } else {
-        dynamics::add(writer, path, module, any).map(drop)
+        neurons::add(writer, path, module, any).map(drop)
     }
 }
 
@@ -234,7 +234,7 @@ fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> 
     let (neuron, feedback) = (recurrent.neuron(), recurrent.feedback());
     let neuron_path = joined(path, "neuron");
     let name = match neuron.as_any() {
-        Some(any) => dynamics::add(writer, &neuron_path, neuron, any)?,
+        Some(any) => neurons::add(writer, &neuron_path, neuron, any)?,
         None => return Err(refused::module(&neuron_path, &neuron.tree()).into()),
     };
     let feedback_path = joined(path, "feedback");

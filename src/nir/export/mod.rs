@@ -4,15 +4,18 @@
 //! |---|---|
 //! | `layers.rs` | layers and containers |
 //! | `batch_norm.rs` | batch normalization, as part of the weights before it |
-//! | `dynamics.rs` | neurons: the equations of NIR that they have |
+//! | `neurons.rs`, `constants.rs` | neurons, and the values of their constants |
+//! | `dynamics.rs` | the equations of NIR that neurons have |
 //! | `steps.rs` | parameters of nodes from constants in steps |
 //! | `refused.rs` | what NIR cannot say |
 //! | `writer.rs` | the graph while it is written |
 //! | `update.rs` | an imported graph with the tensors of a store |
 
 mod batch_norm;
+mod constants;
 mod dynamics;
 mod layers;
+mod neurons;
 mod refused;
 mod steps;
 mod update;

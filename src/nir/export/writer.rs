@@ -1,8 +1,8 @@
 //! The graph while it is written: a chain of nodes, of which the last has the current output.
 
+use super::super::choices::FeedbackFrom;
 use super::super::error::NirError;
 use super::super::metadata::{Recorded, note};
-use super::super::options::FeedbackFrom;
 use super::{ExportOptions, Exported};
 use spikelet_core::Result;
 use spikelet_graph::{DType, Tensor};

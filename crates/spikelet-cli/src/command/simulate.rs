@@ -52,12 +52,12 @@ pub struct Simulate {
     #[arg(long, value_name = "WHICH", default_value = "output", value_enum)]
     record: Recorded,
 
-    #[command(flatten)]
-    steps: Steps,
-
     /// Type of all computations; f64 runs on the CPU
     #[arg(long, value_name = "TYPE", default_value = "f32", value_enum)]
     dtype: Float,
+
+    #[command(flatten)]
+    steps: Steps,
 
     #[command(flatten)]
     device: DeviceArgs,
