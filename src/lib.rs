@@ -34,6 +34,7 @@
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
+//! | `nir` | this crate, `spikelet-nir` | NIR graphs as modules, and back |
 //! | `auto_cuda` | `spikelet-auto-cuda` | CUDA kernels written as text |
 //! | [`cuda`] | `spikelet-cuda` | the CUDA backend |
 //! | | `spikelet-cpu` | the CPU backend |
@@ -53,6 +54,7 @@
 //! | `hdf5` | yes | the data sets `shd` and `ssc` of [`data`], which are HDF5 files |
 //! | `distributed` | yes | [`distributed`], and the devices of ranks: [`device::open_in_group`] |
 //! | `plots` | yes | [`report`]: the report that a run ends with, activity of layers, pictures of pipelines |
+//! | `nir` | no | `nir`: graphs of the Neuromorphic Intermediate Representation, imported, simulated and exported |
 //! | `auto-cuda` | no | `auto_cuda`; includes `cuda` |
 //!
 //! With `default-features = false` the library has neurons, layers, the trainer and the CPU.
@@ -62,6 +64,8 @@ pub mod auto_cuda;
 pub mod device;
 #[cfg(all(doctest, feature = "cuda", feature = "distributed", feature = "plots"))]
 mod guide;
+#[cfg(feature = "nir")]
+pub mod nir;
 pub mod prelude;
 pub mod recipes;
 

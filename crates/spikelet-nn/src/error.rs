@@ -243,6 +243,19 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
+    /// Feature axes with another number of elements.
+    #[error(
+        "gives the feature axes {shape:?}, the sequence is {given}, with another number of features"
+    )]
+    Reshape {
+        /// The feature axes of the output.
+        shape: Vec<usize>,
+        /// The input.
+        given: TensorType,
+    },
+    /// A layer of delays without a delay.
+    #[error("has no delay; expected at least one")]
+    NoDelay,
     /// Wrong sizes of the last axes.
     #[error("normalizes axes of {expected:?}, the sequence is {given}")]
     NormalizedShape {
@@ -390,6 +403,11 @@ impl LayerProblem {
                 Some(channels) => return format!("build it for {channels} channels"),
                 None => "give a sequence [T, N, C, …]",
             },
+            Self::Reshape { given, .. } => {
+                let features: usize = given.shape.iter().skip(2).product();
+                return format!("give axes whose product is {features}");
+            }
+            Self::NoDelay => "give the delays in steps, such as `FixedDelay::new([3])`",
             Self::NormalizedShape { given, .. } => {
                 let shape = given.shape.get(2..).unwrap_or_default();
                 return format!("use `LayerNorm::new({shape:?})`");

@@ -46,6 +46,9 @@ pub struct Trainable {
     /// The distribution of the initial values; by default, all are the value of the constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Spread>,
+    /// Whether the values are stored with the model, but not trained: constants that differ from neuron to neuron.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub frozen: bool,
 }
 
 /// The distribution of initial values: of a trainable constant, one draw for each of its values, or of a state, one
@@ -119,7 +122,7 @@ pub enum Bound {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `granularity`, `bound` and `start`"
+    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `granularity`, `bound`, `start` and `frozen`"
 )]
 enum Form {
     Granularity(Granularity),
@@ -132,6 +135,7 @@ struct Whole {
     granularity: Granularity,
     bound: Bound,
     start: Option<Spread>,
+    frozen: bool,
 }
 
 impl From<Form> for Trainable {
@@ -142,10 +146,12 @@ impl From<Form> for Trainable {
                 granularity,
                 bound,
                 start,
+                frozen,
             }) => Self {
                 granularity,
                 bound,
                 start,
+                frozen,
             },
         }
     }
@@ -158,7 +164,25 @@ impl Trainable {
             granularity,
             bound: Bound::None,
             start: None,
+            frozen: false,
         }
+    }
+
+    /// Sets whether the values are stored with the model, but not trained.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let lif = Lif::new(2.0).trainable("tau", Trainable::new(Granularity::Neuron).frozen(true));
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// cx.trace(&lif, x)?;
+    /// assert_eq!((cx.traced().parameters.len(), &cx.traced().buffers[0].shape[..]), (0, &[4][..]));
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn frozen(mut self, yes: bool) -> Self {
+        self.frozen = yes;
+        self
     }
 
     /// Bounded between two values by a sigmoid.

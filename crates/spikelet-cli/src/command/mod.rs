@@ -22,6 +22,7 @@ mod runs;
 mod series;
 mod settings_text;
 mod show;
+mod simulate;
 mod stream;
 mod surrogate;
 mod sweep;
@@ -65,6 +66,7 @@ pub enum Command {
     #[command(subcommand)]
     Data(data::Command),
     Convert(convert::Convert),
+    Simulate(Box<simulate::Simulate>),
     Stream(stream::Stream),
     #[command(subcommand)]
     Neuron(neuron::Command),
@@ -101,6 +103,7 @@ impl Command {
             Self::Models(command) => command.run(console),
             Self::Data(command) => command.run(console),
             Self::Convert(command) => command.run(console),
+            Self::Simulate(command) => command.run(console),
             Self::Stream(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "",
     "train",
     "config",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 27] = [
     "runs diff",
     "watch",
     "plan",
+    "simulate",
     "models",
     "neuron",
     "neuron list",

@@ -17,6 +17,7 @@ mod parallel;
 mod pool;
 mod recurrent;
 mod recurrent_block;
+mod reshape;
 mod residual;
 mod rnn;
 mod time;
@@ -32,7 +33,7 @@ pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
 pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};
 pub use delay::{
     AxonalDelay, Dcls1d, DclsVersion, DelayInterpolation, DelayWidth, DelayedFeedback,
-    DelayedLinear, PadTime,
+    DelayedLinear, FixedDelay, PadTime,
 };
 pub use dropout::{Dropout, Dropout2d};
 pub use feedback::Feedback;
@@ -49,6 +50,7 @@ pub use parallel::{Combine, Parallel};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use recurrent::Recurrent;
 pub use recurrent_block::RecurrentBlock;
+pub use reshape::Reshape;
 pub use residual::{Join, Residual};
 pub use rnn::Rnn;
 pub use time::{

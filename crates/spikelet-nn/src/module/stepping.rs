@@ -30,8 +30,8 @@ pub(super) struct Stepping {
 
 /// The values of all steps.
 pub(super) struct Stepped {
-    /// The output sequence.
-    pub(super) output: Var,
+    /// The output sequences.
+    pub(super) outputs: Vec<Var>,
     /// Each state before the first step, with its value after the last one.
     pub(super) states: Vec<(Var, Var)>,
     /// The recorded values over time.
@@ -101,15 +101,15 @@ impl Stepping {
         self.recorded.push((path, value.clone()));
     }
 
-    /// Completes the step, whose output is `output`.
-    pub(super) fn finish(self, output: Var) -> Result<Stepped> {
+    /// Completes the step, whose outputs are `outputs`.
+    pub(super) fn finish(self, outputs: Vec<Var>) -> Result<Stepped> {
         let changed = self.states.into_values();
         let changed: Vec<(Var, Var, Var)> = changed
             .filter_map(|state| Some((state.first, state.now, state.next?)))
             .collect();
         let Some(body) = self.body else {
             return Ok(Stepped {
-                output,
+                outputs,
                 states: changed
                     .into_iter()
                     .map(|(first, _, next)| (first, next))
@@ -119,12 +119,16 @@ impl Stepping {
         };
         let next: Vec<(&Var, &Var)> = changed.iter().map(|(_, now, next)| (now, next)).collect();
         let recorded = self.recorded.iter().map(|(_, value)| value);
-        let stacked: Vec<&Var> = std::iter::once(&output).chain(recorded).collect();
+        let stacked: Vec<&Var> = outputs.iter().chain(recorded).collect();
         let made = body.finish(&next, &stacked)?;
         let firsts = changed.iter().map(|(first, _, _)| first.clone());
         let mut stacked = made.stacked.into_iter();
         Ok(Stepped {
-            output: stacked.next().unwrap_or_else(|| output.clone()),
+            // After an error of the trace, which the next check returns, nothing is stacked.
+            outputs: outputs
+                .iter()
+                .map(|y| stacked.next().unwrap_or_else(|| y.clone()))
+                .collect(),
             states: firsts.zip(made.carried).collect(),
             recorded: self
                 .recorded

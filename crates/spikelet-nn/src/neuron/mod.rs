@@ -6,6 +6,7 @@
 
 mod case;
 mod common;
+mod discretization;
 mod ops;
 mod over_time;
 mod readout;
@@ -18,6 +19,7 @@ mod unfused;
 pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
+pub use discretization::{Discretization, UnknownDiscretization};
 pub use liaf::Act;
 pub use readout::Readout;
 pub use run::{Inputs, Run, run};
@@ -33,6 +35,7 @@ use serde_json::{Map, Value};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -205,6 +208,12 @@ pub trait Neuron: Debug + Send + Sync {
     fn readout(&self, _seq: &Var) -> Option<Var> {
         None
     }
+
+    /// The neuron itself, for programs that translate neurons into other forms; see
+    /// [`Module::as_any`](crate::module::Module::as_any).
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 family! { "neuron", Neuron, check;
@@ -251,6 +260,13 @@ family! { "neuron", Neuron, check;
     rsynaptic::RSynapticCell = "rsynaptic", "leaky integrate-and-fire with a synaptic current of snnTorch, with a late reset and feedback";
     norse_lif::NorseLif = "norse_lif", "leaky integrate-and-fire with a current, as in Norse";
     leaky_integrator::LeakyIntegrator = "leaky_integrator", "leaky integrator with an exact decay that never fires: for readouts";
+    nir_i::NirI = "nir_i", "integrator of NIR, which never fires";
+    nir_if::NirIf = "nir_if", "integrate-and-fire of NIR, with a strict threshold";
+    nir_li::NirLi = "nir_li", "leaky integrator of NIR, which never fires";
+    nir_lif::NirLif = "nir_lif", "leaky integrate-and-fire of NIR, with a strict threshold and a choice of discretizations";
+    nir_cuba_li::NirCubaLi = "nir_cuba_li", "leaky integrator of NIR with a current, which never fires";
+    nir_cuba_lif::NirCubaLif = "nir_cuba_lif", "leaky integrate-and-fire of NIR with a current, with a strict threshold and a choice of discretizations";
+    heaviside::Heaviside = "heaviside", "threshold without a state";
 }
 
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own

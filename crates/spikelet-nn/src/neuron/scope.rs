@@ -130,6 +130,14 @@ impl<'a> Scope<'a> {
         Expr::with_gradient_of(value, &x, surrogate.derivative(&x))
     }
 
+    /// [`Scope::spike_above`] if `strict`, else [`Scope::spike`].
+    pub(super) fn spike_at(&self, x: impl Into<Expr>, strict: bool) -> Expr {
+        match strict {
+            true => self.spike_above(x),
+            false => self.spike(x),
+        }
+    }
+
     fn primitive(&self, x: &Expr) -> Expr {
         let surrogate = &self.common.surrogate;
         match surrogate.primitive(x) {

@@ -40,6 +40,8 @@ pub struct TrainableParam {
     pub bound: Bound,
     /// The distribution of the initial values of the constant; without one, all parameters start at `init`.
     pub start: Option<Spread>,
+    /// Whether the values are stored with the model, but not trained.
+    pub frozen: bool,
 }
 
 impl TrainableParam {
@@ -180,6 +182,7 @@ impl StepDefinition {
             granularity: p.granularity,
             bound: Bound::None,
             start: None,
+            frozen: false,
         };
         let (sequences, mut params): (Vec<_>, Vec<_>) = (neuron.params().into_iter().map(own))
             .partition(|p| matches!(p.granularity, Granularity::Step | Granularity::StepChannel));
@@ -264,6 +267,7 @@ impl Learned<'_> {
             granularity: learn.granularity,
             bound: learn.bound,
             start: learn.start,
+            frozen: learn.frozen,
         }))
     }
 

@@ -52,6 +52,33 @@ impl Context {
         self.in_steps(x, step)
     }
 
+    /// As [`Context::step_loop`], with several sequences of the same number of steps, at least one, and several
+    /// outputs.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let cx = Context::new(Mode::EVAL, DType::F32);
+    /// let [a, b] = ["a", "b"].map(|name| cx.tracer().input(name, DType::F32, [8, 2, 4]));
+    /// let outputs = cx.step_loop_many(&[a, b], |steps| Ok(vec![&steps[0] + &steps[1], steps[1].clone()]))?;
+    /// assert_eq!((outputs.len(), outputs[1].shape()), (2, &[8, 2, 4][..]));
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of `step`; when a state changes its shape.
+    pub fn step_loop_many(
+        &self,
+        sequences: &[Var],
+        step: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>,
+    ) -> Result<Vec<Var>> {
+        match sequences.first() {
+            Some(first) if !self.is_stepping() && first.dim(0) > 0 => {
+                self.all_in_steps(sequences, step)
+            }
+            _ => step(sequences.to_vec()),
+        }
+    }
+
     /// The time step of a sequence of the current module, in a network that runs step by step; otherwise the
     /// sequence. `whole` traces the sequence over all time steps; `here` is the number of steps of the module's
     /// input.
@@ -65,28 +92,46 @@ impl Context {
 
     /// Traces a step as the body of a loop over the time steps of `x`.
     fn in_steps(&self, x: &Var, step: impl FnOnce(Var) -> Result<Var>) -> Result<StepOutputs> {
-        let time_steps = x.dim(0);
-        // An input that is constant over time is the same value at every step.
-        let same = x.source_over_time().filter(|_| time_steps > 1);
+        let one = |mut pieces: Vec<Var>| Ok(vec![step(pieces.swap_remove(0))?]);
+        let outputs = self.all_in_steps(std::slice::from_ref(x), one)?;
+        Ok(StepOutputs::new(outputs))
+    }
+
+    /// Traces a step as the body of a loop over the time steps of sequences, which have the same number of them.
+    fn all_in_steps(
+        &self,
+        sequences: &[Var],
+        step: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>,
+    ) -> Result<Vec<Var>> {
+        let time_steps = sequences[0].dim(0);
+        // A sequence that is constant over time is the same value at every step.
+        let same: Vec<Option<Var>> = sequences
+            .iter()
+            .map(|x| x.source_over_time().filter(|_| time_steps > 1))
+            .collect();
         let body = (time_steps > 1).then(|| self.tracer.begin_loop(time_steps));
-        let piece = match (&body, same) {
-            (Some(_), Some(same)) => same,
-            (Some(body), None) => body.sequence(x),
-            (None, _) => x.clone(),
-        };
+        let pieces = sequences
+            .iter()
+            .zip(same)
+            .map(|(x, same)| match (&body, same) {
+                (Some(_), Some(same)) => same,
+                (Some(body), None) => body.sequence(x),
+                (None, _) => x.clone(),
+            });
+        let pieces = pieces.collect();
         *self.stepping.borrow_mut() = Some(Stepping::new(time_steps, body));
-        let made = step(piece);
+        let made = step(pieces);
         let stepping = self.stepping.borrow_mut().take();
-        let output = made?;
+        let outputs = made?;
         let Some(stepping) = stepping else {
-            return Ok(StepOutputs::new(vec![output]));
+            return Ok(outputs);
         };
         self.tracer.check()?;
         let Stepped {
-            output,
+            outputs,
             states,
             recorded,
-        } = stepping.finish(output)?;
+        } = stepping.finish(outputs)?;
         for (state, last) in states {
             match self.is_buffer(&state) {
                 true => self.set_buffer(&state, &last),
@@ -95,6 +140,6 @@ impl Context {
         }
         self.traced.borrow_mut().recorded.extend(recorded);
         self.tracer.check()?;
-        Ok(StepOutputs::new(vec![output]))
+        Ok(outputs)
     }
 }

@@ -1,0 +1,101 @@
+//! NIR's current-based leaky integrate-and-fire (`CubaLIF`).
+//!
+//! τ_syn dI/dt = −I + w_in·X, τ_mem dV/dt = (v_leak − V) + r·I, discretized:
+//!
+//! I[t] = I[t−1] + a_syn·(w_in·X[t] − I[t−1]), H[t] = V[t−1] + a_mem·((v_leak − V[t−1]) + r·I), a = 1/τ or 1 − e^(−1/τ),
+//! with I = I[t−1] (euler) or I[t] (euler_seq, exact_seq); exact solves both equations jointly.
+//!
+//! S[t] = 1 where H[t] > v_threshold; V[t] = v_reset there
+//!
+//! Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
+//! brain-inspired computing, Nature Communications 15:8122, 2024.
+
+use super::common::base;
+use super::discretization::CurrentAndPotential;
+use super::{Common, Discretization, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// NIR's leaky integrate-and-fire neuron with a current that decays too.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau_syn` | steps | 2 | time constant of the current, > 0 |
+/// | `tau_mem` | steps | 4 | membrane time constant, > 0 |
+/// | `r` | | 1 | resistance: the factor of the current |
+/// | `v_leak` | | 0 | potential without current |
+/// | `w_in` | | 1 | the factor of X |
+/// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
+/// | `strict` | | true | whether H = v_threshold causes no spike |
+///
+/// V and I start at 0. Without `v_reset`, v_threshold is subtracted.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let neuron = NirCubaLif { tau_mem: 2.0, ..NirCubaLif::default() };
+/// assert_eq!(neuron.run(&[[3.0], [3.0]])?, [[0.0], [1.0]]); // I = 1.5, 2.25; H = 0.75, 1.5
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NirCubaLif {
+    /// Time constant of the current, in steps.
+    pub tau_syn: f64,
+    /// Membrane time constant, in steps.
+    pub tau_mem: f64,
+    /// Resistance.
+    pub r: f64,
+    /// Potential without current.
+    pub v_leak: f64,
+    /// Factor of the input.
+    pub w_in: f64,
+    /// The way from one step to the next.
+    pub discretization: Discretization,
+    /// Whether a potential that equals the threshold causes no spike.
+    pub strict: bool,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for NirCubaLif {
+    fn default() -> Self {
+        Self {
+            tau_syn: 2.0,
+            tau_mem: 4.0,
+            r: 1.0,
+            v_leak: 0.0,
+            w_in: 1.0,
+            discretization: Discretization::default(),
+            strict: true,
+            common: Common::default(),
+        }
+    }
+}
+
+impl Neuron for NirCubaLif {
+    base!("nir_cuba_lif");
+    domains! { tau_syn: Domain::above(0.0), tau_mem: Domain::above(0.0) }
+
+    fn states(&self) -> Vec<State> {
+        vec![State::new("v", 0.0), State::new("i", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let equations = CurrentAndPotential {
+            tau_syn: n.constant("tau_syn", self.tau_syn),
+            tau_mem: n.constant("tau_mem", self.tau_mem),
+            r: n.constant("r", self.r),
+            v_leak: n.constant("v_leak", self.v_leak),
+        };
+        let drive = n.constant("w_in", self.w_in) * x;
+        let (v, i) = (n.state("v"), n.state("i"));
+        let [current, h] = equations.step(self.discretization, &i, &v, &drive);
+        n.set_state("i", current);
+        h
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike_at(h - n.v_threshold(), self.strict)
+    }
+}

@@ -1,0 +1,65 @@
+//! NIR's integrate-and-fire (`IF`).
+//!
+//! dV/dt = r·X, with a step of one: H[t] = V[t−1] + r·X[t]
+//!
+//! S[t] = 1 where H[t] > v_threshold; V[t] = v_reset there
+//!
+//! Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
+//! brain-inspired computing, Nature Communications 15:8122, 2024.
+
+use super::common::base;
+use super::{Common, Neuron, Scope, State};
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// NIR's integrate-and-fire neuron.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `r` | 1/steps | 1 | resistance: the factor of X; that of NIR, times the length of a step |
+/// | `strict` | | true | whether H = v_threshold causes no spike |
+///
+/// V starts at 0. Without `v_reset`, v_threshold is subtracted.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let neuron = NirIf { r: 0.5, ..NirIf::default() };
+/// assert_eq!(neuron.run(&[[2.0], [0.5]])?, [[0.0], [1.0]]); // H = 1, 1.25
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NirIf {
+    /// Resistance, times the length of a step.
+    pub r: f64,
+    /// Whether a potential that equals the threshold causes no spike.
+    pub strict: bool,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for NirIf {
+    fn default() -> Self {
+        Self {
+            r: 1.0,
+            strict: true,
+            common: Common::default(),
+        }
+    }
+}
+
+impl Neuron for NirIf {
+    base!("nir_if");
+
+    fn states(&self) -> Vec<State> {
+        vec![State::new("v", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        n.state("v") + n.constant("r", self.r) * x
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike_at(h - n.v_threshold(), self.strict)
+    }
+}

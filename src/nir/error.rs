@@ -1,0 +1,82 @@
+//! The errors of imports, exports and simulations of NIR graphs.
+
+use spikelet_core::Error;
+
+/// A NIR graph that cannot be imported or simulated, or a network that cannot be exported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NirError {
+    /// The file or the graph is wrong.
+    #[error(transparent)]
+    Graph(#[from] spikelet_nir::Error),
+    /// A node that cannot be imported.
+    #[error("node `{node}`: {problem}\n  help: {help}")]
+    Node {
+        /// The path of the node: `sub/lif` is `lif` in the graph `sub`.
+        node: String,
+        /// What was found, and what was expected.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// The length of a step is unknown or no length.
+    #[error("the length of a time step: {problem}\n  help: {help}")]
+    StepLength {
+        /// What was found.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// An option or a value of the metadata that is not known.
+    #[error("{what} is `{given}`; expected {expected}\n  help: use one of these values")]
+    Choice {
+        /// The option or the entry of the metadata.
+        what: String,
+        /// The given value.
+        given: String,
+        /// The known values.
+        expected: String,
+    },
+    /// Input sequences that do not match the graph.
+    #[error("input `{input}`: {problem}\n  help: {help}")]
+    Input {
+        /// The path of the Input node.
+        input: String,
+        /// What was given, and what was expected.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// A graph without one Input and one Output, used as a module.
+    #[error(
+        "the graph has {inputs} Inputs and {outputs} Outputs; a module in a network has one of each\n  \
+         help: use `GraphModule::run`, which takes and returns several sequences"
+    )]
+    Ports {
+        /// The number of Inputs.
+        inputs: usize,
+        /// The number of Outputs.
+        outputs: usize,
+    },
+}
+
+impl From<NirError> for Error {
+    fn from(error: NirError) -> Self {
+        Self::other(error)
+    }
+}
+
+impl NirError {
+    /// A [`NirError::Node`].
+    pub(super) fn node(
+        node: impl Into<String>,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self::Node {
+            node: node.into(),
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Neurons: the constants of each are tensors with an element for each neuron, with time constants in steps.
+
+use super::super::choices::{Fires, Reset, VStart};
+use super::super::options::ImportOptions;
+use super::part::{Built, Part};
+use super::semantics::NodeSemantics;
+use spikelet_graph::Tensor;
+use spikelet_nir::{NodeKind, Tensor as NirTensor};
+use spikelet_nn::neuron::{
+    Common, Granularity, Heaviside, Neuron, NirCubaLi, NirCubaLif, NirI, NirIf, NirLi, NirLif,
+    Trainable,
+};
+use std::sync::Arc;
+
+/// The longest time constant that training may lead to, in steps.
+const LONGEST: f64 = 1e9;
+
+/// The neuron of a node, whose neurons have this shape.
+pub(super) fn build(
+    kind: &NodeKind,
+    shape: &[usize],
+    semantics: &NodeSemantics,
+    options: &ImportOptions,
+) -> Built {
+    let dt = semantics.dt;
+    let mut values = Values {
+        shape,
+        train: options.train_neurons,
+        tensors: vec![],
+        common: Common {
+            surrogate: options.surrogate.clone(),
+            reset_grad: options.reset_grad,
+            v_reset: (semantics.reset == Reset::Value).then_some(0.0),
+            ..Common::default()
+        },
+    };
+    let strict = semantics.fires == Fires::Above;
+    let discretization = semantics.discretization;
+    let lif = |common| NirLif {
+        discretization,
+        strict,
+        common,
+        ..NirLif::default()
+    };
+    let cuba = |common| NirCubaLif {
+        discretization,
+        strict,
+        common,
+        ..NirCubaLif::default()
+    };
+    let zero = NirTensor::from_f64(&[], &[0.0]).ok();
+    let one = NirTensor::from_f64(&[], &[1.0]).ok();
+    let reset = |given: &Option<NirTensor>| given.clone().or_else(|| zero.clone());
+    let neuron: Arc<dyn Neuron> = match kind {
+        NodeKind::I(n) => {
+            values.set("r", &n.r, |r| dt * r);
+            Arc::new(NirI {
+                common: values.common.clone(),
+                ..NirI::default()
+            })
+        }
+        NodeKind::If(n) => {
+            values.set("r", &n.r, |r| dt * r);
+            values.threshold(&n.v_threshold, reset(&n.v_reset), None, semantics);
+            Arc::new(NirIf {
+                strict,
+                common: values.common.clone(),
+                ..NirIf::default()
+            })
+        }
+        NodeKind::Li(n) => {
+            values.tau("tau", &n.tau, dt);
+            values.set("r", &n.r, |r| r);
+            values.leak(&n.v_leak, semantics);
+            Arc::new(NirLi {
+                neuron: lif(values.common.clone()),
+                readout: None,
+            })
+        }
+        NodeKind::Lif(n) => {
+            values.tau("tau", &n.tau, dt);
+            values.set("r", &n.r, |r| r);
+            values.set("v_leak", &n.v_leak, |v| v);
+            values.threshold(
+                &n.v_threshold,
+                reset(&n.v_reset),
+                Some(&n.v_leak),
+                semantics,
+            );
+            Arc::new(lif(values.common.clone()))
+        }
+        NodeKind::CubaLi(n) => {
+            values.tau("tau_syn", &n.tau_syn, dt);
+            values.tau("tau_mem", &n.tau_mem, dt);
+            values.set("r", &n.r, |r| r);
+            values.leak(&n.v_leak, semantics);
+            values.optional("w_in", n.w_in.as_ref().or(one.as_ref()));
+            Arc::new(NirCubaLi {
+                neuron: cuba(values.common.clone()),
+                readout: None,
+            })
+        }
+        NodeKind::CubaLif(n) => {
+            values.tau("tau_syn", &n.tau_syn, dt);
+            values.tau("tau_mem", &n.tau_mem, dt);
+            values.set("r", &n.r, |r| r);
+            values.set("v_leak", &n.v_leak, |v| v);
+            values.optional("w_in", n.w_in.as_ref().or(one.as_ref()));
+            values.threshold(
+                &n.v_threshold,
+                reset(&n.v_reset),
+                Some(&n.v_leak),
+                semantics,
+            );
+            Arc::new(cuba(values.common.clone()))
+        }
+        NodeKind::Threshold(n) => {
+            values.set("v_threshold", &n.threshold, |v| v);
+            Arc::new(Heaviside {
+                strict,
+                common: values.common.clone(),
+            })
+        }
+        _ => Arc::new(Heaviside::default()),
+    };
+    Built {
+        part: Part::Neuron(neuron),
+        tensors: values.tensors,
+    }
+}
+
+/// The tensors of a neuron, and its constants that are tensors.
+struct Values<'a> {
+    /// The shape of the neurons.
+    shape: &'a [usize],
+    /// Whether parameters are trained.
+    train: bool,
+    tensors: Vec<(&'static str, Tensor)>,
+    common: Common,
+}
+
+impl Values<'_> {
+    /// Adds a constant; `convert` changes its unit.
+    fn set(&mut self, name: &'static str, given: &NirTensor, convert: impl Fn(f64) -> f64) {
+        self.add(name, given, convert, Trainable::new(Granularity::Neuron));
+    }
+
+    fn optional(&mut self, name: &'static str, given: Option<&NirTensor>) {
+        if let Some(given) = given {
+            self.set(name, given, |value| value);
+        }
+    }
+
+    /// Adds a time constant, which stays positive in training.
+    fn tau(&mut self, name: &'static str, given: &NirTensor, dt: f64) {
+        let steps = given.to_f64().into_iter().map(|tau| tau / dt);
+        let smallest = steps.fold(1.0, f64::min);
+        let each = Trainable::new(Granularity::Neuron).project(smallest, LONGEST);
+        self.add(name, given, |tau| tau / dt, each);
+    }
+
+    /// Adds the constants of fire and reset.
+    fn threshold(
+        &mut self,
+        v_threshold: &NirTensor,
+        v_reset: Option<NirTensor>,
+        v_leak: Option<&NirTensor>,
+        semantics: &NodeSemantics,
+    ) {
+        self.set("v_threshold", v_threshold, |v| v);
+        if semantics.reset == Reset::Value {
+            self.optional("v_reset", v_reset.as_ref());
+        }
+        match semantics.v_start {
+            VStart::Zero => {}
+            VStart::Leak => self.start(v_leak),
+            VStart::Reset => self.start(v_reset.as_ref()),
+        }
+    }
+
+    /// Adds the resting potential of a neuron that does not fire.
+    fn leak(&mut self, v_leak: &NirTensor, semantics: &NodeSemantics) {
+        self.set("v_leak", v_leak, |v| v);
+        if semantics.v_start == VStart::Leak {
+            self.start(Some(v_leak));
+        }
+    }
+
+    /// Adds the potential before the first step, if it is not 0 for all neurons.
+    fn start(&mut self, given: Option<&NirTensor>) {
+        let Some(given) = given.filter(|v| v.to_f64().iter().any(|v| *v != 0.0)) else {
+            return;
+        };
+        let train = std::mem::replace(&mut self.train, false);
+        self.set("v_start", given, |v| v);
+        self.train = train;
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        given: &NirTensor,
+        convert: impl Fn(f64) -> f64,
+        how: Trainable,
+    ) {
+        let count = self.shape.iter().product();
+        let values = given.to_f64();
+        // A parameter of rank 0 is that of all neurons.
+        let values: Vec<f64> = (0..count)
+            .map(|k| convert(values[k % values.len()]))
+            .collect();
+        self.tensors.push((name, Tensor::f64(self.shape, values)));
+        let how = how.frozen(!self.train);
+        self.common.trainable.insert(name.to_string(), how);
+    }
+}

@@ -1,0 +1,84 @@
+//! The choices that apply to a graph and to each of its neurons.
+
+use super::super::choices::{Fires, Reset, VStart};
+use super::super::convention::Choices;
+use super::super::error::NirError;
+use super::super::metadata::Recorded;
+use super::super::options::{ImportOptions, Semantics};
+use super::super::step_length;
+use spikelet_nir::{ExpandedGraph, Graph, Node};
+use spikelet_nn::neuron::Discretization;
+
+/// The choices of a neuron.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct NodeSemantics {
+    pub(super) dt: f64,
+    pub(super) discretization: Discretization,
+    pub(super) reset: Reset,
+    pub(super) fires: Fires,
+    pub(super) v_start: VStart,
+}
+
+/// The choices of a graph: those of the options, of the convention, of the metadata, or the defaults.
+pub(super) fn of_graph(
+    graph: &Graph,
+    expanded: &ExpandedGraph<'_>,
+    options: &ImportOptions,
+) -> Result<Semantics, NirError> {
+    let recorded = Recorded::read("of the graph", &graph.metadata)?;
+    let (dt, dt_from) = step_length::find(expanded, options.dt, options.convention, recorded.dt)?;
+    let choices = options.convention.map(|convention| convention.choices());
+    let choices = choices.as_ref();
+    Ok(Semantics {
+        dt,
+        dt_from,
+        discretization: (options.discretization)
+            .or(choices.map(|by: &Choices| by.discretization))
+            .or(recorded.discretization)
+            .unwrap_or_default(),
+        reset: (options.reset.or(choices.map(|by| by.reset)))
+            .or(recorded.reset)
+            .unwrap_or_default(),
+        fires: (options.fires.or(choices.map(|by| by.fires)))
+            .or(recorded.fires)
+            .unwrap_or_default(),
+        feedback: (options.feedback.or(choices.map(|by| by.feedback)))
+            .or(recorded.feedback)
+            .unwrap_or_default(),
+        v_start: (options.v_start.or(choices.map(|by| by.v_start)))
+            .or(recorded.v_start)
+            .unwrap_or_default(),
+    })
+}
+
+/// The choices of a node: those of the graph, where neither options nor a convention were given and the metadata of the
+/// node has others.
+pub(super) fn of_node(
+    path: &str,
+    node: &Node,
+    options: &ImportOptions,
+    graph: &Semantics,
+) -> Result<NodeSemantics, NirError> {
+    let recorded = Recorded::read(path, &node.metadata)?;
+    let recorded = match options.convention {
+        Some(_) => Recorded::default(),
+        None => recorded,
+    };
+    fn pick<T>(given: Option<T>, recorded: Option<T>, graph: T) -> T {
+        match given {
+            Some(_) => graph,
+            None => recorded.unwrap_or(graph),
+        }
+    }
+    Ok(NodeSemantics {
+        dt: graph.dt,
+        discretization: pick(
+            options.discretization,
+            recorded.discretization,
+            graph.discretization,
+        ),
+        reset: pick::<Reset>(options.reset, recorded.reset, graph.reset),
+        fires: pick::<Fires>(options.fires, recorded.fires, graph.fires),
+        v_start: pick::<VStart>(options.v_start, recorded.v_start, graph.v_start),
+    })
+}

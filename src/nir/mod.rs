@@ -1,0 +1,54 @@
+//! Graphs of the Neuromorphic Intermediate Representation (NIR): networks from other frameworks, as modules that train
+//! and run on the engine, and back.
+//!
+//! | function | |
+//! |---|---|
+//! | [`read`] | reads a `.nir` file |
+//! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
+//! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
+//! | [`export`] | a network of spikelet becomes a graph |
+//! | [`Imported::to_graph`] | an imported graph with trained parameters |
+//! | [`read_inputs`], [`Traces::write`] | sequences from and in safetensors files |
+//!
+//! NIR defines what a node computes in continuous time, and nothing of steps. [`ImportOptions`] has the choices that
+//! steps need, and [`Semantics`] says what was chosen.
+//!
+//! Source: J. E. Pedersen et al., *Neuromorphic intermediate representation: a unified instruction set for
+//! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024.
+
+mod choices;
+mod convention;
+mod error;
+mod export;
+mod files;
+mod import;
+mod metadata;
+mod options;
+mod simulate;
+mod step_length;
+
+pub use choices::{FeedbackFrom, Fires, Reset, VStart};
+pub use convention::Convention;
+pub use error::NirError;
+pub use export::{ExportOptions, Exported, export};
+pub use files::read_inputs;
+pub use import::{GraphModule, Imported, Port, import};
+pub use options::{ImportOptions, Semantics, StepLengthFrom};
+pub use simulate::{Record, SimulateOptions, Traces, simulate};
+pub use spikelet_nir::{
+    Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,
+    If, Integrator, Li, Lif, Limits, Linear, Metadata, MetadataValue, Node, NodeKind, NodeShape,
+    Padding, Parameter, Pool, Scale, Sizes, Tensor, Threshold, Warning, WriteOptions,
+};
+pub use spikelet_nn::neuron::Discretization;
+
+use spikelet_core::Result;
+use std::path::Path;
+
+/// Reads a `.nir` file of any version.
+///
+/// # Errors
+/// [`NirError::Graph`] if the file cannot be read or is not a graph.
+pub fn read(path: impl AsRef<Path>) -> Result<Graph> {
+    Ok(Graph::read(path).map_err(NirError::from)?)
+}
