@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 pub mod bench;
+mod check;
 mod command_line;
 mod completions;
 mod config;
+mod content;
 mod convert;
 mod data;
 mod doctor;
@@ -64,6 +66,7 @@ pub enum Command {
     Models(models::Models),
     #[command(subcommand)]
     Data(data::Command),
+    Check(check::Check),
     Convert(convert::Convert),
     Stream(stream::Stream),
     #[command(subcommand)]
@@ -100,6 +103,7 @@ impl Command {
             Self::Plan(command) => command.run(console),
             Self::Models(command) => command.run(console),
             Self::Data(command) => command.run(console),
+            Self::Check(command) => command.run(console),
             Self::Convert(command) => command.run(console),
             Self::Stream(command) => command.run(console),
             Self::Neuron(command) => command.run(console),

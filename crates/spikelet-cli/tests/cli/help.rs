@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 29] = [
     "",
     "train",
     "config",
@@ -19,6 +19,8 @@ const COMMANDS: [&str; 27] = [
     "watch",
     "plan",
     "models",
+    "check",
+    "convert",
     "neuron",
     "neuron list",
     "neuron show",

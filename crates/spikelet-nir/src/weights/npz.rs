@@ -137,7 +137,9 @@ pub(super) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Resul
         let written = archive.record(&format!("{name}.npy"), &bytes);
         written.map_err(ErrorKind::Write)?;
     }
-    archive.finish().map_err(|error| ErrorKind::Write(error).into())
+    archive
+        .finish()
+        .map_err(|error| ErrorKind::Write(error).into())
 }
 
 /// The header of an `.npy` file, version 1.
@@ -151,18 +153,32 @@ fn npy_header(name: &str, tensor: &Tensor) -> Result<Vec<u8>> {
         .into()
     };
     let Some(number) = number_of(tensor.dtype()) else {
-        return Err(wrong("its elements are BF16, which NumPy does not have".into()));
+        return Err(wrong(
+            "its elements are BF16, which NumPy does not have".into(),
+        ));
     };
     let axes = tensor.shape().len();
     if axes > MAX_AXES {
-        return Err(wrong(format!("it has {axes} axes; arrays have at most {MAX_AXES}")));
+        return Err(wrong(format!(
+            "it has {axes} axes; arrays have at most {MAX_AXES}"
+        )));
     }
     if name.len() + ".npy".len() > MAX_NAME {
-        return Err(wrong(format!("its name has {} bytes; at most {MAX_NAME} fit", name.len())));
+        return Err(wrong(format!(
+            "its name has {} bytes; at most {MAX_NAME} fit",
+            name.len()
+        )));
     }
     // A tuple of one has a comma.
-    let shape: String = tensor.shape().iter().map(|size| format!("{size}, ")).collect();
-    let text = format!("{{'descr': '{number}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
+    let shape: String = tensor
+        .shape()
+        .iter()
+        .map(|size| format!("{size}, "))
+        .collect();
+    let text = format!(
+        "{{'descr': '{number}', 'fortran_order': False, 'shape': ({}), }}",
+        shape.trim_end()
+    );
     let mut header = b"\x93NUMPY\x01\0".to_vec();
     let len = (header.len() + 2 + text.len() + 1).next_multiple_of(ALIGNMENT);
     header.extend(((len - header.len() - 2) as u16).to_le_bytes());

@@ -33,6 +33,7 @@ use serde_json::{Map, Value};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -184,6 +185,12 @@ pub trait Neuron: Debug + Send + Sync {
     /// The output; by default S.
     fn output(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
         s.clone()
+    }
+
+    /// The neuron as a value of its type, for [`Context::visiting`]; `None` for a type that borrows. Neurons of this crate
+    /// have it; one of your own needs it only if such a visitor looks for it.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
     }
 
     /// The kind of the output.
