@@ -35,10 +35,11 @@ pub struct ExperimentArgs {
     #[arg(help_heading = "Training", help = "Random seed of weights, shuffling and encoders", long_help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Start from the weights of a checkpoint of another run or of PyTorch, of safetensors or .npz
+    /// Start from the weights of another run or of PyTorch
     ///
-    /// Names may be those of SpikingJelly, snnTorch, Norse or sparch. If the number of classes differs, the last layer is
-    /// a new one. The output lists what is new, left over, or of other constants.
+    /// FILE is a checkpoint of `spikelet train` or of PyTorch, safetensors or .npz. Names may be those of SpikingJelly,
+    /// snnTorch, Norse or sparch. If the number of classes differs, the last layer is a new one. The output lists what is
+    /// new, left over, or of other constants.
     #[arg(help_heading = "Training", long, value_name = "FILE")]
     init_from: Option<PathBuf>,
 

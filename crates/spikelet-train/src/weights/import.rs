@@ -50,11 +50,10 @@ impl Import {
         match self.is_complete() {
             true => Ok(self.tensors),
             false => Err(Error::other(WeightMapError::Incomplete {
-                help: match self.names.is_loadable() {
-                    true => "set the constants of the network's neurons to those of the file",
-                    false => {
-                        "name the layers of the network as in the file; `spikelet show FILE` lists its tensors"
-                    }
+                help: match (self.names.is_loadable(), self.unusable.is_empty()) {
+                    (false, _) => "name the layers of the network as in the file; `spikelet show FILE` lists its tensors",
+                    (true, false) => "give weights that the network can have; the guide's page of the framework says which",
+                    (true, true) => "set the constants of the network's neurons to those of the file",
                 },
                 report: self.to_string(),
             })),

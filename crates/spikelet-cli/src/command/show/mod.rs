@@ -12,10 +12,11 @@ use crate::diagram::Diagram;
 use crate::failure::Failure;
 use spikelet::files::write_atomically;
 use spikelet::log::Console;
+use spikelet::report::Activity;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Show a trained network's response to test images, a NIR graph, or the tensors of a file with weights
+/// Show a trained network's response to test images, a NIR graph, or weights
 ///
 /// A checkpoint of `spikelet train`: the firing rate of every layer and the scores of the classes. The picture shows the
 /// image, the spikes of the first convolution's neurons at each time step (up to eight channels and steps),
@@ -61,6 +62,9 @@ pub struct Show {
 
 impl Show {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        if let Some(out) = &self.out {
+            Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
+        }
         let content = Content::of(&self.file)?;
         let is_checkpoint = matches!(content, Content::Checkpoint);
         if let (Some(out), false) = (&self.out, is_checkpoint) {

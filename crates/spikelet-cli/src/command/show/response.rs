@@ -20,9 +20,6 @@ impl Show {
                 format!("show at most {MOST} at a time"),
             ));
         }
-        if let Some(out) = &self.out {
-            Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
-        }
         let mut trained = Trained::open(&self.file, &self.device)?;
         trained.image()?;
         let test = trained.test(&self.data, console)?;
