@@ -211,6 +211,19 @@ fn neurons_and_constants_that_do_not_fit_are_named() {
         "{error}"
     );
 
+    // A trained constant that SpikingJelly does not train.
+    let lif = Lif::new(2.0).trainable("v_threshold", Trainable::default());
+    let net = Sequential::new().add(Linear::new(4, 3)).add(lif);
+    let map = WeightMap::new(Framework::SpikingJelly, &net, &[4, 1, 4]).expect("a map");
+    let own = tensors(&map);
+    let error = map
+        .export(|name| own.get(name))
+        .expect_err("no such entry")
+        .to_string();
+    assert!(error.contains("no place for `1.v_threshold`"), "{error}");
+    let missing = map.import(&Weights::default()).to_string();
+    assert!(missing.contains("`1.v_threshold` []"), "{missing}");
+
     let net = |beta| {
         let cell = RLeakyCell {
             beta,

@@ -26,10 +26,17 @@ impl WeightMap {
     /// # Errors
     /// [`WeightMapError::NoCounterpart`]; [`WeightMapError::MissingTensor`].
     pub fn export<'t>(&self, tensor: impl Fn(&str) -> Option<&'t Tensor>) -> Result<Weights> {
-        if !self.no_counterpart.is_empty() {
+        let unmapped = self.unmapped.iter().map(|own| own.name.clone());
+        let names: Vec<String> = self
+            .no_counterpart
+            .iter()
+            .cloned()
+            .chain(unmapped)
+            .collect();
+        if !names.is_empty() {
             return Err(Error::other(WeightMapError::NoCounterpart {
                 framework: self.framework,
-                names: self.no_counterpart.clone(),
+                names,
             }));
         }
         let mut weights = Weights::default();

@@ -51,9 +51,15 @@ impl Import {
             true => Ok(self.tensors),
             false => Err(Error::other(WeightMapError::Incomplete {
                 help: match (self.names.is_loadable(), self.unusable.is_empty()) {
-                    (false, _) => "name the layers of the network as in the file; `spikelet show FILE` lists its tensors",
-                    (true, false) => "give weights that the network can have; the guide's page of the framework says which",
-                    (true, true) => "set the constants of the network's neurons to those of the file",
+                    (false, _) => {
+                        "name the layers of the network as in the file; `spikelet show FILE` lists its tensors"
+                    }
+                    (true, false) => {
+                        "give weights that the network can have; the guide's page of the framework says which"
+                    }
+                    (true, true) => {
+                        "set the constants of the network's neurons to those of the file"
+                    }
                 },
                 report: self.to_string(),
             })),
@@ -125,6 +131,10 @@ impl WeightMap {
         let expected: Vec<Expected> = expected.collect();
         let ignored = NameMap::default().ignore("num_batches_tracked");
         let mut names = weights.match_names(&expected, &ignored);
+        let unmapped = self.unmapped.iter();
+        let unmapped =
+            unmapped.map(|own| (Expected::new(own.name.clone(), own.shape.clone()), vec![]));
+        names.missing.extend(unmapped);
         let constants: BTreeSet<&str> = (self.constants.iter().map(|c| c.theirs.as_str()))
             .chain(aliases.iter().map(|alias| alias.theirs.as_str()))
             .collect();

@@ -3,33 +3,13 @@
 use super::entry::{MapConstant, MapEntry, Transform};
 use super::error::WeightMapError;
 use super::framework::Framework;
-use super::network::{NetworkTensors, OurNeuron, join, split};
-use super::value::{NeuronRules, integer, scalar};
+use super::network::{NetworkTensors, OurNeuron, OurTensor, join, split};
+use super::rules::{OWN, Rules};
+use super::value::{integer, scalar};
 use super::{norse, snntorch, sparch, spikingjelly};
 use spikelet_core::{Error, Result};
 use spikelet_nn::module::Module;
-use std::any::Any;
 use std::collections::BTreeSet;
-
-/// The names of a framework.
-pub(super) struct Rules {
-    /// The names and constants of a neuron; `None` if the framework has no such neuron.
-    pub neuron: fn(&dyn Any) -> Option<NeuronRules>,
-    /// The path in the framework of the neuron at a path.
-    pub neuron_path: fn(&NetworkTensors, &str) -> String,
-    /// The name in the framework of a tensor that is not a neuron's; `None` if it has no place for it.
-    pub tensor: fn(&NetworkTensors, &str) -> Option<(String, Transform)>,
-    /// Entries of the state dict beside the constants of a neuron, whose path in the framework is given.
-    pub extras: fn(&NetworkTensors, &OurNeuron, &str) -> Vec<MapConstant>,
-}
-
-/// Names and tensors as they are.
-const OWN: Rules = Rules {
-    neuron: |_| Some(NeuronRules::default()),
-    neuron_path: |_, path| path.to_string(),
-    tensor: |_, name| Some((name.to_string(), Transform::Same)),
-    extras: |_, _, _| vec![],
-};
 
 /// All tensors of a network with their names in a framework.
 ///
@@ -56,8 +36,10 @@ pub struct WeightMap {
     pub entries: Vec<MapEntry>,
     /// What the framework stores beside them.
     pub constants: Vec<MapConstant>,
-    /// Neurons, as `path (type)`, and tensors that the framework does not have.
+    /// The neurons that the framework does not have, as `path (type)`. Weights of other layers can be read without them.
     pub no_counterpart: Vec<String>,
+    /// The tensors of the network that the framework does not have.
+    pub unmapped: Vec<OurTensor>,
     /// Differences of neurons that the map cannot remove, a line each.
     pub notes: Vec<String>,
 }
@@ -82,23 +64,26 @@ impl WeightMap {
             entries: vec![],
             constants: vec![],
             no_counterpart: vec![],
+            unmapped: vec![],
             notes: vec![],
         };
         let mut of_neurons = BTreeSet::new();
         for neuron in &network.neurons {
             map.add_neuron(rules, &network, neuron, &mut of_neurons);
         }
-        for own in network
-            .tensors
-            .iter()
-            .filter(|own| !of_neurons.contains(&own.name))
-        {
-            match (rules.tensor)(&network, &own.name) {
+        let others = network.tensors.iter();
+        for own in others.filter(|own| !of_neurons.contains(&own.name)) {
+            let is_neurons = network.neurons.iter().any(|n| n.path == split(&own.name).0);
+            let known = match is_neurons && framework != Framework::Spikelet {
+                true => None,
+                false => (rules.tensor)(&network, &own.name),
+            };
+            match known {
                 Some((theirs, transform)) => {
                     map.add_batch_count(framework, &theirs);
                     map.add_entry(&network, own.name.clone(), theirs, transform);
                 }
-                None => map.no_counterpart.push(own.name.clone()),
+                None => map.unmapped.push(own.clone()),
             }
         }
         let names = map.entries.iter().map(|entry| &entry.theirs);

@@ -8,7 +8,7 @@
 //! | file | content |
 //! |---|---|
 //! | `network.rs` | tensors and neurons of a network |
-//! | `map.rs`, `entry.rs`, `value.rs` | the map, its entries, transforms of values |
+//! | `map.rs`, `entry.rs`, `value.rs`, `rules.rs` | the map, its entries, transforms of values, the functions of a framework |
 //! | `prefix.rs` | prefixes of all names |
 //! | `import.rs`, `export.rs` | tensors of a network from a file, and a state dict from a network |
 //! | `init.rs` | the start of a training |
@@ -25,6 +25,7 @@ mod map;
 mod network;
 mod norse;
 mod prefix;
+mod rules;
 mod snntorch;
 mod sparch;
 mod spikingjelly;
@@ -37,6 +38,7 @@ pub use framework::Framework;
 pub use import::{ConstantDifference, Import};
 pub use init::InitialWeights;
 pub use map::WeightMap;
+pub use network::OurTensor;
 pub use prefix::strip_prefixes;
 pub use tensors::{tensor_of, weights_of};
 pub use value::{Formula, Relation};

@@ -9,9 +9,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A tensor of a network.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct OurTensor {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OurTensor {
+    /// Its name.
     pub name: String,
+    /// Its shape.
     pub shape: Vec<usize>,
 }
 

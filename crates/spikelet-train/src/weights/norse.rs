@@ -10,8 +10,8 @@
 //! Source: Norse 1.1.0, `norse.torch.module`.
 
 use super::entry::Transform;
-use super::map::Rules;
 use super::network::{NetworkTensors, join, split};
+use super::rules::Rules;
 use super::value::NeuronRules;
 use spikelet_nn::neuron::{If, Lif, NorseLif};
 use std::any::Any;

@@ -19,8 +19,8 @@
 //! Source: snnTorch 1.0.0, `snntorch._neurons`.
 
 use super::entry::{MapConstant, Transform};
-use super::map::Rules;
 use super::network::{NetworkTensors, OurNeuron, join, split};
+use super::rules::Rules;
 use super::value::{Formula, NeuronRules, Relation, integer, matrix, scalar};
 use spikelet_nn::neuron::{
     Alpha, Common, If, Lif, Neuron, Plif, RLeakyCell, RSynapticCell, Synaptic,

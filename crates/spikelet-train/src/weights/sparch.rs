@@ -9,8 +9,8 @@
 //! Source: Bittar & Garner, Frontiers in Neuroscience 16:865897, 2022; the state dicts of idiap/sparch.
 
 use super::entry::Transform;
-use super::map::Rules;
 use super::network::{NetworkTensors, join, split};
+use super::rules::Rules;
 use super::value::{Formula, NeuronRules, Relation};
 use spikelet_nn::neuron::{AdLifCell, LeakyIntegrator, SparchLif};
 use std::any::Any;

@@ -13,8 +13,8 @@
 //! Source: SpikingJelly 2.0.0, `activation_based.neuron` and `activation_based.layer`.
 
 use super::entry::{MapConstant, Transform};
-use super::map::Rules;
 use super::network::{NetworkTensors, OurNeuron, join, split};
+use super::rules::Rules;
 use super::value::{Formula, NeuronRules, Relation, matrix, scalar};
 use spikelet_nn::neuron::{
     Clif, CubaLif, Eif, GatedLif, If, Ilif, Izhikevich, Klif, Liaf, Lif, MaskedPsn, Neuron,
