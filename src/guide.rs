@@ -23,7 +23,9 @@ pages! {
     monitors = "docs/guide/monitors.md",
     fine_tuning = "docs/guide/fine-tuning.md",
     from_spikingjelly = "docs/guide/from-spikingjelly.md",
-    from_snntorch_and_norse = "docs/guide/from-snntorch-and-norse.md",
+    from_snntorch = "docs/guide/from-snntorch.md",
+    from_norse = "docs/guide/from-norse.md",
+    from_sparch = "docs/guide/from-sparch.md",
     getting_started = "docs/guide/getting-started.md",
     glossary = "docs/guide/glossary.md",
     gpu = "docs/guide/gpu.md",
@@ -45,6 +47,7 @@ pages! {
     training_loop = "docs/guide/training-loop.md",
     two_networks = "docs/guide/two-networks.md",
     troubleshooting = "docs/guide/troubleshooting.md",
+    weights = "docs/guide/weights.md",
     your_own_data = "docs/guide/your-own-data.md",
     your_own_neuron = "docs/guide/your-own-neuron.md",
 }

@@ -30,11 +30,12 @@
 //! | module | crate | contents |
 //! |---|---|---|
 //! | [`pipeline`] | `spikelet-pipeline` | networks in stages on several devices |
-//! | [`train`], [`optim`], [`log`], [`report`], [`timing`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports |
+//! | [`train`], [`optim`], [`log`], [`report`], [`timing`], [`weights`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports, weights of other frameworks |
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
+//! | | `spikelet-nir` | NIR graphs and files with weights |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
-//! | `nir` | this crate, `spikelet-nir` | NIR graphs as modules, and back |
+//! | `nir` | this crate | NIR graphs as modules, and back |
 //! | `auto_cuda` | `spikelet-auto-cuda` | CUDA kernels written as text |
 //! | [`cuda`] | `spikelet-cuda` | the CUDA backend |
 //! | | `spikelet-cpu` | the CPU backend |
@@ -86,7 +87,7 @@ pub use spikelet_nn::{
 };
 #[cfg(feature = "plots")]
 pub use spikelet_train::report;
-pub use spikelet_train::{log, optim, timing};
+pub use spikelet_train::{log, optim, timing, weights};
 #[doc(inline)]
 pub use {
     spikelet_data as data, spikelet_events as events, spikelet_expr as expr,

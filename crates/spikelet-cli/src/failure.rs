@@ -69,6 +69,14 @@ impl From<spikelet_events::Error> for Failure {
     }
 }
 
+impl From<spikelet_nir::Error> for Failure {
+    fn from(error: spikelet_nir::Error) -> Self {
+        let text = error.to_string();
+        let (problem, help) = problem_and_help(&text);
+        Self::other(problem, help.unwrap_or_default())
+    }
+}
+
 impl From<spikelet::auto_cuda::AutoCudaError> for Failure {
     fn from(error: spikelet::auto_cuda::AutoCudaError) -> Self {
         spikelet::Error::from(error).into()

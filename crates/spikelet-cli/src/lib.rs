@@ -9,6 +9,7 @@
 pub mod args;
 mod cli;
 pub mod command;
+mod diagram;
 pub mod equation;
 pub mod failure;
 pub mod help;

@@ -5,6 +5,7 @@
 mod case;
 mod command;
 mod events;
+mod weights;
 
 use clap::Parser;
 use command::Command;

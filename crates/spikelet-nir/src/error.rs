@@ -156,9 +156,9 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// The same error, in a file.
+    /// The same error, in a file; an error that has a file keeps it.
     #[must_use]
-    pub(crate) fn in_file(mut self, path: &Path) -> Self {
+    pub fn in_file(mut self, path: &Path) -> Self {
         self.path.get_or_insert_with(|| path.to_owned());
         self
     }

@@ -225,6 +225,37 @@ impl Checkpoint {
         self.restore_step(&step, store)
     }
 
+    /// The tensors of the network, without those that only training needs. If the run kept averaged weights
+    /// ([`Settings::ema`]), these are given.
+    ///
+    /// ```no_run
+    /// let checkpoint = spikelet_train::Checkpoint::read("runs/mine/best.safetensors")?;
+    /// for (name, tensor) in checkpoint.model_tensors() {
+    ///     println!("{name} {:?}", tensor.shape);
+    /// }
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    pub fn model_tensors(&self) -> BTreeMap<&str, &Tensor> {
+        let all = &self.tensors.tensors;
+        let of_training = |name: &str| {
+            OF_TRAINING.iter().any(|prefix| name.starts_with(prefix)) || is_loss_scale(name)
+        };
+        let model = all.iter().filter(|(name, _)| !of_training(name));
+        let average = |name: &str| all.get(&format!("ema.{name}"));
+        let model = model.map(|(name, own)| (name.as_str(), average(name).unwrap_or(own)));
+        model.collect()
+    }
+
+    /// Whether this metadata of a safetensors file is that of a checkpoint, of any version.
+    ///
+    /// ```
+    /// assert!(!spikelet_train::Checkpoint::is_in(&std::collections::BTreeMap::new()));
+    /// ```
+    pub fn is_in(metadata: &BTreeMap<String, String>) -> bool {
+        let format = metadata.get("format").map_or("", String::as_str);
+        format.starts_with("spikelet checkpoint")
+    }
+
     /// Copies the tensors of the networks of a step to a store, as [`Checkpoint::restore`] does.
     ///
     /// # Errors

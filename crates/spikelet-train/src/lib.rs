@@ -50,6 +50,7 @@ mod test_pass;
 pub mod timing;
 mod trainer;
 mod trainer_calls;
+pub mod weights;
 mod without_workspaces;
 mod writer;
 

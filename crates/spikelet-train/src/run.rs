@@ -2,6 +2,7 @@
 
 mod epoch_end;
 mod folder;
+mod initialize;
 mod probes;
 #[cfg(feature = "plots")]
 mod report;
@@ -25,6 +26,7 @@ use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
 use crate::health::{self, Evidence, Probe};
 use crate::log::{Console, EpochBar};
+use crate::weights::InitialWeights;
 use folder::Logs;
 use probes::{Place, Probes};
 use sampled_rates::SampledRates;
@@ -73,6 +75,8 @@ pub(super) struct Run<'a> {
     memory: RunMemory,
     rates: SampledRates,
     probes: Probes,
+    /// The weights of another run or framework from which it starts.
+    initial_weights: Option<InitialWeights>,
     /// The evidence of the run's health, without the history.
     evidence: Evidence,
     evaluation: Evaluator,
@@ -106,6 +110,7 @@ impl<'a> Run<'a> {
             engine: &*self.engine,
             memory: self.memory,
             folder: self.logs.as_ref().map(|logs| logs.folder.path()),
+            initial_weights: self.initial_weights.as_ref(),
         }
     }
 

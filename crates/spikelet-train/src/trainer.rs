@@ -11,6 +11,7 @@ use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::experiment::{Experiment, OutputSettings};
 use crate::health::{Evidence, Finding};
 use crate::log::Output;
+use crate::weights::InitialWeights;
 use spikelet_core::Result;
 use spikelet_distributed::RankGroup;
 use spikelet_graph::Backend;
@@ -98,6 +99,8 @@ pub struct Trainer<'a> {
     pub(super) patience: Option<usize>,
     /// A file of weights from which the training starts.
     pub(super) weights: Option<PathBuf>,
+    /// A file of weights of another run or framework, from which the training starts.
+    pub(super) init_from: Option<PathBuf>,
     /// The command that repeats the run, for its report.
     pub(super) command: Option<String>,
 }
@@ -171,6 +174,8 @@ pub struct Start<'a> {
     pub memory: RunMemory,
     /// The folder of the run, if this rank writes one.
     pub folder: Option<&'a Path>,
+    /// The weights from which it starts, if they are those of [`Trainer::init_from`].
+    pub initial_weights: Option<&'a InitialWeights>,
 }
 
 impl<'a> Trainer<'a> {
@@ -274,6 +279,7 @@ impl<'a> Trainer<'a> {
             callbacks: Callbacks::default(),
             patience: None,
             weights: None,
+            init_from: None,
             command: None,
         }
     }
@@ -283,6 +289,16 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         self.weights = Some(file.into());
+        self
+    }
+
+    /// Starts from the weights of a checkpoint of another run or of PyTorch, of safetensors or of `.npz`, with the names of
+    /// spikelet or of a framework of [`weights::Framework`](crate::weights::Framework); of a classifier. If the number of
+    /// classes differs, the last layer is a new one. [`Start::initial_weights`] tells what was read. A resumed run starts
+    /// from its checkpoint.
+    #[must_use]
+    pub fn init_from(mut self, file: impl Into<PathBuf>) -> Self {
+        self.init_from = Some(file.into());
         self
     }
 

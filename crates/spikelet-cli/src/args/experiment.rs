@@ -7,7 +7,7 @@ use super::{
 use crate::failure::Failure;
 use spikelet::train::Checkpoint;
 use spikelet::train::experiment::{Experiment, LayerMonitors};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A network, its data, its settings and its devices.
 #[derive(clap::Args, Debug)]
@@ -34,6 +34,14 @@ pub struct ExperimentArgs {
 
     #[arg(help_heading = "Training", help = "Random seed of weights, shuffling and encoders", long_help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
+
+    /// Start from the weights of another run or of PyTorch
+    ///
+    /// FILE is a checkpoint of `spikelet train` or of PyTorch, safetensors or .npz. Names may be those of SpikingJelly,
+    /// snnTorch, Norse or sparch. If the number of classes differs, the last layer is a new one. The output lists what is
+    /// new, left over, or of other constants.
+    #[arg(help_heading = "Training", long, value_name = "FILE")]
+    init_from: Option<PathBuf>,
 
     #[command(flatten)]
     schedule: ScheduleArgs,
@@ -120,6 +128,7 @@ impl ExperimentArgs {
         settings.seed = self.seed.unwrap_or(settings.seed);
         settings.validation = self.validation.unwrap_or(settings.validation);
         settings.schedule = self.schedule.build(settings.schedule.clone())?;
+        experiment.init_from = self.init_from.clone().or(experiment.init_from);
         self.images.put(&mut experiment);
         self.device.put(&mut experiment.device);
         self.parallel.put(&mut experiment);

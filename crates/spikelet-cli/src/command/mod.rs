@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 pub mod bench;
+mod check;
 mod command_line;
 mod completions;
 mod config;
+mod content;
 mod convert;
 mod data;
 mod doctor;
@@ -65,6 +67,7 @@ pub enum Command {
     Models(models::Models),
     #[command(subcommand)]
     Data(data::Command),
+    Check(check::Check),
     Convert(convert::Convert),
     Simulate(Box<simulate::Simulate>),
     Stream(stream::Stream),
@@ -102,6 +105,7 @@ impl Command {
             Self::Plan(command) => command.run(console),
             Self::Models(command) => command.run(console),
             Self::Data(command) => command.run(console),
+            Self::Check(command) => command.run(console),
             Self::Convert(command) => command.run(console),
             Self::Simulate(command) => command.run(console),
             Self::Stream(command) => command.run(console),

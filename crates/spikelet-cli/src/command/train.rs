@@ -49,6 +49,7 @@ use std::time::Duration;
     "spikelet train --data-parallel 2 --device cpu" => "in two processes that share the cores",
     "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "as a pipeline of five stages on four GPUs",
     "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --static-input" => "as a pipeline on the two halves of the cores, without an encoder",
+    "spikelet train --init-from runs/mnist-fc/latest/best.safetensors --epochs 2" => "fine-tune the weights of another run, or of PyTorch",
     "spikelet train --resume" => "continue the latest run of mnist-fc",
     "spikelet train --seeds 0..3 --epochs 2" => "with three seeds: mean and standard deviation",
     "spikelet train --resume runs/csnn/latest" => "continue that run, with its network, settings and data",
@@ -260,6 +261,9 @@ impl Train {
                 trainer = trainer.monitor_layers(*monitor, pattern);
             }
         }
+        if let Some(file) = &experiment.init_from {
+            trainer = trainer.init_from(file);
+        }
         if let Some(rank) = rank {
             trainer = trainer.group(rank.group);
         }
@@ -288,6 +292,14 @@ impl Train {
                     let plan = step.program().plan();
                     console.say(summary(plan, memory));
                     start["plan"] = plan_json(plan);
+                }
+                if let Some(weights) = run.initial_weights {
+                    console.say(weights.to_string());
+                    start["init_from"] = json!({
+                        "file": path_text(&weights.file), "framework": weights.framework.name(),
+                        "tensors": weights.tensors.len(), "new_head": weights.new_head,
+                        "left_over": weights.left_over, "differing": weights.differing,
+                    });
                 }
                 start["peak_bytes"] = json!(memory.peak);
                 start["evaluation_batch"] = json!(memory.evaluation_batch);

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 30] = [
     "",
     "train",
     "config",
@@ -20,6 +20,8 @@ const COMMANDS: [&str; 28] = [
     "plan",
     "simulate",
     "models",
+    "check",
+    "convert",
     "neuron",
     "neuron list",
     "neuron show",

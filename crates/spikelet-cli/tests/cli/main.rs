@@ -32,4 +32,5 @@ mod sweep;
 mod train;
 #[cfg(feature = "watch")]
 mod watch;
+mod weights;
 mod wrong_input;

@@ -5,6 +5,7 @@ mod case;
 mod events;
 mod kernel;
 mod neuron;
+mod weights;
 
 use spikelet::log::Console;
 use spikelet_cli::failure::Failure;
@@ -17,6 +18,8 @@ pub enum Command {
     Case(case::Command),
     #[command(subcommand)]
     Events(events::Command),
+    #[command(subcommand)]
+    Weights(weights::Command),
     #[command(subcommand)]
     Neuron(neuron::Command),
     #[command(subcommand)]
@@ -34,6 +37,7 @@ impl Command {
         match self {
             Self::Case(command) => command.run(console),
             Self::Events(command) => command.run(console),
+            Self::Weights(command) => command.run(console),
             Self::Neuron(neuron::Command::Docs(command)) => command.run(console),
             Self::Kernel(kernel::Command::Compile(command)) => command.run(console),
             Self::Bench(bench::Command::LinearLif(command)) => command.run(console),

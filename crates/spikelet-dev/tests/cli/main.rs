@@ -12,4 +12,5 @@ mod golden;
 mod kernel;
 mod neuron;
 mod recurrent;
+mod weights;
 mod wrong_case;

@@ -1,5 +1,6 @@
 //! Weights: tensors by name, from checkpoints of PyTorch, safetensors and `.npz`.
 
+mod archive;
 mod names;
 mod npz;
 mod record;
@@ -242,5 +243,27 @@ impl Weights {
     /// [`ErrorKind::Write`]. A file that was there is unchanged then.
     pub fn write_torch(&self, path: impl AsRef<Path>) -> Result<()> {
         atomic::write(path.as_ref(), |file| torch::write(&self.tensors, file))
+    }
+
+    /// Writes an archive of NumPy arrays, which `numpy.load` reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Tensor`] for tensors that NumPy has no arrays for: of BF16, or with more than 64 axes;
+    /// [`ErrorKind::Write`]. A file that was there is unchanged then.
+    ///
+    /// ```
+    /// use spikelet_nir::{Tensor, Weights};
+    ///
+    /// let mut weights = Weights::default();
+    /// weights.insert("fc.weight", Tensor::from_f32(&[1, 2], &[0.5, -1.0])?)?;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("weights.npz");
+    /// weights.write_npz(&path)?;
+    /// assert_eq!(Weights::read(&path)?, weights);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_npz(&self, path: impl AsRef<Path>) -> Result<()> {
+        atomic::write(path.as_ref(), |file| npz::write(&self.tensors, file))
     }
 }

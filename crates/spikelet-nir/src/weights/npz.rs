@@ -1,10 +1,12 @@
-//! Archives of NumPy arrays: an `.npy` file for each name.
+//! Archives of NumPy arrays, an `.npy` file for each name, are read and written.
 
 use std::collections::HashSet;
+use std::io::Write;
 
 use spikelet_events::arrays::zip::{self, Entry};
 use spikelet_events::arrays::{Number, npy};
 
+use super::archive::Archive;
 use super::record::record;
 use super::strided::gather;
 
@@ -13,6 +15,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 use crate::source::FileSource;
 use crate::tensor::{Tensor, swap_bytes};
+
+/// The most axes of an array in NumPy.
+const MAX_AXES: usize = 64;
+
+/// The longest name of a member of an archive.
+const MAX_NAME: usize = u16::MAX as usize;
+
+/// What the length of a header is a multiple of, so that elements are aligned.
+const ALIGNMENT: usize = 64;
 
 /// The arrays in the order of the archive.
 pub(super) fn read(source: &FileSource, budget: &mut Budget) -> Result<Vec<(String, Tensor)>> {
@@ -111,4 +122,87 @@ fn dtype(number: Number, header: &[u8]) -> Dtype {
         Number::F32 => Dtype::F32,
         Number::F64 => Dtype::F64,
     }
+}
+
+/// Writes an array for each tensor.
+pub(super) fn write(tensors: &[(String, Tensor)], file: &mut dyn Write) -> Result<()> {
+    // All are checked before the first is written.
+    let headers: Vec<Vec<u8>> = tensors
+        .iter()
+        .map(|(name, tensor)| npy_header(name, tensor))
+        .collect::<Result<_>>()?;
+    let mut archive = Archive::new(file);
+    for ((name, tensor), mut bytes) in tensors.iter().zip(headers) {
+        bytes.extend(tensor.bytes());
+        let written = archive.record(&format!("{name}.npy"), &bytes);
+        written.map_err(ErrorKind::Write)?;
+    }
+    archive
+        .finish()
+        .map_err(|error| ErrorKind::Write(error).into())
+}
+
+/// The header of an `.npy` file, version 1.
+fn npy_header(name: &str, tensor: &Tensor) -> Result<Vec<u8>> {
+    let wrong = |problem: String| -> Error {
+        ErrorKind::Tensor {
+            tensor: name.chars().take(120).collect(),
+            problem,
+            help: "write safetensors or .pt",
+        }
+        .into()
+    };
+    let Some(number) = number_of(tensor.dtype()) else {
+        return Err(wrong(
+            "its elements are BF16, which NumPy does not have".into(),
+        ));
+    };
+    let axes = tensor.shape().len();
+    if axes > MAX_AXES {
+        return Err(wrong(format!(
+            "it has {axes} axes; arrays have at most {MAX_AXES}"
+        )));
+    }
+    if name.len() + ".npy".len() > MAX_NAME {
+        return Err(wrong(format!(
+            "its name has {} bytes; at most {MAX_NAME} fit",
+            name.len()
+        )));
+    }
+    // A tuple of one has a comma.
+    let shape: String = tensor
+        .shape()
+        .iter()
+        .map(|size| format!("{size}, "))
+        .collect();
+    let text = format!(
+        "{{'descr': '{number}', 'fortran_order': False, 'shape': ({}), }}",
+        shape.trim_end()
+    );
+    let mut header = b"\x93NUMPY\x01\0".to_vec();
+    let len = (header.len() + 2 + text.len() + 1).next_multiple_of(ALIGNMENT);
+    header.extend(((len - header.len() - 2) as u16).to_le_bytes());
+    header.extend(text.bytes());
+    header.resize(len - 1, b' ');
+    header.push(b'\n');
+    Ok(header)
+}
+
+/// NumPy's name of a type.
+fn number_of(dtype: Dtype) -> Option<&'static str> {
+    Some(match dtype {
+        Dtype::Bool => "|b1",
+        Dtype::U8 => "|u1",
+        Dtype::I8 => "|i1",
+        Dtype::U16 => "<u2",
+        Dtype::I16 => "<i2",
+        Dtype::U32 => "<u4",
+        Dtype::I32 => "<i4",
+        Dtype::U64 => "<u8",
+        Dtype::I64 => "<i8",
+        Dtype::F16 => "<f2",
+        Dtype::F32 => "<f4",
+        Dtype::F64 => "<f8",
+        Dtype::BF16 => return None,
+    })
 }

@@ -8,6 +8,7 @@ mod operations;
 mod state;
 mod steps;
 mod traced;
+mod visitor;
 
 pub use chunk::{BEFORE, Chunk, ChunkState};
 pub use mode::Mode;
@@ -45,6 +46,8 @@ pub struct Context {
     starts: Rc<RefCell<state::Starts>>,
     /// Set while a step of a loop over time is traced.
     stepping: Rc<RefCell<Option<Stepping>>>,
+    /// Called with each neuron.
+    visitor: Option<visitor::Visitor>,
 }
 
 /// The name of the generator's state among the inputs: i64 `[4]`, seed, step, time, images before.
@@ -66,6 +69,7 @@ impl Context {
             chunk_states: Rc::default(),
             starts: Rc::default(),
             stepping: Rc::default(),
+            visitor: None,
         }
     }
 

@@ -78,6 +78,28 @@ impl Tree {
         &self.kind
     }
 
+    /// The module at a path, such as `conv.0`; the module itself at an empty path.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add_named("fc", Sequential::new().add(Flatten).add(Lif::new(2.0)));
+    /// assert_eq!(net.tree().find("fc.1").map(|tree| tree.kind().to_string()), Some("Lif".to_string()));
+    /// ```
+    pub fn find(&self, path: &str) -> Option<&Self> {
+        if path.is_empty() {
+            return Some(self);
+        }
+        self.children.iter().find_map(|(name, child)| {
+            let rest = path.strip_prefix(name.as_str())?;
+            match (name.is_empty(), rest.strip_prefix('.')) {
+                (true, _) => child.find(rest),
+                (false, Some(below)) => child.find(below),
+                (false, None) if rest.is_empty() => Some(child),
+                (false, None) => None,
+            }
+        })
+    }
+
     /// Sets the text of the settings, such as `p=0.5`.
     #[must_use]
     pub fn settings(mut self, settings: impl Into<String>) -> Self {

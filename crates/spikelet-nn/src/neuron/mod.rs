@@ -189,6 +189,12 @@ pub trait Neuron: Debug + Send + Sync {
         s.clone()
     }
 
+    /// The neuron as a value of its type, for [`Context::visiting`]; `None` for a type that borrows. Neurons of this crate
+    /// have it; one of your own needs it only if such a visitor looks for it.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
     /// The kind of the output.
     fn output_kind(&self) -> OutputKind {
         self.common().output_kind()

@@ -43,7 +43,7 @@ use crate::{Checkpoint, Settings};
 use spikelet_core::Result;
 use spikelet_core::document::{Document, DocumentError, Fields, Located};
 use spikelet_nn::network::Network;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tables::{TABLES, names};
 
 /// Data, network and settings of a run.
@@ -76,6 +76,8 @@ pub struct Experiment {
     pub network: Network,
     /// The settings of training. [`Settings::normalize`] is `None`: see [`DataSettings::normalize`].
     pub settings: Settings,
+    /// A file with the weights from which the training starts: see [`Trainer::init_from`](crate::Trainer::init_from).
+    pub init_from: Option<PathBuf>,
     /// The devices.
     pub device: DeviceSettings,
     /// What is measured and written.
@@ -93,6 +95,7 @@ impl Experiment {
             data,
             network,
             settings,
+            init_from: None,
             device: DeviceSettings::default(),
             output: OutputSettings::default(),
         }

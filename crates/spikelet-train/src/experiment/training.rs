@@ -7,6 +7,7 @@ use spikelet_core::MemoryBudget;
 use spikelet_core::document::{Fields, Located, Node};
 use spikelet_nn::layer::DelayWidth;
 use spikelet_nn::module::{Precision, Propagation};
+use std::path::PathBuf;
 
 pub(super) const TABLE: Table = Table {
     name: "training",
@@ -66,6 +67,11 @@ pub(super) const TABLE: Table = Table {
             name: "seed",
             doc: "seed of initial weights, shuffling and encoders",
             schema: || json!({"type": "integer", "minimum": 0}),
+        },
+        Key {
+            name: "init_from",
+            doc: "file with weights from which the training starts, or \"none\"",
+            schema: || json!({"type": "string"}),
         },
     ],
     constants: Vec::new,
@@ -128,6 +134,10 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     if let Some(node) = fields.get("seed") {
         settings.seed = node.integer("seed", 0..=i64::MAX as usize)? as u64;
     }
+    if let Some(node) = fields.get("init_from") {
+        let path = |node: &Node| node.text("init_from").map(PathBuf::from);
+        experiment.init_from = unless(NONE, node, path)?;
+    }
     Ok(())
 }
 
@@ -173,5 +183,15 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
             value_or(AUTO, settings.evaluation_batch),
         ),
         ("seed", json!(settings.seed)),
+        (
+            "init_from",
+            value_or(
+                NONE,
+                experiment
+                    .init_from
+                    .as_ref()
+                    .map(|path| path.to_string_lossy()),
+            ),
+        ),
     ])
 }

@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
         };
         let facts = data.facts(
             together.ranks(),
-            trainer.weights.is_some(),
+            trainer.weights.is_some() || trainer.init_from.is_some(),
             subject.settings().map(|settings| settings.loss),
         );
         let loaders = data.evaluated();
@@ -135,8 +135,10 @@ impl<'a> Run<'a> {
             started: Instant::now(),
             saved: Instant::now(),
             stopped_early: false,
+            initial_weights: None,
         };
         run.start_from_weights(resumed.is_some())?;
+        run.initialize(resumed.is_some())?;
         run.open_folder(folder, resumed)?;
         Ok(run)
     }

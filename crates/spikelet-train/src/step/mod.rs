@@ -53,7 +53,7 @@ pub(crate) use recording::{RecordedLayers, RecordedTypes, RecordedValue};
 pub use sample_shape::{BatchShape, SampleBatch, SampleShape};
 pub(crate) use trace::Purpose;
 pub use weights::LoadReport;
-pub(crate) use weights::load_weights;
+pub(crate) use weights::{belongs_to_training, load_weights};
 
 use crate::optim::{Clip, Optimizer};
 use groups::{Group, Groups, Names};

@@ -29,7 +29,8 @@ pub struct LoadReport {
     pub unused: Vec<String>,
 }
 
-fn belongs_to_training(name: &str) -> bool {
+/// Whether a tensor of this name is needed for training only.
+pub(crate) fn belongs_to_training(name: &str) -> bool {
     TRAINING.iter().any(|prefix| name.starts_with(prefix)) || LOSS_SCALES.contains(&name)
 }
 

@@ -1,61 +1,26 @@
-//! `spikelet show`
+//! The response of a trained network to test images.
 
-use super::trained::Trained;
-use super::{examples, path_text, say_table};
-use crate::args::{DataArgs, DeviceArgs};
+use super::Show;
+use crate::command::trained::Trained;
+use crate::command::{path_text, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet::report::Activity;
-use std::path::PathBuf;
-use std::process::ExitCode;
-
-/// Show a trained network's response to test images, layer by layer
-///
-/// Prints the firing rate of every layer and the scores of the classes. The picture shows the image,
-/// the spikes of the first convolution's neurons at each time step (up to eight channels and steps),
-/// the firing rates, and the spikes of the output.
-#[derive(clap::Args)]
-#[command(after_help = examples![
-    "spikelet show runs/csnn/latest/best.safetensors --index 7 --out picture.png" => "one image of the data set it was trained on",
-    "spikelet show runs/csnn/latest/best.safetensors --index 7,8,9 --json" => "three images, as JSON",
-])]
-pub struct Show {
-    /// Checkpoint written by `spikelet train`
-    #[arg(value_name = "CHECKPOINT")]
-    checkpoint: PathBuf,
-
-    /// Indices of test images, from 0; several, separated by commas
-    #[arg(long, value_name = "N", default_value = "0", value_delimiter = ',')]
-    index: Vec<usize>,
-
-    /// Write a picture: .png or .svg
-    #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
-
-    #[command(flatten)]
-    data: DataArgs,
-
-    #[command(flatten)]
-    device: DeviceArgs,
-}
 
 /// The largest number of images.
 const MOST: usize = 64;
 
 impl Show {
-    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+    pub(super) fn response(&self, console: &Console) -> Result<(), Failure> {
         if self.index.len() > MOST {
             return Err(Failure::argument(
                 format!("{} images were requested", self.index.len()),
                 format!("show at most {MOST} at a time"),
             ));
         }
-        if let Some(out) = &self.out {
-            Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
-        }
-        let mut trained = Trained::open(&self.checkpoint, &self.device)?;
+        let mut trained = Trained::open(&self.file, &self.device)?;
         trained.image()?;
         let test = trained.test(&self.data, console)?;
         let test = test.images()?;
@@ -77,7 +42,7 @@ impl Show {
         if let Some(out) = &self.out {
             console.say(format!("picture: {}", out.display()));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     fn line(&self, shown: &Activity, k: usize) -> serde_json::Value {
@@ -89,7 +54,7 @@ impl Show {
             })
         });
         json!({
-            "checkpoint": path_text(&self.checkpoint), "index": shown.indices[k],
+            "checkpoint": path_text(&self.file), "index": shown.indices[k],
             "label": example.label, "predicted": example.predicted, "scores": shown.scores[k],
             "classes": shown.classes, "layers": layers.collect::<Vec<_>>(), "picture": self.out.as_deref().map(path_text),
         })

@@ -1,0 +1,69 @@
+//! An event file is read and written in blocks, so that it may be larger than memory.
+
+use super::{Convert, OutputFormat};
+use crate::command::data::{Source, format_of};
+use crate::command::path_text;
+use crate::failure::Failure;
+use serde_json::json;
+use spikelet::human::thousands;
+use spikelet::log::Console;
+use spikelet_events::{EventBuffer, EventWriter, WriteOptions};
+
+impl Convert {
+    pub(super) fn events(&self, console: &Console) -> Result<(), Failure> {
+        let given = match self.to {
+            Some(OutputFormat::Events(format)) => Some(format),
+            None => None,
+            Some(_) => {
+                return Err(Failure::argument(
+                    format!("{} holds no graph and no weights", self.file.display()),
+                    "give --to with a format of events: spikelet data --help",
+                ));
+            }
+        };
+        let source = Source {
+            file: self.file.clone(),
+            format: self.format,
+            sensor: self.sensor,
+        };
+        let to = format_of(given, &self.out)?;
+        let mut reader = source.open()?;
+        let mut block = EventBuffer::default();
+        // The first block decodes the header, which has the sensor.
+        let mut more = reader.read_block(&mut block)?;
+        let sensor = self.out_sensor.or(reader.sensor()).ok_or_else(|| {
+            Failure::argument(
+                format!(
+                    "{} does not say the size of its sensor",
+                    self.file.display()
+                ),
+                "give it: --sensor 34x34",
+            )
+        })?;
+        let options = WriteOptions::new(to, sensor);
+        let created = EventWriter::create(&self.out, &options);
+        let mut writer = created?;
+        let mut events = 0;
+        loop {
+            writer.write(&block)?;
+            events += block.len() as u64;
+            block.clear();
+            if !more {
+                break;
+            }
+            more = reader.read_block(&mut block)?;
+        }
+        writer.finish()?;
+        console.say_json(&json!({
+            "file": path_text(&self.file), "out": path_text(&self.out),
+            "from": reader.format().name(), "to": to.name(), "events": events,
+        }));
+        console.say(format!(
+            "{} events, {} → {to} in {}",
+            thousands(events),
+            reader.format(),
+            self.out.display()
+        ));
+        Ok(())
+    }
+}

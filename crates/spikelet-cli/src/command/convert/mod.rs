@@ -1,0 +1,113 @@
+//! `spikelet convert`
+
+mod events;
+mod graph;
+mod output_format;
+mod weights;
+
+use super::content::Content;
+use super::data::{parse_format, parse_sensor};
+use super::{examples, same_file};
+use crate::failure::Failure;
+use output_format::OutputFormat;
+use spikelet::log::Console;
+use spikelet_events::{Format, Sensor};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Convert an event file, a NIR graph or weights to another format
+///
+/// The input is told by content. Events, which are read and written in blocks, are written as events, a NIR graph as NIR,
+/// and the tensors of a checkpoint or of a file with weights as safetensors, as a checkpoint of PyTorch or as NumPy arrays,
+/// with their names, shapes and types; those of a checkpoint of `spikelet train` also with the names and constants of a
+/// framework, which `load_state_dict` there accepts. `module.` in front of all names (DataParallel) is removed. Nothing that a pickle
+/// names is imported or called. What `spikelet check` refuses is refused, and nothing is written. The format of the
+/// output is that of its extension, or of `--to`.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet convert recording.aedat4 recording.npz" => "for SpikingJelly",
+    "spikelet convert recording.bin recording.raw --to evt3 --sensor 34x34" => "a format without an extension of its own",
+    "spikelet convert checkpoint.pt weights.safetensors --strip-prefix net." => "the weights of a checkpoint of PyTorch",
+    "spikelet convert runs/csnn/latest/best.safetensors csnn.pt --to spikingjelly" => "a trained network, for SpikingJelly",
+    "spikelet convert network.nir copy.nir" => "a graph, checked and written again",
+])]
+pub struct Convert {
+    /// Event file, NIR graph, checkpoint, or weights
+    #[arg(value_name = "IN")]
+    file: PathBuf,
+
+    /// Output file
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+
+    /// Format of the output [default: by its extension]
+    ///
+    /// One of events; `nir`; `safetensors`, `pt` or `npz` of weights; or the framework whose names and constants the
+    /// weights get: `spikingjelly`, `snntorch`, `norse` or `sparch`.
+    #[arg(long, value_name = "NAME", value_parser = OutputFormat::parse)]
+    to: Option<OutputFormat>,
+
+    /// Remove this from the beginnings of the names of tensors, such as `net.` of Lightning
+    #[arg(long, value_name = "TEXT")]
+    strip_prefix: Option<String>,
+
+    /// Format of an event file [default: by content, then by the extension]
+    #[arg(long, value_name = "NAME", value_parser = parse_format)]
+    format: Option<Format>,
+
+    /// Size of the sensor of events, such as 34x34 [default: the header's]; events outside are errors
+    #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
+    sensor: Option<Sensor>,
+
+    /// Size of the sensor of the output [default: the input's]
+    #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
+    out_sensor: Option<Sensor>,
+}
+
+impl Convert {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        if same_file(&self.file, &self.out) {
+            return Err(Failure::argument(
+                format!("{} is both the input and the output", self.out.display()),
+                "give another file for the output",
+            ));
+        }
+        let content = match self.format {
+            Some(_) => Content::Events,
+            None => Content::of(&self.file)?,
+        };
+        if self.strip_prefix.is_some() && matches!(content, Content::Graph | Content::Events) {
+            return Err(Failure::argument(
+                format!("{} has no names of tensors", self.file.display()),
+                "give --strip-prefix with a checkpoint or a file with weights",
+            ));
+        }
+        match content {
+            Content::Graph => self.graph(console)?,
+            Content::Checkpoint | Content::Weights => self.weights(content, console)?,
+            Content::Events => self.events(console)?,
+            Content::Unknown => {
+                return Err(Failure::other(
+                    format!(
+                        "{}: the content is that of no known format of events, graphs or weights",
+                        self.file.display()
+                    ),
+                    "give --format if it is an event file; known formats: spikelet convert --help",
+                ));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The error for an output format that the input cannot have.
+    fn wrong_output(&self, input: &str, formats: &str) -> Failure {
+        let problem = match self.to {
+            Some(to) => format!("{input} cannot be written as {to}"),
+            None => format!(
+                "{}: the extension is that of no format for {input}",
+                self.out.display()
+            ),
+        };
+        Failure::argument(problem, format!("give --to, one of {formats}"))
+    }
+}

@@ -1,0 +1,50 @@
+//! The weights of another run or framework from which a run starts.
+
+use super::Run;
+use crate::SampleShape;
+use crate::subject::Subject;
+use crate::weights::InitialWeights;
+use spikelet_core::{Error, Result, files};
+
+impl Run<'_> {
+    /// Reads the weights of [`Trainer::init_from`](crate::Trainer::init_from), unless the run is resumed. Rank 0 reads the
+    /// file for all ranks.
+    pub(super) fn initialize(&mut self, resumes: bool) -> Result<()> {
+        let Some(path) = self.trainer.init_from.as_ref().filter(|_| !resumes) else {
+            return Ok(());
+        };
+        let (
+            Subject::Classifier {
+                module, settings, ..
+            },
+            Some(sample),
+        ) = (&self.trainer.subject, self.sample)
+        else {
+            return Err(Error::invalid(
+                "init_from",
+                "it is for classifiers; a step was given",
+                "load the weights of a step with `TrainStep::load_matching`",
+            ));
+        };
+        let input = match sample {
+            SampleShape::Image(image) => [&[settings.time_steps, 1], &image[..]].concat(),
+            SampleShape::Sequence { steps, shape, .. } => [&[steps, 1], shape.sizes()].concat(),
+        };
+        let bytes = match self.together.leads() {
+            true => files::read(path)?,
+            false => vec![],
+        };
+        let bytes = self.together.broadcast_from_rank0(bytes)?;
+        let found = InitialWeights::from_bytes(bytes, path, &**module, &input)?;
+        for (name, tensor) in &found.tensors {
+            self.store.set(name, tensor)?;
+            // Averages start from the same values.
+            let average = format!("ema.{name}");
+            if self.store.ty(&average).is_some() {
+                self.store.set(&average, tensor)?;
+            }
+        }
+        self.initial_weights = Some(found);
+        Ok(())
+    }
+}
