@@ -14,7 +14,7 @@ fn every_target_runs_on_a_few_mutated_inputs() {
         "{said}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    for target in spikelet_fuzz::TARGETS {
+    for target in &spikelet_fuzz::TARGETS {
         assert!(said.contains(target.name), "{}: {said}", target.name);
     }
 }

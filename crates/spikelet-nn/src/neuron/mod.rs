@@ -189,8 +189,9 @@ pub trait Neuron: Debug + Send + Sync {
         s.clone()
     }
 
-    /// The neuron as a value of its type, for [`Context::visiting`]; `None` for a type that borrows. Neurons of this crate
-    /// have it; one of your own needs it only if such a visitor looks for it.
+    /// The neuron as a value of its type, for [`Context::visiting`] and programs that translate neurons into other forms;
+    /// `None` for a type that borrows. Neurons of this crate have it; one of your own needs it only if such a program
+    /// looks for it.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
@@ -212,12 +213,6 @@ pub trait Neuron: Debug + Send + Sync {
     /// The readout: reduces the output sequence `[T, N, …]` to one value for all steps, `[N, …]`; by
     /// default the sequence is the output.
     fn readout(&self, _seq: &Var) -> Option<Var> {
-        None
-    }
-
-    /// The neuron itself, for programs that translate neurons into other forms; see
-    /// [`Module::as_any`](crate::module::Module::as_any).
-    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }
