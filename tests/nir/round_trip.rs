@@ -15,7 +15,7 @@ fn device() -> std::sync::Arc<dyn Backend> {
     spikelet::device::find("cpu", 1).expect("a CPU")
 }
 
-/// Values on (0, 2.5).
+/// Values from 0 to 2.5.
 fn input(shape: &[usize]) -> Tensor {
     let shape = [&[STEPS, BATCH], shape].concat();
     let count: usize = shape.iter().product();
@@ -83,10 +83,14 @@ fn check(name: &str, net: &dyn Module, mut own: VarStore, shape: &[usize], is_sp
 
 /// Two layers of a neuron.
 fn layers<N: Neuron + Clone + 'static>(neuron: N) -> Sequential {
+    let weights = |inputs, outputs| {
+        let init = Init::Uniform { bound: 1.0 };
+        Linear::new(inputs, outputs).weight_init(init).bias(true)
+    };
     Sequential::new()
-        .add(Linear::new(6, 8).bias(true))
+        .add(weights(6, 8))
         .add(neuron.clone())
-        .add(Linear::new(8, 5))
+        .add(weights(8, 5))
         .add(neuron)
 }
 
@@ -361,7 +365,7 @@ fn every_reference_graph_comes_back_as_it_was() {
             );
         }
     }
-    assert_eq!(count, 50);
+    assert_eq!(count, 52);
 }
 
 #[test]
