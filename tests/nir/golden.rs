@@ -8,6 +8,7 @@ use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nir/golden"))
@@ -78,10 +79,11 @@ fn compare(
         }
         let expected = expected.to_f64();
         let is_spikes = expected.iter().all(|x| x.fract() == 0.0) && value == "out";
+        let near = |a: f64, b: f64| (a - b).abs() <= tolerance * b.abs().max(1.0);
         let far = |(a, b): &(&f64, &f64)| match is_spikes {
             true => a != b,
             // NaN is far from everything.
-            false => !((*a - *b).abs() <= tolerance * b.abs().max(1.0)),
+            false => !near(**a, **b),
         };
         let all = values.iter().zip(&expected);
         if let Some(k) = all.clone().position(|pair| far(&pair)) {
@@ -97,7 +99,7 @@ fn compare(
     (compared, wrong)
 }
 
-fn check_all(float: DType, tolerance: f64) {
+fn check_all(float: DType, tolerance: f64, device: &Arc<dyn Backend>) {
     let (mut runs, mut compared, mut wrong) = (0, 0, vec![]);
     for (name, case) in cases() {
         let graph = graph(&name);
@@ -117,7 +119,7 @@ fn check_all(float: DType, tolerance: f64) {
                 import: options(how, dt),
                 record: Record::All,
                 float,
-                ..SimulateOptions::default()
+                device: Some(device.clone()),
             };
             runs += 1;
             match simulate(&graph, &inputs, &options) {
@@ -139,12 +141,23 @@ fn check_all(float: DType, tolerance: f64) {
     assert_eq!((runs, compared), (85, 309));
 }
 
+fn cpu() -> Arc<dyn Backend> {
+    spikelet::device::find("cpu", 0).expect("a CPU")
+}
+
 #[test]
 fn all_reference_runs_have_the_same_spikes_and_potentials_in_f32() {
-    check_all(DType::F32, 1e-5);
+    check_all(DType::F32, 1e-5, &cpu());
 }
 
 #[test]
 fn all_reference_runs_have_the_same_spikes_and_potentials_in_f64() {
-    check_all(DType::F64, 1e-9);
+    check_all(DType::F64, 1e-9, &cpu());
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn all_reference_runs_have_the_same_spikes_and_potentials_on_a_gpu() {
+    check_all(DType::F32, 1e-5, &crate::gpu::gpu());
 }

@@ -2,6 +2,9 @@
 
 mod errors;
 mod golden;
+#[cfg(feature = "cuda")]
+#[path = "../support/gpu.rs"]
+mod gpu;
 mod refused;
 mod round_trip;
 mod support;

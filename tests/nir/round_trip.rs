@@ -15,7 +15,7 @@ fn device() -> std::sync::Arc<dyn Backend> {
     spikelet::device::find("cpu", 1).expect("a CPU")
 }
 
-/// Values on (0, 2.5).
+/// Values from 0 to 2.5.
 fn input(shape: &[usize]) -> Tensor {
     let shape = [&[STEPS, BATCH], shape].concat();
     let count: usize = shape.iter().product();
@@ -83,10 +83,14 @@ fn check(name: &str, net: &dyn Module, mut own: VarStore, shape: &[usize], is_sp
 
 /// Two layers of a neuron.
 fn layers<N: Neuron + Clone + 'static>(neuron: N) -> Sequential {
+    let weights = |inputs, outputs| {
+        let init = Init::Uniform { bound: 4.0 };
+        Linear::new(inputs, outputs).weight_init(init).bias(true)
+    };
     Sequential::new()
-        .add(Linear::new(6, 8).bias(true))
+        .add(weights(6, 8))
         .add(neuron.clone())
-        .add(Linear::new(8, 5))
+        .add(weights(8, 5))
         .add(neuron)
 }
 
@@ -120,7 +124,11 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
     check_resets("plif", Plif::new(2.5));
     check_resets("sltt_lif", SlttLif::default());
     check_resets("ottt_lif", OtttLif::default());
-    check_resets("soft_pulse_lif", SoftPulseLif::default());
+    let neuron = Lif {
+        tau: 3.0,
+        ..SoftPulseLif::default().neuron
+    };
+    check_resets("soft_pulse_lif", SoftPulseLif { neuron });
     check_resets("cuba_lif", CubaLif::default());
     check_resets("decay_lif", DecayLif::default());
     check_resets("norse_lif", NorseLif::default());
@@ -361,7 +369,7 @@ fn every_reference_graph_comes_back_as_it_was() {
             );
         }
     }
-    assert_eq!(count, 50);
+    assert_eq!(count, 52);
 }
 
 #[test]

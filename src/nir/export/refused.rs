@@ -6,7 +6,7 @@ use spikelet_nn::module::Tree;
 /// The reason why a neuron has no form in NIR, by the name of its type.
 fn reason(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "Qif" | "Eif" | "AdEx" | "Izhikevich" => {
+        "Qif" | "Eif" | "Adex" | "Izhikevich" => {
             "its potential follows a nonlinear equation; NIR's neurons are linear between spikes"
         }
         "Klif" => "its potential is rectified and scaled; NIR's neurons are linear between spikes",

@@ -44,7 +44,7 @@ pub(super) const RECURRENT: Kind = Kind {
         let [features] = b.shape[..] else {
             return Err(b.wrong_axes("recurrent", "[features]"));
         };
-        let bias = layer.fields.flag("bias")?.unwrap_or(true);
+        let bias = layer.fields.flag("bias")?.unwrap_or(false);
         let feedback = Linear::new(features, features).bias(bias);
         let module = Recurrent::through(neuron, feedback);
         let module = match layer.fields.flag("last")? {
