@@ -97,7 +97,11 @@ impl Show {
 
 /// Whether a module of this type is a neuron: its name, as in files, is that of a neuron.
 fn is_neuron(kind: &str) -> bool {
-    let plain = |text: &str| text.replace('_', "").to_lowercase();
+    let plain = |text: &str| {
+        text.trim_end_matches("Cell")
+            .replace('_', "")
+            .to_lowercase()
+    };
     spikelet::neuron::entries()
         .iter()
         .any(|entry| plain(entry.name) == plain(kind))
@@ -128,6 +132,16 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     }
     let mut sources: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     for node in &graph.nodes {
+        // What does not depend on the input, such as bounds of trained constants, is no part of the way of a sequence.
+        let read: Vec<usize> = node
+            .inputs
+            .iter()
+            .filter_map(|value| producers.get(value))
+            .copied()
+            .collect();
+        if read.is_empty() {
+            continue;
+        }
         let path = &*node.layer;
         let at = *places.entry(path).or_insert_with(|| {
             let name = if path.is_empty() { "(network)" } else { path };
@@ -142,8 +156,7 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
             sources.push(BTreeSet::new());
             layers.len() - 1
         });
-        let read = node.inputs.iter().filter_map(|value| producers.get(value));
-        sources[at].extend(read.filter(|&&source| source != at));
+        sources[at].extend(read.into_iter().filter(|&source| source != at));
         if let Some(&first) = node.outputs.first() {
             layers[at].output = graph.shape(first).to_vec();
         }
