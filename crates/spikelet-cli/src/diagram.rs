@@ -8,7 +8,7 @@ use spikelet::report::svg::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// What a box stands for, which gives its color.
+/// The meaning of a box, which gives its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// An input or output.

@@ -132,7 +132,7 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     }
     let mut sources: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     for node in &graph.nodes {
-        // What does not depend on the input, such as bounds of trained constants, is no part of the way of a sequence.
+        // Nodes that do not depend on the input compute constants, such as bounds of trained ones.
         let read: Vec<usize> = node
             .inputs
             .iter()
