@@ -110,6 +110,8 @@ fn is_neuron(kind: &str) -> bool {
 /// The layers of a module in the order in which they run, for an input `[T, N, …]`.
 fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     let cx = Context::new(Mode::EVAL, DType::F32);
+    // A fused normalization would be a part of the neuron behind it.
+    cx.tracer().disable_fusion(true);
     let x = cx.tracer().input(INPUT, DType::F32, input);
     let output = cx.trace(module, x)?;
     cx.tracer().output("output", &output);
