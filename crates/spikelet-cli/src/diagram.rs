@@ -152,7 +152,7 @@ impl Diagram {
             cells.push(cell);
             cells.len() - 1
         };
-        for node in 0..self.nodes.len() {
+        for (node, &level) in levels.iter().enumerate() {
             let width = self.width(node);
             put(
                 Cell {
@@ -161,7 +161,7 @@ impl Diagram {
                     x: 0.0,
                     sources: vec![],
                 },
-                levels[node],
+                level,
             );
         }
         let mut links = vec![];
