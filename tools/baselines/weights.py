@@ -160,14 +160,9 @@ def snntorch():
         def step(self, module, name, y, state):
             if not isinstance(module, snn.SpikingNeuron):
                 return module(y), False
-            if isinstance(module, snn.RLeaky):
-                empty = module.init_rleaky() if hasattr(module, "init_rleaky") else module.reset_mem()
-                spikes, *state[name] = module(y, *state.get(name, empty)) if name not in state else module(y, *state[name])
-                state[name] = [spikes, *state[name]]
-            elif name not in state:
-                spikes, *state[name] = module(y)
-            else:
-                spikes, *state[name] = module(y, *state[name])
+            spikes, *rest = module(y, *state.get(name, ()))
+            # RLeaky takes its last spikes as well.
+            state[name] = [spikes, *rest] if isinstance(module, snn.RLeaky) else rest
             return spikes, True
 
     return Net(**{

@@ -8,7 +8,7 @@ use spikelet::report::svg::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// What a box stands for, which gives its color.
+/// The meaning of a box, which gives its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// An input or output.
@@ -54,6 +54,9 @@ const PASSAGE: f64 = 12.0;
 /// The distance of edges at the right side.
 const LANE: f64 = 14.0;
 const WIDEST: f64 = 320.0;
+/// How far from the middle of a box edges that close a cycle leave and arrive, and from the box they turn.
+const ASIDE: f64 = 24.0;
+const TURN: f64 = 11.0;
 
 /// A place in a level.
 struct Cell {
@@ -149,7 +152,7 @@ impl Diagram {
             cells.push(cell);
             cells.len() - 1
         };
-        for node in 0..self.nodes.len() {
+        for (node, &level) in levels.iter().enumerate() {
             let width = self.width(node);
             put(
                 Cell {
@@ -158,7 +161,7 @@ impl Diagram {
                     x: 0.0,
                     sources: vec![],
                 },
-                levels[node],
+                level,
             );
         }
         let mut links = vec![];
@@ -211,7 +214,7 @@ impl Diagram {
                     Stroke::new(AXIS, 1.5),
                 );
             } else {
-                draw_arrow(&mut svg, [cells[to].x, top(to)], [0.0, 1.0], AXIS);
+                draw_arrow(&mut svg, [cells[to].x, top(to)], AXIS);
             }
         }
         let back = self
@@ -221,16 +224,14 @@ impl Diagram {
             .filter(|(_, closes)| **closes);
         for (k, (&[from, to], _)) in back.enumerate() {
             let lane = width + MARGIN + LANE * (k as f64 + 0.5);
-            let side = |node: usize, down: f64| {
-                [cells[node].x + cells[node].width / 2.0, top(node) + down]
-            };
-            let (start, end) = (side(from, 0.65 * BOX_HEIGHT), side(to, 0.35 * BOX_HEIGHT));
-            let [sx, sy, ex, ey, lane] = [start[0], start[1], end[0], end[1], lane].map(number);
-            svg.path(
-                &format!("M{sx} {sy}H{lane}V{ey}H{ex}"),
-                Stroke::new(VERMILION, 1.5),
-            );
-            draw_arrow(&mut svg, end, [-1.0, 0.0], VERMILION);
+            // Below the source and above the target, between the levels, so that it passes no box.
+            let (sx, ex) = (cells[from].x + ASIDE, cells[to].x + ASIDE);
+            let (sy, ey) = (top(from) + BOX_HEIGHT, top(to));
+            let [below, above] = [sy + TURN, ey - TURN].map(number);
+            let [x, y, to_x, to_y, lane] = [sx, sy, ex, ey, lane].map(number);
+            let commands = format!("M{x} {y}V{below}H{lane}V{above}H{to_x}V{to_y}");
+            svg.path(&commands, Stroke::new(VERMILION, 1.5));
+            draw_arrow(&mut svg, [ex, ey], VERMILION);
         }
         for (cell, place) in cells.iter().enumerate() {
             if let Some(node) = place.node {
@@ -317,16 +318,11 @@ fn draw_edge(svg: &mut Svg, from: [f64; 2], to: [f64; 2]) {
     svg.path(&curve, Stroke::new(AXIS, 1.5));
 }
 
-/// The head of an arrow that points to `end` in a direction.
-fn draw_arrow(svg: &mut Svg, [x, y]: [f64; 2], [dx, dy]: [f64; 2], color: &'static str) {
+/// The head of an arrow that points down to a place.
+fn draw_arrow(svg: &mut Svg, [x, y]: [f64; 2], color: &'static str) {
     const LENGTH: f64 = 7.0;
     const HALF: f64 = 4.0;
-    let (back_x, back_y) = (x - LENGTH * dx, y - LENGTH * dy);
-    let corners = [
-        [back_x - HALF * dy, back_y - HALF * dx],
-        [x, y],
-        [back_x + HALF * dy, back_y + HALF * dx],
-    ];
+    let corners = [[x - HALF, y - LENGTH], [x, y], [x + HALF, y - LENGTH]];
     let points = corners.map(|[x, y]| format!("{} {}", number(x), number(y)));
     svg.path(&format!("M{}", points.join("L")), Stroke::new(color, 1.5));
 }

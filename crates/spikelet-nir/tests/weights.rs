@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{archive, bytes, files, fixture, json};
+use common::{archive, bytes, files, fixture, json, members};
 use safetensors::SafeTensors;
 use spikelet_nir::{Dtype, Expected, NameMap, Tensor, WeightOptions, Weights, check_file};
 
@@ -402,4 +402,31 @@ fn a_check_says_what_a_file_holds() {
         text.starts_with("HDF5 file (NIR): 4 nodes, 3 edges, 7 tensors"),
         "{text}"
     );
+}
+
+#[test]
+fn arrays_of_numpy_are_written_with_names_shapes_and_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("weights.npz");
+    let mut weights = Weights::read(fixture("weights/odd_tensors.pt")).unwrap();
+    let error = weights.write_npz(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("tensor `bfloat`: its elements are BF16"),
+        "{error}"
+    );
+    assert!(!path.exists());
+    weights.remove("bfloat");
+    weights.write_npz(&path).unwrap();
+    assert_eq!(Weights::read(&path).unwrap(), weights);
+    // Elements are aligned, as NumPy's own are.
+    let stored = members(&fs::read(&path).unwrap());
+    assert!(stored.iter().all(|(name, bytes)| name.ends_with(".npy")
+        && usize::from(u16::from_le_bytes([bytes[8], bytes[9]])) % 64 == 54));
+
+    let axes = vec![1; 65];
+    let deep = Tensor::from_f32(&axes, &[0.5]).unwrap();
+    let mut weights = Weights::default();
+    weights.insert("deep", deep).unwrap();
+    let error = weights.write_npz(&path).unwrap_err().to_string();
+    assert!(error.contains("it has 65 axes"), "{error}");
 }

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 ///
 /// Files are told apart by content, not by name: NIR graphs (HDF5), checkpoints of PyTorch, safetensors, archives of NumPy
 /// arrays. All of a file is read. Exit status 0 if it is valid; otherwise 1, and a message that names the node, edge,
-/// tensor or record and what is wrong with it. Nothing that a pickle names is imported or called.
+/// tensor or record and what is wrong with it. No function or class that a pickle names is
+/// imported or called.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet check network.nir" => "types, parameters, edges and shapes of a graph",

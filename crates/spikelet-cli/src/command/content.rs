@@ -1,4 +1,4 @@
-//! What a file holds, by content.
+//! The kind of a file, by content.
 
 use spikelet::tensors::TensorFile;
 use spikelet::train::Checkpoint;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A NIR graph.
@@ -23,7 +23,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What a file holds. Formats of events without a signature are told by their extensions.
+    /// The kind of a file. Formats of events without a signature are told by their extensions.
     ///
     /// # Errors
     /// When the file cannot be opened, or its archive is damaged.

@@ -205,3 +205,31 @@ fn the_layers_and_weights_of_a_checkpoint_are_shown_and_converted() {
     let message = complaint_in(folder, &["show", file, "--graph", "--out", "a.png"]);
     mentions(&message, &["--graph", "--out"]);
 }
+
+#[test]
+fn a_training_starts_from_weights_of_a_framework() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let once = [&["train", "--epochs", "1"][..], &SMALL].concat();
+    said_in(folder, &[&once[..], &["--neuron", "plif"]].concat());
+    let file = "runs/mnist-fc/latest/last.safetensors";
+    let shown = said_in(folder, &["convert", file, "w.pt", "--to", "spikingjelly"]);
+    assert!(shown.contains("→ pt of SpikingJelly in w.pt"), "{shown}");
+    let message = complaint_in(folder, &["convert", "w.pt", "x.pt", "--to", "norse"]);
+    mentions(&message, &["w.pt is no checkpoint of `spikelet train`"]);
+    let message = complaint_in(folder, &["convert", file, "x.pt", "--to", "norse"]);
+    mentions(&message, &["Norse has no place for", "(Plif)", "help:"]);
+
+    let words = ["--neuron", "plif", "--init-from", "w.pt", "--json"];
+    let lines = said_in(folder, &[&once[..], &words].concat());
+    let start: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(start["init_from"]["tensors"], 4, "{start}");
+    check(&["`start`"], &[start]);
+    // The experiment of the run has the file.
+    let text = std::fs::read_to_string(folder.join("runs/mnist-fc/latest/experiment.toml"))
+        .expect("a file");
+    assert!(text.contains("init_from = \"w.pt\""), "{text}");
+    let words = ["--hidden", "32", "--init-from", "w.pt"];
+    let message = complaint_in(folder, &[&once[..], &words].concat());
+    mentions(&message, &["do not fit the network", "of another shape"]);
+}

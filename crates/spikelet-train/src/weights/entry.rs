@@ -90,7 +90,7 @@ impl Transform {
     /// The tensor of the network, from one whose shape is accepted.
     ///
     /// # Errors
-    /// What is wrong with the values.
+    /// The reason, if the values cannot be those of the network.
     pub(super) fn to_ours(
         &self,
         tensor: &spikelet_nir::Tensor,

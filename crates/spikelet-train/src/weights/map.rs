@@ -34,7 +34,7 @@ pub struct WeightMap {
     pub framework: Framework,
     /// The tensors of the network that the framework has. A tensor that has two names there is listed twice.
     pub entries: Vec<MapEntry>,
-    /// What the framework stores beside them.
+    /// The other entries of the state dict: constants and counts.
     pub constants: Vec<MapConstant>,
     /// The neurons that the framework does not have, as `path (type)`. Weights of other layers can be read without them.
     pub no_counterpart: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a framework calls the constants of a neuron, and how their values are related.
+//! The names of the constants of a neuron in a framework, and the relations of their values.
 
 use spikelet_nir::Tensor;
 use spikelet_nn::neuron::{Bound, Common};

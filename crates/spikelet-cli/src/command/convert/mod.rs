@@ -20,9 +20,9 @@ use std::process::ExitCode;
 /// The input is told by content. Events, which are read and written in blocks, are written as events, a NIR graph as NIR,
 /// and the tensors of a checkpoint or of a file with weights as safetensors, as a checkpoint of PyTorch or as NumPy arrays,
 /// with their names, shapes and types; those of a checkpoint of `spikelet train` also with the names and constants of a
-/// framework, which `load_state_dict` there accepts. `module.` in front of all names (DataParallel) is removed. Nothing that a pickle
-/// names is imported or called. What `spikelet check` refuses is refused, and nothing is written. The format of the
-/// output is that of its extension, or of `--to`.
+/// framework, which `load_state_dict` there accepts. `module.` in front of all names (DataParallel) is removed. No function
+/// or class that a pickle names is imported or called. A file that `spikelet check` refuses is refused, and nothing is
+/// written. The format of the output is that of its extension, or of `--to`.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet convert recording.aedat4 recording.npz" => "for SpikingJelly",

@@ -97,7 +97,11 @@ impl Show {
 
 /// Whether a module of this type is a neuron: its name, as in files, is that of a neuron.
 fn is_neuron(kind: &str) -> bool {
-    let plain = |text: &str| text.replace('_', "").to_lowercase();
+    let plain = |text: &str| {
+        text.trim_end_matches("Cell")
+            .replace('_', "")
+            .to_lowercase()
+    };
     spikelet::neuron::entries()
         .iter()
         .any(|entry| plain(entry.name) == plain(kind))
@@ -106,6 +110,8 @@ fn is_neuron(kind: &str) -> bool {
 /// The layers of a module in the order in which they run, for an input `[T, N, …]`.
 fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     let cx = Context::new(Mode::EVAL, DType::F32);
+    // A fused normalization would be a part of the neuron behind it.
+    cx.tracer().disable_fusion(true);
     let x = cx.tracer().input(INPUT, DType::F32, input);
     let output = cx.trace(module, x)?;
     cx.tracer().output("output", &output);
@@ -128,6 +134,16 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     }
     let mut sources: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     for node in &graph.nodes {
+        // Nodes that do not depend on the input compute constants, such as bounds of trained ones.
+        let read: Vec<usize> = node
+            .inputs
+            .iter()
+            .filter_map(|value| producers.get(value))
+            .copied()
+            .collect();
+        if read.is_empty() {
+            continue;
+        }
         let path = &*node.layer;
         let at = *places.entry(path).or_insert_with(|| {
             let name = if path.is_empty() { "(network)" } else { path };
@@ -142,8 +158,7 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
             sources.push(BTreeSet::new());
             layers.len() - 1
         });
-        let read = node.inputs.iter().filter_map(|value| producers.get(value));
-        sources[at].extend(read.filter(|&&source| source != at));
+        sources[at].extend(read.into_iter().filter(|&source| source != at));
         if let Some(&first) = node.outputs.first() {
             layers[at].output = graph.shape(first).to_vec();
         }
