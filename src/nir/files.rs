@@ -47,8 +47,12 @@ pub fn read_inputs(path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>> {
         let names: Vec<&str> = weights.iter().map(|(name, _)| name).take(8).collect();
         return Err(NirError::Input {
             input: path.display().to_string(),
-            problem: format!("no tensor is called in/NODE; the file has: {}", names.join(", ")),
-            help: "name the sequence [T, N, …] of an Input after it, such as `in/input`".to_string(),
+            problem: format!(
+                "no tensor is called in/NODE; the file has: {}",
+                names.join(", ")
+            ),
+            help: "name the sequence [T, N, …] of an Input after it, such as `in/input`"
+                .to_string(),
         }
         .into());
     }
@@ -66,6 +70,7 @@ impl Traces {
             ("dt", semantics.dt.to_string()),
             ("discretization", semantics.discretization.to_string()),
             ("reset", semantics.reset.to_string()),
+            ("reset_delay", semantics.reset_delay.to_string()),
             ("fires", semantics.fires.to_string()),
             ("feedback", semantics.feedback.to_string()),
             ("v_start", semantics.v_start.to_string()),

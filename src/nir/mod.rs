@@ -6,6 +6,7 @@
 //! | [`read`] | reads a `.nir` file |
 //! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
 //! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
+//! | [`diff::diff`] | names the first difference between two networks, and its cause |
 //! | [`read_inputs`], [`Traces::write`] | sequences from and in safetensors files |
 //!
 //! NIR defines what a node computes in continuous time, and nothing of steps. [`ImportOptions`] has the choices that
@@ -15,6 +16,7 @@
 //! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024.
 
 mod convention;
+pub mod diff;
 mod error;
 mod files;
 mod import;
@@ -27,9 +29,7 @@ pub use convention::Convention;
 pub use error::NirError;
 pub use files::read_inputs;
 pub use import::{GraphModule, Imported, Port, import};
-pub use options::{
-    FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart,
-};
+pub use options::{FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart};
 pub use simulate::{Record, SimulateOptions, Traces, simulate};
 pub use spikelet_nir::{
     Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,

@@ -7,7 +7,7 @@ use spikelet::nir::{ImportOptions, Record, SimulateOptions, simulate};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nir/golden"))
@@ -16,6 +16,15 @@ fn folder() -> &'static Path {
 fn cases() -> serde_json::Map<String, Value> {
     let text = std::fs::read_to_string(folder().join("runs.json")).expect("the list of runs");
     serde_json::from_str(&text).expect("an object")
+}
+
+/// The runs of a graph, and the file with their traces.
+pub fn case(name: &str) -> (Value, PathBuf) {
+    let case = cases()
+        .remove(name)
+        .unwrap_or_else(|| panic!("there is no case {name}"));
+    let path = folder().join(case["traces"].as_str().expect("a file"));
+    (case, path)
 }
 
 /// The options of a run.
@@ -52,7 +61,9 @@ fn compare(
         // The traces of another graph, whose node may stand for several here: a neuron and the Output behind it.
         let renamed = names.iter().filter(|(other, _)| other == node);
         let own = renamed.map(|(_, own)| own.as_str()).chain([node]);
-        let own = own.filter_map(|own| found.get(&format!("{own}/{value}"))).next();
+        let own = own
+            .filter_map(|own| found.get(&format!("{own}/{value}")))
+            .next();
         let Some(own) = own else {
             wrong.push(format!("{path} is missing"));
             continue;
@@ -64,9 +75,14 @@ fn compare(
         }
         if what == "count" {
             let step = values.len() / own.shape[0];
-            values = (0..step).map(|k| values.iter().skip(k).step_by(step).sum()).collect();
+            values = (0..step)
+                .map(|k| values.iter().skip(k).step_by(step).sum())
+                .collect();
         } else if own.shape != expected.shape {
-            wrong.push(format!("{path} is {:?}, expected {:?}", own.shape, expected.shape));
+            wrong.push(format!(
+                "{path} is {:?}, expected {:?}",
+                own.shape, expected.shape
+            ));
             continue;
         }
         let expected = expected.to_f64();
@@ -116,15 +132,19 @@ fn check_all(float: DType, tolerance: f64) {
             match simulate(&graph, &inputs, &options) {
                 Err(error) => wrong.push(format!("{name} {run}: {error}")),
                 Ok(made) => {
-                    let (count, off) =
-                        compare(&traces, run, &names, &made.sequences, tolerance);
+                    let (count, off) = compare(&traces, run, &names, &made.sequences, tolerance);
                     compared += count;
                     wrong.extend(off.into_iter().map(|text| format!("{name} {text} [{run}]")));
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} differences:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert_eq!((runs, compared), (85, 309));
 }
 

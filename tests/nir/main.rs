@@ -1,4 +1,5 @@
 //! NIR graphs on the engine: imports, simulations, training, exports.
 
+mod diff;
 mod golden;
 mod support;

@@ -60,7 +60,15 @@ impl GraphModule {
 
     /// The nodes that are no graphs: path and type.
     pub fn nodes(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        self.nodes.iter().map(|node| (node.path.as_str(), node.kind))
+        self.nodes
+            .iter()
+            .map(|node| (node.path.as_str(), node.kind))
+    }
+
+    /// The paths of the nodes in the order in which they run; those of cycles in their order within a step.
+    pub fn execution_order(&self) -> impl Iterator<Item = &str> {
+        let nodes = self.order.stages.iter().flat_map(Stage::nodes);
+        nodes.map(|&k| self.nodes[k].path.as_str())
     }
 
     /// Traces the graph: a sequence `[T, N, …]` for each Input, and one for each Output.
@@ -109,7 +117,11 @@ impl GraphModule {
                     x.shape(),
                     port.shape
                 );
-                return Err(wrong(&port.path, problem, "give [T, N, …]: time steps, samples, …"));
+                return Err(wrong(
+                    &port.path,
+                    problem,
+                    "give [T, N, …]: time steps, samples, …",
+                ));
             }
             if x.shape()[..2] != inputs[0].shape()[..2] {
                 let problem = format!(
@@ -118,13 +130,21 @@ impl GraphModule {
                     self.inputs[0].path,
                     inputs[0].shape()
                 );
-                return Err(wrong(&port.path, problem, "give the same T and N to all Inputs"));
+                return Err(wrong(
+                    &port.path,
+                    problem,
+                    "give the same T and N to all Inputs",
+                ));
             }
         }
         match self.inputs.len() < inputs.len() || inputs.is_empty() {
             true => Err(wrong(
                 self.inputs.first().map_or("", |port| &port.path),
-                format!("{} sequences were given for {} Inputs", inputs.len(), self.inputs.len()),
+                format!(
+                    "{} sequences were given for {} Inputs",
+                    inputs.len(),
+                    self.inputs.len()
+                ),
                 "give a sequence for each Input of the graph",
             )),
             false => Ok(()),
@@ -180,7 +200,11 @@ impl GraphModule {
         // Nodes that others read; a loop that nothing reads returns a node all the same.
         let read = |k: &usize| {
             let mut others = (0..self.nodes.len()).filter(|to| !inside(to));
-            others.any(|to| self.order.sources[to].iter().any(|source| source.node == *k))
+            others.any(|to| {
+                self.order.sources[to]
+                    .iter()
+                    .any(|source| source.node == *k)
+            })
         };
         let mut returned: Vec<usize> = members.iter().copied().filter(read).collect();
         if returned.is_empty() {
@@ -215,8 +239,12 @@ impl GraphModule {
             }
             let node = &self.nodes[source.node];
             let shape = [&[batch], &node.shape[..]].concat();
-            let state = cx.child(&node.path, |cx| Ok(cx.state(LAST_OUTPUT, shape.clone(), 0.0)))?;
-            let before = state.expand(&shape[..]).reshape([&[1], &shape[..]].concat());
+            let state = cx.child(&node.path, |cx| {
+                Ok(cx.state(LAST_OUTPUT, shape.clone(), 0.0))
+            })?;
+            let before = state
+                .expand(&shape[..])
+                .reshape([&[1], &shape[..]].concat());
             fed_back.insert(source.node, (state, before));
         }
         for &k in members {

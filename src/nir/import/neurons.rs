@@ -35,6 +35,7 @@ pub(super) fn build(
     };
     let strict = semantics.fires == Fires::Above;
     let discretization = semantics.discretization;
+    let reset_delay = semantics.reset_delay;
     let lif = |common| NirLif {
         discretization,
         strict,
@@ -63,6 +64,7 @@ pub(super) fn build(
             values.threshold(&n.v_threshold, reset(&n.v_reset), None, semantics);
             Arc::new(NirIf {
                 strict,
+                reset_delay,
                 common: values.common.clone(),
                 ..NirIf::default()
             })
@@ -80,8 +82,16 @@ pub(super) fn build(
             values.tau("tau", &n.tau, dt);
             values.set("r", &n.r, |r| r);
             values.set("v_leak", &n.v_leak, |v| v);
-            values.threshold(&n.v_threshold, reset(&n.v_reset), Some(&n.v_leak), semantics);
-            Arc::new(lif(values.common.clone()))
+            values.threshold(
+                &n.v_threshold,
+                reset(&n.v_reset),
+                Some(&n.v_leak),
+                semantics,
+            );
+            Arc::new(NirLif {
+                reset_delay,
+                ..lif(values.common.clone())
+            })
         }
         NodeKind::CubaLi(n) => {
             values.tau("tau_syn", &n.tau_syn, dt);
@@ -100,8 +110,16 @@ pub(super) fn build(
             values.set("r", &n.r, |r| r);
             values.set("v_leak", &n.v_leak, |v| v);
             values.optional("w_in", n.w_in.as_ref().or(one.as_ref()));
-            values.threshold(&n.v_threshold, reset(&n.v_reset), Some(&n.v_leak), semantics);
-            Arc::new(cuba(values.common.clone()))
+            values.threshold(
+                &n.v_threshold,
+                reset(&n.v_reset),
+                Some(&n.v_leak),
+                semantics,
+            );
+            Arc::new(NirCubaLif {
+                reset_delay,
+                ..cuba(values.common.clone())
+            })
         }
         NodeKind::Threshold(n) => {
             values.set("v_threshold", &n.threshold, |v| v);
@@ -195,7 +213,9 @@ impl Values<'_> {
         let count = self.shape.iter().product();
         let values = given.to_f64();
         // A parameter of rank 0 is that of all neurons.
-        let values: Vec<f64> = (0..count).map(|k| convert(values[k % values.len()])).collect();
+        let values: Vec<f64> = (0..count)
+            .map(|k| convert(values[k % values.len()]))
+            .collect();
         self.tensors.push((name, Tensor::f64(self.shape, values)));
         let how = how.frozen(!self.train);
         self.common.trainable.insert(name.to_string(), how);

@@ -31,6 +31,16 @@ pub(super) enum Stage {
     Loop(Vec<usize>),
 }
 
+impl Stage {
+    /// Its nodes, in order.
+    pub(super) fn nodes(&self) -> &[usize] {
+        match self {
+            Self::Node(k) => std::slice::from_ref(k),
+            Self::Loop(members) => members,
+        }
+    }
+}
+
 /// The source of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
@@ -56,9 +66,8 @@ pub(super) fn schedule(
         .clone()
         .filter(|&k| matches!(kind(k), NodeKind::Output { .. }) && edges.targets[k].is_empty())
         .collect();
-    let unfed = |k: &usize| {
-        edges.sources[*k].is_empty() && !matches!(kind(*k), NodeKind::Input { .. })
-    };
+    let unfed =
+        |k: &usize| edges.sources[*k].is_empty() && !matches!(kind(*k), NodeKind::Input { .. });
     if let Some(k) = all.clone().find(unfed) {
         return Err(NirError::node(
             edges.nodes[k].0,
@@ -101,7 +110,11 @@ struct Edges<'a> {
 
 impl<'a> Edges<'a> {
     fn new(graph: &'a ExpandedGraph<'_>) -> Self {
-        let nodes: Vec<_> = graph.nodes.iter().map(|(path, node)| (path.as_str(), *node)).collect();
+        let nodes: Vec<_> = graph
+            .nodes
+            .iter()
+            .map(|(path, node)| (path.as_str(), *node))
+            .collect();
         let place = |path: &str| nodes.binary_search_by_key(&path, |(path, _)| path).ok();
         let mut sources = vec![vec![]; nodes.len()];
         let mut targets = vec![vec![]; nodes.len()];
@@ -182,7 +195,8 @@ fn closing_edges(edges: &Edges<'_>, inputs: &[usize]) -> Vec<(usize, usize)> {
 fn components(targets: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let count = targets.len();
-    let (mut index, mut low, mut on_stack) = (vec![NEW; count], vec![NEW; count], vec![false; count]);
+    let (mut index, mut low, mut on_stack) =
+        (vec![NEW; count], vec![NEW; count], vec![false; count]);
     let (mut stack, mut found, mut next_index) = (vec![], vec![], 0);
     for start in 0..count {
         if index[start] != NEW {
@@ -232,7 +246,9 @@ fn within_step(
     let inside: BTreeSet<usize> = component.iter().copied().collect();
     let waits_for = |to: usize| {
         let sources = edges.sources[to].iter();
-        sources.filter(|from| inside.contains(from) && !late.contains(&(**from, to))).count()
+        sources
+            .filter(|from| inside.contains(from) && !late.contains(&(**from, to)))
+            .count()
     };
     let mut open: std::collections::BTreeMap<usize, usize> =
         component.iter().map(|&k| (k, waits_for(k))).collect();
@@ -322,7 +338,12 @@ mod tests {
         let mut graph = recurrent();
         graph.insert("alone", NodeKind::Output { shape: vec![1] });
         let expanded = graph.expand().expect("a graph");
-        let error = schedule(&expanded, FeedbackFrom::Source).unwrap_err().to_string();
-        assert!(error.starts_with("node `alone`: no edge leads to it"), "{error}");
+        let error = schedule(&expanded, FeedbackFrom::Source)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("node `alone`: no edge leads to it"),
+            "{error}"
+        );
     }
 }
