@@ -49,6 +49,11 @@ pages! {
     your_own_neuron = "docs/guide/your-own-neuron.md",
 }
 
+#[cfg(feature = "nir")]
+pages! {
+    nir = "docs/guide/nir.md",
+}
+
 #[cfg(feature = "auto-cuda")]
 pages! {
     auto_cuda = "docs/guide/auto-cuda.md",

@@ -1,7 +1,7 @@
 //! The time steps of other frameworks.
 
+use super::choices::{FeedbackFrom, Fires, Reset, VStart};
 use super::error::NirError;
-use super::options::{FeedbackFrom, Fires, Reset, VStart};
 use spikelet_nn::neuron::Discretization;
 use std::fmt;
 use std::str::FromStr;

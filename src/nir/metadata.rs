@@ -2,8 +2,8 @@
 //!
 //! A text for each choice, such as `fires` = `ge`; `dt` is a number. The metadata of a node applies to the node.
 
+use super::choices::{FeedbackFrom, Fires, Reset, VStart};
 use super::error::NirError;
-use super::options::{FeedbackFrom, Fires, Reset, VStart};
 use spikelet_nir::{Metadata, MetadataValue, Tensor};
 use spikelet_nn::neuron::Discretization;
 use std::fmt::Display;

@@ -7,6 +7,8 @@
 //! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
 //! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
 //! | [`diff::diff`] | names the first difference between two networks, and its cause |
+//! | [`export`] | a network of spikelet becomes a graph |
+//! | [`Imported::to_graph`] | an imported graph with trained parameters |
 //! | [`read_inputs`], [`Traces::write`] | sequences from and in safetensors files |
 //!
 //! NIR defines what a node computes in continuous time, and nothing of steps. [`ImportOptions`] has the choices that
@@ -15,9 +17,11 @@
 //! Source: J. E. Pedersen et al., *Neuromorphic intermediate representation: a unified instruction set for
 //! interoperable brain-inspired computing*, Nature Communications 15:8122, 2024.
 
+mod choices;
 mod convention;
 pub mod diff;
 mod error;
+mod export;
 mod files;
 mod import;
 mod metadata;
@@ -25,11 +29,13 @@ mod options;
 mod simulate;
 mod step_length;
 
+pub use choices::{FeedbackFrom, Fires, Reset, VStart};
 pub use convention::Convention;
 pub use error::NirError;
+pub use export::{ExportOptions, Exported, export};
 pub use files::read_inputs;
 pub use import::{GraphModule, Imported, Port, import};
-pub use options::{FeedbackFrom, Fires, ImportOptions, Reset, Semantics, StepLengthFrom, VStart};
+pub use options::{ImportOptions, Semantics, StepLengthFrom};
 pub use simulate::{Record, SimulateOptions, Traces, simulate};
 pub use spikelet_nir::{
     Affine, CheckedGraph, Conv, CubaLi, CubaLif, Delay, Dtype, Edge, ExpandedGraph, Flatten, Graph,

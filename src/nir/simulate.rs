@@ -115,7 +115,8 @@ pub fn simulate(
     let given = given(module.inputs(), inputs)?;
     let input = |(port, tensor): &(&Port, &Tensor)| {
         let name = input_name(port);
-        cx.tracer().input(&name, options.float, tensor.shape.clone())
+        cx.tracer()
+            .input(&name, options.float, tensor.shape.clone())
     };
     let sequences: Vec<Var> = given.iter().map(input).collect();
     let made = module.run(&cx, &sequences)?;
@@ -156,7 +157,11 @@ fn given<'a>(
             input: port.path.clone(),
             problem: format!(
                 "there is no sequence of this name; given are: {}",
-                inputs.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+                inputs
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
             help: format!("give a tensor [T, N] and {:?}", port.shape),
         })?;
@@ -174,12 +179,19 @@ fn named(
 ) -> Vec<(String, Var)> {
     if record == Record::Output {
         let ports = module.outputs().iter().zip(outputs);
-        return ports.map(|(port, y)| (format!("{}/out", port.path), y.clone())).collect();
+        return ports
+            .map(|(port, y)| (format!("{}/out", port.path), y.clone()))
+            .collect();
     }
     let mut named = vec![];
     for (path, kind) in module.nodes() {
         let is_neuron = !matches!(kind, "Threshold");
-        for (recorded, name) in [("out", "out"), ("h_seq", "h"), ("v_seq", "v"), ("i_seq", "i")] {
+        for (recorded, name) in [
+            ("out", "out"),
+            ("h_seq", "h"),
+            ("v_seq", "v"),
+            ("i_seq", "i"),
+        ] {
             if let Ok(value) = cx.recorded(&format!("{path}.{recorded}"))
                 && (is_neuron || name == "out")
             {

@@ -11,7 +11,8 @@ use spikelet_nir::{ExpandedGraph, NodeKind, Tensor};
 /// How far the dt of two neurons may be apart, relatively.
 const TOLERANCE: f64 = 1e-4;
 
-const HELP: &str = "give it in the units of the file's time constants: --dt 1e-4, or `ImportOptions::dt`";
+const HELP: &str =
+    "give it in the units of the file's time constants: --dt 1e-4, or `ImportOptions::dt`";
 
 /// The length of a step, from the first of these that has one.
 pub(super) fn find(
@@ -93,7 +94,11 @@ fn ratios(tau: &Tensor, factor: &Tensor) -> Vec<f64> {
 fn pairs(a: &Tensor, b: &Tensor) -> impl Iterator<Item = (f64, f64)> {
     let (a, b) = (a.to_f64(), b.to_f64());
     let count = a.len().max(b.len());
-    let count = if a.is_empty() || b.is_empty() { 0 } else { count };
+    let count = if a.is_empty() || b.is_empty() {
+        0
+    } else {
+        count
+    };
     (0..count).map(move |k| (a[k % a.len()], b[k % b.len()]))
 }
 
@@ -151,10 +156,16 @@ mod tests {
 
     #[test]
     fn parameters_that_disagree_or_say_nothing_are_errors_that_ask_for_dt() {
-        for kinds in [vec![lif(0.02, 1.0)], vec![lif(0.02, 20.0), lif(0.02, 200.0)]] {
+        for kinds in [
+            vec![lif(0.02, 1.0)],
+            vec![lif(0.02, 20.0), lif(0.02, 200.0)],
+        ] {
             let error = infer(kinds).unwrap_err().to_string();
             assert!(error.contains("help: give it"), "{error}");
         }
-        assert_eq!(infer(vec![]).expect("nothing depends on it").1, StepLengthFrom::Unused);
+        assert_eq!(
+            infer(vec![]).expect("nothing depends on it").1,
+            StepLengthFrom::Unused
+        );
     }
 }

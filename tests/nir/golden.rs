@@ -8,6 +8,7 @@ use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nir/golden"))
@@ -106,7 +107,7 @@ fn compare(
     (compared, wrong)
 }
 
-fn check_all(float: DType, tolerance: f64) {
+fn check_all(float: DType, tolerance: f64, device: &Arc<dyn Backend>) {
     let (mut runs, mut compared, mut wrong) = (0, 0, vec![]);
     for (name, case) in cases() {
         let graph = graph(&name);
@@ -126,7 +127,7 @@ fn check_all(float: DType, tolerance: f64) {
                 import: options(how, dt),
                 record: Record::All,
                 float,
-                ..SimulateOptions::default()
+                device: Some(device.clone()),
             };
             runs += 1;
             match simulate(&graph, &inputs, &options) {
@@ -148,12 +149,23 @@ fn check_all(float: DType, tolerance: f64) {
     assert_eq!((runs, compared), (85, 309));
 }
 
+fn cpu() -> Arc<dyn Backend> {
+    spikelet::device::find("cpu", 0).expect("a CPU")
+}
+
 #[test]
 fn all_reference_runs_have_the_same_spikes_and_potentials_in_f32() {
-    check_all(DType::F32, 1e-5);
+    check_all(DType::F32, 1e-5, &cpu());
 }
 
 #[test]
 fn all_reference_runs_have_the_same_spikes_and_potentials_in_f64() {
-    check_all(DType::F64, 1e-9);
+    check_all(DType::F64, 1e-9, &cpu());
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn all_reference_runs_have_the_same_spikes_and_potentials_on_a_gpu() {
+    check_all(DType::F32, 1e-5, &crate::gpu::gpu());
 }

@@ -1,5 +1,12 @@
 //! NIR graphs on the engine: imports, simulations, training, exports.
 
 mod diff;
+mod errors;
 mod golden;
+#[cfg(feature = "cuda")]
+#[path = "../support/gpu.rs"]
+mod gpu;
+mod refused;
+mod round_trip;
 mod support;
+mod training;

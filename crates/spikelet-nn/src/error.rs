@@ -244,7 +244,9 @@ pub enum LayerProblem {
         given: TensorType,
     },
     /// Feature axes with another number of elements.
-    #[error("gives the feature axes {shape:?}, the sequence is {given}, with another number of features")]
+    #[error(
+        "gives the feature axes {shape:?}, the sequence is {given}, with another number of features"
+    )]
     Reshape {
         /// The feature axes of the output.
         shape: Vec<usize>,

@@ -81,11 +81,7 @@ fn with_weights(part: Part, conv: &Conv) -> Built {
 }
 
 /// Sizes of N axes.
-fn sizes<const N: usize>(
-    path: &str,
-    name: &str,
-    sizes: &Sizes,
-) -> Result<[usize; N], NirError> {
+fn sizes<const N: usize>(path: &str, name: &str, sizes: &Sizes) -> Result<[usize; N], NirError> {
     let axes = sizes.axes::<N>().map(|axes| axes.map(usize::try_from));
     match axes {
         Some(axes) if axes.iter().all(Result::is_ok) => Ok(axes.map(|axis| axis.unwrap_or(0))),
@@ -149,12 +145,7 @@ fn average(path: &str, pool: &Pool) -> Result<Padded<Pool2d, 2>, NirError> {
 /// The longest delay in steps.
 const MOST: f64 = 65536.0;
 
-fn delayed(
-    path: &str,
-    delay: &NirTensor,
-    shape: &[usize],
-    dt: f64,
-) -> Result<Built, NirError> {
+fn delayed(path: &str, delay: &NirTensor, shape: &[usize], dt: f64) -> Result<Built, NirError> {
     let times = delay.to_f64();
     let count: usize = shape.iter().product();
     let steps: Vec<f64> = (0..count)

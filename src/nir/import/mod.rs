@@ -42,6 +42,8 @@ pub struct Imported {
     pub semantics: Semantics,
     /// What is doubtful in the graph, and how it is understood.
     pub warnings: Vec<String>,
+    /// The graph.
+    pub(super) graph: Graph,
 }
 
 impl Imported {
@@ -130,7 +132,11 @@ fn build(graph: &Graph, options: &ImportOptions) -> Result<Imported, NirError> {
         let port = |&index: &usize| {
             let path = nodes[index].path.clone();
             let shape = &checked.shapes[&path];
-            let shape = if is_input { &shape.input } else { &shape.output };
+            let shape = if is_input {
+                &shape.input
+            } else {
+                &shape.output
+            };
             let shape = shape.clone();
             Port { index, path, shape }
         };
@@ -147,6 +153,7 @@ fn build(graph: &Graph, options: &ImportOptions) -> Result<Imported, NirError> {
         tensors,
         semantics,
         warnings: checked.warnings.iter().map(ToString::to_string).collect(),
+        graph: graph.clone(),
     })
 }
 

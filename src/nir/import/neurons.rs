@@ -1,6 +1,7 @@
 //! Neurons: the constants of each are tensors with an element for each neuron, with time constants in steps.
 
-use super::super::options::{Fires, ImportOptions, Reset, VStart};
+use super::super::choices::{Fires, Reset, VStart};
+use super::super::options::ImportOptions;
 use super::part::{Built, Part};
 use super::semantics::NodeSemantics;
 use spikelet_graph::Tensor;

@@ -15,9 +15,14 @@ pub(super) enum Part {
     Identity,
     Linear(Linear),
     /// Independent products: weight `[…, out, in]`.
-    Products { weight: Vec<usize>, bias: bool },
+    Products {
+        weight: Vec<usize>,
+        bias: bool,
+    },
     /// A factor for each neuron.
-    Scale { shape: Vec<usize> },
+    Scale {
+        shape: Vec<usize>,
+    },
     Conv1d(Padded<Conv<1>, 1>),
     Conv2d(Padded<Conv<2>, 2>),
     AvgPool(Padded<Pool2d, 2>),
@@ -77,7 +82,9 @@ impl SumPool {
         };
         // A convolution of each channel with ones: sums of spikes are exact.
         let [rows, columns] = self.kernel;
-        let ones = cx.tracer().fill(cx.tracer().float(), [1, rows, columns, 1], 1.0);
+        let ones = cx
+            .tracer()
+            .fill(cx.tracer().float(), [1, rows, columns, 1], 1.0);
         let op = ConvOp {
             stride: self.stride.to_vec(),
             padding: self.padding.to_vec(),

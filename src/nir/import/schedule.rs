@@ -5,8 +5,8 @@
 //! compute with the output of the step before; see [`FeedbackFrom`]. Nodes that are in cycles together run step by step
 //! as one loop over time, all others run on all time steps at once.
 
+use super::super::choices::FeedbackFrom;
 use super::super::error::NirError;
-use super::super::options::FeedbackFrom;
 use spikelet_nir::{ExpandedGraph, NodeKind};
 use std::collections::BTreeSet;
 

@@ -1,9 +1,10 @@
 //! The choices that apply to a graph and to each of its neurons.
 
+use super::super::choices::{Fires, Reset, VStart};
 use super::super::convention::Choices;
 use super::super::error::NirError;
 use super::super::metadata::Recorded;
-use super::super::options::{Fires, ImportOptions, Reset, Semantics, VStart};
+use super::super::options::{ImportOptions, Semantics};
 use super::super::step_length;
 use spikelet_nir::{ExpandedGraph, Graph, Node};
 use spikelet_nn::neuron::Discretization;

@@ -52,12 +52,12 @@ pub struct Simulate {
     #[arg(long, value_name = "WHICH", default_value = "output", value_enum)]
     record: Recorded,
 
-    #[command(flatten)]
-    steps: Steps,
-
     /// Type of all computations; f64 runs on the CPU
     #[arg(long, value_name = "TYPE", default_value = "f32", value_enum)]
     dtype: Float,
+
+    #[command(flatten)]
+    steps: Steps,
 
     #[command(flatten)]
     device: DeviceArgs,
@@ -99,7 +99,8 @@ struct Steps {
 }
 
 fn choice<T: std::str::FromStr<Err = NirError>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: NirError| first_line(&error.to_string()))
+    text.parse()
+        .map_err(|error: NirError| first_line(&error.to_string()))
 }
 
 fn discretization(text: &str) -> Result<Discretization, String> {

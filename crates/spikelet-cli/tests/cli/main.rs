@@ -26,6 +26,7 @@ mod seeds;
 mod shell;
 #[cfg(unix)]
 mod signals;
+mod simulate;
 mod small;
 mod sweep;
 mod train;

@@ -26,6 +26,7 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
 use spikelet_graph::{DType, TensorType, Var};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Batch normalization of `[T, N, C, …]` with `D` axes after the channels; with `D` = 1, of `[T, N, C]` too.
@@ -333,5 +334,9 @@ impl<const D: usize> Module for BatchNorm<D> {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

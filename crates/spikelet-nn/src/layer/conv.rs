@@ -9,6 +9,7 @@ use crate::synapses::{ConvSynapses, Synapses};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;
+use std::any::Any;
 
 /// Convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
 ///
@@ -171,5 +172,9 @@ impl<const D: usize> Module for Conv<D> {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
+use std::any::Any;
 
 /// Drops features with probability `p` during training. The mask is drawn once per call and is the same at all
 /// time steps, as in SpikingJelly's multi-step dropout; with [`each_step`](Self::each_step), each step has its own, as
@@ -89,6 +90,10 @@ impl Module for Dropout {
     fn tree(&self) -> Tree {
         Tree::fields(self)
     }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
 }
 
 impl Module for Dropout2d {
@@ -101,5 +106,9 @@ impl Module for Dropout2d {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

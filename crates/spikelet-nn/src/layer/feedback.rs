@@ -8,6 +8,7 @@ use crate::module::{Context, Init, Module, Tree};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// The product of spikes with a square weight matrix: `[…, features] → […, features]`. The feedback of
 /// [`Recurrent`](super::Recurrent).
@@ -120,5 +121,9 @@ impl Module for Feedback {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

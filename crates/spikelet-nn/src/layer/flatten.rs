@@ -3,6 +3,7 @@
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// `[T, N, …] → [T, N, features]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,5 +17,9 @@ impl Module for Flatten {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

@@ -8,6 +8,7 @@ use crate::module::{Context, Init, Module, Tree};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// Fully connected layer: `[…, in] → […, out]`.
 ///
@@ -105,5 +106,9 @@ impl Module for Linear {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

@@ -6,6 +6,7 @@ use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
+use std::any::Any;
 
 /// Pools `[T, N, C, …]` over `D` axes.
 ///
@@ -68,6 +69,16 @@ impl<const D: usize> Pool<D> {
             windows: outputs.map(|outputs| Window::Adaptive { outputs }),
             unused: None,
         }
+    }
+
+    /// The pooling.
+    pub fn pooling(&self) -> Pooling {
+        self.pooling
+    }
+
+    /// The windows, one for each axis.
+    pub fn windows(&self) -> &[Window; D] {
+        &self.windows
     }
 
     /// Sets an attribute of the windows.
@@ -142,5 +153,9 @@ impl<const D: usize> Module for Pool<D> {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

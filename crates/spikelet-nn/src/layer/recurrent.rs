@@ -10,6 +10,7 @@ use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::neuron::State;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// A neuron whose spikes are fed back to it: `[T, N, …] → [T, N, …]`, one time step after the other.
 /// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`, which starts from zeros
@@ -62,6 +63,21 @@ impl Recurrent {
         self
     }
 
+    /// The neuron.
+    pub fn neuron(&self) -> &dyn Module {
+        &*self.neuron
+    }
+
+    /// The module through which spikes are fed back.
+    pub fn feedback(&self) -> &dyn Module {
+        &*self.feedback
+    }
+
+    /// Whether every step is returned, and the spikes that are fed back are a state of their own.
+    pub fn is_plain(&self) -> bool {
+        !self.last && self.fed.is_none()
+    }
+
     /// Returns only the last time step, `[1, N, …]`.
     #[must_use]
     pub fn last(mut self) -> Self {
@@ -99,6 +115,10 @@ impl Module for Recurrent {
     fn tree(&self) -> Tree {
         let tree = Tree::for_type::<Self>().child("feedback", &*self.feedback);
         tree.child("neuron", &*self.neuron)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

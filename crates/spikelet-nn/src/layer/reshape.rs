@@ -4,6 +4,7 @@ use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// `[T, N, …] → [T, N, shape]`, with the same number of elements.
 ///
@@ -47,5 +48,9 @@ impl Module for Reshape {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

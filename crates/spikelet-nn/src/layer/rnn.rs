@@ -6,6 +6,7 @@ use super::{Linear, Recurrent};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// A linear layer, then a neuron whose spikes are fed back to it: `[T, N, in] → [T, N, hidden]`.
 ///
@@ -52,6 +53,16 @@ impl Rnn {
         self
     }
 
+    /// The weights of the input.
+    pub fn input(&self) -> &Linear {
+        &self.input
+    }
+
+    /// The neuron and its feedback.
+    pub fn recurrent(&self) -> &Recurrent {
+        &self.recurrent
+    }
+
     /// Returns only the last time step, `[1, N, hidden]`.
     #[must_use]
     pub fn last(mut self) -> Self {
@@ -69,6 +80,10 @@ impl Module for Rnn {
     fn tree(&self) -> Tree {
         let tree = Tree::for_type::<Self>().child("input", &self.input);
         tree.children_of(self.recurrent.tree())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) use tree::print_as_tree;
 use crate::{LayerError, LayerProblem};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -65,6 +66,19 @@ pub trait Module: Send + Sync {
     fn tree(&self) -> Tree {
         Tree::for_type::<Self>()
     }
+
+    /// The module itself, for programs that translate networks into other forms and know its type. By default none:
+    /// such programs cannot translate the module.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let module: Box<dyn Module> = Box::new(Linear::new(4, 3));
+    /// let linear = module.as_any().and_then(|any| any.downcast_ref::<Linear>());
+    /// assert_eq!(linear.map(|linear| linear.outputs), Some(3));
+    /// ```
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// A pointer to a module is a module.
@@ -81,6 +95,10 @@ macro_rules! pointers {
 
             fn tree(&self) -> Tree {
                 (**self).tree()
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                (**self).as_any()
             }
         }
     )*};

@@ -125,7 +125,10 @@ impl Stepping {
         let mut stacked = made.stacked.into_iter();
         Ok(Stepped {
             // After an error of the trace, which the next check returns, nothing is stacked.
-            outputs: outputs.iter().map(|y| stacked.next().unwrap_or_else(|| y.clone())).collect(),
+            outputs: outputs
+                .iter()
+                .map(|y| stacked.next().unwrap_or_else(|| y.clone()))
+                .collect(),
             states: firsts.zip(made.carried).collect(),
             recorded: self
                 .recorded

@@ -47,9 +47,15 @@ impl Tree {
             .replace(" { ", "(")
             .replace(" }", ")")
             .replace(": ", "=");
-        let text = ["common=Common(", "neuron=Lif(", "neuron=If(", "neuron=NirLif(", "neuron=NirCubaLif("]
-            .into_iter()
-            .fold(text, |text, wrapper| unwrapped(&text, wrapper));
+        let text = [
+            "common=Common(",
+            "neuron=Lif(",
+            "neuron=If(",
+            "neuron=NirLif(",
+            "neuron=NirCubaLif(",
+        ]
+        .into_iter()
+        .fold(text, |text, wrapper| unwrapped(&text, wrapper));
         let usual = [
             ", spiking=true",
             ", trainable={}",

@@ -110,6 +110,10 @@ macro_rules! base {
         fn common_mut(&mut self) -> &mut $crate::neuron::Common {
             &mut self.$($common).+
         }
+
+        fn as_any(&self) -> Option<&dyn std::any::Any> {
+            Some(self)
+        }
     };
 }
 

@@ -165,7 +165,10 @@ mod tests {
             assert!((coupling(tau, tau) - equal(tau)).abs() < 1e-15);
             for apart in [1e-9, 1e-5, 1e-3] {
                 let near = coupling(tau * (1.0 + apart), tau);
-                assert!((near - equal(tau)).abs() < 2.0 * apart * equal(tau), "{tau}, {apart}");
+                assert!(
+                    (near - equal(tau)).abs() < 2.0 * apart * equal(tau),
+                    "{tau}, {apart}"
+                );
             }
         }
         let (s, m) = (5.0_f64, 20.0_f64);
@@ -178,7 +181,13 @@ mod tests {
         for how in Discretization::ALL {
             assert_eq!(how.to_string().parse(), Ok(how));
         }
-        let unknown = "midpoint".parse::<Discretization>().unwrap_err().to_string();
-        assert!(unknown.contains("`midpoint`") && unknown.contains("euler-seq"), "{unknown}");
+        let unknown = "midpoint"
+            .parse::<Discretization>()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            unknown.contains("`midpoint`") && unknown.contains("euler-seq"),
+            "{unknown}"
+        );
     }
 }

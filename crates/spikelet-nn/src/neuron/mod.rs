@@ -36,6 +36,7 @@ use serde_json::{Map, Value};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -206,6 +207,12 @@ pub trait Neuron: Debug + Send + Sync {
     /// The readout: reduces the output sequence `[T, N, …]` to one value for all steps, `[N, …]`; by
     /// default the sequence is the output.
     fn readout(&self, _seq: &Var) -> Option<Var> {
+        None
+    }
+
+    /// The neuron itself, for programs that translate neurons into other forms; see
+    /// [`Module::as_any`](crate::module::Module::as_any).
+    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }

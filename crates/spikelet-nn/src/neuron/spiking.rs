@@ -9,6 +9,7 @@ use crate::neuron_ops::NeuronOps;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{RandomAxes, Var};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,6 +27,10 @@ impl<N: Neuron> Module for N {
     fn tree(&self) -> Tree {
         Tree::fields(self)
     }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Neuron::as_any(self)
+    }
 }
 
 /// A neuron that was built from a specification is a layer too.
@@ -36,6 +41,10 @@ impl Module for Arc<dyn Neuron> {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        (**self).as_any()
     }
 }
 

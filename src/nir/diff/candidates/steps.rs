@@ -1,9 +1,8 @@
 //! Other time steps: reset, comparison with the threshold, discretization, length, start, feedback, conventions.
 
+use super::super::super::choices::{FeedbackFrom, Fires, Reset, VStart};
 use super::super::super::convention::Convention;
-use super::super::super::options::{
-    FeedbackFrom, Fires, ImportOptions, Reset, StepLengthFrom, VStart,
-};
+use super::super::super::options::{ImportOptions, StepLengthFrom};
 use super::super::super::step_length;
 use super::super::cause::{Candidate, Cause};
 use super::Situation;

@@ -9,6 +9,7 @@ use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// A delay of a whole number of steps for each neuron: `[T, N, …] → [T, N, …]`. Delays are not trained.
 ///
@@ -85,5 +86,9 @@ impl Module for FixedDelay {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

@@ -110,11 +110,14 @@ impl Context {
             .map(|x| x.source_over_time().filter(|_| time_steps > 1))
             .collect();
         let body = (time_steps > 1).then(|| self.tracer.begin_loop(time_steps));
-        let pieces = sequences.iter().zip(same).map(|(x, same)| match (&body, same) {
-            (Some(_), Some(same)) => same,
-            (Some(body), None) => body.sequence(x),
-            (None, _) => x.clone(),
-        });
+        let pieces = sequences
+            .iter()
+            .zip(same)
+            .map(|(x, same)| match (&body, same) {
+                (Some(_), Some(same)) => same,
+                (Some(body), None) => body.sequence(x),
+                (None, _) => x.clone(),
+            });
         let pieces = pieces.collect();
         *self.stepping.borrow_mut() = Some(Stepping::new(time_steps, body));
         let made = step(pieces);

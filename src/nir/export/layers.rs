@@ -1,0 +1,280 @@
+//! Layers and containers.
+
+use super::super::error::NirError;
+use super::writer::Writer;
+use super::{batch_norm, neurons, refused};
+use spikelet_core::Result;
+use spikelet_graph::op::{Pooling, Window};
+use spikelet_nir::{
+    Affine, Conv as ConvNode, Delay, Flatten as FlattenNode, Linear as LinearNode, NodeKind,
+    Padding, Pool as PoolNode, Sizes, Tensor,
+};
+use spikelet_nn::layer::{
+    BatchNorm1d, BatchNorm2d, Conv, Dropout, Dropout2d, Feedback, FixedDelay, Flatten, Linear,
+    Pool2d, Recurrent, Reshape, Rnn,
+};
+use spikelet_nn::module::Module;
+use std::any::Any;
+
+/// Adds the nodes of a module, which has this path in the network.
+pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> Result<()> {
+    let Some(any) = module.as_any() else {
+        let chain = module.chain();
+        if chain.is_empty() && module.tree().kind() != "Sequential" {
+            return Err(refused::module(path, &module.tree()).into());
+        }
+        for (name, child) in chain {
+            add(writer, &joined(path, &name), &*child)?;
+        }
+        return Ok(());
+    };
+    if let Some(linear) = any.downcast_ref::<Linear>() {
+        add_linear(writer, path, linear)
+    } else if let Some(conv) = any.downcast_ref::<Conv<1>>() {
+        add_conv(writer, path, conv)
+    } else if let Some(conv) = any.downcast_ref::<Conv<2>>() {
+        add_conv(writer, path, conv)
+    } else if let Some(pool) = any.downcast_ref::<Pool2d>() {
+        add_pool(writer, path, pool)
+    } else if let Some(norm) = any.downcast_ref::<BatchNorm1d>() {
+        batch_norm::fold(writer, path, norm)
+    } else if let Some(norm) = any.downcast_ref::<BatchNorm2d>() {
+        batch_norm::fold(writer, path, norm)
+    } else if any.is::<Flatten>() {
+        add_flatten(writer, path);
+        Ok(())
+    } else if let Some(reshape) = any.downcast_ref::<Reshape>() {
+        add_reshape(writer, path, reshape)
+    } else if any.is::<Dropout>() || any.is::<Dropout2d>() {
+        // Does nothing in evaluation.
+        Ok(())
+    } else if let Some(delay) = any.downcast_ref::<FixedDelay>() {
+        add_delay(writer, path, delay)
+    } else if let Some(rnn) = any.downcast_ref::<Rnn>() {
+        add_linear(writer, &joined(path, "input"), rnn.input())?;
+        add_recurrent(writer, path, rnn.recurrent())
+    } else if let Some(recurrent) = any.downcast_ref::<Recurrent>() {
+        add_recurrent(writer, path, recurrent)
+    } else {
+        neurons::add(writer, path, module, any).map(drop)
+    }
+}
+
+/// The path of a child.
+fn joined(path: &str, child: &str) -> String {
+    match path {
+        "" => child.to_string(),
+        path => format!("{path}.{child}"),
+    }
+}
+
+fn wrong_input(path: &str, shape: &[usize], expected: &str) -> NirError {
+    NirError::node(
+        path,
+        format!("its input has the shape {shape:?}; expected {expected}"),
+        "correct `ExportOptions::input`, the shape of the input without time and batch",
+    )
+}
+
+fn add_linear(writer: &mut Writer<'_>, path: &str, linear: &Linear) -> Result<()> {
+    if writer.shape != [linear.inputs] {
+        let expected = format!("[{}]", linear.inputs);
+        return Err(wrong_input(path, &writer.shape, &expected).into());
+    }
+    let weight = writer.parameter(path, "weight")?;
+    let kind = match linear.bias {
+        true => NodeKind::Affine(Affine {
+            weight,
+            bias: writer.parameter(path, "bias")?,
+        }),
+        false => NodeKind::Linear(LinearNode { weight }),
+    };
+    writer.push(path, kind, vec![linear.outputs]);
+    Ok(())
+}
+
+fn integers(sizes: &[usize]) -> Sizes {
+    Sizes::Each(sizes.iter().map(|&size| size as i64).collect())
+}
+
+/// The sizes of a convolution: numbers for one axis, as the package `nir` writes them.
+fn conv_sizes(sizes: &[usize]) -> Sizes {
+    match sizes {
+        [size] => Sizes::All(*size as i64),
+        sizes => integers(sizes),
+    }
+}
+
+/// The size of an axis after windows.
+fn windows(size: usize, padding: usize, span: usize, stride: usize) -> Option<usize> {
+    Some((size + 2 * padding).checked_sub(span)? / stride.max(1) + 1)
+}
+
+fn add_conv<const D: usize>(writer: &mut Writer<'_>, path: &str, conv: &Conv<D>) -> Result<()> {
+    let shape = writer.shape.clone();
+    let expected = || wrong_input(path, &shape, &format!("[{}] and {D} sizes", conv.inputs));
+    if shape.len() != D + 1 || shape[0] != conv.inputs {
+        return Err(expected().into());
+    }
+    let mut output = vec![conv.outputs];
+    for axis in 0..D {
+        let span = conv.dilation[axis] * (conv.kernel[axis] - 1) + 1;
+        let size = windows(shape[1 + axis], conv.padding[axis], span, conv.stride[axis]);
+        output.push(size.ok_or_else(expected)?);
+    }
+    let weight = writer.parameter(path, "weight")?;
+    let bias = match conv.bias {
+        true => writer.parameter(path, "bias")?,
+        false => {
+            Tensor::from_f32(&[conv.outputs], &vec![0.0; conv.outputs]).map_err(NirError::from)?
+        }
+    };
+    let node = ConvNode {
+        input_shape: conv_sizes(&shape[1..]),
+        weight,
+        stride: conv_sizes(&conv.stride),
+        padding: Padding::Sizes(conv_sizes(&conv.padding)),
+        dilation: conv_sizes(&conv.dilation),
+        groups: conv.groups as i64,
+        bias,
+    };
+    let kind = match D {
+        1 => NodeKind::Conv1d(node),
+        _ => NodeKind::Conv2d(node),
+    };
+    writer.push(path, kind, output);
+    Ok(())
+}
+
+fn add_pool(writer: &mut Writer<'_>, path: &str, pool: &Pool2d) -> Result<()> {
+    if pool.pooling() == Pooling::Max {
+        return Err(refused::max_pooling(path).into());
+    }
+    let shape = writer.shape.clone();
+    let &[channels, height, width] = &shape[..] else {
+        return Err(wrong_input(path, &shape, "[C, H, W]").into());
+    };
+    let (mut kernels, mut strides, mut paddings) = (vec![], vec![], vec![]);
+    let mut output = vec![channels];
+    for (size, window) in [height, width].into_iter().zip(pool.windows()) {
+        let &Window::Sliding {
+            kernel,
+            stride,
+            padding,
+            ceil,
+            ..
+        } = window
+        else {
+            return Err(refused::adaptive_pooling(path).into());
+        };
+        let counts = pool.pooling()
+            == Pooling::Average {
+                count_padding: true,
+            };
+        if ceil || (padding > 0 && !counts) {
+            return Err(refused::pooling(path).into());
+        }
+        let size = windows(size, padding, kernel, stride);
+        output.push(size.ok_or_else(|| wrong_input(path, &shape, "at least a window"))?);
+        kernels.push(kernel);
+        strides.push(stride);
+        paddings.push(padding);
+    }
+    let node = PoolNode {
+        kernel_size: integers(&kernels),
+        stride: integers(&strides),
+        padding: integers(&paddings),
+    };
+    writer.push(path, NodeKind::AvgPool2d(node), output);
+    Ok(())
+}
+
+fn add_flatten(writer: &mut Writer<'_>, path: &str) {
+    let node = FlattenNode {
+        start_dim: 0,
+        end_dim: -1,
+        input_type: Some(writer.shape.clone()),
+    };
+    let features = writer.shape.iter().product();
+    writer.push(path, NodeKind::Flatten(node), vec![features]);
+}
+
+fn add_reshape(writer: &mut Writer<'_>, path: &str, reshape: &Reshape) -> Result<()> {
+    match reshape.shape[..] {
+        _ if reshape.shape == writer.shape => Ok(()),
+        [features] if features == writer.shape.iter().product::<usize>() => {
+            add_flatten(writer, path);
+            Ok(())
+        }
+        _ => Err(refused::reshape(path, &writer.shape, &reshape.shape).into()),
+    }
+}
+
+fn add_delay(writer: &mut Writer<'_>, path: &str, delay: &FixedDelay) -> Result<()> {
+    let shape = writer.shape.clone();
+    let count = shape.iter().product();
+    let steps = match delay.delays[..] {
+        [all] => vec![all as f64; count],
+        _ => writer.tensor(path, "delay")?.to_f64(),
+    };
+    let times: Vec<f64> = steps
+        .iter()
+        .map(|steps| steps * writer.options.dt)
+        .collect();
+    let delay = Tensor::from_f64(&shape, &times).map_err(NirError::from)?;
+    writer.push(path, NodeKind::Delay(Delay { delay }), shape);
+    Ok(())
+}
+
+/// A neuron whose spikes are fed back through weights.
+fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> Result<()> {
+    if !recurrent.is_plain() {
+        return Err(refused::recurrent(path).into());
+    }
+    let (neuron, feedback) = (recurrent.neuron(), recurrent.feedback());
+    let neuron_path = joined(path, "neuron");
+    let name = match neuron.as_any() {
+        Some(any) => neurons::add(writer, &neuron_path, neuron, any)?,
+        None => return Err(refused::module(&neuron_path, &neuron.tree()).into()),
+    };
+    let feedback_path = joined(path, "feedback");
+    let kind = match feedback.as_any() {
+        Some(any) => feedback_node(writer, &feedback_path, any)?,
+        None => None,
+    };
+    let Some(kind) = kind else {
+        return Err(refused::module(&feedback_path, &feedback.tree()).into());
+    };
+    let back = writer.insert(&feedback_path, kind);
+    writer.connect(&name, &back);
+    writer.connect(&back, &name);
+    Ok(())
+}
+
+/// The weights on the way back, if they are those of a linear layer.
+fn feedback_node(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Option<NodeKind>> {
+    let (bias, zero_diagonal) = if let Some(linear) = any.downcast_ref::<Linear>() {
+        (linear.bias, false)
+    } else if let Some(feedback) = any.downcast_ref::<Feedback>() {
+        (feedback.bias, feedback.zero_diagonal)
+    } else {
+        return Ok(None);
+    };
+    let mut weight = writer.tensor(path, "weight")?;
+    if zero_diagonal {
+        let (mut values, size) = (weight.to_f64(), weight.shape[0]);
+        for k in 0..size {
+            values[k * size + k] = 0.0;
+        }
+        let dtype = weight.ty().dtype;
+        weight = spikelet_graph::Tensor::f64(weight.shape.clone(), values).cast(dtype);
+    }
+    let weight = super::writer::parameter(&weight)?;
+    Ok(Some(match bias {
+        true => NodeKind::Affine(Affine {
+            weight,
+            bias: writer.parameter(path, "bias")?,
+        }),
+        false => NodeKind::Linear(LinearNode { weight }),
+    }))
+}

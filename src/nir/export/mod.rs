@@ -1,0 +1,107 @@
+//! From a module to a NIR graph.
+//!
+//! | file | content |
+//! |---|---|
+//! | `layers.rs` | layers and containers |
+//! | `batch_norm.rs` | batch normalization, as part of the weights before it |
+//! | `neurons.rs`, `constants.rs` | neurons, and the values of their constants |
+//! | `dynamics.rs` | the equations of NIR that neurons have |
+//! | `steps.rs` | parameters of nodes from constants in steps |
+//! | `refused.rs` | what NIR cannot say |
+//! | `writer.rs` | the graph while it is written |
+//! | `update.rs` | an imported graph with the tensors of a store |
+
+mod batch_norm;
+mod constants;
+mod dynamics;
+mod layers;
+mod neurons;
+mod refused;
+mod steps;
+mod update;
+mod writer;
+
+use super::error::NirError;
+use spikelet_core::Result;
+use spikelet_nir::Graph;
+use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
+use writer::Writer;
+
+/// How a module is exported.
+///
+/// ```
+/// use spikelet::nir::ExportOptions;
+/// let options = ExportOptions::new([2, 34, 34]); // images of two channels
+/// assert_eq!((options.dt, options.approximate), (1e-3, false));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportOptions {
+    /// The shape of the input, without time and batch.
+    pub input: Vec<usize>,
+    /// The length of a step, in seconds: time constants in steps become times.
+    pub dt: f64,
+    /// Whether neurons that NIR cannot express exactly become neurons that are close to them. What was changed is part
+    /// of the metadata and of [`Exported::notes`].
+    pub approximate: bool,
+}
+
+impl ExportOptions {
+    /// Exact, with steps of 1 ms.
+    pub fn new(input: impl Into<Vec<usize>>) -> Self {
+        Self {
+            input: input.into(),
+            dt: 1e-3,
+            approximate: false,
+        }
+    }
+}
+
+/// A module as a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exported {
+    /// The graph. Its metadata has the choices that NIR does not define, so that an import runs it as the module runs.
+    pub graph: Graph,
+    /// What was changed: layers that became part of others, and approximations.
+    pub notes: Vec<String>,
+}
+
+/// Exports a module with the tensors of a store, as it runs in evaluation.
+///
+/// Linear layers, convolutions, average pooling, flattening, fixed delays, recurrent connections and neurons become
+/// nodes with the names of the modules; batch normalization becomes part of the weights before it, dropout vanishes.
+/// Neurons have an exact form if they are integrators with constant coefficients that are reset at once: `if`, `lif`,
+/// `plif`, `cuba_lif`, `decay_lif`, `norse_lif`, `leaky_integrator`, and others with the same equations in the forward pass.
+///
+/// ```
+/// use spikelet::nir::{self, ExportOptions, ImportOptions};
+/// use spikelet::prelude::*;
+/// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 1, 4]);
+/// cx.trace(&net, x)?;
+/// let mut store = VarStore::new(spikelet::device::find("cpu", 0)?);
+/// store.initialize(&cx.traced(), DType::F32, 0)?;
+///
+/// let exported = nir::export(&net, &store, &ExportOptions::new([4]))?;
+/// assert_eq!(exported.graph.nodes.len(), 4); // input, 0, 1, output
+/// let imported = nir::import(&exported.graph, &ImportOptions::default())?; // its metadata has dt and ≥
+/// assert_eq!(imported.semantics.fires, nir::Fires::AtLeast);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+///
+/// # Errors
+/// [`NirError::Node`] for a module or a constant that NIR cannot express, with the reason; when the store lacks a
+/// tensor.
+pub fn export(module: &dyn Module, store: &VarStore, options: &ExportOptions) -> Result<Exported> {
+    if !(options.dt.is_finite() && options.dt > 0.0) {
+        return Err(NirError::StepLength {
+            problem: format!("{} was given; expected a finite number above 0", options.dt),
+            help: "set `ExportOptions::dt`, in seconds".to_string(),
+        }
+        .into());
+    }
+    let mut writer = Writer::new(store, options);
+    layers::add(&mut writer, "", module)?;
+    Ok(writer.finish()?)
+}

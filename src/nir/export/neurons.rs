@@ -1,0 +1,26 @@
+//! Neurons.
+
+use super::writer::Writer;
+use super::{dynamics, refused, steps};
+use spikelet_core::Result;
+use spikelet_nn::module::Module;
+use std::any::Any;
+
+/// Adds the node of a neuron, and returns its name.
+pub(super) fn add(
+    writer: &mut Writer<'_>,
+    path: &str,
+    module: &dyn Module,
+    any: &dyn Any,
+) -> Result<String> {
+    let found = dynamics::find(writer, path, any)?;
+    let Some(dynamics) = found else {
+        return Err(refused::module(path, &module.tree()).into());
+    };
+    if let Some(text) = dynamics.approximation
+        && !writer.options.approximate
+    {
+        return Err(refused::approximation(path, &module.tree(), text).into());
+    }
+    steps::add(writer, path, &dynamics)
+}

@@ -1,0 +1,140 @@
+//! The graph while it is written: a chain of nodes, of which the last has the current output.
+
+use super::super::choices::FeedbackFrom;
+use super::super::error::NirError;
+use super::super::metadata::{Recorded, note};
+use super::{ExportOptions, Exported};
+use spikelet_core::Result;
+use spikelet_graph::{DType, Tensor};
+use spikelet_nir::{Edge, Graph, Node, NodeKind, Tensor as NirTensor};
+use spikelet_nn::runtime::VarStore;
+
+pub(super) struct Writer<'a> {
+    store: &'a VarStore,
+    pub(super) options: &'a ExportOptions,
+    graph: Graph,
+    /// Edges; a source that is `None` is the Input.
+    edges: Vec<(Option<String>, String)>,
+    /// The last node; `None` is the Input.
+    last: Option<String>,
+    /// The shape of its output, without time and batch.
+    pub(super) shape: Vec<usize>,
+    notes: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(store: &'a VarStore, options: &'a ExportOptions) -> Self {
+        Self {
+            store,
+            options,
+            graph: Graph::default(),
+            edges: vec![],
+            last: None,
+            shape: options.input.clone(),
+            notes: vec![],
+        }
+    }
+
+    /// A tensor of the module `path`.
+    pub(super) fn tensor(&self, path: &str, name: &str) -> Result<Tensor> {
+        let name = match path {
+            "" => name.to_string(),
+            path => format!("{path}.{name}"),
+        };
+        self.store.get(&name)
+    }
+
+    /// A tensor of the module `path`, as a parameter of a node.
+    pub(super) fn parameter(&self, path: &str, name: &str) -> Result<NirTensor> {
+        Ok(parameter(&self.tensor(path, name)?)?)
+    }
+
+    /// Adds a node behind the last one; its output has this shape.
+    pub(super) fn push(&mut self, path: &str, kind: NodeKind, shape: Vec<usize>) -> String {
+        let name = self.insert(path, kind);
+        self.edges.push((self.last.clone(), name.clone()));
+        self.last = Some(name.clone());
+        self.shape = shape;
+        name
+    }
+
+    /// Adds a node without edges.
+    pub(super) fn insert(&mut self, path: &str, kind: NodeKind) -> String {
+        let mut name = match path {
+            "" => kind.name().to_lowercase(),
+            path => path.to_string(),
+        };
+        while self.graph.nodes.contains_key(&name) {
+            name.push('_');
+        }
+        self.graph.insert(name.clone(), kind);
+        name
+    }
+
+    /// Adds an edge between two nodes.
+    pub(super) fn connect(&mut self, from: &str, to: &str) {
+        self.edges.push((Some(from.to_string()), to.to_string()));
+    }
+
+    /// The last node, if it is not the Input.
+    pub(super) fn last(&mut self) -> Option<&mut Node> {
+        self.graph.nodes.get_mut(self.last.as_ref()?)
+    }
+
+    /// Writes the choices of a neuron into its metadata.
+    pub(super) fn record(&mut self, name: &str, recorded: &Recorded) -> Result<(), NirError> {
+        match self.graph.nodes.get_mut(name) {
+            Some(node) => recorded.write(&mut node.metadata),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what was changed into the metadata of a node, and into the notes.
+    pub(super) fn changed(&mut self, name: &str, key: &str, text: &str) {
+        if let Some(node) = self.graph.nodes.get_mut(name) {
+            note(&mut node.metadata, key, text);
+        }
+        self.notes.push(format!("{name}: {text}"));
+    }
+
+    /// The name of the last node.
+    pub(super) fn last_name(&self) -> Option<String> {
+        self.last.clone()
+    }
+
+    pub(super) fn finish(mut self) -> Result<Exported, NirError> {
+        let output = NodeKind::Output {
+            shape: self.shape.clone(),
+        };
+        self.push("output", output, self.shape.clone());
+        let shape = self.options.input.clone();
+        let input = self.insert("input", NodeKind::Input { shape });
+        for (from, to) in std::mem::take(&mut self.edges) {
+            let from = from.unwrap_or_else(|| input.clone());
+            self.graph.edges.push(Edge { from, to });
+        }
+        let recorded = Recorded {
+            dt: Some(self.options.dt),
+            feedback: Some(FeedbackFrom::Source),
+            ..Recorded::default()
+        };
+        recorded.write(&mut self.graph.metadata)?;
+        self.graph.check()?;
+        Ok(Exported {
+            graph: self.graph,
+            notes: self.notes,
+        })
+    }
+}
+
+/// A tensor as a parameter of a node: f64 stays f64, all others are f32.
+pub(super) fn parameter(tensor: &Tensor) -> Result<NirTensor, NirError> {
+    let values = tensor.to_f64();
+    Ok(match tensor.ty().dtype {
+        DType::F64 => NirTensor::from_f64(&tensor.shape, &values)?,
+        _ => {
+            let values: Vec<f32> = values.into_iter().map(|value| value as f32).collect();
+            NirTensor::from_f32(&tensor.shape, &values)?
+        }
+    })
+}
