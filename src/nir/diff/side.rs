@@ -8,8 +8,9 @@ use super::recording::{Layer, LayerKind, Quantity, Recording, Sequence};
 use super::trace::Trace;
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
-use spikelet_nir::{ExpandedGraph, Graph, NodeKind};
+use spikelet_nir::{ExpandedGraph, Format, Graph, NodeKind};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// One of the two networks.
 #[derive(Clone, Debug)]
@@ -31,6 +32,29 @@ impl Side {
         Self::Graph {
             graph: Box::new(graph),
             options,
+        }
+    }
+
+    /// A graph or recorded sequences from a file, by its content.
+    ///
+    /// # Errors
+    /// When the file cannot be read; [`NirError::Diff`] if it is a checkpoint of PyTorch.
+    pub fn read(path: impl AsRef<Path>, options: &SimulateOptions) -> Result<Self> {
+        let path = path.as_ref();
+        match Format::detect(path).map_err(NirError::from)? {
+            Format::Nir => {
+                let graph = Graph::read(path).map_err(NirError::from)?;
+                Ok(Self::graph(graph, options.clone()))
+            }
+            Format::Safetensors | Format::Npz => Ok(Self::Trace(Trace::read(path)?)),
+            other => Err(NirError::diff(
+                format!(
+                    "{}: this is {other}; expected a NIR graph or recorded sequences (safetensors, .npz)",
+                    path.display()
+                ),
+                "export the network as a NIR graph, or record its sequences",
+            )
+            .into()),
         }
     }
 }

@@ -25,7 +25,8 @@ const ORDER: &str = "order";
 /// | `LAYER/i` | the current |
 /// | `in/NODE`, or `x` | the input |
 ///
-/// These are the names of [`Traces`](crate::nir::Traces). Not all have to be there.
+/// These are the names of [`Traces`](crate::nir::Traces). Not all have to be there. The names of recordings of trained
+/// networks are read as well: `LAYER.spike_seq` and `LAYER.v_seq`.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// The sequences of the layers by name.
@@ -91,7 +92,9 @@ impl Trace {
     pub(super) fn recording(&self) -> Result<Recording, NirError> {
         let mut layers: BTreeMap<&str, Layer> = BTreeMap::new();
         for (name, tensor) in &self.sequences {
-            let (layer, quantity) = split(name);
+            let Some((layer, quantity)) = split(name) else {
+                continue;
+            };
             if tensor.shape.len() < 2 {
                 return Err(NirError::diff(
                     format!(
@@ -141,15 +144,23 @@ fn input_name(name: &str) -> Option<&str> {
     (!is_quantity).then_some(input)
 }
 
-/// The layer and the quantity of a sequence.
-fn split(name: &str) -> (&str, Quantity) {
-    let parts = name.rsplit_once('/').and_then(|(layer, end)| {
-        let quantity = Quantity::ALL
-            .iter()
-            .find(|quantity| quantity.suffix() == end)?;
+/// The layer and the quantity of a sequence; none for inputs of neurons, and labels and scores beside recordings.
+fn split(name: &str) -> Option<(&str, Quantity)> {
+    const RECORDED: [(&str, Quantity); 2] =
+        [(".spike_seq", Quantity::Output), (".v_seq", Quantity::Potential)];
+    const OTHERS: [&str; 4] = ["labels", "scores", "predictions", "indices"];
+    if name.ends_with(".x_seq") || OTHERS.contains(&name) {
+        return None;
+    }
+    let recorded = RECORDED.iter().find_map(|(end, quantity)| {
+        let layer = name.strip_suffix(end)?;
         Some((layer, *quantity))
     });
-    parts.unwrap_or((name, Quantity::Output))
+    let parts = name.rsplit_once('/').and_then(|(layer, end)| {
+        let quantity = Quantity::ALL.iter().find(|quantity| quantity.suffix() == end)?;
+        Some((layer, *quantity))
+    });
+    Some(recorded.or(parts).unwrap_or((name, Quantity::Output)))
 }
 
 /// Names by letters and numbers: `net.9` comes before `net.10`.
@@ -181,8 +192,10 @@ mod tests {
 
     #[test]
     fn a_name_is_a_layer_and_a_quantity() {
-        assert_eq!(split("sub/lif/v"), ("sub/lif", Quantity::Potential));
-        assert_eq!(split("net.3"), ("net.3", Quantity::Output));
+        assert_eq!(split("sub/lif/v"), Some(("sub/lif", Quantity::Potential)));
+        assert_eq!(split("net.3"), Some(("net.3", Quantity::Output)));
+        assert_eq!(split("fc.1.v_seq"), Some(("fc.1", Quantity::Potential)));
+        assert_eq!(split("labels"), None);
         assert_eq!(input_name("in/input"), Some("input"));
         assert_eq!(input_name("in/out"), None);
     }

@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod convert;
 mod data;
+mod diff;
 mod doctor;
 mod energy;
 mod eval;
@@ -67,6 +68,7 @@ pub enum Command {
     Data(data::Command),
     Convert(convert::Convert),
     Simulate(Box<simulate::Simulate>),
+    Diff(Box<diff::Diff>),
     Stream(stream::Stream),
     #[command(subcommand)]
     Neuron(neuron::Command),
@@ -104,6 +106,7 @@ impl Command {
             Self::Data(command) => command.run(console),
             Self::Convert(command) => command.run(console),
             Self::Simulate(command) => command.run(console),
+            Self::Diff(command) => command.run(console),
             Self::Stream(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),

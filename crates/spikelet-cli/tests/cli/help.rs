@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "",
     "train",
     "config",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 28] = [
     "watch",
     "plan",
     "simulate",
+    "diff",
     "models",
     "neuron",
     "neuron list",
