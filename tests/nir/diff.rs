@@ -45,7 +45,7 @@ fn lif() -> NodeKind {
         r: all(4.0),
         v_leak: all(0.0),
         v_threshold: all(1.0),
-        v_reset: Some(all(0.1)),
+        v_reset: Some(all(0.4)),
     })
 }
 

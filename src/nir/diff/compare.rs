@@ -50,22 +50,11 @@ pub struct LayerDifference {
 pub(super) struct Comparison {
     pub(super) layers: Vec<LayerDifference>,
     pub(super) first: Option<FirstDifference>,
-    /// The position of the layer of the first difference.
-    pub(super) first_layer: usize,
 }
 
 impl Comparison {
     pub(super) fn differing(&self) -> usize {
         self.layers.iter().map(|layer| layer.differing).sum()
-    }
-
-    /// The first time step and layer that differ; none is later than all.
-    pub(super) fn place(&self) -> (usize, usize) {
-        let place = self
-            .first
-            .as_ref()
-            .map(|first| (first.step, self.first_layer));
-        place.unwrap_or((usize::MAX, usize::MAX))
     }
 }
 
@@ -113,12 +102,10 @@ pub(super) fn compare(a: &Recording, b: &Recording, pairs: &Pairs, tolerance: f6
                 .as_ref()
                 .is_none_or(|first| step < first.step)
             {
-                let before = |values: &Sequence| values.values.get(element).copied();
                 let h = [of_a, of_b].map(|layer| {
                     let h = layer.values.get(&Quantity::PotentialBeforeReset)?;
-                    before(h)
+                    h.values.get(element).copied()
                 });
-                comparison.first_layer = comparison.layers.len();
                 comparison.first = Some(FirstDifference {
                     layer_a: name_a.clone(),
                     layer_b: name_b.clone(),

@@ -23,11 +23,10 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
         },
     )];
     let paths: Vec<String> = situation.graph.nodes.keys().cloned().collect();
-    for (dtype, name) in [
-        (DType::F16, "f16"),
-        (DType::BF16, "bf16"),
-        (DType::F32, "f32"),
-    ] {
+    // In f32 all weights are rounded to f32.
+    let full = (situation.runnable.options.float == DType::F64).then_some((DType::F32, "f32"));
+    let smaller = [(DType::F16, "f16"), (DType::BF16, "bf16")];
+    for (dtype, name) in smaller.into_iter().chain(full) {
         let mut rounded = situation.runnable.graph.clone();
         // Weights that have this type already stay as they are.
         if !round_all(&mut rounded, &paths, dtype) {
@@ -45,7 +44,7 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Rounds the weights and biases of all nodes; whether any of them changed as f32, the type that computes.
+/// Rounds the weights and biases of all nodes; whether any of them changed.
 fn round_all(graph: &mut Graph, paths: &[String], dtype: DType) -> bool {
     let mut changed = false;
     for path in paths {

@@ -51,7 +51,7 @@ fn estimate(situation: &Situation<'_>) -> Option<f64> {
         .iter()
         .filter(|edge| inputs.contains(&edge.from));
     let first: Vec<&str> = first.map(|edge| edge.to.as_str()).collect();
-    let of_layers = first.iter().filter_map(|path| {
+    let of_layers = first.iter().find_map(|path| {
         let bias = match &situation.node(path)?.kind {
             NodeKind::Linear(_) => None,
             NodeKind::Affine(affine) => Some(affine.bias.to_f64()),
@@ -60,17 +60,16 @@ fn estimate(situation: &Situation<'_>) -> Option<f64> {
         };
         proportion(situation, path, bias)
     });
-    if let Some(factor) = of_layers.into_iter().next() {
-        return Some(factor);
+    if of_layers.is_some() {
+        return of_layers;
     }
     // The potentials of the first step, of the first neurons that have them.
-    let neurons = situation.a.layers.iter().filter_map(|layer| {
+    situation.a.layers.iter().find_map(|layer| {
         let (a, b) = situation.layers(&layer.name)?;
         let of = |quantity| Some((a.values.get(quantity)?, b.values.get(quantity)?));
         let (x, y) = of(&Quantity::PotentialBeforeReset).or_else(|| of(&Quantity::Potential))?;
         least_squares(&first_step(x), &first_step(y))
-    });
-    neurons.into_iter().next()
+    })
 }
 
 fn first_step(sequence: &Sequence) -> Vec<f64> {

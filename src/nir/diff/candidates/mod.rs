@@ -86,10 +86,9 @@ pub(super) fn one_way(situation: &Situation<'_>) -> Vec<Candidate> {
 }
 
 /// The node of a path such as `sub/lif`.
-fn node_mut<'a>(graph: &'a mut Graph, path: &str) -> Option<&'a mut Node> {
+fn node_mut<'a>(mut graph: &'a mut Graph, path: &str) -> Option<&'a mut Node> {
     let mut names: Vec<&str> = path.split('/').collect();
     let last = names.pop()?;
-    let mut graph = graph;
     for name in names {
         graph = match &mut graph.nodes.get_mut(name)?.kind {
             NodeKind::Graph(inner) => inner,

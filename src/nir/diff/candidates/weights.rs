@@ -38,9 +38,11 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
 /// The weights of a node in other orders.
 fn other_axes(kind: &NodeKind) -> Vec<(Cause, &'static str, Tensor)> {
     const TRANSPOSED: &str = "weight transposed";
-    let permuted = |weight: &Tensor, cause, change, shape: &[usize], axes: &[usize]| {
-        Some((cause, change, permute(weight, shape, axes)?))
-    };
+    let permuted = |weight: &Tensor,
+                    cause: Cause,
+                    change: &'static str,
+                    shape: &[usize],
+                    axes: &[usize]| Some((cause, change, permute(weight, shape, axes)?));
     let found = match kind {
         NodeKind::Linear(_) | NodeKind::Affine(_) => {
             let weight = match kind {
@@ -52,7 +54,7 @@ fn other_axes(kind: &NodeKind) -> Vec<(Cause, &'static str, Tensor)> {
                 return vec![];
             };
             let transposed =
-                |shape| permuted(weight, Cause::TransposedWeight, TRANSPOSED, shape, &[1, 0]);
+                |shape: &[usize]| permuted(weight, Cause::TransposedWeight, TRANSPOSED, shape, &[1, 0]);
             match outputs == inputs {
                 true => vec![transposed(&[outputs, inputs])],
                 // Written as [in, out] and read as [out, in], or the reverse: the same bytes, another shape.
@@ -88,7 +90,7 @@ fn other_axes(kind: &NodeKind) -> Vec<(Cause, &'static str, Tensor)> {
                 return vec![];
             };
             let shape = [outputs, inputs, height, width];
-            let transposed = |change, axes: [usize; 4]| {
+            let transposed = |change: &'static str, axes: [usize; 4]| {
                 permuted(&conv.weight, Cause::TransposedWeight, change, &shape, &axes)
             };
             vec![

@@ -61,11 +61,11 @@ pub struct Diff {
     no_cause: bool,
 
     /// Option of A alone, such as reset=subtract; several times
-    #[arg(long = "a", id = "only_a", value_name = "OPTION=VALUE", value_parser = options::assignment)]
+    #[arg(long = "a", value_name = "OPTION=VALUE", value_parser = options::assignment)]
     only_a: Vec<Assignment>,
 
     /// Option of B alone, such as dt=1e-4 or convention=norse; several times
-    #[arg(long = "b", id = "only_b", value_name = "OPTION=VALUE", value_parser = options::assignment)]
+    #[arg(long = "b", value_name = "OPTION=VALUE", value_parser = options::assignment)]
     only_b: Vec<Assignment>,
 
     #[command(flatten)]
