@@ -146,8 +146,10 @@ fn input_name(name: &str) -> Option<&str> {
 
 /// The layer and the quantity of a sequence; none for inputs of neurons, and labels and scores beside recordings.
 fn split(name: &str) -> Option<(&str, Quantity)> {
-    const RECORDED: [(&str, Quantity); 2] =
-        [(".spike_seq", Quantity::Output), (".v_seq", Quantity::Potential)];
+    const RECORDED: [(&str, Quantity); 2] = [
+        (".spike_seq", Quantity::Output),
+        (".v_seq", Quantity::Potential),
+    ];
     const OTHERS: [&str; 4] = ["labels", "scores", "predictions", "indices"];
     if name.ends_with(".x_seq") || OTHERS.contains(&name) {
         return None;
@@ -157,7 +159,9 @@ fn split(name: &str) -> Option<(&str, Quantity)> {
         Some((layer, *quantity))
     });
     let parts = name.rsplit_once('/').and_then(|(layer, end)| {
-        let quantity = Quantity::ALL.iter().find(|quantity| quantity.suffix() == end)?;
+        let quantity = Quantity::ALL
+            .iter()
+            .find(|quantity| quantity.suffix() == end)?;
         Some((layer, *quantity))
     });
     Some(recorded.or(parts).unwrap_or((name, Quantity::Output)))

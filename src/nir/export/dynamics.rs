@@ -298,9 +298,17 @@ impl Constants<'_> {
     }
 
     /// The same of a neuron whose reset may come one step after the spike.
-    fn late(&self, common: &Common, strict: bool, reset_delay: bool) -> Result<Option<Fire>, NirError> {
+    fn late(
+        &self,
+        common: &Common,
+        strict: bool,
+        reset_delay: bool,
+    ) -> Result<Option<Fire>, NirError> {
         let fire = self.spiking(common, strict)?;
-        Ok(fire.map(|fire| Fire { reset_delay, ..fire }))
+        Ok(fire.map(|fire| Fire {
+            reset_delay,
+            ..fire
+        }))
     }
 
     /// The potential before the first step: that of the hard reset, or a trained one.

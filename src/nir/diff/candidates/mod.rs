@@ -70,8 +70,8 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Candidate> {
     let mut found = steps::candidates(situation);
     found.extend(weights::candidates(situation));
     found.extend(neighbours::candidates(situation));
-    found.extend(weights::bias_of_other(situation));
     found.extend(one_way(situation));
+    found.extend(weights::bias_of_other(situation));
     found.extend(input::candidates(situation));
     found.extend(steps::conventions(situation));
     found.extend(parameters::candidates(situation));

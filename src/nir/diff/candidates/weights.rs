@@ -38,11 +38,10 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
 /// The weights of a node in other orders.
 fn other_axes(kind: &NodeKind) -> Vec<(Cause, &'static str, Tensor)> {
     const TRANSPOSED: &str = "weight transposed";
-    let permuted = |weight: &Tensor,
-                    cause: Cause,
-                    change: &'static str,
-                    shape: &[usize],
-                    axes: &[usize]| Some((cause, change, permute(weight, shape, axes)?));
+    let permuted =
+        |weight: &Tensor, cause: Cause, change: &'static str, shape: &[usize], axes: &[usize]| {
+            Some((cause, change, permute(weight, shape, axes)?))
+        };
     let found = match kind {
         NodeKind::Linear(_) | NodeKind::Affine(_) => {
             let weight = match kind {
@@ -53,8 +52,9 @@ fn other_axes(kind: &NodeKind) -> Vec<(Cause, &'static str, Tensor)> {
             let &[outputs, inputs] = weight.shape() else {
                 return vec![];
             };
-            let transposed =
-                |shape: &[usize]| permuted(weight, Cause::TransposedWeight, TRANSPOSED, shape, &[1, 0]);
+            let transposed = |shape: &[usize]| {
+                permuted(weight, Cause::TransposedWeight, TRANSPOSED, shape, &[1, 0])
+            };
             match outputs == inputs {
                 true => vec![transposed(&[outputs, inputs])],
                 // Written as [in, out] and read as [out, in], or the reverse: the same bytes, another shape.

@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use options::{Assignment, SideOptions};
 use spikelet::graph::Tensor;
 use spikelet::log::Console;
-use spikelet::nir::diff::{DiffOptions, Side, Trace, diff};
 use spikelet::nir::SimulateOptions;
+use spikelet::nir::diff::{DiffOptions, Side, Trace, diff};
 use spikelet::problem_and_help;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -131,7 +131,10 @@ impl Diff {
 fn open(path: &Path, options: &SideOptions) -> Result<Side, Failure> {
     if spikelet::train::CheckpointInfo::read(path).is_ok() {
         return Err(Failure::argument(
-            format!("{}: this is a checkpoint, which has no sequences", path.display()),
+            format!(
+                "{}: this is a checkpoint, which has no sequences",
+                path.display()
+            ),
             "record them: spikelet record CHECKPOINT --values spikes,potentials --out FILE; or export the network as a \
              NIR graph",
         ));

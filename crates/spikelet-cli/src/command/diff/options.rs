@@ -50,7 +50,10 @@ impl SideOptions {
     pub fn open_device(&self) -> Result<Arc<dyn Backend>, Failure> {
         if self.dtype.dtype() == DType::F64 && self.device != "cpu" {
             return Err(Failure::argument(
-                format!("f64 on {}: programs in f64 run on the CPU only", self.device),
+                format!(
+                    "f64 on {}: programs in f64 run on the CPU only",
+                    self.device
+                ),
                 "use the device cpu, or f32",
             ));
         }
@@ -73,7 +76,9 @@ pub fn assignment(text: &str) -> Result<Assignment, String> {
 
 /// `A=B`
 pub fn pair(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').filter(|(a, b)| !a.is_empty() && !b.is_empty());
+    let parts = text
+        .split_once('=')
+        .filter(|(a, b)| !a.is_empty() && !b.is_empty());
     let (a, b) = parts.ok_or("write two names with = between them")?;
     Ok((a.to_string(), b.to_string()))
 }

@@ -43,7 +43,11 @@ pub fn json(
         })
     });
     let layer = |layer: &LayerDifference| {
-        let sequences: Vec<_> = layer.quantities.iter().map(|quantity| quantity.suffix()).collect();
+        let sequences: Vec<_> = layer
+            .quantities
+            .iter()
+            .map(|quantity| quantity.suffix())
+            .collect();
         json!({
             "layer_a": layer.layer_a, "layer_b": layer.layer_b, "sequences": sequences,
             "elements": layer.elements, "differing": layer.differing,
@@ -154,10 +158,21 @@ fn number(value: f64) -> String {
 }
 
 fn say_layers(console: &Console, layers: &[LayerDifference]) {
-    let head = ["layer", "sequences", "differ", "of", "first step", "largest |a − b|"];
+    let head = [
+        "layer",
+        "sequences",
+        "differ",
+        "of",
+        "first step",
+        "largest |a − b|",
+    ];
     let mut table = Table::new(&head).right(&[2, 3, 4, 5]);
     for layer in layers {
-        let sequences: Vec<_> = layer.quantities.iter().map(|quantity| quantity.suffix()).collect();
+        let sequences: Vec<_> = layer
+            .quantities
+            .iter()
+            .map(|quantity| quantity.suffix())
+            .collect();
         let name = match layer.layer_a == layer.layer_b {
             true => layer.layer_a.clone(),
             false => format!("{} = {}", layer.layer_a, layer.layer_b),
@@ -167,7 +182,9 @@ fn say_layers(console: &Console, layers: &[LayerDifference]) {
             sequences.join(", "),
             thousands(layer.differing as u64),
             thousands(layer.elements as u64),
-            layer.first_step.map_or("–".to_string(), |step| step.to_string()),
+            layer
+                .first_step
+                .map_or("–".to_string(), |step| step.to_string()),
             format!("{:.3e}", layer.largest),
         ]);
     }
@@ -176,7 +193,10 @@ fn say_layers(console: &Console, layers: &[LayerDifference]) {
 
 fn output_text(output: &OutputDifference) -> String {
     let class = output.other_class.map(|count| {
-        format!("; the largest sum over time is another neuron's for {count} of {} samples", output.samples)
+        format!(
+            "; the largest sum over time is another neuron's for {count} of {} samples",
+            output.samples
+        )
     });
     format!(
         "output {}: {} of {} elements differ, by up to {:.3e}, on average {:.3e}{}",
@@ -190,13 +210,20 @@ fn output_text(output: &OutputDifference) -> String {
 }
 
 fn say_cause(console: &Console, report: &DiffReport) {
-    let explains: Vec<&Trial> = report.trials.iter().filter(|trial| trial.explains).collect();
+    let explains: Vec<&Trial> = report
+        .trials
+        .iter()
+        .filter(|trial| trial.explains)
+        .collect();
     let total = report.trials.len();
     if let Some(cause) = explains.first() {
         let names: Vec<&str> = cause.causes.iter().map(|cause| cause.name()).collect();
         console.say(console.bold(format!("cause: {}", names.join(" and "))));
         let changed = cause.changed;
-        console.say(format!("with this change of {changed}, nothing differs: {}", cause.change));
+        console.say(format!(
+            "with this change of {changed}, nothing differs: {}",
+            cause.change
+        ));
         for other in explains.iter().skip(1).take(SHOWN) {
             console.say(format!("this too: {}, in {}", other.change, other.changed));
         }
@@ -207,11 +234,17 @@ fn say_cause(console: &Console, report: &DiffReport) {
         console.say("the cause is unknown: neither network can run, so that nothing was tried");
         return;
     }
-    console.say(console.bold(format!("the cause is unknown: none of {total} changes removes the difference")));
+    console.say(console.bold(format!(
+        "the cause is unknown: none of {total} changes removes the difference"
+    )));
     let before = report.differing();
     let mut table = Table::new(&["the closest", "in", "still differ", "first"]).right(&[2]);
-    let better: Vec<&Trial> =
-        report.trials.iter().filter(|trial| trial.differing < before).take(SHOWN).collect();
+    let better: Vec<&Trial> = report
+        .trials
+        .iter()
+        .filter(|trial| trial.differing < before)
+        .take(SHOWN)
+        .collect();
     if better.is_empty() {
         return;
     }
@@ -220,8 +253,14 @@ fn say_cause(console: &Console, report: &DiffReport) {
         table.row([
             trial.change.clone(),
             trial.changed.to_string(),
-            format!("{} of {}", thousands(trial.differing as u64), thousands(before as u64)),
-            first.map_or(String::new(), |(step, layer)| format!("step {step}, `{layer}`")),
+            format!(
+                "{} of {}",
+                thousands(trial.differing as u64),
+                thousands(before as u64)
+            ),
+            first.map_or(String::new(), |(step, layer)| {
+                format!("step {step}, `{layer}`")
+            }),
         ]);
     }
     say_table(console, &table);
