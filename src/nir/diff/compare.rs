@@ -63,8 +63,9 @@ pub(super) fn differs(a: f64, b: f64, tolerance: f64) -> bool {
     if a == b || (a.is_nan() && b.is_nan()) {
         return false;
     }
+    let distance = (a - b).abs();
     // NaN and infinities are far from everything else.
-    !((a - b).abs() <= tolerance * a.abs().max(1.0)) || a.is_infinite()
+    distance > tolerance * a.abs().max(1.0) || distance.is_nan() || a.is_infinite()
 }
 
 pub(super) fn compare(a: &Recording, b: &Recording, pairs: &Pairs, tolerance: f64) -> Comparison {

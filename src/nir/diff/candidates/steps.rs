@@ -52,7 +52,7 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
         .iter()
         .copied()
         .filter(|start| *start != now.v_start);
-    let rests = situation.has(|kind| rests_elsewhere(kind));
+    let rests = situation.has(rests_elsewhere);
     found.extend(starts.filter(|_| rests).map(|start| {
         option(Cause::VStart, format!("v(0) {start}"), move |o| {
             o.v_start = Some(start)

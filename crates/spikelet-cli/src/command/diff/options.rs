@@ -9,9 +9,6 @@ use std::sync::Arc;
 /// How a network runs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SideOptions {
-    #[command(flatten)]
-    pub(super) steps: Steps,
-
     /// Type of all computations; f64 runs on the CPU
     #[arg(long, value_name = "TYPE", default_value = "f32", value_enum)]
     pub(super) dtype: Float,
@@ -19,6 +16,9 @@ pub struct SideOptions {
     /// Device: cpu, cuda or cuda:1
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     device: String,
+
+    #[command(flatten)]
+    pub(super) steps: Steps,
 }
 
 impl SideOptions {

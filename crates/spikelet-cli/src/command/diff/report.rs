@@ -185,26 +185,36 @@ fn say_layers(console: &Console, layers: &[LayerDifference]) {
             layer
                 .first_step
                 .map_or("–".to_string(), |step| step.to_string()),
-            format!("{:.3e}", layer.largest),
+            distance(layer.largest),
         ]);
     }
     say_table(console, &table);
 }
 
+/// A distance between values.
+fn distance(value: f64) -> String {
+    match value {
+        0.0 => "0".to_string(),
+        1e-3..1e4 => format!("{value:.4}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
 fn output_text(output: &OutputDifference) -> String {
+    let name = names(&output.layer_a, &output.layer_b);
+    if output.differing == 0 {
+        return format!("output {name}: equal");
+    }
     let class = output.other_class.map(|count| {
-        format!(
-            "; the largest sum over time is another neuron's for {count} of {} samples",
-            output.samples
-        )
+        let samples = output.samples;
+        format!("; the largest sum over time is another neuron's for {count} of {samples} samples")
     });
     format!(
-        "output {}: {} of {} elements differ, by up to {:.3e}, on average {:.3e}{}",
-        names(&output.layer_a, &output.layer_b),
+        "output {name}: {} of {} elements differ, by up to {}, on average {}{}",
         thousands(output.differing as u64),
         thousands(output.elements as u64),
-        output.largest,
-        output.mean,
+        distance(output.largest),
+        distance(output.mean),
         class.unwrap_or_default()
     )
 }
