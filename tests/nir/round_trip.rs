@@ -84,7 +84,7 @@ fn check(name: &str, net: &dyn Module, mut own: VarStore, shape: &[usize], is_sp
 /// Two layers of a neuron.
 fn layers<N: Neuron + Clone + 'static>(neuron: N) -> Sequential {
     let weights = |inputs, outputs| {
-        let init = Init::Uniform { bound: 1.0 };
+        let init = Init::Uniform { bound: 4.0 };
         Linear::new(inputs, outputs).weight_init(init).bias(true)
     };
     Sequential::new()
@@ -124,7 +124,11 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
     check_resets("plif", Plif::new(2.5));
     check_resets("sltt_lif", SlttLif::default());
     check_resets("ottt_lif", OtttLif::default());
-    check_resets("soft_pulse_lif", SoftPulseLif::default());
+    let neuron = Lif {
+        tau: 3.0,
+        ..SoftPulseLif::default().neuron
+    };
+    check_resets("soft_pulse_lif", SoftPulseLif { neuron });
     check_resets("cuba_lif", CubaLif::default());
     check_resets("decay_lif", DecayLif::default());
     check_resets("norse_lif", NorseLif::default());

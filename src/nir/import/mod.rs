@@ -106,6 +106,13 @@ fn build(graph: &Graph, options: &ImportOptions) -> Result<Imported, NirError> {
     let expanded = graph.expand()?;
     let semantics = semantics::of_graph(graph, &expanded, options)?;
     let order = schedule::schedule(&expanded, semantics.feedback)?;
+    if order.inputs.is_empty() {
+        return Err(NirError::node(
+            "/",
+            "the graph has no Input that begins a sequence",
+            "add an Input, and connect it to the first node",
+        ));
+    }
     let mut tensors = BTreeMap::new();
     let mut nodes = vec![];
     for (path, node) in &expanded.nodes {
@@ -164,16 +171,11 @@ fn build_part(
     semantics: &NodeSemantics,
     options: &ImportOptions,
 ) -> Result<Built, NirError> {
-    match &node.kind {
-        NodeKind::Input { .. } | NodeKind::Output { .. } => Ok(Built::new(Part::Identity)),
-        NodeKind::Graph(_) => Err(NirError::node(
-            path,
-            "a graph in the graph was not taken apart",
-            "report this: it cannot happen",
-        )),
-        kind if kind.is_neuron() || matches!(kind, NodeKind::Threshold(_)) => {
-            Ok(neurons::build(kind, &shape.input, semantics, options))
-        }
-        kind => layers::build(path, kind, shape, semantics.dt),
+    if let NodeKind::Input { .. } | NodeKind::Output { .. } = &node.kind {
+        return Ok(Built::new(Part::Identity));
+    }
+    match neurons::build(&node.kind, &shape.input, semantics, options) {
+        Some(neuron) => Ok(neuron),
+        None => layers::build(path, &node.kind, shape, semantics.dt),
     }
 }

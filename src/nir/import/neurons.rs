@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// The longest time constant that training may lead to, in steps.
 const LONGEST: f64 = 1e9;
 
-/// The neuron of a node, whose neurons have this shape.
+/// The neuron of a node, whose neurons have this shape; `None` if the node is none.
 pub(super) fn build(
     kind: &NodeKind,
     shape: &[usize],
     semantics: &NodeSemantics,
     options: &ImportOptions,
-) -> Built {
+) -> Option<Built> {
     let dt = semantics.dt;
     let mut values = Values {
         shape,
@@ -49,9 +49,6 @@ pub(super) fn build(
         common,
         ..NirCubaLif::default()
     };
-    let zero = NirTensor::from_f64(&[], &[0.0]).ok();
-    let one = NirTensor::from_f64(&[], &[1.0]).ok();
-    let reset = |given: &Option<NirTensor>| given.clone().or_else(|| zero.clone());
     let neuron: Arc<dyn Neuron> = match kind {
         NodeKind::I(n) => {
             values.set("r", &n.r, |r| dt * r);
@@ -62,7 +59,7 @@ pub(super) fn build(
         }
         NodeKind::If(n) => {
             values.set("r", &n.r, |r| dt * r);
-            values.threshold(&n.v_threshold, reset(&n.v_reset), None, semantics);
+            values.threshold(&n.v_threshold, n.v_reset.as_ref(), None, semantics);
             Arc::new(NirIf {
                 strict,
                 reset_delay,
@@ -83,12 +80,8 @@ pub(super) fn build(
             values.tau("tau", &n.tau, dt);
             values.set("r", &n.r, |r| r);
             values.set("v_leak", &n.v_leak, |v| v);
-            values.threshold(
-                &n.v_threshold,
-                reset(&n.v_reset),
-                Some(&n.v_leak),
-                semantics,
-            );
+            let v_leak = Some(&n.v_leak);
+            values.threshold(&n.v_threshold, n.v_reset.as_ref(), v_leak, semantics);
             Arc::new(NirLif {
                 reset_delay,
                 ..lif(values.common.clone())
@@ -99,7 +92,7 @@ pub(super) fn build(
             values.tau("tau_mem", &n.tau_mem, dt);
             values.set("r", &n.r, |r| r);
             values.leak(&n.v_leak, semantics);
-            values.optional("w_in", n.w_in.as_ref().or(one.as_ref()));
+            values.optional("w_in", n.w_in.as_ref(), 1.0);
             Arc::new(NirCubaLi {
                 neuron: cuba(values.common.clone()),
                 readout: None,
@@ -110,13 +103,9 @@ pub(super) fn build(
             values.tau("tau_mem", &n.tau_mem, dt);
             values.set("r", &n.r, |r| r);
             values.set("v_leak", &n.v_leak, |v| v);
-            values.optional("w_in", n.w_in.as_ref().or(one.as_ref()));
-            values.threshold(
-                &n.v_threshold,
-                reset(&n.v_reset),
-                Some(&n.v_leak),
-                semantics,
-            );
+            values.optional("w_in", n.w_in.as_ref(), 1.0);
+            let v_leak = Some(&n.v_leak);
+            values.threshold(&n.v_threshold, n.v_reset.as_ref(), v_leak, semantics);
             Arc::new(NirCubaLif {
                 reset_delay,
                 ..cuba(values.common.clone())
@@ -129,12 +118,12 @@ pub(super) fn build(
                 common: values.common.clone(),
             })
         }
-        _ => Arc::new(Heaviside::default()),
+        _ => return None,
     };
-    Built {
+    Some(Built {
         part: Part::Neuron(neuron),
         tensors: values.tensors,
-    }
+    })
 }
 
 /// The tensors of a neuron, and its constants that are tensors.
@@ -150,39 +139,48 @@ struct Values<'a> {
 impl Values<'_> {
     /// Adds a constant; `convert` changes its unit.
     fn set(&mut self, name: &'static str, given: &NirTensor, convert: impl Fn(f64) -> f64) {
-        self.add(name, given, convert, Trainable::new(Granularity::Neuron));
+        let values = given.to_f64().into_iter().map(convert).collect();
+        self.add(
+            name,
+            values,
+            Trainable::new(Granularity::Neuron).frozen(!self.train),
+        );
     }
 
-    fn optional(&mut self, name: &'static str, given: Option<&NirTensor>) {
-        if let Some(given) = given {
-            self.set(name, given, |value| value);
-        }
+    /// Adds a constant that the node may leave out.
+    fn optional(&mut self, name: &'static str, given: Option<&NirTensor>, default: f64) {
+        let values = given.map_or_else(|| vec![default], NirTensor::to_f64);
+        self.add(
+            name,
+            values,
+            Trainable::new(Granularity::Neuron).frozen(!self.train),
+        );
     }
 
     /// Adds a time constant, which stays positive in training.
     fn tau(&mut self, name: &'static str, given: &NirTensor, dt: f64) {
-        let steps = given.to_f64().into_iter().map(|tau| tau / dt);
-        let smallest = steps.fold(1.0, f64::min);
+        let steps: Vec<f64> = given.to_f64().into_iter().map(|tau| tau / dt).collect();
+        let smallest = steps.iter().copied().fold(1.0, f64::min);
         let each = Trainable::new(Granularity::Neuron).project(smallest, LONGEST);
-        self.add(name, given, |tau| tau / dt, each);
+        self.add(name, steps, each.frozen(!self.train));
     }
 
     /// Adds the constants of fire and reset.
     fn threshold(
         &mut self,
         v_threshold: &NirTensor,
-        v_reset: Option<NirTensor>,
+        v_reset: Option<&NirTensor>,
         v_leak: Option<&NirTensor>,
         semantics: &NodeSemantics,
     ) {
         self.set("v_threshold", v_threshold, |v| v);
         if semantics.reset == Reset::Value {
-            self.optional("v_reset", v_reset.as_ref());
+            self.optional("v_reset", v_reset, 0.0);
         }
         match semantics.v_start {
             VStart::Zero => {}
             VStart::Leak => self.start(v_leak),
-            VStart::Reset => self.start(v_reset.as_ref()),
+            VStart::Reset => self.start(v_reset),
         }
     }
 
@@ -194,31 +192,24 @@ impl Values<'_> {
         }
     }
 
-    /// Adds the potential before the first step, if it is not 0 for all neurons.
+    /// Adds the potential before the first step, if it is not 0 for all neurons. It is not trained: NIR has no such
+    /// parameter.
     fn start(&mut self, given: Option<&NirTensor>) {
-        let Some(given) = given.filter(|v| v.to_f64().iter().any(|v| *v != 0.0)) else {
-            return;
-        };
-        let train = std::mem::replace(&mut self.train, false);
-        self.set("v_start", given, |v| v);
-        self.train = train;
+        let values = given.map(NirTensor::to_f64).unwrap_or_default();
+        if values.iter().any(|v| *v != 0.0) {
+            self.add(
+                "v_start",
+                values,
+                Trainable::new(Granularity::Neuron).frozen(true),
+            );
+        }
     }
 
-    fn add(
-        &mut self,
-        name: &'static str,
-        given: &NirTensor,
-        convert: impl Fn(f64) -> f64,
-        how: Trainable,
-    ) {
+    /// Adds a constant with one value, which is that of all neurons, or with one for each.
+    fn add(&mut self, name: &'static str, values: Vec<f64>, how: Trainable) {
         let count = self.shape.iter().product();
-        let values = given.to_f64();
-        // A parameter of rank 0 is that of all neurons.
-        let values: Vec<f64> = (0..count)
-            .map(|k| convert(values[k % values.len()]))
-            .collect();
+        let values: Vec<f64> = (0..count).map(|k| values[k % values.len()]).collect();
         self.tensors.push((name, Tensor::f64(self.shape, values)));
-        let how = how.frozen(!self.train);
         self.common.trainable.insert(name.to_string(), how);
     }
 }

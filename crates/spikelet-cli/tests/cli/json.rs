@@ -125,6 +125,14 @@ fn the_page_has_all_keys_of_listings() {
 }
 
 #[test]
+fn the_page_has_all_keys_of_simulations() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [graph, input, out] = crate::simulate::files(folder.path());
+    let lines = said_json(&["simulate", &graph, "--input", &input, "--out", &out]);
+    check(&["`spikelet simulate`"], &lines);
+}
+
+#[test]
 fn the_page_has_all_keys_of_manual_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_string_lossy();

@@ -7,7 +7,7 @@ use spikelet::tensors::TensorFile;
 use std::path::Path;
 
 /// A graph of an integrator that reaches its threshold exactly, and its input.
-fn files(folder: &Path) -> [String; 3] {
+pub fn files(folder: &Path) -> [String; 3] {
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let [graph_path, input, out] = ["if.nir", "x.safetensors", "y.safetensors"].map(path);
     let one = |value: f64| NirTensor::from_f64(&[1], &[value]).expect("one element");
