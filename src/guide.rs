@@ -54,6 +54,7 @@ pages! {
 
 #[cfg(feature = "nir")]
 pages! {
+    diff = "docs/guide/diff.md",
     nir = "docs/guide/nir.md",
 }
 

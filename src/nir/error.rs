@@ -47,6 +47,14 @@ pub enum NirError {
         /// What to do.
         help: String,
     },
+    /// Networks that cannot be compared.
+    #[error("{problem}\n  help: {help}")]
+    Diff {
+        /// What was found, and what was expected.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
     /// A graph without one Input and one Output, used as a module.
     #[error(
         "the graph has {inputs} Inputs and {outputs} Outputs; a module in a network has one of each\n  \
@@ -67,6 +75,14 @@ impl From<NirError> for Error {
 }
 
 impl NirError {
+    /// A [`NirError::Diff`].
+    pub(super) fn diff(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Diff {
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+
     /// A [`NirError::Node`].
     pub(super) fn node(
         node: impl Into<String>,

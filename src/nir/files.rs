@@ -70,6 +70,7 @@ impl Traces {
             ("dt", semantics.dt.to_string()),
             ("discretization", semantics.discretization.to_string()),
             ("reset", semantics.reset.to_string()),
+            ("reset_delay", semantics.reset_delay.to_string()),
             ("fires", semantics.fires.to_string()),
             ("feedback", semantics.feedback.to_string()),
             ("v_start", semantics.v_start.to_string()),

@@ -18,6 +18,7 @@ pub(super) struct Recorded {
     pub(super) dt: Option<f64>,
     pub(super) discretization: Option<Discretization>,
     pub(super) reset: Option<Reset>,
+    pub(super) reset_delay: Option<bool>,
     pub(super) fires: Option<Fires>,
     pub(super) feedback: Option<FeedbackFrom>,
     pub(super) v_start: Option<VStart>,
@@ -37,6 +38,7 @@ impl Recorded {
             dt,
             discretization: choice(owner, group, "discretization")?,
             reset: choice(owner, group, "reset")?,
+            reset_delay: choice(owner, group, "reset_delay")?,
             fires: choice(owner, group, "fires")?,
             feedback: choice(owner, group, "feedback")?,
             v_start: choice(owner, group, "v_start")?,
@@ -58,6 +60,11 @@ impl Recorded {
                 self.discretization.map(|value| value.name()),
             ),
             ("reset", self.reset.map(Reset::name)),
+            (
+                "reset_delay",
+                self.reset_delay
+                    .map(|late| if late { "true" } else { "false" }),
+            ),
             ("fires", self.fires.map(Fires::name)),
             ("feedback", self.feedback.map(FeedbackFrom::name)),
             ("v_start", self.v_start.map(VStart::name)),

@@ -6,6 +6,7 @@
 //! | [`read`] | reads a `.nir` file |
 //! | [`import`] | a graph becomes a [`GraphModule`] and its parameters |
 //! | [`simulate`] | runs a graph on given sequences, and returns the sequences of all nodes |
+//! | [`diff::diff`] | names the first difference between two networks, and its cause |
 //! | [`export`] | a network of spikelet becomes a graph |
 //! | [`Imported::to_graph`] | an imported graph with trained parameters |
 //! | [`read_inputs`], [`Traces::write`] | sequences from and in safetensors files |
@@ -18,6 +19,7 @@
 
 mod choices;
 mod convention;
+pub mod diff;
 mod error;
 mod export;
 mod files;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 /// | `dt` | from the parameters, if they determine it | length of a step, in the units of the graph's time constants, usually seconds |
 /// | `discretization` | euler-seq | see [`Discretization`] |
 /// | `reset` | value | |
+/// | `reset_delay` | false | whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True` |
 /// | `fires` | gt | |
 /// | `feedback` | source | |
 /// | `v_start` | zero | |
@@ -37,6 +38,8 @@ pub struct ImportOptions {
     pub discretization: Option<Discretization>,
     /// The reset of a neuron that fired.
     pub reset: Option<Reset>,
+    /// Whether the reset comes one step after the spike.
+    pub reset_delay: Option<bool>,
     /// Whether a potential that equals the threshold causes a spike.
     pub fires: Option<Fires>,
     /// Where the delay of one step is in a cycle.
@@ -59,6 +62,7 @@ impl Default for ImportOptions {
             dt: None,
             discretization: None,
             reset: None,
+            reset_delay: None,
             fires: None,
             feedback: None,
             v_start: None,
@@ -114,6 +118,8 @@ pub struct Semantics {
     pub discretization: Discretization,
     /// The reset of neurons that fired, unless the metadata of a node says otherwise.
     pub reset: Reset,
+    /// Whether the reset comes one step after the spike, unless the metadata of a node says otherwise.
+    pub reset_delay: bool,
     /// Whether a potential that equals the threshold causes a spike, unless the metadata of a node says otherwise.
     pub fires: Fires,
     /// Where the delay of one step is in a cycle.
@@ -126,8 +132,14 @@ impl fmt::Display for Semantics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "dt {}, {}, reset {}, fires {}, feedback {}, v(0) {}",
-            self.dt, self.discretization, self.reset, self.fires, self.feedback, self.v_start
+            "dt {}, {}, reset {}{}, fires {}, feedback {}, v(0) {}",
+            self.dt,
+            self.discretization,
+            self.reset,
+            if self.reset_delay { " a step late" } else { "" },
+            self.fires,
+            self.feedback,
+            self.v_start
         )
     }
 }

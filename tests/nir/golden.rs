@@ -7,7 +7,7 @@ use spikelet::nir::{ImportOptions, Record, SimulateOptions, simulate};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn folder() -> &'static Path {
@@ -17,6 +17,15 @@ fn folder() -> &'static Path {
 fn cases() -> serde_json::Map<String, Value> {
     let text = std::fs::read_to_string(folder().join("runs.json")).expect("the list of runs");
     serde_json::from_str(&text).expect("an object")
+}
+
+/// The runs of a graph, and the file with their traces.
+pub fn case(name: &str) -> (Value, PathBuf) {
+    let case = cases()
+        .remove(name)
+        .unwrap_or_else(|| panic!("there is no case {name}"));
+    let path = folder().join(case["traces"].as_str().expect("a file"));
+    (case, path)
 }
 
 /// The options of a run.

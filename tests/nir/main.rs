@@ -1,5 +1,6 @@
 //! NIR graphs on the engine: imports, simulations, training, exports.
 
+mod diff;
 mod errors;
 mod golden;
 #[cfg(feature = "cuda")]

@@ -147,6 +147,27 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
         },
     );
     check_resets("heaviside", Heaviside::default());
+    check_resets(
+        "nir_if with a late reset",
+        NirIf {
+            reset_delay: true,
+            ..NirIf::default()
+        },
+    );
+    check_resets(
+        "nir_lif with a late reset",
+        NirLif {
+            reset_delay: true,
+            ..NirLif::default()
+        },
+    );
+    check_resets(
+        "nir_cuba_lif with a late reset",
+        NirCubaLif {
+            reset_delay: true,
+            ..NirCubaLif::default()
+        },
+    );
     for discretization in nir::Discretization::ALL {
         let lif = NirLif {
             discretization,

@@ -136,10 +136,12 @@ impl Expr {
     /// A spike gets its surrogate gradient in this way: the value is a step function, the tangent a
     /// smooth function. Higher derivatives are those of the tangent.
     pub fn custom_gradient(value: impl Into<Expr>, tangent: impl Into<Expr>) -> Expr {
-        Expr(Arc::new(Node::CustomGradient {
-            value: value.into(),
-            tangent: tangent.into(),
-        }))
+        let (value, tangent) = (value.into(), tangent.into());
+        match (value.node(), tangent.node()) {
+            // A constant has no derivative anyway.
+            (Node::Const(_), Node::Const(_)) => value,
+            _ => Expr(Arc::new(Node::CustomGradient { value, tangent })),
+        }
     }
 
     /// The same value, with no derivative.

@@ -54,6 +54,8 @@ pub(super) struct Fire {
     pub(super) v_reset: Option<Vec<f64>>,
     /// Whether a potential that equals the threshold causes no spike.
     pub(super) strict: bool,
+    /// Whether the reset comes one step after the spike.
+    pub(super) reset_delay: bool,
 }
 
 /// The dynamics of the neurons that have a form in NIR.
@@ -160,7 +162,7 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
             c.no_readout(n.readout.is_some())?;
             nir_integrator(c, n.r, None)
         },
-        NirIf => |n, c| nir_integrator(c, n.r, c.spiking(&n.common, n.strict)?),
+        NirIf => |n, c| nir_integrator(c, n.r, c.late(&n.common, n.strict, n.reset_delay)?),
         NirLi => |n, c| {
             c.no_readout(n.readout.is_some())?;
             nir_leaky(c, &n.neuron).map(|made| Dynamics { fire: None, ..made })
@@ -256,7 +258,7 @@ fn nir_leaky(c: &Constants<'_>, n: &NirLif) -> Result<Dynamics> {
             v_leak: c.get("v_leak", n.v_leak)?,
         },
         discretization: n.discretization,
-        fire: c.spiking(&n.common, n.strict)?,
+        fire: c.late(&n.common, n.strict, n.reset_delay)?,
         v_start: c.get("v_start", 0.0)?,
         approximation: None,
     })
@@ -272,7 +274,7 @@ fn nir_current(c: &Constants<'_>, n: &NirCubaLif) -> Result<Dynamics> {
             w_in: c.get("w_in", n.w_in)?,
         },
         discretization: n.discretization,
-        fire: c.spiking(&n.common, n.strict)?,
+        fire: c.late(&n.common, n.strict, n.reset_delay)?,
         v_start: c.get("v_start", 0.0)?,
         approximation: None,
     })
@@ -291,6 +293,21 @@ impl Constants<'_> {
                 None => None,
             },
             strict,
+            reset_delay: false,
+        }))
+    }
+
+    /// The same of a neuron whose reset may come one step after the spike.
+    fn late(
+        &self,
+        common: &Common,
+        strict: bool,
+        reset_delay: bool,
+    ) -> Result<Option<Fire>, NirError> {
+        let fire = self.spiking(common, strict)?;
+        Ok(fire.map(|fire| Fire {
+            reset_delay,
+            ..fire
         }))
     }
 

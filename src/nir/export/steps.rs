@@ -24,6 +24,7 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, dynamics: &Dynamics) -> R
             Some(_) => Reset::Value,
             None => Reset::Subtract,
         }),
+        reset_delay: fire.map(|fire| fire.reset_delay).filter(|late| *late),
         fires: fire.map(|fire| match fire.strict {
             true => Fires::Above,
             false => Fires::AtLeast,

@@ -54,6 +54,7 @@ impl Imported {
             dt: Some(semantics.dt),
             discretization: Some(semantics.discretization),
             reset: Some(semantics.reset),
+            reset_delay: Some(semantics.reset_delay),
             fires: Some(semantics.fires),
             feedback: Some(semantics.feedback),
             v_start: Some(semantics.v_start),

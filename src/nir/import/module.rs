@@ -65,6 +65,12 @@ impl GraphModule {
             .map(|node| (node.path.as_str(), node.kind))
     }
 
+    /// The paths of the nodes in the order in which they run; those of cycles in their order within a step.
+    pub fn execution_order(&self) -> impl Iterator<Item = &str> {
+        let nodes = self.order.stages.iter().flat_map(Stage::nodes);
+        nodes.map(|&k| self.nodes[k].path.as_str())
+    }
+
     /// Traces the graph: a sequence `[T, N, …]` for each Input, and one for each Output.
     ///
     /// # Errors

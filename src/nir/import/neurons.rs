@@ -36,6 +36,7 @@ pub(super) fn build(
     };
     let strict = semantics.fires == Fires::Above;
     let discretization = semantics.discretization;
+    let reset_delay = semantics.reset_delay;
     let lif = |common| NirLif {
         discretization,
         strict,
@@ -61,6 +62,7 @@ pub(super) fn build(
             values.threshold(&n.v_threshold, n.v_reset.as_ref(), None, semantics);
             Arc::new(NirIf {
                 strict,
+                reset_delay,
                 common: values.common.clone(),
                 ..NirIf::default()
             })
@@ -80,7 +82,10 @@ pub(super) fn build(
             values.set("v_leak", &n.v_leak, |v| v);
             let v_leak = Some(&n.v_leak);
             values.threshold(&n.v_threshold, n.v_reset.as_ref(), v_leak, semantics);
-            Arc::new(lif(values.common.clone()))
+            Arc::new(NirLif {
+                reset_delay,
+                ..lif(values.common.clone())
+            })
         }
         NodeKind::CubaLi(n) => {
             values.tau("tau_syn", &n.tau_syn, dt);
@@ -101,7 +106,10 @@ pub(super) fn build(
             values.optional("w_in", n.w_in.as_ref(), 1.0);
             let v_leak = Some(&n.v_leak);
             values.threshold(&n.v_threshold, n.v_reset.as_ref(), v_leak, semantics);
-            Arc::new(cuba(values.common.clone()))
+            Arc::new(NirCubaLif {
+                reset_delay,
+                ..cuba(values.common.clone())
+            })
         }
         NodeKind::Threshold(n) => {
             values.set("v_threshold", &n.threshold, |v| v);

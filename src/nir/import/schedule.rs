@@ -31,6 +31,16 @@ pub(super) enum Stage {
     Loop(Vec<usize>),
 }
 
+impl Stage {
+    /// Its nodes, in order.
+    pub(super) fn nodes(&self) -> &[usize] {
+        match self {
+            Self::Node(k) => std::slice::from_ref(k),
+            Self::Loop(members) => members,
+        }
+    }
+}
+
 /// The source of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {

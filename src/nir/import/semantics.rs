@@ -15,6 +15,7 @@ pub(super) struct NodeSemantics {
     pub(super) dt: f64,
     pub(super) discretization: Discretization,
     pub(super) reset: Reset,
+    pub(super) reset_delay: bool,
     pub(super) fires: Fires,
     pub(super) v_start: VStart,
 }
@@ -38,6 +39,9 @@ pub(super) fn of_graph(
             .unwrap_or_default(),
         reset: (options.reset.or(choices.map(|by| by.reset)))
             .or(recorded.reset)
+            .unwrap_or_default(),
+        reset_delay: (options.reset_delay.or(choices.map(|by| by.reset_delay)))
+            .or(recorded.reset_delay)
             .unwrap_or_default(),
         fires: (options.fires.or(choices.map(|by| by.fires)))
             .or(recorded.fires)
@@ -78,6 +82,7 @@ pub(super) fn of_node(
             graph.discretization,
         ),
         reset: pick::<Reset>(options.reset, recorded.reset, graph.reset),
+        reset_delay: pick(options.reset_delay, recorded.reset_delay, graph.reset_delay),
         fires: pick::<Fires>(options.fires, recorded.fires, graph.fires),
         v_start: pick::<VStart>(options.v_start, recorded.v_start, graph.v_start),
     })

@@ -8,6 +8,7 @@ mod config;
 mod content;
 mod convert;
 mod data;
+mod diff;
 mod doctor;
 mod energy;
 mod eval;
@@ -70,6 +71,7 @@ pub enum Command {
     Check(check::Check),
     Convert(convert::Convert),
     Simulate(Box<simulate::Simulate>),
+    Diff(Box<diff::Diff>),
     Stream(stream::Stream),
     #[command(subcommand)]
     Neuron(neuron::Command),
@@ -108,6 +110,7 @@ impl Command {
             Self::Check(command) => command.run(console),
             Self::Convert(command) => command.run(console),
             Self::Simulate(command) => command.run(console),
+            Self::Diff(command) => command.run(console),
             Self::Stream(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),

@@ -66,7 +66,7 @@ pub struct Simulate {
 /// The time steps.
 #[derive(clap::Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Time steps")]
-struct Steps {
+pub(super) struct Steps {
     /// Length of a step in the units of the file's time constants, usually seconds [default: from the
     /// file, if it determines it]
     #[arg(long, value_name = "SECONDS", value_parser = crate::args::positive)]
@@ -79,6 +79,10 @@ struct Steps {
     /// Reset of a neuron that fired: value (v_reset) or subtract (the threshold) [default: value]
     #[arg(long, value_name = "NAME", value_parser = choice::<Reset>)]
     reset: Option<Reset>,
+
+    /// Reset in the step after the spike, as snnTorch with reset_delay=True
+    #[arg(long)]
+    reset_delay: bool,
 
     /// Whether a neuron fires at its threshold: gt (above it) or ge (at least) [default: gt]
     #[arg(long, value_name = "NAME", value_parser = choice::<Fires>)]
@@ -96,6 +100,29 @@ struct Steps {
     /// The choices of a framework: snntorch, norse, spikingjelly, sinabs or rockpool
     #[arg(long, value_name = "NAME", value_parser = choice::<Convention>)]
     convention: Option<Convention>,
+}
+
+impl Steps {
+    /// Sets the option of this name, without its dashes.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "dt" => self.dt = Some(crate::args::positive(value)?),
+            "discretization" => self.discretization = Some(discretization(value)?),
+            "reset" => self.reset = Some(choice(value)?),
+            "reset-delay" => self.reset_delay = value.parse().map_err(|_| "use true or false")?,
+            "fires" => self.fires = Some(choice(value)?),
+            "feedback" => self.feedback = Some(choice(value)?),
+            "v-start" => self.v_start = Some(choice(value)?),
+            "convention" => self.convention = Some(choice(value)?),
+            _ => {
+                return Err(format!(
+                    "there is no option `{name}`; use dt, discretization, reset, reset-delay, fires, feedback, v-start, \
+                     convention or dtype"
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn choice<T: std::str::FromStr<Err = NirError>>(text: &str) -> Result<T, String> {
@@ -119,6 +146,7 @@ impl From<Steps> for ImportOptions {
             dt: steps.dt,
             discretization: steps.discretization,
             reset: steps.reset,
+            reset_delay: steps.reset_delay.then_some(true),
             fires: steps.fires,
             feedback: steps.feedback,
             v_start: steps.v_start,
@@ -147,7 +175,14 @@ impl ValueEnum for Recorded {
 
 /// The types of computations.
 #[derive(Clone, Copy, Debug)]
-struct Float(DType);
+pub(super) struct Float(DType);
+
+impl Float {
+    /// The type.
+    pub(super) fn dtype(self) -> DType {
+        self.0
+    }
+}
 
 impl ValueEnum for Float {
     fn value_variants<'a>() -> &'a [Self] {
@@ -203,7 +238,7 @@ impl Simulate {
         console.say_json(&json!({
             "file": path_text(&self.file), "input": path_text(&self.input),
             "dt": semantics.dt, "dt_from": origin(semantics.dt_from),
-            "discretization": semantics.discretization.name(), "reset": semantics.reset.name(),
+            "discretization": semantics.discretization.name(), "reset": semantics.reset.name(), "reset_delay": semantics.reset_delay,
             "fires": semantics.fires.name(), "feedback": semantics.feedback.name(),
             "v_start": semantics.v_start.name(), "warnings": traces.warnings,
             "sequences": sequences, "seconds": seconds, "out": path_text(&self.out),

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 31] = [
     "",
     "train",
     "config",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 30] = [
     "watch",
     "plan",
     "simulate",
+    "diff",
     "models",
     "check",
     "convert",

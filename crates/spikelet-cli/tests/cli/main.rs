@@ -8,6 +8,7 @@ mod common;
 mod config;
 mod convolution;
 mod data_parallel;
+mod diff;
 mod domains;
 mod event_training;
 mod events;

@@ -10,6 +10,7 @@ mod discretization;
 mod ops;
 mod over_time;
 mod readout;
+mod reset_delay;
 mod run;
 mod scope;
 pub(crate) mod spiking;

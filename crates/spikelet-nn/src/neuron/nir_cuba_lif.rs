@@ -12,6 +12,7 @@
 
 use super::common::base;
 use super::discretization::CurrentAndPotential;
+use super::reset_delay;
 use super::{Common, Discretization, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ use spikelet_expr::Expr;
 /// | `w_in` | | 1 | the factor of X |
 /// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
 /// | `strict` | | true | whether H = v_threshold causes no spike |
+/// | `reset_delay` | | false | whether the reset comes one step after the spike: H[t] is reset where S[t−1] = 1, and V[t] = H[t] |
 ///
 /// V and I start at 0. Without `v_reset`, v_threshold is subtracted.
 ///
@@ -53,6 +55,8 @@ pub struct NirCubaLif {
     pub discretization: Discretization,
     /// Whether a potential that equals the threshold causes no spike.
     pub strict: bool,
+    /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
+    pub reset_delay: bool,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -68,6 +72,7 @@ impl Default for NirCubaLif {
             w_in: 1.0,
             discretization: Discretization::default(),
             strict: true,
+            reset_delay: false,
             common: Common::default(),
         }
     }
@@ -78,7 +83,7 @@ impl Neuron for NirCubaLif {
     domains! { tau_syn: Domain::above(0.0), tau_mem: Domain::above(0.0) }
 
     fn states(&self) -> Vec<State> {
-        vec![State::new("v", 0.0), State::new("i", 0.0)]
+        reset_delay::states(self.reset_delay, &["v", "i"])
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
@@ -92,10 +97,14 @@ impl Neuron for NirCubaLif {
         let (v, i) = (n.state("v"), n.state("i"));
         let [current, h] = equations.step(self.discretization, &i, &v, &drive);
         n.set_state("i", current);
-        h
+        reset_delay::charge(n, self.reset_delay, h)
     }
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         n.spike_at(h - n.v_threshold(), self.strict)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        reset_delay::reset(n, self.reset_delay, h, s)
     }
 }

@@ -8,6 +8,7 @@
 //! brain-inspired computing, Nature Communications 15:8122, 2024.
 
 use super::common::base;
+use super::reset_delay;
 use super::{Common, Neuron, Scope, State};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -18,6 +19,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `r` | 1/steps | 1 | resistance: the factor of X; that of NIR, times the length of a step |
 /// | `strict` | | true | whether H = v_threshold causes no spike |
+/// | `reset_delay` | | false | whether the reset comes one step after the spike: H[t] is reset where S[t−1] = 1, and V[t] = H[t] |
 ///
 /// V starts at 0. Without `v_reset`, v_threshold is subtracted.
 ///
@@ -33,6 +35,8 @@ pub struct NirIf {
     pub r: f64,
     /// Whether a potential that equals the threshold causes no spike.
     pub strict: bool,
+    /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
+    pub reset_delay: bool,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -43,6 +47,7 @@ impl Default for NirIf {
         Self {
             r: 1.0,
             strict: true,
+            reset_delay: false,
             common: Common::default(),
         }
     }
@@ -52,14 +57,19 @@ impl Neuron for NirIf {
     base!("nir_if");
 
     fn states(&self) -> Vec<State> {
-        vec![State::new("v", 0.0)]
+        reset_delay::states(self.reset_delay, &["v"])
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
-        n.state("v") + n.constant("r", self.r) * x
+        let charged = n.state("v") + n.constant("r", self.r) * x;
+        reset_delay::charge(n, self.reset_delay, charged)
     }
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         n.spike_at(h - n.v_threshold(), self.strict)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        reset_delay::reset(n, self.reset_delay, h, s)
     }
 }

@@ -8,6 +8,7 @@
 //! brain-inspired computing, Nature Communications 15:8122, 2024.
 
 use super::common::base;
+use super::reset_delay;
 use super::{Common, Discretization, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use spikelet_expr::Expr;
 /// | `v_leak` | | 0 | potential without input |
 /// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
 /// | `strict` | | true | whether H = v_threshold causes no spike |
+/// | `reset_delay` | | false | whether the reset comes one step after the spike: H[t] is reset where S[t−1] = 1, and V[t] = H[t] |
 ///
 /// V starts at 0. Without `v_reset`, v_threshold is subtracted.
 ///
@@ -43,6 +45,8 @@ pub struct NirLif {
     pub discretization: Discretization,
     /// Whether a potential that equals the threshold causes no spike.
     pub strict: bool,
+    /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
+    pub reset_delay: bool,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -56,6 +60,7 @@ impl Default for NirLif {
             v_leak: 0.0,
             discretization: Discretization::default(),
             strict: true,
+            reset_delay: false,
             common: Common::default(),
         }
     }
@@ -66,17 +71,22 @@ impl Neuron for NirLif {
     domains! { tau: Domain::above(0.0) }
 
     fn states(&self) -> Vec<State> {
-        vec![State::new("v", 0.0)]
+        reset_delay::states(self.reset_delay, &["v"])
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let v = n.state("v");
         let rate = self.discretization.rate(&n.constant("tau", self.tau));
         let leak = n.constant("v_leak", self.v_leak) - &v;
-        &v + rate * (leak + n.constant("r", self.r) * x)
+        let charged = &v + rate * (leak + n.constant("r", self.r) * x);
+        reset_delay::charge(n, self.reset_delay, charged)
     }
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         n.spike_at(h - n.v_threshold(), self.strict)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        reset_delay::reset(n, self.reset_delay, h, s)
     }
 }
