@@ -10,7 +10,7 @@ use crate::diagram::{Diagram, Shape};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::graph::DType;
+use spikelet::graph::{DType, ValueId};
 use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::module::{Context, Mode, Module};
@@ -19,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the input in the table.
 const INPUT: &str = "input";
+
+/// The name of the network's output.
+const OUTPUT: &str = "output";
 
 /// A layer of the trace.
 struct Layer {
@@ -114,7 +117,7 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     cx.tracer().disable_fusion(true);
     let x = cx.tracer().input(INPUT, DType::F32, input);
     let output = cx.trace(module, x)?;
-    cx.tracer().output("output", &output);
+    cx.tracer().output(OUTPUT, &output);
     let graph = cx.tracer().finish()?;
     let tree = module.tree();
     let mut layers = vec![Layer {
@@ -135,12 +138,8 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
     let mut sources: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     for node in &graph.nodes {
         // Nodes that do not depend on the input compute constants, such as bounds of trained ones.
-        let read: Vec<usize> = node
-            .inputs
-            .iter()
-            .filter_map(|value| producers.get(value))
-            .copied()
-            .collect();
+        let producer = |value: &ValueId| Some((*producers.get(value)?, *value));
+        let read: Vec<(usize, ValueId)> = node.inputs.iter().filter_map(producer).collect();
         if read.is_empty() {
             continue;
         }
@@ -158,11 +157,20 @@ fn traced(module: &dyn Module, input: &[usize]) -> Result<Vec<Layer>, Failure> {
             sources.push(BTreeSet::new());
             layers.len() - 1
         });
-        sources[at].extend(read.into_iter().filter(|&source| source != at));
-        if let Some(&first) = node.outputs.first() {
-            layers[at].output = graph.shape(first).to_vec();
+        // The output of a layer is the value that others read; its states are other values.
+        for (source, value) in read.into_iter().filter(|&(source, _)| source != at) {
+            sources[at].insert(source);
+            layers[source].output = graph.shape(value).to_vec();
         }
         producers.extend(node.outputs.iter().map(|&value| (value, at)));
+    }
+    for output in &graph.outputs {
+        if let Some(&at) = producers
+            .get(&output.value)
+            .filter(|_| output.name == OUTPUT)
+        {
+            layers[at].output = graph.shape(output.value).to_vec();
+        }
     }
     for parameter in cx.traced().parameters {
         let owner = |layer: &&mut Layer| {
