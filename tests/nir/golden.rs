@@ -88,10 +88,11 @@ fn compare(
         }
         let expected = expected.to_f64();
         let is_spikes = expected.iter().all(|x| x.fract() == 0.0) && value == "out";
+        let near = |a: f64, b: f64| (a - b).abs() <= tolerance * b.abs().max(1.0);
         let far = |(a, b): &(&f64, &f64)| match is_spikes {
             true => a != b,
             // NaN is far from everything.
-            false => !((*a - *b).abs() <= tolerance * b.abs().max(1.0)),
+            false => !near(**a, **b),
         };
         let all = values.iter().zip(&expected);
         if let Some(k) = all.clone().position(|pair| far(&pair)) {
