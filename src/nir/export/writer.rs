@@ -122,6 +122,8 @@ impl<'a> Writer<'a> {
             dt: Some(self.options.dt),
             discretization: agreed(self.recorded.iter().map(|by| by.discretization)),
             reset: agreed(self.recorded.iter().map(|by| by.reset)),
+            // Only the neurons with a late reset have it in their metadata.
+            reset_delay: None,
             fires: agreed(self.recorded.iter().map(|by| by.fires)),
             feedback: Some(FeedbackFrom::Source),
             v_start: agreed(self.recorded.iter().map(|by| by.v_start)),
