@@ -20,6 +20,8 @@ pub(super) struct Writer<'a> {
     /// The shape of its output, without time and batch.
     pub(super) shape: Vec<usize>,
     notes: Vec<String>,
+    /// The choices of all neurons.
+    recorded: Vec<Recorded>,
 }
 
 impl<'a> Writer<'a> {
@@ -32,6 +34,7 @@ impl<'a> Writer<'a> {
             last: None,
             shape: options.input.clone(),
             notes: vec![],
+            recorded: vec![],
         }
     }
 
@@ -83,6 +86,7 @@ impl<'a> Writer<'a> {
 
     /// Writes the choices of a neuron into its metadata.
     pub(super) fn record(&mut self, name: &str, recorded: &Recorded) -> Result<(), NirError> {
+        self.recorded.push(*recorded);
         match self.graph.nodes.get_mut(name) {
             Some(node) => recorded.write(&mut node.metadata),
             None => Ok(()),
@@ -113,10 +117,16 @@ impl<'a> Writer<'a> {
             let from = from.unwrap_or_else(|| input.clone());
             self.graph.edges.push(Edge { from, to });
         }
+        // Choices on which all neurons agree are those of the graph, too.
         let recorded = Recorded {
             dt: Some(self.options.dt),
+            discretization: agreed(self.recorded.iter().map(|by| by.discretization)),
+            reset: agreed(self.recorded.iter().map(|by| by.reset)),
+            // Only the neurons with a late reset have it in their metadata.
+            reset_delay: None,
+            fires: agreed(self.recorded.iter().map(|by| by.fires)),
             feedback: Some(FeedbackFrom::Source),
-            ..Recorded::default()
+            v_start: agreed(self.recorded.iter().map(|by| by.v_start)),
         };
         recorded.write(&mut self.graph.metadata)?;
         self.graph.check()?;
@@ -125,6 +135,13 @@ impl<'a> Writer<'a> {
             notes: self.notes,
         })
     }
+}
+
+/// The value that all have that have one.
+fn agreed<T: Copy + PartialEq>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let mut values = values.flatten();
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
 }
 
 /// A tensor as a parameter of a node: f64 stays f64, all others are f32.

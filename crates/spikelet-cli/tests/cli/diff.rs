@@ -54,7 +54,7 @@ fn equal_networks_have_the_exit_status_0() {
     mentions(
         &text,
         &[
-            "equal: 6 elements of 1 layers",
+            "equal: 6 elements in 1 layer,",
             "recorded sequences",
             "fires ge",
         ],

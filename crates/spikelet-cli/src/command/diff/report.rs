@@ -7,7 +7,7 @@ use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::nir::Semantics;
 use spikelet::nir::diff::{
-    DiffOptions, DiffReport, FirstDifference, LayerDifference, OutputDifference, Trial,
+    Cause, DiffOptions, DiffReport, FirstDifference, LayerDifference, OutputDifference, Trial,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -97,10 +97,13 @@ pub fn say(console: &Console, files: [&Path; 2], report: &DiffReport, options: &
     }
     let elements: usize = report.layers.iter().map(|layer| layer.elements).sum();
     let Some(first) = &report.first else {
+        let layers = match report.layers.len() {
+            1 => "1 layer".to_string(),
+            count => format!("{count} layers"),
+        };
+        let elements = thousands(elements as u64);
         let text = format!(
-            "equal: {} elements of {} layers, within {:e}",
-            thousands(elements as u64),
-            report.layers.len(),
+            "equal: {elements} elements in {layers}, within {:e}",
             options.tolerance
         );
         console.say(format!("\n{}", console.green(text)));
@@ -234,7 +237,12 @@ fn say_cause(console: &Console, report: &DiffReport) {
             "with this change of {changed}, nothing differs: {}",
             cause.change
         ));
-        for other in explains.iter().skip(1).take(SHOWN) {
+        // Conventions and parameters contain the change of a specific cause.
+        let is_specific = |trial: &&&Trial| {
+            let general = [Cause::Convention, Cause::Parameters];
+            !trial.causes.iter().any(|cause| general.contains(cause))
+        };
+        for other in explains.iter().skip(1).filter(is_specific).take(SHOWN) {
             console.say(format!("this too: {}, in {}", other.change, other.changed));
         }
         console.say(console.dim(format!("{total} changes were tried")));
