@@ -29,7 +29,7 @@ use spikelet_expr::Expr;
 /// | `w_in` | | 1 | the factor of X |
 /// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
 /// | `strict` | | true | whether H = v_threshold causes no spike |
-/// | `reset_delay` | | false | whether the reset comes one step after the spike: H[t] is reset where S[t−1] = 1, and V[t] = H[t] |
+/// | `reset_delay` | | false | whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]` |
 ///
 /// V and I start at 0. Without `v_reset`, v_threshold is subtracted.
 ///

@@ -19,7 +19,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `r` | 1/steps | 1 | resistance: the factor of X; that of NIR, times the length of a step |
 /// | `strict` | | true | whether H = v_threshold causes no spike |
-/// | `reset_delay` | | false | whether the reset comes one step after the spike: H[t] is reset where S[t−1] = 1, and V[t] = H[t] |
+/// | `reset_delay` | | false | whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]` |
 ///
 /// V starts at 0. Without `v_reset`, v_threshold is subtracted.
 ///

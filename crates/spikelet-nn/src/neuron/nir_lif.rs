@@ -23,7 +23,7 @@ use spikelet_expr::Expr;
 /// | `v_leak` | | 0 | potential without input |
 /// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
 /// | `strict` | | true | whether H = v_threshold causes no spike |
-/// | `reset_delay` | | false | whether the reset comes one step after the spike: H[t] is reset where S[t−1] = 1, and V[t] = H[t] |
+/// | `reset_delay` | | false | whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]` |
 ///
 /// V starts at 0. Without `v_reset`, v_threshold is subtracted.
 ///
