@@ -87,7 +87,7 @@ def faery(kind):
             decoder = {"dat": lambda: dat.Decoder(path, None, None), "es": lambda: es.Decoder(path, 0)}
             opened = decoder.get(kind, lambda: evt.Decoder(path, None, None))()
             with opened as packets:
-                return sum(len(packet[0] if isinstance(packet, tuple) else packet) for packet in packets)
+                return sum(len(packet["events"] if isinstance(packet, dict) else packet) for packet in packets)
 
         return read
 
@@ -159,6 +159,8 @@ FRAMES = {
     "time-bins=16": {"tonic": tonic_frames(n_time_bins=16)},
     "time-windows=50000": {"tonic": tonic_frames(time_window=50_000)},
 }
+# The extensions of the formats.
+SUFFIXES = {"dat": ".dat", "evt2": ".raw", "evt3": ".raw"}
 # Readers that loop over events in Python get fewer of them.
 SLOW = {("aedat3.1", "SpikingJelly"): 500_000}
 
@@ -226,10 +228,16 @@ def main():
             format = name.split(",")[0]
             named = ["--format", format] if format in ("atis5", "csv") else []
             memory = own_memory(arguments.program, path, [*named, "--sensor", "128x128"])
-            others = [
-                peer_text("read", name, peer, (slow if (name, peer) in SLOW else Path(folder)) / file)
-                for peer in READERS.get(name, {})
-            ]
+            others = []
+            for peer in READERS.get(name, {}):
+                theirs = (slow if (name, peer) in SLOW else Path(folder)) / file
+                if suffix := SUFFIXES.get(format):
+                    # Some packages look at the extension.
+                    linked = theirs.with_name(f"{file}{suffix}")
+                    if not linked.exists():
+                        linked.hardlink_to(theirs)
+                    theirs = linked
+                others.append(peer_text("read", name, peer, theirs))
             print(f"| {name} | {size} | {fresh} | {reused} | {blocks} ({memory:.0f}) | {'; '.join(others)} |", flush=True)
     own = subprocess.run([examples / "frame_speed", str(arguments.events)], check=True, capture_output=True, text=True).stdout
     print("\n| frames, 128 × 128 | spikelet | others |\n|---|---|---|")
