@@ -84,6 +84,16 @@ pub(crate) fn check(
     }
 }
 
+/// Refuses a value that is not from 0 to 1, of a setting that is a probability or a part.
+pub(crate) fn check_share(
+    of: &'static str,
+    field: &'static str,
+    given: f64,
+    expected: &'static str,
+) -> Result<()> {
+    check((0.0..=1.0).contains(&given), of, field, given, expected)
+}
+
 /// The name of a text of settings, and the rest.
 pub(crate) fn split_name(text: &str) -> (&str, &str) {
     let text = text.trim();

@@ -2,7 +2,7 @@
 
 use super::generate::{Generate, Recording};
 use super::spikes::{Spikes, bell, below};
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check, check_share};
 use crate::{EventBuffer, EventRandom, Result, Sensor};
 
 /// Spikes of a cochlea that hears words of about 0.6 seconds, as those of SHD: ten words, and each of them reversed in time.
@@ -161,8 +161,7 @@ impl Generate for SpokenDigits {
             self.channels,
             "30 to 65536",
         )?;
-        let is_part = (0.0..=1.0).contains(&self.noise);
-        check(is_part, Self::NAME, "noise", self.noise, "0 to 1")
+        check_share(Self::NAME, "noise", self.noise, "0 to 1")
     }
 
     fn speaker(number: u32, is_test: bool) -> Option<u32> {

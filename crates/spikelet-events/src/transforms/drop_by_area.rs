@@ -3,7 +3,7 @@
 use super::edit::retain;
 use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check_share};
 use crate::{EventBuffer, Result, Sensor};
 
 /// Drops the events of a box of ⌊W · `ratio`⌋ × ⌊H · `ratio`⌋ pixels at a uniform position inside of the sensor.
@@ -36,13 +36,7 @@ impl Apply for DropByArea {
         sensor: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            (0.0..=1.0).contains(&self.ratio),
-            Self::NAME,
-            "ratio",
-            self.ratio,
-            "a part from 0 to 1",
-        )?;
+        check_share(Self::NAME, "ratio", self.ratio, "a part from 0 to 1")?;
         let mut side = |size: u32| {
             let length = (f64::from(size) * self.ratio) as usize;
             let start = random.below((size as usize - length) as u64 + 1) as usize;

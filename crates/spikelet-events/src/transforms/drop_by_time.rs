@@ -3,7 +3,7 @@
 use super::edit::retain;
 use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check_share};
 use crate::{EventBuffer, Result, Sensor};
 
 /// Drops the events of an interval that is the part `ratio` of the duration, at a uniform start.
@@ -38,13 +38,7 @@ impl Apply for DropByTime {
         _: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            (0.0..=1.0).contains(&self.ratio),
-            Self::NAME,
-            "ratio",
-            self.ratio,
-            "a part from 0 to 1",
-        )?;
+        check_share(Self::NAME, "ratio", self.ratio, "a part from 0 to 1")?;
         let first = events.t.iter().min().copied().unwrap_or(0) as f64;
         let last = events.t.iter().max().copied().unwrap_or(0) as f64;
         let length = (last - first) * self.ratio;

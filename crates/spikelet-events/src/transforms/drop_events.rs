@@ -3,7 +3,7 @@
 use super::edit::retain;
 use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check_share};
 use crate::{EventBuffer, Result, Sensor};
 
 /// Drops ⌊`p` · N + ½⌋ of N events; every choice is equally likely.
@@ -36,13 +36,7 @@ impl Apply for DropEvents {
         _: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            (0.0..=1.0).contains(&self.p),
-            Self::NAME,
-            "p",
-            self.p,
-            "a part from 0 to 1",
-        )?;
+        check_share(Self::NAME, "p", self.p, "a part from 0 to 1")?;
         let mut dropped = (self.p * events.len() as f64 + 0.5) as u64;
         let mut remaining = events.len() as u64;
         // Selection sampling: each event is dropped with the part of those to drop in those that remain.

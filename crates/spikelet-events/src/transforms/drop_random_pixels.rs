@@ -3,7 +3,7 @@
 use super::edit::{pixels, retain};
 use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check_share};
 use crate::{EventBuffer, Result, Sensor};
 
 /// Drops the events of each pixel with probability `p`.
@@ -36,13 +36,7 @@ impl Apply for DropRandomPixels {
         sensor: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            (0.0..=1.0).contains(&self.p),
-            Self::NAME,
-            "p",
-            self.p,
-            "a probability from 0 to 1",
-        )?;
+        check_share(Self::NAME, "p", self.p, "a probability from 0 to 1")?;
         let width = sensor.width as usize;
         let mut dropped = vec![false; pixels(Self::NAME, width, sensor.height as usize)?];
         dropped.fill_with(|| random.chance(self.p));

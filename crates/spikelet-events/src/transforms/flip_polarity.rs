@@ -2,7 +2,7 @@
 
 use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check_share};
 use crate::{EventBuffer, Result, Sensor};
 
 /// With probability `p`, all polarities are inverted.
@@ -35,13 +35,7 @@ impl Apply for FlipPolarity {
         _: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            (0.0..=1.0).contains(&self.p),
-            Self::NAME,
-            "p",
-            self.p,
-            "a probability from 0 to 1",
-        )?;
+        check_share(Self::NAME, "p", self.p, "a probability from 0 to 1")?;
         if random.chance(self.p) {
             events.p.iter_mut().for_each(|p| *p = u8::from(*p == 0));
         }

@@ -2,7 +2,7 @@
 
 use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::{Field, Settings, check_share};
 use crate::{EventBuffer, Result, Sensor};
 
 /// With probability `p`, t becomes t_max − t and the order is reversed.
@@ -43,13 +43,7 @@ impl Apply for TimeReversal {
         _: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            (0.0..=1.0).contains(&self.p),
-            Self::NAME,
-            "p",
-            self.p,
-            "a probability from 0 to 1",
-        )?;
+        check_share(Self::NAME, "p", self.p, "a probability from 0 to 1")?;
         if random.chance(self.p) {
             let last = events.t.iter().max().copied().unwrap_or(0);
             events
