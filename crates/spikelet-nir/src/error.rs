@@ -35,7 +35,7 @@ pub enum ErrorKind {
     /// The content is of another format, or of none that is known.
     #[error("this is {found}; expected {expected}\n  help: {help}")]
     Format {
-        /// What the content is.
+        /// The format that was found, in words.
         found: String,
         /// What was expected.
         expected: &'static str,

@@ -13,7 +13,7 @@ pub use output::Output;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What the items of a manifest are, by the name of its folder.
+/// The kind of the items of a manifest; the name of its folder says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Formats,

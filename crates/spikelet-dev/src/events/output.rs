@@ -1,4 +1,4 @@
-//! What an item gives: tensors or JSON, and the text of an error.
+//! The results of an item: tensors or JSON, and the text of an error.
 
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};

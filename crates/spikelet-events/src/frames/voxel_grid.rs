@@ -8,7 +8,7 @@ use crate::{ErrorKind, EventBuffer, Result, Sensor};
 /// A voxel grid, `[bins, 1, H, W]`: polarities ±1, shared between the two nearest bins of time.
 ///
 /// s = `bins` · (t − t₀) / (t_last − t₀), i = ⌊s⌋: an event adds ±(1 − (s − i)) to bin i and ±(s − i) to bin i + 1.
-/// What falls beyond the last bin is left out: the last event adds nothing.
+/// There is no bin after the last one, so that the last event adds nothing.
 ///
 /// ```
 /// use spikelet_events::frames::{Representation, VoxelGrid};

@@ -19,7 +19,7 @@ pub struct Verification {
     pub layout: Option<Error>,
     /// The samples of each split: the number of those found, and of those published.
     pub splits: Vec<(Split, usize, Option<usize>)>,
-    /// What the recordings are.
+    /// The result of reading the recordings.
     pub recordings: VerifiedRecordings,
 }
 

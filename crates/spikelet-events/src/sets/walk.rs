@@ -58,7 +58,7 @@ pub(super) fn unexpected(
     Error::from(kind).in_file(folder)
 }
 
-/// What a folder has, in words.
+/// The content of a folder, in words.
 pub(super) fn describe(folder: &Path) -> String {
     match items(folder) {
         Err(error) => format!("no readable folder ({error})"),

@@ -57,7 +57,7 @@ impl OutputFormat {
     /// The format of a name.
     ///
     /// # Errors
-    /// When there is none; the message lists all.
+    /// No format has this name; the message lists all formats.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "nir" => Ok(Self::Nir),

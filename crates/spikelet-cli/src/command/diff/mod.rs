@@ -118,7 +118,7 @@ impl Diff {
             None => match recorded(b).or_else(|| recorded(a)) {
                 Some(inputs) => Ok(inputs),
                 None if runs => Err(Failure::argument(
-                    "a NIR graph runs on an input, and there is none",
+                    "no input for the NIR graph was given",
                     "add --input FILE with the tensors in/NODE, [T, N, …]",
                 )),
                 None => Ok(BTreeMap::new()),
