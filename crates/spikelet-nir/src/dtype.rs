@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The type of the elements of a [`Tensor`](crate::Tensor).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Dtype {
     Bool,
     U8,

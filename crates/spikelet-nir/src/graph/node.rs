@@ -18,7 +18,7 @@ pub struct Node {
 
 /// All types of nodes. Shapes are without time and batch.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the types of the fields have it")]
 pub enum NodeKind {
     /// Where sequences of this shape come in.
     Input {

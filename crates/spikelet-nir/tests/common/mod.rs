@@ -1,5 +1,5 @@
 //! The fixtures.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::fs;
 use std::io::Read;
