@@ -213,6 +213,14 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
+    /// Heads that do not divide the channels.
+    #[error("cannot divide {channels} channels among {heads} heads")]
+    Heads {
+        /// The heads.
+        heads: usize,
+        /// The channels.
+        channels: usize,
+    },
     /// An axis without elements.
     #[error("the sequence {given} has {}", match .axis {
         0 => "no time steps".to_string(),
@@ -392,6 +400,7 @@ impl LayerProblem {
             Self::Axes { .. } => {
                 "add the missing axes with `repeat_over_time` or `reshape`, or use the layer for this number of axes"
             }
+            Self::Heads { .. } => "give a number of heads that divides the number of channels",
             Self::EmptyAxis { .. } => "give at least one element in each axis",
             Self::Features { outputs, given, .. } => {
                 let inputs = last(given);

@@ -1,9 +1,10 @@
-//! Reference cases: safetensors files whose metadata has `spec`, and their results.
+//! Reference cases: safetensors files whose metadata has `spec`, or deep networks in JSON, and their results.
 //!
 //! Names and shapes of the results follow from the specification and the inputs. Tensors that a
 //! file expects are never read.
 
 mod encoder;
+mod model;
 mod network;
 mod neuron;
 mod recurrent;
@@ -14,6 +15,7 @@ use spikelet::graph::{Backend, DType, Tensor};
 use spikelet::tensors::TensorFile;
 use spikelet::{Error, Result};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,8 +31,16 @@ const MOST_PRODUCTS: usize = 20_000_000_000;
 /// Results by name.
 type Results = BTreeMap<String, Tensor>;
 
+/// A case: a safetensors file, or the description of a deep network in JSON.
+pub enum Case {
+    /// A file whose metadata has a specification.
+    Tensors(TensorFile),
+    /// A network, whose parameters and inputs follow from formulas.
+    Model(Value),
+}
+
 /// Reads a case of limited size.
-pub fn read(path: &Path) -> Result<TensorFile> {
+pub fn read(path: &Path) -> Result<Case> {
     let size = std::fs::metadata(path).map_or(0, |found| found.len());
     if size > MOST_BYTES {
         return Err(file_error(
@@ -39,7 +49,24 @@ pub fn read(path: &Path) -> Result<TensorFile> {
             "give a smaller case",
         ));
     }
-    TensorFile::read(path)
+    match is_json(path) {
+        true => {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|e| file_error(path, e.to_string(), "give a text in UTF-8"))?;
+            let read = serde_json::from_str(&text);
+            read.map(Case::Model)
+                .map_err(|e| file_error(path, format!("it is not JSON: {e}"), "correct it"))
+        }
+        false => TensorFile::read(path).map(Case::Tensors),
+    }
+}
+
+/// Whether a file begins as a JSON object: with a brace, and not with the eight bytes of a length.
+fn is_json(path: &Path) -> bool {
+    let mut first = [0_u8; 8];
+    let opened = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    let text = first.trim_ascii_start();
+    opened.is_ok() && text.first() == Some(&b'{') && !first.contains(&0)
 }
 
 /// Computes the results of a case; they have the case's metadata.
@@ -47,11 +74,21 @@ pub fn read(path: &Path) -> Result<TensorFile> {
 /// # Errors
 /// [`Error::TensorFile`] when the file is not a case, an input is missing, or a size is wrong.
 pub fn run(
-    case: &TensorFile,
+    case: &Case,
     path: &Path,
     backend: Arc<dyn Backend>,
     dtype: DType,
 ) -> Result<TensorFile> {
+    let case = match case {
+        Case::Tensors(case) => case,
+        Case::Model(spec) => {
+            let computed = model::run(spec.clone(), &backend, dtype);
+            return Ok(TensorFile {
+                tensors: computed.map_err(|error| of_file(path, error))?,
+                ..TensorFile::default()
+            });
+        }
+    };
     let computed = spec(case).and_then(|spec| match kind(&spec)? {
         _ if spec.get("family").is_some() => recurrent::run(case, spec, backend, dtype),
         "neuron" => neuron::run(case, path, &spec, backend, dtype),

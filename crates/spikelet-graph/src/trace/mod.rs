@@ -111,6 +111,9 @@ impl Tracer {
 
     /// Runs `inside` with `name` added to the path of layers.
     pub fn scope<T>(&self, name: &str, inside: impl FnOnce() -> T) -> T {
+        if name.is_empty() {
+            return inside();
+        }
         self.state.borrow_mut().path.push(name.to_string());
         let result = inside();
         self.state.borrow_mut().path.pop();

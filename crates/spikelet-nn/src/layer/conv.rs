@@ -46,6 +46,8 @@ pub struct Conv<const D: usize> {
     pub bias: bool,
     /// The initialization of the weight, if it is not PyTorch's default.
     pub weight_init: Option<Init>,
+    /// The initialization of the bias, if it is not PyTorch's default.
+    pub bias_init: Option<Init>,
 }
 
 /// Convolution of `[T, N, C, L]`.
@@ -68,6 +70,7 @@ impl<const D: usize> Conv<D> {
             groups: 1,
             bias: false,
             weight_init: None,
+            bias_init: None,
         }
     }
 
@@ -113,6 +116,13 @@ impl<const D: usize> Conv<D> {
         self
     }
 
+    /// Sets the initialization of the bias.
+    #[must_use]
+    pub fn bias_init(mut self, init: Init) -> Self {
+        self.bias_init = Some(init);
+        self
+    }
+
     pub(super) fn op(&self) -> ConvOp {
         ConvOp {
             stride: self.stride.to_vec(),
@@ -154,7 +164,10 @@ impl<const D: usize> Conv<D> {
 
     pub(super) fn add_bias(&self, cx: &Context, y: Var, init: Init) -> Var {
         let y = match self.bias {
-            true => y + cx.parameter("bias", [self.outputs], init),
+            true => {
+                let init = self.bias_init.unwrap_or(init);
+                y + cx.parameter("bias", [self.outputs], init)
+            }
             false => y,
         };
         channels_second(&y)

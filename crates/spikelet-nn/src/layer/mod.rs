@@ -1,6 +1,7 @@
 //! Layers: one file each.
 
 mod adaptive_pool;
+mod attention;
 mod batch_norm;
 mod conv;
 mod conv_transposed;
@@ -14,6 +15,7 @@ mod linear;
 mod neuron_layer;
 mod neuron_layers;
 mod parallel;
+mod pointwise;
 mod pool;
 mod recurrent;
 mod recurrent_block;
@@ -28,6 +30,7 @@ pub use adaptive_pool::{
     AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool,
     AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
 };
+pub use attention::{AttentionParts, SelfAttention, SpikeDrivenAttention, TokenAttention};
 pub use batch_norm::{BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d};
 pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
 pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};
@@ -47,6 +50,7 @@ pub use neuron_layers::{
     RSynaptic, RadLif, SeAdLif, SiLif, SparchReadout, kind,
 };
 pub use parallel::{Combine, Parallel};
+pub use pointwise::{Pointwise, WeightShape};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use recurrent::Recurrent;
 pub use recurrent_block::RecurrentBlock;

@@ -38,6 +38,7 @@ pub struct Residual {
     main: Box<dyn Module>,
     shortcut: Option<Box<dyn Module>>,
     join: Join,
+    names: [String; 2],
 }
 
 impl Residual {
@@ -47,6 +48,7 @@ impl Residual {
             main: Box::new(main),
             shortcut: None,
             join: Join::Add,
+            names: ["main", "shortcut"].map(String::from),
         }
     }
 
@@ -54,6 +56,24 @@ impl Residual {
     #[must_use]
     pub fn shortcut(mut self, module: impl Module + 'static) -> Self {
         self.shortcut = Some(Box::new(module));
+        self
+    }
+
+    /// Sets the names of the main branch and the shortcut in paths of parameters, such as those of another program. An
+    /// empty name adds nothing to the paths.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let conv = Sequential::new().add_named("conv1", Conv2d::new(8, 8, 3).padding(1));
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
+    /// cx.trace(&Residual::new(conv).names("", "downsample"), x)?;
+    /// assert_eq!(cx.traced().parameters[0].name, "conv1.weight");
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn names(mut self, main: &str, shortcut: &str) -> Self {
+        self.names = [main, shortcut].map(String::from);
         self
     }
 
@@ -67,9 +87,9 @@ impl Residual {
 
 impl Module for Residual {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let a = cx.child("main", |cx| self.main.forward(cx, x.clone()))?;
+        let a = cx.child(&self.names[0], |cx| self.main.forward(cx, x.clone()))?;
         let b = match &self.shortcut {
-            Some(module) => cx.child("shortcut", |cx| module.forward(cx, x))?,
+            Some(module) => cx.child(&self.names[1], |cx| module.forward(cx, x))?,
             None => x,
         };
         if a.shape() != b.shape() {
@@ -90,9 +110,9 @@ impl Module for Residual {
 
     fn tree(&self) -> Tree {
         let tree = Tree::for_type::<Self>().settings(format!("join={:?}", self.join));
-        let tree = tree.child("main", &*self.main);
+        let tree = tree.child(&self.names[0], &*self.main);
         match &self.shortcut {
-            Some(module) => tree.child("shortcut", &**module),
+            Some(module) => tree.child(&self.names[1], &**module),
             None => tree,
         }
     }

@@ -119,10 +119,11 @@ pub fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dyn Modul
     inner.into_iter().map(named).collect()
 }
 
-/// Checks that all modules of `place` have different names.
+/// Checks that all modules of `place` that have names have different ones.
 pub fn check_names(place: &str, modules: &[(String, Arc<dyn Module>)]) -> Result<()> {
     let mut names = BTreeSet::new();
-    match modules.iter().find(|(name, _)| !names.insert(name)) {
+    let mut named = modules.iter().filter(|(name, _)| !name.is_empty());
+    match named.find(|(name, _)| !names.insert(name)) {
         None => Ok(()),
         Some((twice, _)) => Err(LayerError {
             layer: place.to_string(),

@@ -7,7 +7,7 @@ use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use super::neuron::{definition_span, neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
 use crate::layer::TimeDistributed;
-use crate::module::{Context, Mode, Module, Sequential};
+use crate::module::{Context, Init, Mode, Module, Sequential};
 use crate::neuron::Neuron;
 use crate::{LayerError, LayerProblem};
 use spikelet_core::Error;
@@ -57,6 +57,33 @@ impl<'a> LayerFields<'a> {
     }
 }
 
+/// The initial values of weights and biases in files.
+impl LayerFields<'_> {
+    /// Those of the keys `init` and `bias_init`, if they are given. `fan_out` is the number of outputs times the size of the
+    /// window.
+    pub fn inits(&self, fan_out: usize) -> Result<[Option<Init>; 2], Located> {
+        let expected =
+            "\"fan-in\", \"kaiming-normal\", or { normal = 0.02 } with a standard deviation";
+        let weight = match self.fields.get("init") {
+            None => None,
+            Some(node) => match (node.as_text(), node.get("normal")) {
+                (Some("fan-in"), _) => None,
+                (Some("kaiming-normal"), _) => Some(Init::kaiming_normal(fan_out)),
+                (None, Some(deviation)) => {
+                    Fields::new(node, "`init`", &["normal"])?;
+                    match deviation.number("normal")? {
+                        deviation if deviation >= 0.0 => Some(Init::Normal { deviation }),
+                        _ => return Err(deviation.wrong("normal", "a number of at least 0")),
+                    }
+                }
+                _ => return Err(node.wrong("init", expected)),
+            },
+        };
+        let bias = self.fields.number("bias_init")?.map(Init::Constant);
+        Ok([weight, bias])
+    }
+}
+
 /// One size for all axes, or a size for each of `axes`.
 fn sizes(node: &Node, key: &str, axes: usize, least: usize) -> Result<Vec<usize>, Located> {
     let expected = match axes {
@@ -90,6 +117,8 @@ pub(super) struct Builder {
     layers: usize,
     weights: usize,
     rows: Vec<CostRow>,
+    /// The paths of layers without inner layers.
+    leaves: BTreeSet<String>,
 }
 
 impl Builder {
@@ -103,6 +132,7 @@ impl Builder {
             layers: 0,
             weights: 0,
             rows: vec![],
+            leaves: BTreeSet::new(),
         }
     }
 
@@ -130,9 +160,13 @@ impl Builder {
             return Err(NetworkProblem::TooDeep.at(None));
         }
         self.depth += 1;
-        self.path.push(name.to_string());
+        if !name.is_empty() {
+            self.path.push(name.to_string());
+        }
         let made = inside(self);
-        self.path.pop();
+        if !name.is_empty() {
+            self.path.pop();
+        }
         self.depth -= 1;
         made
     }
@@ -163,10 +197,11 @@ impl Builder {
         }
         for (k, item) in items.iter().enumerate() {
             let name = match item.get("name") {
+                Some(node) if is_group(item) => group_name(node)?.to_string(),
                 Some(node) => layer_name(node)?.to_string(),
                 None => k.to_string(),
             };
-            if !names.insert(name.clone()) {
+            if !name.is_empty() && !names.insert(name.clone()) {
                 let at = item.get("name").unwrap_or(item).span.clone();
                 return Err(NetworkProblem::DuplicateName { name }.at(at));
             }
@@ -241,13 +276,18 @@ impl Builder {
             Some(total) if total <= MAX_WEIGHTS => self.weights = total,
             _ => return Err(NetworkProblem::TooManyWeights.at(None)),
         }
+        let path = self.path.join(".");
+        if !self.leaves.insert(path.clone()) {
+            // Two groups without names have layers of the same name.
+            return Err(NetworkProblem::DuplicateName { name: path }.at(None));
+        }
         let (output, one_step) = self.output_of(&module)?;
         self.shape.clone_from(&output);
         let elements = self.check_elements()?;
         let macs = macs(elements).ok_or_else(|| NetworkProblem::TooManyWeights.at(None))?;
         self.one_step |= one_step;
         self.rows.push(CostRow {
-            path: self.path.join("."),
+            path,
             kind: kind.to_string(),
             output,
             parameters: 0,
@@ -416,6 +456,19 @@ fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
             }
         }
         _ => Err(NetworkProblem::NotALayer.at(node.span.clone())),
+    }
+}
+
+/// Whether a layer has layers in it, and may have an empty name: theirs are then part of the list around it.
+fn is_group(node: &Node) -> bool {
+    kind_of(node).is_ok_and(|(kind, _)| kind.is_group)
+}
+
+/// The name of layers together, which may be empty.
+pub(super) fn group_name(node: &Node) -> Result<&str, Located> {
+    match node.as_text() {
+        Some("") => Ok(""),
+        _ => layer_name(node),
     }
 }
 

@@ -59,7 +59,9 @@ impl Network {
         let layers = table.get("layers").is_some();
         let alone = match own {
             Some(own) => layers || name.is_some_and(|name| name != own),
-            None => !layers && name.is_some_and(|name| Self::NAMES.contains(&name)),
+            None => {
+                !layers && name.is_some_and(|name| Self::all_names().any(|known| known == name))
+            }
         };
         let mut merged = table.clone();
         if !alone {

@@ -1,9 +1,9 @@
 //! Networks in TOML files, and the files of the named networks.
 
-use super::Network;
 use super::layers::{Layers, table};
 use super::neuron::{neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
+use super::{Model, Network};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use spikelet_core::Result;
@@ -11,7 +11,7 @@ use spikelet_core::document::{Document, Fields, Located, Node};
 use std::path::Path;
 
 impl Network {
-    /// The network of the table `network` in a TOML file: a list of layers, or one of [`Network::NAMES`] with its
+    /// The network of the table `network` in a TOML file: a list of layers, or one of [`Network::all_names`] with its
     /// settings. `tables` are the other tables that the file may have; they are not read.
     ///
     /// # Errors
@@ -85,6 +85,7 @@ impl Network {
     /// [`DefinitionError::UnknownName`](crate::DefinitionError::UnknownName).
     pub fn layers_of(name: &str) -> Result<Layers> {
         match Self::source_text(name) {
+            None if Model::names().any(|known| known == name) => Model::find(name)?.layers(),
             Some(text) => Ok(Layers::from_toml(&format!("{name}.toml"), text, &[])?),
             None => Err(Self::unknown(name).into()),
         }
@@ -94,7 +95,7 @@ impl Network {
 /// A named network with its settings.
 pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
     let text = name.text("name")?;
-    if !Network::NAMES.contains(&text) {
+    if !Network::all_names().any(|known| known == text) {
         return Err(NetworkProblem::Definition(Network::unknown(text)).at(name.span.clone()));
     }
     let wrong = |error: serde_json::Error| Located::other(error, "correct the value");
@@ -116,11 +117,16 @@ pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
     for entry in table.entries().unwrap_or_default() {
         let mut one = known.clone();
         one[&entry.key] = settings[&entry.key].clone();
-        if serde_json::from_value::<Network>(one).is_err() {
+        if let Err(error) = serde_json::from_value::<Network>(one) {
             let kind = match &known[&entry.key] {
                 Value::Bool(_) => "true or false",
                 Value::Number(number) if number.is_f64() => "a number",
-                _ => "an integer of at least 0",
+                Value::Number(_) => "an integer of at least 0",
+                _ => {
+                    return Err(
+                        Located::other(error, "correct the value").or_at(entry.value.span.clone())
+                    );
+                }
             };
             return Err(entry.value.wrong(&entry.key, kind));
         }
@@ -132,10 +138,17 @@ pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
     Ok(made)
 }
 
+/// Whether the keys are those of a model.
+fn is_model(value: &Value) -> bool {
+    let name = value.get("name").and_then(Value::as_str);
+    name.is_some_and(|name| Model::names().any(|known| known == name))
+}
+
 impl Serialize for Network {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Layers(layers) => layers.serialize(serializer),
+            Self::Model(model) => model.to_json().serialize(serializer),
             // The derived function of this name.
             named => Self::serialize(named, serializer),
         }
@@ -149,6 +162,9 @@ impl<'de> Deserialize<'de> for Network {
         match value.get("layers") {
             Some(_) => Layers::from_json(&value)
                 .map(Self::Layers)
+                .map_err(Error::custom),
+            None if is_model(&value) => Model::from_json(&value)
+                .map(Self::Model)
                 .map_err(Error::custom),
             // The derived function of this name.
             None => Self::deserialize(value).map_err(Error::custom),

@@ -11,6 +11,7 @@ mod kinds;
 mod layers;
 mod limits;
 mod mnist_fc;
+mod model;
 mod neuron;
 mod plif_net;
 mod problem;
@@ -22,6 +23,7 @@ pub use csnn::Csnn;
 pub use kinds::{LayerKind, layer_kinds};
 pub use layers::Layers;
 pub use mnist_fc::MnistFc;
+pub use model::Model;
 pub use plif_net::PlifNet;
 pub use problem::NetworkProblem;
 pub use resnet18::ResNet18;
@@ -35,7 +37,7 @@ use std::sync::Arc;
 
 /// A network, as checkpoints hold it: a name with settings, or a list of layers.
 ///
-/// In JSON, an object with `layers` is a list of layers; otherwise `name` is one of [`Network::NAMES`].
+/// In JSON, an object with `layers` is a list of layers; otherwise `name` is one of [`Network::all_names`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", remote = "Self")]
 #[non_exhaustive]
@@ -51,6 +53,9 @@ pub enum Network {
     /// A pre-activation ResNet-18 for CIFAR-10.
     #[serde(rename = "resnet18")]
     ResNet18(ResNet18),
+    /// A deep network of the literature, with options.
+    #[serde(skip)]
+    Model(Model),
     /// A list of layers.
     #[serde(skip)]
     Layers(Layers),
@@ -68,6 +73,7 @@ impl Network {
             Self::Cifar10Net(_) => "cifar10-net",
             Self::PlifNet(_) => "plif-net",
             Self::ResNet18(_) => "resnet18",
+            Self::Model(model) => model.name(),
             Self::Layers(net) => &net.name,
         }
     }
@@ -83,15 +89,23 @@ impl Network {
             "cifar10-net" => Ok(Self::Cifar10Net(Cifar10Net::default())),
             "plif-net" => Ok(Self::PlifNet(PlifNet::default())),
             "resnet18" => Ok(Self::ResNet18(ResNet18::default())),
-            _ => Err(Self::unknown(name).into()),
+            _ => match Model::find(name) {
+                Ok(model) => Ok(Self::Model(model)),
+                Err(_) => Err(Self::unknown(name).into()),
+            },
         }
+    }
+
+    /// The names of the networks of this crate and of all models.
+    pub fn all_names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().chain(Model::names())
     }
 
     fn unknown(name: &str) -> DefinitionError {
         DefinitionError::UnknownName {
             family: "network",
             name: name.to_string(),
-            known: Self::NAMES.to_vec(),
+            known: Self::all_names().collect(),
         }
     }
 
@@ -101,7 +115,7 @@ impl Network {
         match self {
             Self::MnistFc(_) | Self::Cifar10Net(_) => &["spikingflow"],
             Self::Csnn(_) => &["spikingjelly"],
-            Self::PlifNet(_) | Self::ResNet18(_) | Self::Layers(_) => &[],
+            Self::PlifNet(_) | Self::ResNet18(_) | Self::Model(_) | Self::Layers(_) => &[],
         }
     }
 
@@ -111,7 +125,7 @@ impl Network {
             Self::MnistFc(_) => Self::MnistFc(MnistFc::preset()),
             Self::Csnn(_) => Self::Csnn(Csnn::default()),
             Self::Cifar10Net(_) => Self::Cifar10Net(Cifar10Net::preset()),
-            Self::PlifNet(_) | Self::ResNet18(_) | Self::Layers(_) => self.clone(),
+            Self::PlifNet(_) | Self::ResNet18(_) | Self::Model(_) | Self::Layers(_) => self.clone(),
         }
     }
 
@@ -123,6 +137,10 @@ impl Network {
             Self::Cifar10Net(net) => [net.inputs, net.size, net.size],
             Self::PlifNet(net) => [net.inputs, net.size, net.size],
             Self::ResNet18(net) => [net.inputs, net.size, net.size],
+            Self::Model(model) => {
+                let [inputs, size] = ["inputs", "size"].map(|option| model.number(option));
+                [inputs, size, size]
+            }
             Self::Layers(net) => net.image(),
         }
     }
@@ -155,6 +173,7 @@ impl Network {
             Self::Cifar10Net(net) => net.classes,
             Self::PlifNet(net) => net.classes,
             Self::ResNet18(net) => net.classes,
+            Self::Model(model) => model.number("classes"),
             Self::Layers(net) => net.outputs().unwrap_or_default(),
         }
     }
@@ -169,6 +188,10 @@ impl Network {
             Self::Cifar10Net(net) => &mut net.classes,
             Self::PlifNet(net) => &mut net.classes,
             Self::ResNet18(net) => &mut net.classes,
+            Self::Model(model) => {
+                model.set("classes", classes.into());
+                return self;
+            }
             Self::Layers(_) => return self,
         } = classes;
         self
@@ -182,6 +205,7 @@ impl Network {
             Self::Cifar10Net(net) => &mut net.neuron,
             Self::PlifNet(net) => &mut net.neuron,
             Self::ResNet18(net) => &mut net.neuron,
+            Self::Model(model) => model.neuron_mut(),
             Self::Layers(net) => &mut net.neuron,
         }
     }
@@ -197,6 +221,7 @@ impl Network {
             Self::Cifar10Net(net) => Arc::new(net.module()?),
             Self::PlifNet(net) => Arc::new(net.module()?),
             Self::ResNet18(net) => Arc::new(net.module()?),
+            Self::Model(model) => model.module()?,
             Self::Layers(net) => net.module()?,
         })
     }

@@ -18,7 +18,9 @@ use std::process::ExitCode;
 /// neuron's `spike_seq` (or `out`), `v_seq`, `trace_seq`, `grad_x_seq`, `grad_v_init` and
 /// `grad_<parameter>`; a network's spikes, scores, loss, gradients and running statistics; an
 /// encoder's `spike_seq`. A spec with `family` is a case of a recurrent layer or network; the result
-/// has what its `f32_noise` lists.
+/// has what its `f32_noise` lists. A JSON file describes a deep network, whose parameters and inputs
+/// follow from formulas; the result has its scores, loss, firing rates, norms and heads of gradients,
+/// running statistics, and the scores in evaluation.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet-dev case run --case case.safetensors --out ours.safetensors" => "on the CPU",

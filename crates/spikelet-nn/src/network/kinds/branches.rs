@@ -11,6 +11,7 @@ pub(super) const BRANCHES: Kind = Kind {
     summary: "parallel branches, added or concatenated",
     main: MainValue::Required("a list of branches, each a list of layers"),
     keys: &["combine"],
+    is_group: true,
     build: |layer, b| {
         let node = layer.main()?;
         let branches = node.list("branches")?;

@@ -2,7 +2,7 @@
 
 use super::{Kind, MainValue};
 use crate::layer::{Conv, ConvTransposed};
-use crate::module::{Init, Module};
+use crate::module::Module;
 use crate::network::Layers;
 use crate::network::build::{Builder, LayerFields};
 use crate::network::problem::NetworkProblem;
@@ -14,8 +14,16 @@ pub(super) const CONV: Kind = Kind {
     summary: "convolution over one, two or three axes",
     main: MainValue::Required("the number of output channels"),
     keys: &[
-        "kernel", "stride", "padding", "dilation", "groups", "bias", "init",
+        "kernel",
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "bias",
+        "init",
+        "bias_init",
     ],
+    is_group: false,
     build: |layer, b| match b.spatial_axes("conv")? {
         1 => conv::<1>(layer, b),
         2 => conv::<2>(layer, b),
@@ -36,7 +44,9 @@ pub(super) const CONV_TRANSPOSED: Kind = Kind {
         "groups",
         "bias",
         "init",
+        "bias_init",
     ],
+    is_group: false,
     build: |layer, b| match b.spatial_axes("conv-transposed")? {
         1 => conv_transposed::<1>(layer, b),
         2 => conv_transposed::<2>(layer, b),
@@ -75,14 +85,9 @@ fn settings<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<Conv
     conv.dilation = array("dilation", 1)?.unwrap_or(conv.dilation);
     conv.groups = groups;
     conv.bias = fields.flag("bias")?.unwrap_or(false);
-    if let Some(init) = fields.get("init") {
-        let kaiming = init.choice("init", &["fan-in", "kaiming-normal"])? == "kaiming-normal";
-        let window = conv
-            .kernel
-            .iter()
-            .fold(1_usize, |all, &n| all.saturating_mul(n));
-        conv.weight_init = kaiming.then(|| Init::kaiming_normal(outputs.saturating_mul(window)));
-    }
+    let sizes = conv.kernel.iter();
+    let fan_out = sizes.fold(outputs, |all, &n| all.saturating_mul(n));
+    [conv.weight_init, conv.bias_init] = layer.inits(fan_out)?;
     Ok(conv)
 }
 

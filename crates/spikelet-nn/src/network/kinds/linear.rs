@@ -8,14 +8,16 @@ pub(super) const LINEAR: Kind = Kind {
     name: "linear",
     summary: "fully connected layer",
     main: MainValue::Required("the number of output features"),
-    keys: &["bias"],
+    keys: &["bias", "init", "bias_init"],
+    is_group: false,
     build: |layer, b| {
         let outputs = layer.main()?.integer("linear", 1..=Layers::MAX_SIZE)?;
         let [inputs] = b.shape[..] else {
             return Err(b.wrong_axes("linear", "[features]"));
         };
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
-        let module = Linear::new(inputs, outputs).bias(bias);
+        let mut module = Linear::new(inputs, outputs).bias(bias);
+        [module.weight_init, module.bias_init] = layer.inits(outputs)?;
         let weights = inputs.checked_mul(outputs);
         b.leaf("linear", module, weights, |_| weights)
     },

@@ -1,5 +1,6 @@
 //! The kinds of layers of a list, one file each. A new one needs a file and a line in [`all`].
 
+mod attention;
 mod batch_norm;
 mod branches;
 mod conv;
@@ -11,6 +12,7 @@ mod layer_norm;
 mod linear;
 mod neuron;
 mod neuron_layer;
+mod pointwise;
 mod pool;
 mod recurrent;
 mod residual;
@@ -56,6 +58,8 @@ pub(super) struct Kind {
     pub main: MainValue,
     /// The other keys.
     pub keys: &'static [&'static str],
+    /// Whether it has layers in it, and its name may be empty.
+    pub is_group: bool,
     pub build: Build,
 }
 
@@ -75,6 +79,10 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &dropout::DROPOUT,
         &dropout::DROPOUT2D,
         &flatten::FLATTEN,
+        &pointwise::POINTWISE,
+        &attention::SELF_ATTENTION,
+        &attention::TOKEN_ATTENTION,
+        &attention::SPIKE_DRIVEN_ATTENTION,
         &neuron::NEURON,
         &recurrent::RNN,
         &recurrent::RECURRENT,

@@ -78,6 +78,7 @@ macro_rules! kinds {
             summary: $summary,
             main: MainValue::Required("the number of neurons"),
             keys: KEYS,
+            is_group: false,
             build: build::<kind::$kind>,
         };
     )*};

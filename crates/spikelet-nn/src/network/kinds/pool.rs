@@ -15,6 +15,7 @@ pub(super) const MAX_POOL: Kind = Kind {
     summary: "the largest element of each window",
     main: WINDOW,
     keys: &["stride", "padding", "dilation", "ceil"],
+    is_group: false,
     build: |layer, b| match b.spatial_axes("max-pool")? {
         1 => pool::<1>(layer, b, Pool::max),
         2 => pool::<2>(layer, b, Pool::max),
@@ -27,6 +28,7 @@ pub(super) const AVG_POOL: Kind = Kind {
     summary: "the mean of each window",
     main: WINDOW,
     keys: &["stride", "padding", "ceil", "count_padding"],
+    is_group: false,
     build: |layer, b| match b.spatial_axes("avg-pool")? {
         1 => average::<1>(layer, b),
         2 => average::<2>(layer, b),
@@ -39,6 +41,7 @@ pub(super) const ADAPTIVE_MAX_POOL: Kind = Kind {
     summary: "max pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
+    is_group: false,
     build: |layer, b| match b.spatial_axes(layer.kind.name)? {
         1 => adaptive::<1, _>(layer, b, AdaptiveMaxPool::new),
         2 => adaptive::<2, _>(layer, b, AdaptiveMaxPool::new),
@@ -51,6 +54,7 @@ pub(super) const ADAPTIVE_AVG_POOL: Kind = Kind {
     summary: "average pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
+    is_group: false,
     build: |layer, b| match b.spatial_axes(layer.kind.name)? {
         1 => adaptive::<1, _>(layer, b, AdaptiveAvgPool::new),
         2 => adaptive::<2, _>(layer, b, AdaptiveAvgPool::new),

@@ -1,24 +1,29 @@
 //! `{ residual = […], shortcut = […], join = "add" }`: main branch and shortcut, which is the input itself if it is
-//! not given. Both are a list of layers or a single layer.
+//! not given. Both are a list of layers or a single layer. With `names = ["conv", ""]`, the branches have these names
+//! in paths instead of `main` and `shortcut`; an empty one adds nothing.
 
 use super::{Kind, MainValue};
 use crate::layer::{Join, Residual};
+use crate::network::build::{LayerFields, group_name};
 use crate::network::problem::NetworkProblem;
+use spikelet_core::document::Located;
 use std::sync::Arc;
 
 pub(super) const RESIDUAL: Kind = Kind {
     name: "residual",
     summary: "a main branch joined with a shortcut",
     main: MainValue::Required("the layers of the main branch"),
-    keys: &["shortcut", "join"],
+    keys: &["shortcut", "join", "names"],
+    is_group: true,
     build: |layer, b| {
         let node = layer.main()?;
         let input = (b.shape.clone(), b.one_step);
-        let mut module = Residual::new(b.body(node, "main")?);
+        let names = names(layer)?;
+        let mut module = Residual::new(b.body(node, &names[0])?).names(&names[0], &names[1]);
         let main = (std::mem::replace(&mut b.shape, input.0), b.one_step);
         b.one_step = input.1;
         if let Some(shortcut) = layer.fields.get("shortcut") {
-            module = module.shortcut(b.body(shortcut, "shortcut")?);
+            module = module.shortcut(b.body(shortcut, &names[1])?);
         }
         let other = (b.shape.clone(), b.one_step);
         if main != other {
@@ -45,3 +50,15 @@ pub(super) const RESIDUAL: Kind = Kind {
         Ok(Arc::new(module))
     },
 };
+
+/// The names of the branches in paths.
+fn names(layer: &LayerFields<'_>) -> Result<[String; 2], Located> {
+    let Some(node) = layer.fields.get("names") else {
+        return Ok(["main", "shortcut"].map(String::from));
+    };
+    let wrong = || node.wrong("names", "a list of two names, such as [\"main\", \"\"]");
+    let [main, shortcut] = node.list("names").map_err(|_| wrong())? else {
+        return Err(wrong());
+    };
+    Ok([group_name(main)?, group_name(shortcut)?].map(String::from))
+}

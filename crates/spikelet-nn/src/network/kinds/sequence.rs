@@ -11,6 +11,7 @@ pub(super) const LAYERS: Kind = Kind {
     summary: "layers in sequence, with a common name or repeated",
     main: MainValue::Required("a list of layers"),
     keys: &["repeat"],
+    is_group: true,
     build: |layer, b| {
         let list = layer.main()?;
         let Some(copies) = layer.fields.integer("repeat", 1..=MAX_LAYERS)? else {

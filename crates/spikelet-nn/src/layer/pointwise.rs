@@ -1,0 +1,141 @@
+//! A linear map of the channels at each position.
+//!
+//! y = W·x + b for the channels of each position: a convolution with a window of one element, as matrix product.
+
+use super::images::{channels_last, channels_second, expect};
+use crate::module::{Context, Init, Module, Tree};
+use crate::synapses::Synapses;
+use serde::{Deserialize, Serialize};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+use std::any::Any;
+
+/// The shape of the weight of a [`Pointwise`], which is that of the layer that it stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WeightShape {
+    /// `[outputs, inputs]`
+    Linear,
+    /// `[outputs, inputs, 1]`
+    Conv1d,
+    /// `[outputs, inputs, 1, 1]`
+    #[default]
+    Conv2d,
+}
+
+impl WeightShape {
+    fn axes(self) -> usize {
+        match self {
+            Self::Linear => 0,
+            Self::Conv1d => 1,
+            Self::Conv2d => 2,
+        }
+    }
+}
+
+/// `[T, N, inputs, …] → [T, N, outputs, …]`: the same linear map at each position.
+///
+/// | tensor | shape | start | |
+/// |---|---|---|---|
+/// | `weight` | `[outputs, inputs]`, and axes of one element as `shape` says | uniform, bound 1/√inputs, or `weight_init` | trainable |
+/// | `bias` | `[outputs]` | the same bound, or `bias_init` | if `bias` |
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let map = Pointwise::new(48, 96).bias(true);
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 48, 8, 8]);
+/// assert_eq!(cx.trace(&map, x)?.shape(), [4, 2, 96, 8, 8]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pointwise {
+    /// Input channels.
+    pub inputs: usize,
+    /// Output channels.
+    pub outputs: usize,
+    /// Whether a bias is added.
+    pub bias: bool,
+    /// The shape of the weight.
+    pub shape: WeightShape,
+    /// The initialization of the weight, if it is not PyTorch's default.
+    pub weight_init: Option<Init>,
+    /// The initialization of the bias, if it is not PyTorch's default.
+    pub bias_init: Option<Init>,
+}
+
+impl Pointwise {
+    /// A map without bias.
+    pub fn new(inputs: usize, outputs: usize) -> Self {
+        Self {
+            inputs,
+            outputs,
+            bias: false,
+            shape: WeightShape::default(),
+            weight_init: None,
+            bias_init: None,
+        }
+    }
+
+    /// Sets whether a bias is added.
+    #[must_use]
+    pub fn bias(mut self, yes: bool) -> Self {
+        self.bias = yes;
+        self
+    }
+
+    /// Sets the shape of the weight.
+    #[must_use]
+    pub fn shape(mut self, shape: WeightShape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// Sets the initialization of the weight.
+    #[must_use]
+    pub fn weight_init(mut self, init: Init) -> Self {
+        self.weight_init = Some(init);
+        self
+    }
+
+    /// Sets the initialization of the bias.
+    #[must_use]
+    pub fn bias_init(mut self, init: Init) -> Self {
+        self.bias_init = Some(init);
+        self
+    }
+}
+
+impl Module for Pointwise {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        expect(
+            cx,
+            "pointwise",
+            &x,
+            x.rank().saturating_sub(3),
+            Some(self.inputs),
+        )?;
+        let x = channels_last(&x);
+        cx.count_synapses("weight", &x, || Synapses::Linear {
+            inputs: self.inputs,
+            outputs: self.outputs,
+        });
+        let init = Init::fan_in(self.inputs);
+        let shape = [vec![self.outputs, self.inputs], vec![1; self.shape.axes()]].concat();
+        let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));
+        let y = x.linear(&weight.reshape([self.outputs, self.inputs]));
+        let y = match self.bias {
+            true => y + cx.parameter("bias", [self.outputs], self.bias_init.unwrap_or(init)),
+            false => y,
+        };
+        Ok(channels_second(&y))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}

@@ -1,0 +1,76 @@
+//! A VGG for CIFAR10-DVS.
+//!
+//! Eight convolutions with bias, batch norm and neurons, average pools before three of them and behind the last, dropout and
+//! Linear at each time step.
+//!
+//! Sources: S. Deng et al., *Temporal efficient training of spiking neural network via gradient re-weighting*, ICLR 2022; as
+//! `CIFAR10DVSVGG` in an example of SpikingJelly 2.0.0.
+
+use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain};
+use super::{Family, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Cifar10DvsVgg {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    width: usize,
+    dropout: f64,
+}
+
+models! {
+    "S. Deng et al., ICLR 2022; SpikingJelly";
+    "cifar10-dvs-vgg", "VGG of eight convolutions for CIFAR10-DVS", Cifar10DvsVgg {
+        inputs: 2, size: 48, classes: 10, neuron: neurons::undecayed(1.333), width: 64, dropout: 0.25,
+    };
+}
+
+/// Whether a block begins with a pool, and the multiple of the width that it has.
+const PLAN: [(bool, usize); 8] = [
+    (false, 1),
+    (false, 2),
+    (true, 4),
+    (false, 4),
+    (true, 8),
+    (false, 8),
+    (true, 8),
+    (false, 8),
+];
+
+impl Family for Cifar10DvsVgg {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("width", "channels of the first convolution"),
+        (
+            "dropout",
+            "probability of dropout before the linear layer, drawn at each step",
+        ),
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        let pool = json!({"avg-pool": 2});
+        let block = |(pooled, times): (bool, usize)| {
+            let mut conv = conv(self.width.saturating_mul(times), 3, 1);
+            (conv["bias"], conv["init"]) = (json!(true), KAIMING.into());
+            let mut parts = vec![conv, norm()];
+            if pooled {
+                parts.insert(0, pool.clone());
+            }
+            group(vec![
+                named("proj_bn", group(parts)),
+                named("neuron", fire()),
+            ])
+        };
+        let mut features: Vec<Value> = PLAN.into_iter().map(block).collect();
+        features.push(pool.clone());
+        let dropout = json!({"dropout": self.dropout, "each_step": true});
+        Ok(vec![
+            named("features", group(features)),
+            named("flatten", plain("flatten")),
+            named("classifier", group(vec![dropout, linear(self.classes)])),
+        ])
+    }
+}

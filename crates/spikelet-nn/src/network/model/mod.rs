@@ -1,0 +1,275 @@
+//! Deep networks of the literature by name, with options. Each is a function from its options to a list of layers.
+//!
+//! A family of models is a file; a new one needs a line in [`FAMILIES`].
+
+mod cifar10_dvs_vgg;
+mod layer;
+mod ms_resnet;
+mod neurons;
+mod plif;
+mod qkformer;
+mod resnet19;
+mod sew_dvs;
+mod sew_resnet;
+mod spike_driven;
+mod spikformer;
+mod spiking_vgg;
+
+use super::Layers;
+use super::limits::MAX_LAYERS;
+use crate::DefinitionError;
+use crate::module::Module;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use spikelet_core::{Error, Result};
+use std::sync::Arc;
+
+/// The models of each file.
+const FAMILIES: [&[ModelKind]; 10] = [
+    &sew_resnet::MODELS,
+    &sew_dvs::MODELS,
+    &plif::MODELS,
+    &spiking_vgg::MODELS,
+    &cifar10_dvs_vgg::MODELS,
+    &ms_resnet::MODELS,
+    &resnet19::MODELS,
+    &spikformer::MODELS,
+    &qkformer::MODELS,
+    &spike_driven::MODELS,
+];
+
+/// The options of a family of models.
+trait Family: Serialize + DeserializeOwned {
+    /// What each option means.
+    const OPTIONS: &'static [(&'static str, &'static str)];
+
+    /// The layers.
+    ///
+    /// # Errors
+    /// When options do not fit together. Sizes of layers are checked when the list is read.
+    fn layers(&self) -> Result<Vec<Value>>;
+}
+
+/// The options that all models have.
+const COMMON: [(&str, &str); 4] = [
+    ("inputs", "channels of an image or frame"),
+    ("size", "its height and width"),
+    ("classes", "number of classes"),
+    ("neuron", "neuron of the layers without their own"),
+];
+
+/// A model by its name.
+struct ModelKind {
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    /// The options with their defaults.
+    defaults: fn() -> Value,
+    layers: fn(&Map<String, Value>) -> Result<Vec<Value>>,
+    options: &'static [(&'static str, &'static str)],
+}
+
+/// The models of a family: a name, a summary and the default options of each.
+macro_rules! models {
+    ($source:literal; $($name:literal, $summary:literal, $defaults:expr;)*) => {
+        pub(super) const MODELS: [super::ModelKind; [$($name),*].len()] = [$(
+            super::ModelKind {
+                name: $name,
+                summary: $summary,
+                source: $source,
+                defaults: || serde_json::json!($defaults),
+                layers: |options| super::layers_of(options, || $defaults),
+                options: super::options_of(|| $defaults),
+            }
+        ),*];
+    };
+}
+use models;
+
+const fn options_of<F: Family>(_: fn() -> F) -> &'static [(&'static str, &'static str)] {
+    F::OPTIONS
+}
+
+fn layers_of<F: Family>(options: &Map<String, Value>, _: fn() -> F) -> Result<Vec<Value>> {
+    let read: serde_json::Result<F> = serde_json::from_value(Value::Object(options.clone()));
+    match read {
+        Ok(options) => options.layers(),
+        Err(error) => Err(Error::invalid("option", error.to_string(), "correct it")),
+    }
+}
+
+/// The number of blocks of each stage, which are to be as few as lists of layers may have.
+fn bounded(blocks: &[usize], name: &str) -> Result<()> {
+    let total = blocks.iter().fold(0_usize, |all, &n| all.saturating_add(n));
+    match (1..=MAX_LAYERS).contains(&total) && !blocks.contains(&0) {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            name,
+            format!("{blocks:?} are {total} blocks"),
+            format!("give at least one for each stage, and at most {MAX_LAYERS} in all"),
+        )),
+    }
+}
+
+/// A deep network of the literature: a name, and options over its defaults.
+///
+/// ```
+/// use spikelet_nn::network::Model;
+/// let model = Model::find("sew-resnet18")?.with("connect", "and")?.with("classes", 10)?;
+/// assert_eq!(model.layers()?.outputs()?, 10);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+///
+/// [`Model::options`] says what each option means. Parameters have the names that they have in the authors' programs, as
+/// far as these have one name for a layer.
+#[derive(Clone)]
+pub struct Model {
+    kind: &'static ModelKind,
+    values: Map<String, Value>,
+}
+
+impl Model {
+    /// The names of all models.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        kinds().map(|kind| kind.name)
+    }
+
+    /// The model of this name with its defaults.
+    ///
+    /// # Errors
+    /// [`DefinitionError::UnknownName`].
+    pub fn find(name: &str) -> Result<Self> {
+        let found = kinds().find(|kind| kind.name == name);
+        let kind = found.ok_or_else(|| DefinitionError::UnknownName {
+            family: "model",
+            name: name.to_string(),
+            known: Self::names().collect(),
+        })?;
+        let values = match (kind.defaults)() {
+            Value::Object(values) => values,
+            _ => Map::new(),
+        };
+        Ok(Self { kind, values })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.kind.name
+    }
+
+    /// What it is, in a line.
+    pub fn summary(&self) -> &'static str {
+        self.kind.summary
+    }
+
+    /// The publication.
+    pub fn source(&self) -> &'static str {
+        self.kind.source
+    }
+
+    /// The options with what they mean, and their values.
+    pub fn options(&self) -> Vec<(&'static str, &'static str, &Value)> {
+        let all = COMMON.iter().chain(self.kind.options);
+        let known = all.filter_map(|(key, doc)| Some((*key, *doc, self.values.get(*key)?)));
+        known.collect()
+    }
+
+    /// The values of the options by their keys.
+    pub fn values(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
+    /// The model with another value of an option.
+    ///
+    /// # Errors
+    /// When there is no such option, or the value is not one of it.
+    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Result<Self> {
+        let Some(own) = self.values.get_mut(option) else {
+            let known: Vec<&str> = self.values.keys().map(String::as_str).collect();
+            return Err(Error::invalid(
+                "option",
+                format!("{} has no option `{option}`", self.kind.name),
+                format!("its options: {}", known.join(", ")),
+            ));
+        };
+        *own = value.into();
+        (self.kind.layers)(&self.values)?;
+        Ok(self)
+    }
+
+    pub(super) fn number(&self, option: &str) -> usize {
+        let value = self.values.get(option).and_then(Value::as_u64);
+        value.and_then(|n| n.try_into().ok()).unwrap_or_default()
+    }
+
+    pub(super) fn set(&mut self, option: &str, value: Value) {
+        self.values.insert(option.to_string(), value);
+    }
+
+    /// The neuron's specification.
+    pub(super) fn neuron_mut(&mut self) -> &mut Value {
+        self.values.entry("neuron").or_insert(Value::Null)
+    }
+
+    /// The layers, which files may have instead of the model.
+    ///
+    /// # Errors
+    /// When options do not fit together.
+    pub fn layers(&self) -> Result<Layers> {
+        let [inputs, size] = ["inputs", "size"].map(|key| self.number(key));
+        Ok(Layers {
+            name: self.kind.name.to_string(),
+            source: self.kind.source.to_string(),
+            input: vec![inputs, size, size],
+            neuron: self.values.get("neuron").cloned().unwrap_or_default(),
+            layers: (self.kind.layers)(&self.values)?,
+        })
+    }
+
+    /// The module, for sequences `[T, N, inputs, size, size]`.
+    ///
+    /// # Errors
+    /// When options do not fit together, or a size is out of range.
+    pub fn module(&self) -> Result<Arc<dyn Module>> {
+        self.layers()?.module()
+    }
+
+    /// The keys of a file.
+    pub(super) fn to_json(&self) -> Value {
+        let mut map = self.values.clone();
+        map.insert("name".to_string(), self.kind.name.into());
+        Value::Object(map)
+    }
+
+    /// The model of the keys of a file or a checkpoint, with the defaults of those that are not given.
+    pub(super) fn from_json(value: &Value) -> Result<Self> {
+        let name = value.get("name").and_then(Value::as_str);
+        let mut made = Self::find(name.unwrap_or_default())?;
+        for (key, value) in value.as_object().into_iter().flatten() {
+            if key != "name" {
+                made = made.with(key, value.clone())?;
+            }
+        }
+        Ok(made)
+    }
+}
+
+fn kinds() -> impl Iterator<Item = &'static ModelKind> {
+    FAMILIES.into_iter().flatten()
+}
+
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name == other.kind.name && self.values == other.values
+    }
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Model").field(&self.to_json()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! MS-ResNet: residual networks whose sums are potentials, so that every convolution but the first sees spikes.
+//!
+//! Conv(7×7, stride 2) → BN → four stages with C, 2C, 4C and 8C channels, each with stride 2 → neuron → mean over the image →
+//! Linear at each time step. A block is neuron → Conv → BN → neuron → Conv → BN, added to its input, or to BN(Conv(1×1))
+//! of it where the shape changes. The weight of batch norm starts at the threshold 1/2, that of a block's second at 0.
+//!
+//! Source: Y. Hu et al., *Advancing spiking neural networks toward deep residual learning*, IEEE TNNLS 2024. The authors'
+//! neurons fire above the threshold, these at it; the two differ at ties only, which batch norm does not have.
+
+use super::layer::{conv, fire, group, head, linear, named, residual};
+use super::{Family, bounded, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct MsResNet {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    width: usize,
+    blocks: [usize; 4],
+    deep: bool,
+    dropout: f64,
+}
+
+models! {
+    "Y. Hu et al., IEEE TNNLS 2024";
+    "ms-resnet18", "membrane-shortcut ResNet-18 for ImageNet", MsResNet::new([2, 2, 2, 2], false);
+    "ms-resnet34", "membrane-shortcut ResNet-34 for ImageNet", MsResNet::new([3, 4, 6, 3], false);
+    "ms-resnet104", "membrane-shortcut ResNet-104 for ImageNet", MsResNet::new([3, 8, 32, 8], true);
+}
+
+impl MsResNet {
+    fn new(blocks: [usize; 4], deep: bool) -> Self {
+        Self {
+            inputs: 3,
+            size: 224,
+            classes: 1000,
+            neuron: neurons::quarter(),
+            width: 64,
+            blocks,
+            deep,
+            dropout: if deep { 0.2 } else { 0.0 },
+        }
+    }
+
+    fn block(&self, outputs: usize, first: bool) -> Value {
+        let stride = if first { 2 } else { 1 };
+        let main = vec![
+            fire(),
+            conv(outputs, 3, stride),
+            scaled(0.5),
+            fire(),
+            conv(outputs, 3, 1),
+            scaled(0.0),
+        ];
+        let mut block = residual(main, ["residual_function", "shortcut"]);
+        if first {
+            let shortcut = match self.deep {
+                true => vec![json!({"avg-pool": 2}), conv(outputs, 1, 1), scaled(0.5)],
+                false => vec![conv(outputs, 1, 2), scaled(0.5)],
+            };
+            block["shortcut"] = Value::Array(shortcut);
+        }
+        block
+    }
+}
+
+/// Batch norm whose weight starts at `scale`.
+fn scaled(scale: f64) -> Value {
+    group(vec![
+        json!({"name": "bn", "layer": "batch-norm", "scale": scale}),
+    ])
+}
+
+impl Family for MsResNet {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("width", "channels of the first stage"),
+        ("blocks", "number of blocks of each stage"),
+        (
+            "deep",
+            "whether the stem has three convolutions and shortcuts begin with a pool, as in MS-ResNet-104",
+        ),
+        ("dropout", "probability of dropout before the linear layer"),
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        bounded(&self.blocks, "blocks")?;
+        let biased = |stride| {
+            let mut conv = conv(self.width, 3, stride);
+            conv["bias"] = json!(true);
+            conv
+        };
+        let mut stem = match self.deep {
+            true => vec![biased(2), biased(1), biased(1)],
+            false => vec![conv(self.width, 7, 2)],
+        };
+        stem.push(scaled(0.5));
+        let mut layers = vec![named("conv1", group(stem))];
+        for (stage, &blocks) in self.blocks.iter().enumerate() {
+            let outputs = self.width.saturating_mul(1 << stage);
+            let made = (0..blocks).map(|block| self.block(outputs, block == 0));
+            let made = group(made.collect());
+            layers.push(named(&format!("conv{}_x", stage + 2), made));
+        }
+        layers.push(named("mem_update", fire()));
+        layers.extend(head("fc", linear(self.classes)));
+        if self.dropout > 0.0 {
+            let dropout = named("dropout", json!({"dropout": self.dropout}));
+            layers.insert(layers.len() - 1, dropout);
+        }
+        Ok(layers)
+    }
+}

@@ -1,0 +1,89 @@
+//! ResNet-19 for CIFAR-10: wide residual blocks with few time steps.
+//!
+//! Conv(3×3) → BN → neuron → stages of 3, 3 and 2 blocks with C, 2C and 4C channels, the second and third with stride 2 →
+//! mean over the image → Linear at each time step. A block is neuron(BN(Conv(neuron(BN(Conv(x))))) + shortcut), where the
+//! shortcut is x, or BN(Conv(1×1)) of it where the shape changes.
+//!
+//! Sources: H. Zheng et al., *Going deeper with directly-trained larger spiking neural networks*, AAAI 2021; Y. Guo et al.,
+//! *Membrane potential batch normalization for spiking neural networks*, ICCV 2023.
+
+use super::layer::{KAIMING, conv, fire, group, head, linear, named, norm, with};
+use super::{Family, bounded, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ResNet19 {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    width: usize,
+    blocks: [usize; 3],
+    static_stem: bool,
+}
+
+models! {
+    "H. Zheng et al., AAAI 2021; Y. Guo et al., ICCV 2023";
+    "resnet19", "wide ResNet-19 for CIFAR-10", ResNet19 {
+        inputs: 3, size: 32, classes: 10, neuron: neurons::quarter(), width: 128, blocks: [3, 3, 2], static_stem: true,
+    };
+}
+
+fn block(inputs: usize, outputs: usize, stride: usize) -> Value {
+    let main = vec![
+        named("conv1", kaiming(outputs, 3, stride)),
+        named("bn1", norm()),
+        named("sn1", fire()),
+        named("conv2", kaiming(outputs, 3, 1)),
+        named("bn2", norm()),
+    ];
+    let mut sum = json!({"name": "", "residual": main, "names": ["", "downsample"]});
+    if stride != 1 || inputs != outputs {
+        sum["shortcut"] = json!([kaiming(outputs, 1, stride), norm()]);
+    }
+    group(vec![sum, named("sn2", fire())])
+}
+
+fn kaiming(outputs: usize, kernel: usize, stride: usize) -> Value {
+    with(conv(outputs, kernel, stride), "init", KAIMING.into())
+}
+
+impl Family for ResNet19 {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("width", "channels of the first stage"),
+        ("blocks", "number of blocks of each stage"),
+        (
+            "static_stem",
+            "whether the first convolution runs once for an image",
+        ),
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        bounded(&self.blocks, "blocks")?;
+        let stem = vec![
+            named("conv1", kaiming(self.width, 3, 1)),
+            named("bn1", norm()),
+        ];
+        let stem = match self.static_stem {
+            true => json!({"name": "", "static": stem}),
+            false => json!({"name": "", "layers": stem}),
+        };
+        let mut layers = vec![stem, named("sn1", fire())];
+        let mut inputs = self.width;
+        for (stage, &blocks) in self.blocks.iter().enumerate() {
+            let outputs = self.width.saturating_mul(1 << stage);
+            let made = (0..blocks).map(|k| {
+                let stride = if stage > 0 && k == 0 { 2 } else { 1 };
+                let made = block(inputs, outputs, stride);
+                inputs = outputs;
+                made
+            });
+            let made = group(made.collect());
+            layers.push(named(&format!("layer{}", stage + 1), made));
+        }
+        layers.extend(head("fc", linear(self.classes)));
+        Ok(layers)
+    }
+}

@@ -1,0 +1,97 @@
+//! The SEW-ResNets for event frames: 7B-Net (DVS Gesture) and Wide-7B-Net (CIFAR10-DVS).
+//!
+//! Seven blocks of two units, each Conv(3×3) → BN → neuron, joined with the block's input and followed by a max pool; a unit
+//! with Conv(1×1) where the channels change; Linear at each time step.
+//!
+//! Source: W. Fang et al., *Deep residual learning in spiking neural networks*, NeurIPS 2021.
+
+use super::layer::{conv, fire, group, linear, named, norm, plain, residual};
+use super::sew_resnet::Connect;
+use super::{Family, bounded, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::{Error, Result};
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SewDvsNet {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    channels: Vec<usize>,
+    pools: Vec<usize>,
+    connect: Connect,
+}
+
+models! {
+    "W. Fang et al., NeurIPS 2021";
+    "sew-7b-net", "spike-element-wise network of seven blocks for DVS Gesture", SewDvsNet::new(vec![32; 7], 11);
+    "sew-wide-7b-net", "spike-element-wise network of seven blocks for CIFAR10-DVS", SewDvsNet::new(vec![64, 64, 64, 64, 128, 128, 128], 10);
+}
+
+impl SewDvsNet {
+    fn new(channels: Vec<usize>, classes: usize) -> Self {
+        Self {
+            inputs: 2,
+            size: 128,
+            classes,
+            neuron: neurons::parametric(),
+            pools: vec![2; channels.len()],
+            channels,
+            connect: Connect::Add,
+        }
+    }
+}
+
+fn unit(outputs: usize, kernel: usize) -> Value {
+    let module = group(vec![conv(outputs, kernel, 1), norm()]);
+    group(vec![
+        named("0", group(vec![named("module", module)])),
+        named("1", fire()),
+    ])
+}
+
+impl Family for SewDvsNet {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("channels", "channels of each block"),
+        (
+            "pools",
+            "window of the max pool behind each block, or 0 for none",
+        ),
+        Connect::DOC,
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        bounded(&self.channels, "channels")
+            .or_else(|_| bounded(&[self.channels.len()], "channels"))?;
+        if self.channels.len() != self.pools.len() {
+            return Err(Error::invalid(
+                "pools",
+                format!(
+                    "{} blocks have {} pools",
+                    self.channels.len(),
+                    self.pools.len()
+                ),
+                "give one for each block, 0 for none",
+            ));
+        }
+        let (mut parts, mut inputs) = (vec![], self.inputs);
+        for (&outputs, &pool) in self.channels.iter().zip(&self.pools) {
+            if inputs != outputs {
+                parts.push(unit(outputs, 1));
+            }
+            let units = vec![unit(outputs, 3), unit(outputs, 3)];
+            parts.push(self.connect.join(residual(units, ["conv", ""])));
+            if pool > 0 {
+                // Behind the name of the authors' container.
+                parts.push(json!({"max-pool": pool}));
+            }
+            inputs = outputs;
+        }
+        parts.push(plain("flatten"));
+        Ok(vec![
+            named("conv", group(parts)),
+            named("out", linear(self.classes)),
+        ])
+    }
+}

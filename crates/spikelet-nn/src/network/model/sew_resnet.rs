@@ -1,0 +1,142 @@
+//! SEW-ResNet: residual networks whose blocks join spikes element by element.
+//!
+//! Conv(7×7, stride 2) → BN → neuron → max pool → four stages with C, 2C, 4C and 8C channels → mean over the image →
+//! Linear at each time step. A block is neuron(BN(Conv(…))) two or (bottleneck) three times, joined with its input, or with
+//! neuron(BN(Conv(1×1))) of it where the shape changes. The neuron comes before the sum in both branches.
+//!
+//! Source: W. Fang et al., *Deep residual learning in spiking neural networks*, NeurIPS 2021.
+
+use super::layer::{KAIMING, conv, fire, group, head, linear, max_pool, named, norm, with};
+use super::{Family, bounded, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SewResNet {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    width: usize,
+    blocks: [usize; 4],
+    bottleneck: bool,
+    connect: Connect,
+    static_stem: bool,
+}
+
+/// The join of block and shortcut.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Connect {
+    Add,
+    And,
+    IAnd,
+}
+
+impl Connect {
+    /// A residual block with this join.
+    pub fn join(self, residual: Value) -> Value {
+        with(residual, "join", json!(self))
+    }
+
+    pub const DOC: (&'static str, &'static str) =
+        ("connect", "join of block and shortcut: add, and, iand");
+}
+
+models! {
+    "W. Fang et al., NeurIPS 2021";
+    "sew-resnet18", "spike-element-wise ResNet-18 for ImageNet", SewResNet::new([2, 2, 2, 2], false);
+    "sew-resnet34", "spike-element-wise ResNet-34 for ImageNet", SewResNet::new([3, 4, 6, 3], false);
+    "sew-resnet50", "spike-element-wise ResNet-50 for ImageNet", SewResNet::new([3, 4, 6, 3], true);
+    "sew-resnet101", "spike-element-wise ResNet-101 for ImageNet", SewResNet::new([3, 4, 23, 3], true);
+    "sew-resnet152", "spike-element-wise ResNet-152 for ImageNet", SewResNet::new([3, 8, 36, 3], true);
+}
+
+impl SewResNet {
+    fn new(blocks: [usize; 4], bottleneck: bool) -> Self {
+        Self {
+            inputs: 3,
+            size: 224,
+            classes: 1000,
+            neuron: neurons::integrate(),
+            width: 64,
+            blocks,
+            bottleneck,
+            connect: Connect::Add,
+            static_stem: true,
+        }
+    }
+
+    fn block(&self, inputs: usize, planes: usize, stride: usize) -> Value {
+        let outputs = match self.bottleneck {
+            true => planes.saturating_mul(4),
+            false => planes,
+        };
+        let convs = match self.bottleneck {
+            true => vec![(planes, 1, 1), (planes, 3, stride), (outputs, 1, 1)],
+            false => vec![(planes, 3, stride), (outputs, 3, 1)],
+        };
+        let mut main = vec![];
+        for (k, (outputs, kernel, stride)) in (1..).zip(convs) {
+            main.push(named(&format!("conv{k}"), kaiming(outputs, kernel, stride)));
+            main.push(named(&format!("bn{k}"), norm()));
+            main.push(named(&format!("sn{k}"), fire()));
+        }
+        let mut block = json!({"residual": main, "names": ["", ""]});
+        if stride != 1 || inputs != outputs {
+            block["shortcut"] = json!([
+                named(
+                    "downsample",
+                    group(vec![kaiming(outputs, 1, stride), norm()])
+                ),
+                named("downsample_sn", fire()),
+            ]);
+        }
+        self.connect.join(block)
+    }
+}
+
+fn kaiming(outputs: usize, kernel: usize, stride: usize) -> Value {
+    with(conv(outputs, kernel, stride), "init", KAIMING.into())
+}
+
+impl Family for SewResNet {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("width", "channels of the first stage"),
+        ("blocks", "number of blocks of each stage"),
+        ("bottleneck", "whether a block has three convolutions"),
+        Connect::DOC,
+        (
+            "static_stem",
+            "whether convolution and batch norm of the stem run once for an image, as the authors do, or at each step",
+        ),
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        bounded(&self.blocks, "blocks")?;
+        let stem = vec![
+            named("conv1", kaiming(self.width, 7, 2)),
+            named("bn1", norm()),
+        ];
+        let stem = match self.static_stem {
+            true => json!({"name": "", "static": stem}),
+            false => json!({"name": "", "layers": stem}),
+        };
+        let mut layers = vec![stem, named("sn1", fire()), named("maxpool", max_pool())];
+        let mut inputs = self.width;
+        for (stage, &blocks) in self.blocks.iter().enumerate() {
+            let planes = self.width.saturating_mul(1 << stage);
+            let made = (0..blocks).map(|block| {
+                let stride = if stage > 0 && block == 0 { 2 } else { 1 };
+                let block = self.block(inputs, planes, stride);
+                inputs = planes.saturating_mul(if self.bottleneck { 4 } else { 1 });
+                block
+            });
+            let made = group(made.collect());
+            layers.push(named(&format!("layer{}", stage + 1), made));
+        }
+        layers.extend(head("fc", linear(self.classes)));
+        Ok(layers)
+    }
+}

@@ -1,0 +1,124 @@
+//! Spike-driven transformer, version 1: sums are potentials, and all products see spikes.
+//!
+//! Four convolutions with batch norm, the first three with neurons, and a convolution of the spikes as position embedding,
+//! which is added → blocks of spike-driven attention and a perceptron, which are added → mean over the tokens → neuron →
+//! Linear at each time step.
+//!
+//! Source: M. Yao et al., *Spike-driven transformer*, NeurIPS 2023.
+
+use super::layer::{conv, fire, linear, max_pool, named, norm, plain, residual};
+use super::spikformer::{numbered, started};
+use super::{Family, bounded, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SpikeDriven {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    dim: usize,
+    heads: usize,
+    depth: usize,
+    ratio: usize,
+    pools: [bool; 4],
+    filters: bool,
+}
+
+models! {
+    "M. Yao et al., NeurIPS 2023";
+    "sdt-cifar", "Spike-driven transformer 2-512 for CIFAR", SpikeDriven::new([3, 32, 10, 512, 2], [false, false, true, true]);
+    "sdt-imagenet", "Spike-driven transformer 8-512 for ImageNet", SpikeDriven::new([3, 224, 1000, 512, 8], [true; 4]);
+    "sdt-cifar10-dvs", "Spike-driven transformer 2-256 for CIFAR10-DVS", SpikeDriven {
+        filters: true, ..SpikeDriven::new([2, 64, 10, 256, 2], [false, false, true, true])
+    };
+    "sdt-gesture", "Spike-driven transformer 2-256 for DVS Gesture", SpikeDriven::new([2, 128, 11, 256, 2], [false, true, true, true]);
+}
+
+impl SpikeDriven {
+    fn new([inputs, size, classes, dim, depth]: [usize; 5], pools: [bool; 4]) -> Self {
+        Self {
+            inputs,
+            size,
+            classes,
+            neuron: neurons::leaky(),
+            dim,
+            heads: 8,
+            depth,
+            ratio: 4,
+            pools,
+            filters: false,
+        }
+    }
+}
+
+impl Family for SpikeDriven {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("dim", "channels of the tokens"),
+        ("heads", "heads of the attention"),
+        ("depth", "number of blocks"),
+        (
+            "ratio",
+            "hidden channels of the perceptron for each channel",
+        ),
+        (
+            "pools",
+            "behind which of the four convolutions a max pool follows",
+        ),
+        (
+            "filters",
+            "whether keys, values and products pass maximum filters",
+        ),
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        bounded(&[self.depth], "depth")?;
+        let mut stem = vec![];
+        for (k, part) in [8, 4, 2, 1].into_iter().enumerate() {
+            let map = started(conv(self.dim / part, 3, 1));
+            stem.push(named(&numbered("proj_conv", k), map));
+            stem.push(named(&numbered("proj_bn", k), norm()));
+            if k < 3 {
+                stem.push(named(&numbered("proj_lif", k), fire()));
+            }
+            if self.pools[k] {
+                stem.push(named(&numbered("maxpool", k), max_pool()));
+            }
+        }
+        let position = vec![
+            named("proj_lif3", fire()),
+            named("rpe_conv", started(conv(self.dim, 3, 1))),
+            named("rpe_bn", norm()),
+        ];
+        stem.push(named("", residual(position, ["", ""])));
+
+        let attention = started(json!({
+            "name": "attn", "spike-driven-attention": self.heads, "weights": "conv2d", "filters": self.filters,
+            "product_neuron": neurons::with_half_threshold(&self.neuron),
+        }));
+        let mut perceptron = vec![];
+        for (name, outputs) in [
+            ("fc1", self.dim.saturating_mul(self.ratio)),
+            ("fc2", self.dim),
+        ] {
+            let map = json!({"pointwise": outputs, "bias": true});
+            perceptron.push(named(&format!("{name}_lif"), fire()));
+            perceptron.push(named(&format!("{name}_conv"), started(map)));
+            perceptron.push(named(&format!("{name}_bn"), norm()));
+        }
+        let block = json!([
+            named("", residual(vec![attention], ["", ""])),
+            named("", residual(perceptron, ["mlp", ""])),
+        ]);
+        Ok(vec![
+            json!({"name": "patch_embed", "layers": stem}),
+            json!({"name": "block", "layers": block, "repeat": self.depth}),
+            named("mean", json!({"adaptive-avg-pool": 1})),
+            named("flatten", plain("flatten")),
+            named("head_lif", fire()),
+            named("head", linear(self.classes)),
+        ])
+    }
+}

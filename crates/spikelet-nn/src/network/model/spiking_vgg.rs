@@ -1,0 +1,76 @@
+//! Spiking VGG-11 with batch norm.
+//!
+//! Eight convolutions with bias, batch norm and neurons, five max pools, an average to 7 × 7, and three linear layers.
+//!
+//! Sources: K. Simonyan, A. Zisserman, *Very deep convolutional networks for large-scale image recognition*, ICLR 2015; as
+//! `spiking_vgg11_bn` in SpikingJelly 2.0.0.
+
+use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain};
+use super::{Family, models, neurons};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SpikingVgg {
+    inputs: usize,
+    size: usize,
+    classes: usize,
+    neuron: Value,
+    width: usize,
+    hidden: usize,
+    dropout: f64,
+}
+
+models! {
+    "K. Simonyan, A. Zisserman, ICLR 2015; SpikingJelly";
+    "spiking-vgg11-bn", "VGG-11 with batch norm for ImageNet", SpikingVgg {
+        inputs: 3, size: 224, classes: 1000, neuron: neurons::integrate(), width: 64, hidden: 4096, dropout: 0.5,
+    };
+}
+
+/// Multiples of the width of each convolution; 0 is a max pool.
+const PLAN: [usize; 13] = [1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0];
+
+impl Family for SpikingVgg {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("width", "channels of the first convolution"),
+        ("hidden", "neurons of the two hidden layers"),
+        ("dropout", "probability of dropout behind hidden layers"),
+    ];
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        let mut features = vec![];
+        for times in PLAN {
+            if times == 0 {
+                features.push(json!({"max-pool": 2}));
+                continue;
+            }
+            let mut conv = conv(self.width.saturating_mul(times), 3, 1);
+            (conv["bias"], conv["init"], conv["bias_init"]) =
+                (json!(true), KAIMING.into(), json!(0.0));
+            features.extend([conv, norm(), fire()]);
+        }
+        let linear = |outputs| {
+            let mut layer = linear(outputs);
+            (layer["init"], layer["bias_init"]) = (json!({"normal": 0.01}), json!(0.0));
+            layer
+        };
+        let dropout = json!({"dropout": self.dropout});
+        let classifier = vec![
+            linear(self.hidden),
+            fire(),
+            dropout.clone(),
+            linear(self.hidden),
+            fire(),
+            dropout,
+            linear(self.classes),
+        ];
+        Ok(vec![
+            named("features", group(features)),
+            named("avgpool", json!({"adaptive-avg-pool": 7})),
+            named("flatten", plain("flatten")),
+            named("classifier", group(classifier)),
+        ])
+    }
+}

@@ -1,0 +1,56 @@
+//! Every model with its default options.
+
+use super::*;
+use serde_json::json;
+
+#[test]
+fn every_model_has_the_parameters_of_its_source() -> Result<()> {
+    // The authors' totals without parameters that take no part.
+    let expected = [
+        ("sew-resnet18", 11_689_512),
+        ("sew-resnet34", 21_797_672),
+        ("sew-resnet50", 25_557_032),
+        ("sew-resnet101", 44_549_160),
+        ("sew-resnet152", 60_192_808),
+        ("sew-7b-net", 130_426),
+        ("sew-wide-7b-net", 1_192_218),
+        ("plif-dvs-gesture", 1_698_311),
+        ("plif-cifar10-dvs", 17_427_718),
+        ("plif-cifar10", 36_718_344),
+        ("spiking-vgg11-bn", 132_868_840),
+        ("cifar10-dvs-vgg", 9_271_498),
+        ("ms-resnet18", 11_693_736),
+        ("ms-resnet34", 21_801_896),
+        ("ms-resnet104", 77_350_504),
+        ("spikformer-cifar", 9_330_874 - 6_144),
+        ("spikformer-imagenet", 29_705_768 - 16_384),
+        ("spikformer-dvs", 2_585_610 - 18_944),
+        ("qkformer-cifar", 6_706_234),
+        ("qkformer-imagenet", 16_473_688),
+        ("qkformer-dvs", 1_999_371 - 256 - 1),
+        ("sdt-cifar", 10_233_546 - 128),
+        ("sdt-imagenet", 29_689_896 - 512),
+        ("sdt-cifar10-dvs", 2_566_794 - 128),
+        ("sdt-gesture", 2_567_051 - 128),
+    ];
+    for (name, parameters) in expected {
+        let layers = Model::find(name)?.layers()?;
+        assert_eq!(layers.cost(1)?.parameters(), parameters, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_unknown_option_is_named() {
+    let model = Model::find("sew-resnet18").expect("it is known");
+    let error = model.clone().with("depth", 3).expect_err("refused");
+    assert!(error.to_string().contains("no option `depth`"), "{error}");
+    for (option, value) in [
+        ("connect", json!("or")),
+        ("width", json!(-1)),
+        ("blocks", json!([0, 1, 1, 1])),
+    ] {
+        let error = model.clone().with(option, value).expect_err("refused");
+        assert!(!error.to_string().is_empty(), "{option}");
+    }
+}
