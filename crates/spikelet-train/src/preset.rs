@@ -21,6 +21,12 @@ impl Settings {
             Network::Cifar10Net(_) => Self::cifar10_net(),
             Network::PlifNet(_) => Self::plif_net(),
             Network::ResNet18(_) => Self::resnet18(),
+            Network::Model(model) => Self {
+                time_steps: model.time_steps(),
+                encoder: "direct".to_string(),
+                loss: Loss::CrossEntropy,
+                ..Self::default()
+            },
             _ => Self::default(),
         }
     }

@@ -4,13 +4,13 @@ use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to, value};
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use spikelet::document::Document;
-use spikelet::network::Network;
+use spikelet::network::{Model, Network};
 use spikelet::recipes::{self, Recipe};
 use spikelet::train::experiment::Experiment;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, is_separator};
 
-/// A network: one of [`Network::NAMES`], that of a recipe, or a TOML file.
+/// A network: one of [`Network::all_names`], that of a recipe, or a TOML file.
 #[derive(Clone, Debug)]
 pub enum NetworkName {
     /// The name.
@@ -50,7 +50,7 @@ impl NetworkName {
     /// The names that are no files.
     fn names() -> impl Iterator<Item = &'static str> {
         let recipes = recipes::all().iter().map(|recipe| recipe.name);
-        Network::NAMES.into_iter().chain(recipes)
+        Network::all_names().chain(recipes)
     }
 }
 
@@ -94,9 +94,16 @@ impl TypedValueParser for NetworkNames {
         let named = Network::NAMES.into_iter().map(PossibleValue::new);
         let recipes = recipes::all().iter();
         let recipes = recipes.map(|recipe| PossibleValue::new(recipe.name).hide(true));
+        let models = Model::names().map(|name| PossibleValue::new(name).hide(true));
+        let model = PossibleValue::new("MODEL").help("a deep network, see `spikelet models`");
         let recipe = PossibleValue::new("RECIPE")
             .help("an experiment of the literature, see `spikelet models`");
-        Some(Box::new(named.chain(recipes).chain([recipe, file])))
+        Some(Box::new(
+            named
+                .chain(models)
+                .chain(recipes)
+                .chain([model, recipe, file]),
+        ))
     }
 }
 
@@ -112,6 +119,17 @@ pub struct NetworkArgs {
 
     #[arg(hide_short_help = true, help = per_network("Number of channels of the convolutions", channels_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     channels: Option<usize>,
+
+    /// Join of block and shortcut of SEW-ResNets [possible values: add, and, iand]
+    ///
+    /// Other options of models: --set network.OPTION=VALUE, see `spikelet models MODEL`
+    #[arg(
+        hide_short_help = true,
+        long,
+        help_heading = "Network",
+        value_name = "JOIN"
+    )]
+    connect: Option<String>,
 
     /// Convolutions without bias, which batch norm cancels anyway: cifar10-net
     #[arg(hide_short_help = true, long, help_heading = "Network")]
@@ -245,12 +263,35 @@ impl NetworkArgs {
         if let Some(channels) = self.channels {
             *part(network, "--channels", channels_of)? = channels;
         }
+        if let Some(connect) = &self.connect {
+            *network = connected(network, connect)?;
+        }
         if self.no_conv_bias {
             *part(network, "--no-conv-bias", bias_of)? = false;
         }
         let own = network.neuron_mut();
         *own = neuron.spec_over(self.neuron_name.as_deref(), own)?;
         Ok(experiment)
+    }
+}
+
+/// The model with another join.
+fn connected(network: &Network, join: &str) -> Result<Network, Failure> {
+    match network {
+        Network::Model(model) if model.values().contains_key("connect") => {
+            Ok(Network::Model(model.clone().with("connect", join)?))
+        }
+        other => {
+            let has = |name: &&str| {
+                let model = Model::find(name);
+                model.is_ok_and(|model| model.values().contains_key("connect"))
+            };
+            let others: Vec<&str> = Model::names().filter(has).collect();
+            Err(Failure::argument(
+                format!("{} has no --connect", other.name()),
+                format!("leave it out; networks that have it: {}", others.join(", ")),
+            ))
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use super::{examples, say_table};
 use crate::args::NetworkName;
 use crate::failure::Failure;
 use crate::table::Table;
-use serde_json::json;
+use serde_json::{Value, json};
 use spikelet::human::thousands;
 use spikelet::log::Console;
-use spikelet::network::{Cost, Layers, Network};
+use spikelet::network::{Cost, Layers, Model, Network};
 use spikelet::recipes::{self, Recipe};
 use std::process::ExitCode;
 
@@ -39,6 +39,11 @@ impl Models {
                 let (layers, cost) = measured(&layers_of(name)?)?;
                 console.say_json(&line(&layers, &cost));
                 say_layers(console, &layers, &cost);
+                if let NetworkName::Named(name) = name
+                    && let Ok(model) = Model::find(name)
+                {
+                    say_options(console, &model);
+                }
             }
             None => say_networks(console)?,
         }
@@ -81,9 +86,7 @@ fn say_networks(console: &Console) -> Result<(), Failure> {
         "source",
     ])
     .right(&[2, 3, 4]);
-    let named = Network::NAMES
-        .into_iter()
-        .map(|name| NetworkName::Named(name.to_string()));
+    let named = Network::all_names().map(|name| NetworkName::Named(name.to_string()));
     // Recipes that only have settings for a named network are not networks of their own.
     let layers = |recipe: &&'static Recipe| {
         let experiment = recipe.experiment();
@@ -148,6 +151,22 @@ fn say_layers(console: &Console, layers: &Layers, cost: &Cost) {
         false => format!("{}: {}", layers.name, layers.source),
     });
     say_table(console, &table);
+}
+
+/// The options of a model, with their defaults.
+fn say_options(console: &Console, model: &Model) {
+    let mut table = Table::new(&["option", "default", ""]);
+    for (option, meaning, value) in model.options() {
+        let value = match value {
+            Value::Object(_) => value["neuron"].as_str().unwrap_or_default().to_string(),
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        table.row([option.to_string(), value, meaning.to_string()]);
+    }
+    console.say("");
+    say_table(console, &table);
+    console.say(console.dim("\nto change one: --set network.OPTION=VALUE"));
 }
 
 fn line(layers: &Layers, cost: &Cost) -> serde_json::Value {

@@ -17,6 +17,10 @@ const WIDTH: usize = 2048;
 /// Columns that are reduced in SIMD lanes.
 const COLUMNS: usize = 32;
 
+/// Rows that are joined before they are joined to those before them: rounding errors of a long sum stay small, also where
+/// all its terms are equal.
+const ROWS: usize = 16;
+
 enum Shape {
     /// `[outer, reduced, inner]`, the reduced axes next to each other.
     Block {
@@ -179,7 +183,7 @@ impl<R: Float> ReduceKernel<R> {
         }
     }
 
-    /// Joins rows to one, in ascending order.
+    /// Joins rows to one: blocks of [`ROWS`] in ascending order, each joined in ascending order.
     fn join_rows(&self, x: &[R], y: &mut [R], inner: usize) {
         let sum = self.reduction == Reduction::Sum;
         vectorized(
@@ -190,24 +194,35 @@ impl<R: Float> ReduceKernel<R> {
                 let mut first = 0;
                 for y in &mut columns {
                     // As many columns as fit in registers.
-                    let mut lanes = [start; COLUMNS];
-                    for row in x.chunks_exact(inner) {
-                        let row = &row[first..first + COLUMNS];
-                        for k in 0..COLUMNS {
-                            lanes[k] = if sum {
-                                lanes[k] + row[k]
-                            } else {
-                                lanes[k].max_nan(row[k])
-                            };
+                    y.fill(start);
+                    for block in x.chunks(ROWS * inner) {
+                        let mut lanes = [start; COLUMNS];
+                        for row in block.chunks_exact(inner) {
+                            let row = &row[first..first + COLUMNS];
+                            for k in 0..COLUMNS {
+                                lanes[k] = if sum {
+                                    lanes[k] + row[k]
+                                } else {
+                                    lanes[k].max_nan(row[k])
+                                };
+                            }
+                        }
+                        for (y, &x) in y.iter_mut().zip(&lanes) {
+                            *y = if sum { *y + x } else { y.max_nan(x) };
                         }
                     }
-                    y.copy_from_slice(&lanes);
                     first += COLUMNS;
                 }
                 let y = columns.into_remainder();
                 y.fill(start);
-                for row in x.chunks_exact(inner) {
-                    for (y, &x) in y.iter_mut().zip(&row[first..]) {
+                for block in x.chunks(ROWS * inner) {
+                    let mut lanes = [start; COLUMNS];
+                    for row in block.chunks_exact(inner) {
+                        for (lane, &x) in lanes.iter_mut().zip(&row[first..]) {
+                            *lane = if sum { *lane + x } else { lane.max_nan(x) };
+                        }
+                    }
+                    for (y, &x) in y.iter_mut().zip(&lanes) {
                         *y = if sum { *y + x } else { y.max_nan(x) };
                     }
                 }
@@ -241,7 +256,7 @@ impl<R: Float> ReduceKernel<R> {
         }
     }
 
-    /// Reduces over rows: `y[o, i] = Σ_r x[o, r, i]`, r ascending.
+    /// Reduces over rows: `y[o, i] = Σ_r x[o, r, i]`, r ascending in blocks of [`ROWS`].
     fn columns(&self, x: &[R], (outer, reduced, inner): (usize, usize, usize), y: &mut [R]) {
         let pieces = inner.div_ceil(WIDTH);
         let shared = SharedSlice::new(y);
@@ -257,12 +272,20 @@ impl<R: Float> ReduceKernel<R> {
             }
             let from = &x[o * reduced * inner + i..];
             vectorized(
-                (y, from, sum, reduced, inner),
+                (y, from, sum, (reduced, inner), self.start()),
                 #[inline(always)]
-                |(y, from, sum, reduced, inner)| {
-                    for r in 0..reduced {
-                        let x = &from[r * inner..r * inner + y.len()];
-                        for (y, &x) in y.iter_mut().zip(x) {
+                |(y, from, sum, (reduced, inner), start)| {
+                    let mut block = [start; WIDTH];
+                    let block = &mut block[..y.len()];
+                    for first in (0..reduced).step_by(ROWS) {
+                        block.fill(start);
+                        for r in first..(first + ROWS).min(reduced) {
+                            let x = &from[r * inner..r * inner + y.len()];
+                            for (lane, &x) in block.iter_mut().zip(x) {
+                                *lane = if sum { *lane + x } else { lane.max_nan(x) };
+                            }
+                        }
+                        for (y, &x) in y.iter_mut().zip(block.iter()) {
                             *y = if sum { *y + x } else { y.max_nan(x) };
                         }
                     }

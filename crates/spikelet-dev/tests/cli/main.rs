@@ -10,6 +10,7 @@ mod common;
 mod events;
 mod golden;
 mod kernel;
+mod models;
 mod neuron;
 mod recurrent;
 mod weights;

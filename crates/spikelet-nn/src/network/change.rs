@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_keys_of_a_network_are_read_as_the_network() {
-        for name in Network::NAMES {
+        for name in Network::all_names() {
             let layers = Network::Layers(Network::layers_of(name).expect("it is known"));
             for network in [Network::find(name).expect("it is known"), layers] {
                 let keys = Value::Object(Map::from_iter(network.table()));

@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_network_has_as_many_outputs_as_classes() {
-        for name in Network::NAMES {
+        for name in Network::all_names() {
             let network = Network::find(name).expect("it is known").with_classes(7);
             assert_eq!(network.classes(), 7);
             let cx = Context::new(Mode::EVAL, DType::F32);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_network_is_read_by_its_name() {
-        for name in Network::NAMES {
+        for name in Network::all_names() {
             let network = Network::find(name).expect("it is known");
             let text = serde_json::to_value(&network).expect("plain data");
             assert_eq!((network.name(), &text["name"]), (name, &Value::from(name)));

@@ -22,7 +22,7 @@ fn changed(name: &str, text: &str) -> Experiment {
 
 #[test]
 fn the_experiment_of_every_network_is_written_and_read() {
-    for name in Network::NAMES {
+    for name in Network::all_names() {
         for settings in [Settings::of_network, Settings::preset_of] {
             let network = Network::find(name).expect("it is known");
             let experiment = Experiment::new(network.clone(), settings(&network));
@@ -180,7 +180,7 @@ fn a_change_that_is_refused_changes_nothing() {
 #[test]
 fn the_schema_has_every_key_that_is_written() {
     let schema = Experiment::schema();
-    for name in Network::NAMES {
+    for name in Network::all_names() {
         let experiment = named(name);
         let text = experiment.to_toml();
         let document = Document::from_toml("run.toml", &text).expect("it is TOML");

@@ -4,6 +4,7 @@ use super::framework::Framework;
 use super::import::Import;
 use super::map::WeightMap;
 use super::network::split;
+use super::papers;
 use super::prefix::strip_prefixes;
 use crate::step::belongs_to_training;
 use spikelet_core::{Error, Result};
@@ -93,6 +94,14 @@ impl InitialWeights {
                 (map, import) = (other, found);
             }
         }
+        if let Some(renamed) = papers::without_containers(&weights) {
+            let own = WeightMap::new(Framework::Spikelet, module, input)?;
+            let found = stripped(&own, &renamed);
+            if found.tensors.len() > import.tensors.len() {
+                (map, import) = (own, found);
+            }
+        }
+        papers::forget_unused(&mut import);
         let new_head = take_head(&map, &mut import);
         let differing = std::mem::take(&mut import.differing).into_iter();
         let differing = differing.map(|own| {

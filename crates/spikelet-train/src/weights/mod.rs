@@ -13,6 +13,7 @@
 //! | `import.rs`, `export.rs` | tensors of a network from a file, and a state dict from a network |
 //! | `init.rs` | the start of a training |
 //! | `spikingjelly.rs`, `snntorch.rs`, `norse.rs`, `sparch.rs` | names and constants, a file for each framework |
+//! | `papers.rs` | names of the programs of papers |
 //! | `tensors.rs` | tensors of networks as those of files |
 
 mod entry;
@@ -24,6 +25,7 @@ mod init;
 mod map;
 mod network;
 mod norse;
+mod papers;
 mod prefix;
 mod rules;
 mod snntorch;

@@ -50,6 +50,10 @@ impl Family for Cifar10DvsVgg {
         ),
     ];
 
+    fn time_steps(&self) -> usize {
+        10
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
         let pool = json!({"avg-pool": 2});
         let block = |(pooled, times): (bool, usize)| {

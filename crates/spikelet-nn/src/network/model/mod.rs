@@ -44,6 +44,11 @@ trait Family: Serialize + DeserializeOwned {
     /// What each option means.
     const OPTIONS: &'static [(&'static str, &'static str)];
 
+    /// The time steps with which the authors train it.
+    fn time_steps(&self) -> usize {
+        4
+    }
+
     /// The layers.
     ///
     /// # Errors
@@ -66,6 +71,7 @@ struct ModelKind {
     source: &'static str,
     /// The options with their defaults.
     defaults: fn() -> Value,
+    time_steps: fn() -> usize,
     layers: fn(&Map<String, Value>) -> Result<Vec<Value>>,
     options: &'static [(&'static str, &'static str)],
 }
@@ -79,6 +85,7 @@ macro_rules! models {
                 summary: $summary,
                 source: $source,
                 defaults: || serde_json::json!($defaults),
+                time_steps: || super::Family::time_steps(&$defaults),
                 layers: |options| super::layers_of(options, || $defaults),
                 options: super::options_of(|| $defaults),
             }
@@ -166,6 +173,11 @@ impl Model {
     /// The publication.
     pub fn source(&self) -> &'static str {
         self.kind.source
+    }
+
+    /// The time steps with which the authors train it.
+    pub fn time_steps(&self) -> usize {
+        (self.kind.time_steps)()
     }
 
     /// The options with what they mean, and their values.

@@ -86,6 +86,10 @@ impl Family for MsResNet {
         ("dropout", "probability of dropout before the linear layer"),
     ];
 
+    fn time_steps(&self) -> usize {
+        if self.deep { 5 } else { 6 }
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.blocks, "blocks")?;
         let biased = |stride| {

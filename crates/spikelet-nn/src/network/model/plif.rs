@@ -1,4 +1,4 @@
-//! The networks of the PLIF paper for event frames and CIFAR-10. Those for MNIST and Fashion-MNIST are `plif-net`.
+//! The networks of the PLIF paper. That for MNIST and Fashion-MNIST is `plif-net` too, with other names of its parameters.
 //!
 //! Convolutions with batch norm, neurons with a trained time constant and max pools, then two linear layers; the mean of ten
 //! output neurons is a class's score. Nothing has a bias.
@@ -35,7 +35,9 @@ pub(super) struct PlifImages {
     neuron: Value,
     channels: usize,
     hidden: usize,
+    pools: Vec<bool>,
     dropout: f64,
+    dropout_before_output: bool,
     each_step: bool,
 }
 
@@ -43,8 +45,9 @@ models! {
     "W. Fang et al., ICCV 2021";
     "plif-dvs-gesture", "network of five convolutions for DVS Gesture", PlifFrames::new(5, 11);
     "plif-cifar10-dvs", "network of four convolutions for CIFAR10-DVS", PlifFrames::new(4, 10);
-    "plif-cifar10", "network of six convolutions for CIFAR-10", PlifImages {
-        inputs: 3, size: 32, classes: 10, neuron: neurons::parametric(), channels: 256, hidden: 2048, dropout: 0.5, each_step: false,
+    "plif-cifar10", "network of six convolutions for CIFAR-10", PlifImages::new([3, 32, 256], &[false, false, true, false, false, true]);
+    "plif-fashion", "network of two convolutions for MNIST and Fashion-MNIST", PlifImages {
+        dropout_before_output: true, ..PlifImages::new([1, 28, 128], &[true, true])
     };
 }
 
@@ -58,6 +61,23 @@ impl PlifFrames {
             channels: 128,
             depth,
             dropout: 0.5,
+            each_step: false,
+        }
+    }
+}
+
+impl PlifImages {
+    fn new([inputs, size, channels]: [usize; 3], pools: &[bool]) -> Self {
+        Self {
+            inputs,
+            size,
+            classes: 10,
+            neuron: neurons::parametric(),
+            channels,
+            hidden: 2048,
+            pools: pools.to_vec(),
+            dropout: 0.5,
+            dropout_before_output: false,
             each_step: false,
         }
     }
@@ -131,25 +151,39 @@ impl Family for PlifImages {
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         CHANNELS,
         ("hidden", "neurons of the hidden layer"),
+        ("pools", "whether a max pool follows each convolution"),
         DROPOUT,
+        (
+            "dropout_before_output",
+            "whether dropout is before the last linear layer too",
+        ),
         EACH_STEP,
     ];
 
+    fn time_steps(&self) -> usize {
+        8
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
+        bounded(&[self.pools.len()], "pools")?;
         let first = vec![conv(self.channels, 3, 1), norm()];
-        let mut convs = vec![fire()];
-        for pooled in [false, true, false, false, true] {
-            convs.extend([conv(self.channels, 3, 1), measured(self.each_step), fire()]);
+        let mut convs = vec![];
+        for (k, &pooled) in self.pools.iter().enumerate() {
+            if k > 0 {
+                convs.extend([conv(self.channels, 3, 1), measured(self.each_step)]);
+            }
+            convs.push(fire());
             convs.extend(pooled.then(pool));
         }
-        let linears = vec![
+        let dropout = json!({"dropout": self.dropout});
+        let mut linears = vec![
             plain("flatten"),
-            json!({"dropout": self.dropout}),
+            dropout.clone(),
             linear(self.hidden),
             fire(),
-            linear(self.classes.saturating_mul(VOTES)),
-            fire(),
         ];
+        linears.extend(self.dropout_before_output.then_some(dropout));
+        linears.extend([linear(self.classes.saturating_mul(VOTES)), fire()]);
         Ok(vec![
             json!({"name": "static_conv", "static": first}),
             named("conv", group(convs)),

@@ -199,6 +199,10 @@ impl Family for QkFormer {
         ),
     ];
 
+    fn time_steps(&self) -> usize {
+        self.data.time_steps()
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
         let stages = self.stages();
         let blocks: Vec<usize> = stages.iter().map(|(_, (_, blocks, _))| *blocks).collect();

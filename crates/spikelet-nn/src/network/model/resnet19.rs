@@ -60,6 +60,10 @@ impl Family for ResNet19 {
         ),
     ];
 
+    fn time_steps(&self) -> usize {
+        2
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.blocks, "blocks")?;
         let stem = vec![

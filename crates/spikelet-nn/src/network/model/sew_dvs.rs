@@ -61,6 +61,10 @@ impl Family for SewDvsNet {
         Connect::DOC,
     ];
 
+    fn time_steps(&self) -> usize {
+        16
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.channels, "channels")
             .or_else(|_| bounded(&[self.channels.len()], "channels"))?;

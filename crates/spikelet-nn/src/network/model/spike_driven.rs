@@ -73,6 +73,14 @@ impl Family for SpikeDriven {
         ),
     ];
 
+    fn time_steps(&self) -> usize {
+        match (self.inputs, self.filters) {
+            (2, false) => 16,
+            (2, true) => 10,
+            _ => 4,
+        }
+    }
+
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&[self.depth], "depth")?;
         let mut stem = vec![];

@@ -34,6 +34,16 @@ pub(super) enum Data {
     Dvs,
 }
 
+impl Data {
+    /// The time steps of the authors' programs.
+    pub fn time_steps(self) -> usize {
+        match self {
+            Self::Cifar | Self::ImageNet => 4,
+            Self::Dvs => 16,
+        }
+    }
+}
+
 models! {
     "Z. Zhou et al., ICLR 2023";
     "spikformer-cifar", "Spikformer-4-384 for CIFAR", Spikformer::new(Data::Cifar);
@@ -95,6 +105,10 @@ impl Family for Spikformer {
         ),
         ("data", "whose program it follows: cifar, imagenet, dvs"),
     ];
+
+    fn time_steps(&self) -> usize {
+        self.data.time_steps()
+    }
 
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&[self.depth], "depth")?;
