@@ -21,6 +21,7 @@ pages! {
     experiments = "docs/guide/experiments.md",
     files_and_logs = "docs/guide/files-and-logs.md",
     monitors = "docs/guide/monitors.md",
+    deep_networks = "docs/guide/deep-networks.md",
     fine_tuning = "docs/guide/fine-tuning.md",
     from_spikingjelly = "docs/guide/from-spikingjelly.md",
     from_snntorch = "docs/guide/from-snntorch.md",

@@ -13,7 +13,7 @@ use std::str::FromStr;
 /// | `Snntorch` | 1e-4 | euler-seq | gt | value | source | zero |
 /// | `Norse` | 1e-3 | euler-seq | gt | value | edge | leak |
 /// | `Spikingjelly` | 1e-4 | euler-seq | ge | value | edge | reset |
-/// | `Sinabs` | 1 (time constants are in steps) | exact | ge | subtract | source | zero |
+/// | `Sinabs` | 1 (time constants are in steps) | exact | ge | subtract | edge | zero |
 /// | `Rockpool` | min τ/(1 + r) | exact-seq | ge | subtract | source | zero |
 ///
 /// These are the steps of snnTorch with `reset_mechanism="zero"` and `reset_delay=False`, of Norse's `LIFBoxCell`, and
@@ -87,7 +87,10 @@ impl Convention {
                 v_start: VStart::Reset,
                 ..euler
             },
-            Self::Sinabs => exact,
+            Self::Sinabs => Choices {
+                feedback: FeedbackFrom::Edge,
+                ..exact
+            },
             Self::Rockpool => Choices {
                 dt: None,
                 discretization: Discretization::ExactSeq,

@@ -103,6 +103,8 @@ pub(crate) fn kernels(
     let params = load_params(r, cx, &tiling);
     let param_sums = out_params.len();
     let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", array_len(param_sums));
+    // Without sums over the channels, a gradient for each neuron.
+    let of_neurons = sums.is_none() && param_sums > 0;
 
     // One block of neurons.
     let mut text = tiling.base();
@@ -144,8 +146,9 @@ pub(crate) fn kernels(
         array_len(out_inputs.len()),
         array_len(param_sums)
     );
+    let place = if of_neurons { "[at]" } else { "" };
     for k in 0..param_sums {
-        inside.push_str(&format!("        sum_p[j][{k}] += dp[{k}];\n"));
+        inside.push_str(&format!("        sum_p{place}[j][{k}] += dp[{k}];\n"));
     }
     let varies = |k: usize| cx.inputs[k].shape[0] != 1 || time == 1;
     let mut declared = String::new();
@@ -183,6 +186,14 @@ pub(crate) fn kernels(
         }
     }
 
+    if of_neurons {
+        for (s, k) in out_params.iter().enumerate() {
+            let to = n_in + states + k;
+            let store = format!("        spk_set(r{to}[n + j], sum_p[at][j][{s}]);\n");
+            text.push_str(&tiling.each_neuron(&store));
+        }
+    }
+
     let Some((channel_sums, wanted)) = sums else {
         kernel.line(format!(
             "  const Index i = blockIdx.x * {block}u + threadIdx.x;
@@ -190,7 +201,10 @@ pub(crate) fn kernels(
   const Index window = i / {packs}u, c = i % {packs}u * {pack}u;"
         ));
         kernel.line(params);
-        kernel.line(declare_total);
+        kernel.line(format!(
+            "  float sum_p[{positions}][{pack}][{}] = {{}};",
+            array_len(param_sums)
+        ));
         kernel.line(text);
         return Ok(vec![kernel]);
     };
@@ -206,19 +220,12 @@ pub(crate) fn kernels(
         param_sums,
         &format!("for (int s = 0; s < {param_sums}; ++s) a[s] += b[s];"),
     );
-    let mut all = vec![kernel];
-    let channels = tiling.channels;
+    let stores = (0..wanted.len()).map(|s| format!("if (which == {s}u) y{s}[channel] = total;"));
+    let stores: Vec<String> = stores.collect();
+    let mut second = channel_sums.sums("channel_sums", param_sums, &stores.join("\n    "));
     for (s, k) in wanted.into_iter().enumerate() {
         let at = n_in + states + k;
-        let mut second = channel_sums.sums(
-            "channel_sums",
-            channels,
-            param_sums,
-            ["row", &s.to_string()],
-        );
-        second.argument("y", &cx.outputs[at], Binding::Write(at));
-        second.line("    if (lane == 0) y[row] = sum;");
-        all.push(second);
+        second.argument(format!("y{s}"), &cx.outputs[at], Binding::Write(at));
     }
-    Ok(all)
+    Ok(vec![kernel, second])
 }

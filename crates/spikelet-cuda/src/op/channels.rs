@@ -1,7 +1,6 @@
 //! Tilings of channels-last tensors in which a thread keeps its channels while it iterates over rows,
 //! so that sums per channel stay in registers.
 
-use super::warp;
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::{DType, TensorType};
@@ -116,27 +115,86 @@ impl ChannelReduceTiling {
         ));
     }
 
-    /// The second round: a warp for each of `rows` results adds the blocks' partial results. `channel`
-    /// and `which` (of the channel's `sums` values) are expressions of `row`; `sum` is the result, in
-    /// every lane.
-    pub(super) fn sums(
-        &self,
-        name: &str,
-        rows: usize,
-        sums: usize,
-        [channel, which]: [&str; 2],
-    ) -> KernelSource {
-        let (groups, channels) = (self.groups, self.channels);
-        let mut kernel = KernelSource::new(name, Geometry::Warps(rows));
-        kernel.depth = groups.div_ceil(32).max(1);
-        kernel.argument("partial", &self.partial(sums), Binding::Workspace(0));
+    /// The second round: the sums of the blocks' partial results, `sums` for each channel. `store` are statements that
+    /// take `total`, the sum number `which` of `channel`.
+    pub(super) fn sums(&self, name: &str, sums: usize, store: &str) -> KernelSource {
+        let channels = self.channels;
+        let joined = Join {
+            groups: self.groups,
+            results: sums * channels,
+            values: 1,
+            stride: sums * channels,
+            start: "0.0f",
+            combine: "a[0] += b[0];",
+        };
+        let store = format!(
+            "const Index which = result / {channels}u, channel = result % {channels}u;\n    const float total = a[0];\n    {store}"
+        );
+        joined.kernel(name, &self.partial(sums), &store)
+    }
+}
+
+/// The second round of a reduction: partial results of `groups`, each of `results` with `values` floats, are joined. The
+/// value `v` of `result` in group `g` is at `g·stride + v·results + result`, so that a warp reads neighboring results.
+pub(super) struct Join<'a> {
+    pub(super) groups: usize,
+    pub(super) results: usize,
+    pub(super) values: usize,
+    pub(super) stride: usize,
+    /// The value of no group.
+    pub(super) start: &'a str,
+    /// Statements that take `b` into `a`, arrays of `values` floats.
+    pub(super) combine: &'a str,
+}
+
+impl Join<'_> {
+    /// The kernel, which reads `partial` in the workspace. `store` are statements for `result` with its values `a`. A
+    /// block has a warp for each of several parts of the groups, which are joined pairwise at the end.
+    pub(super) fn kernel(&self, name: &str, partial: &TensorType, store: &str) -> KernelSource {
+        let Self {
+            groups,
+            results,
+            values,
+            stride,
+            start,
+            combine,
+        } = *self;
+        let parts = 1 << groups.clamp(1, 32).ilog2();
+        let geometry = Geometry::Blocks {
+            grid: [results.div_ceil(32).max(1), 1],
+            block: 32 * parts,
+            shared: 0,
+        };
+        let mut kernel = KernelSource::new(name, geometry);
+        kernel.depth = groups.div_ceil(parts).div_ceil(4).max(1);
+        kernel.argument("partial", partial, Binding::Workspace(0));
         kernel.line(format!(
-            "    const Index channel = {channel}, which = {which};
-    float sum = 0.0f;
-    #pragma unroll 8
-    for (Index k = lane; k < {groups}u; k += 32) sum += partial[(k * {sums} + which) * {channels}u + channel];
-{}",
-            warp::reduce("sum", warp::SUM)
+            "  __shared__ float all[{values}][{parts}][32];
+  const Index lane = threadIdx.x % 32u, part = threadIdx.x / 32u, result = blockIdx.x * 32u + lane;
+  float a[{values}];
+  for (int v = 0; v < {values}; ++v) a[v] = {start};
+  if (result < {results}u) {{
+    #pragma unroll 4
+    for (Index g = part; g < {groups}u; g += {parts}u) {{
+      float b[{values}];
+      for (int v = 0; v < {values}; ++v) b[v] = partial[g * {stride}u + v * {results}u + result];
+      {combine}
+    }}
+  }}
+  for (int v = 0; v < {values}; ++v) all[v][part][lane] = a[v];
+  for (Index half = {}u; half > 0u; half /= 2u) {{
+    __syncthreads();
+    if (part < half) {{
+      float b[{values}];
+      for (int v = 0; v < {values}; ++v) b[v] = all[v][part + half][lane];
+      {combine}
+      for (int v = 0; v < {values}; ++v) all[v][part][lane] = a[v];
+    }}
+  }}
+  if (part == 0u && result < {results}u) {{
+    {store}
+  }}",
+            parts / 2
         ));
         kernel
     }

@@ -4,8 +4,8 @@
 //! of squared deviations are then merged pairwise (Chan, Golub, LeVeque, 1979), in a fixed order.
 
 use super::LoweringContext;
-use super::channels::ChannelReduceTiling;
-use crate::kernel_source::{Binding, Geometry, KernelSource, element};
+use super::channels::{ChannelReduceTiling, Join};
+use crate::kernel_source::{Binding, KernelSource, element};
 
 /// Loads of a thread in flight.
 const LOADS_IN_FLIGHT: usize = 8;
@@ -25,10 +25,11 @@ fn tiling(cx: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
     while !channels.is_multiple_of(pack) {
         pack /= 2;
     }
-    (
-        ChannelReduceTiling::with(2 * cx.gpu.saturating_threads(), rows, channels, pack),
-        rows,
-    )
+    let threads = 2 * cx.gpu.saturating_threads();
+    // With few rows for each thread the second round would take longer than the first.
+    let most = (rows * channels / pack / (2 * LOADS_IN_FLIGHT)).max(1);
+    let tiling = ChannelReduceTiling::with(threads.min(most), rows, channels, pack);
+    (tiling, rows)
 }
 
 pub(crate) fn workspace(cx: &LoweringContext<'_>) -> usize {
@@ -76,28 +77,22 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
   }}"
     ));
     tiling.combine_rows(&mut first, "own", 3, MERGE);
-    let groups = tiling.groups;
-    let mut second = KernelSource::new("mean_var_merge", Geometry::Warps(channels));
-    second.depth = groups.div_ceil(32).max(1) * 4;
-    second.argument("partial", &tiling.partial(3), Binding::Workspace(0));
-    second.line(format!(
-        "    float a[3] = {{}};
-    for (Index g = lane; g < {groups}u; g += 32) {{
-      float b[3];
-      for (int s = 0; s < 3; ++s) b[s] = partial[(g * 3 + s) * {channels}u + row];
-      {MERGE}
-    }}
-    for (int offset = 16; offset > 0; offset /= 2) {{
-      float b[3];
-      for (int s = 0; s < 3; ++s) b[s] = __shfl_down_sync(0xffffffffu, a[s], offset);
-      {MERGE}
-    }}"
-    ));
-    for (k, value) in ["a[1]", "a[2] / a[0]"].into_iter().enumerate() {
-        if cx.wanted[k] {
-            second.argument(format!("y{k}"), &cx.outputs[k], Binding::Write(k));
-            second.line(format!("    if (lane == 0) y{k}[row] = {value};"));
-        }
+    let joined = Join {
+        groups: tiling.groups,
+        results: channels,
+        values: 3,
+        stride: 3 * channels,
+        start: "0.0f",
+        combine: MERGE,
+    };
+    let values = ["a[1]", "a[2] / a[0]"].into_iter().enumerate();
+    let stores: String = values
+        .filter(|(k, _)| cx.wanted[*k])
+        .map(|(k, value)| format!("y{k}[result] = {value}; "))
+        .collect();
+    let mut second = joined.kernel("mean_var_merge", &tiling.partial(3), &stores);
+    for k in (0..2).filter(|k| cx.wanted[*k]) {
+        second.argument(format!("y{k}"), &cx.outputs[k], Binding::Write(k));
     }
     vec![first, second]
 }

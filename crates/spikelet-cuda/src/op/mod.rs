@@ -371,6 +371,7 @@ pub(crate) fn workspace(
     let cx = LoweringContext::new(gpu, graph, node, vec![true; node.outputs.len()]);
     match &node.op {
         Op::Reduce(op) => reduce::workspace(op, &cx),
+        Op::PoolGrad(op) => pool::grad_workspace(op, &cx),
         Op::Conv(op) => conv::workspace(op, libraries, &cx),
         Op::Custom(op) => custom::workspace(op, graph, node, &cx),
         Op::Loop(op) => loops::workspace(op),

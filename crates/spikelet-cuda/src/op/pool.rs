@@ -2,8 +2,8 @@
 
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::TensorType;
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
+use spikelet_graph::{DType, TensorType};
 
 /// Elements of a pack: up to 16 bytes of neighboring channels.
 fn pack(cx: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
@@ -172,6 +172,9 @@ pub(crate) fn grad_kernels(op: &PoolGrad, cx: &LoweringContext<'_>) -> Vec<Kerne
     if op.by_blocks() {
         return vec![blocks_grad(pool, cx, sizes, channels)];
     }
+    if let Some(reach) = remembered(op) {
+        return overlapping_grad(op, cx, &reach);
+    }
     let n = pack(cx, channels, dx.len());
     let packs = channels / n;
     let axes = sizes.len();
@@ -235,6 +238,128 @@ pub(crate) fn grad_kernels(op: &PoolGrad, cx: &LoweringContext<'_>) -> Vec<Kerne
         element(dx.dtype)
     ));
     vec![kernel]
+}
+
+/// The sizes of windows of maxima that overlap, whose elements are few enough to number them with a byte.
+fn remembered(op: &PoolGrad) -> Option<Vec<usize>> {
+    let kernel = |window: &Window| match *window {
+        Window::Sliding { kernel, .. } => Some(kernel),
+        Window::Adaptive { .. } => None,
+    };
+    let kernels: Option<Vec<usize>> = op.pool.windows.iter().map(kernel).collect();
+    let few = |sizes: &Vec<usize>| sizes.iter().product::<usize>() <= 255;
+    kernels.filter(|sizes| op.pool.pooling == Pooling::Max && few(sizes))
+}
+
+/// The type of `n` bytes that are read and written together.
+fn bytes_together(n: usize) -> &'static str {
+    match n {
+        8 => "uint2",
+        4 => "unsigned",
+        2 => "unsigned short",
+        _ => "unsigned char",
+    }
+}
+
+/// The bytes of the numbers of the largest elements.
+pub(crate) fn grad_workspace(op: &PoolGrad, cx: &LoweringContext<'_>) -> usize {
+    match remembered(op) {
+        Some(_) if !op.by_blocks() => cx.inputs[0].len().next_multiple_of(4),
+        _ => 0,
+    }
+}
+
+/// Overlapping windows, in two rounds: the first finds the largest element of each window and keeps its number in the window,
+/// the second adds for each element the gradients of the windows where it is the largest.
+fn overlapping_grad(
+    op: &PoolGrad,
+    cx: &LoweringContext<'_>,
+    kernels: &[usize],
+) -> Vec<KernelSource> {
+    let pool = &op.pool;
+    let (g, x, dx) = (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
+    let (_, sizes, channels) = pool.split(&dx.shape);
+    let (_, outputs, _) = pool.split(&g.shape);
+    let (n, axes) = (pack(cx, channels, g.len()), sizes.len());
+    let packs = channels / n;
+    let bytes = TensorType::new(DType::F32, [g.len().div_ceil(4)]);
+    let raw = bytes_together(n);
+
+    let mut first = KernelSource::new("pool_largest", Geometry::Items(g.len() / n));
+    first.argument("x", x, Binding::Read(1));
+    first.argument("largest", &bytes, Binding::Workspace(0));
+    first.line(coordinates(outputs, packs, "o"));
+    first.line(format!(
+        "    float a[{n}]; unsigned char where[{n}];
+    for (int j = 0; j < {n}; ++j) {{ a[j] = 0.0f; where[j] = 255; }}"
+    ));
+    first.line(window_loops(&pool.windows, sizes, "o"));
+    let number = |first: &dyn Fn(usize) -> String| {
+        (0..axes).fold("0".to_string(), |at, k| {
+            format!("({at} * {} + {})", kernels[k], first(k))
+        })
+    };
+    let step = |k: usize| match pool.windows[k] {
+        Window::Sliding { dilation, .. } => dilation,
+        Window::Adaptive { .. } => 1,
+    };
+    let start = |k: usize| range(pool.windows[k], sizes[k], &format!("o{k}")).0;
+    let in_window = number(&|k| format!("(i{k} - ({})) / {}", start(k), step(k)));
+    first.line(format!(
+        "      const auto e = spk_load<{n}>(x + ({} * {packs}u + c) * {n}u);
+      const unsigned char at = {in_window};
+      for (int j = 0; j < {n}; ++j) if (where[j] == 255 || e[j] > a[j] || e[j] != e[j]) {{ a[j] = e[j]; where[j] = at; }}",
+        flat(axes, sizes, "i", "rest")
+    ));
+    first.line(close(axes));
+    first.line(format!(
+        "    {raw} packed;
+    for (int j = 0; j < {n}; ++j) ((unsigned char*)&packed)[j] = where[j];
+    (({raw}*)largest)[i] = packed;"
+    ));
+
+    let n = pack(cx, channels, dx.len()).min(n);
+    let packs = channels / n;
+    let raw = bytes_together(n);
+    let mut second = KernelSource::new("pool_grad", Geometry::Items(dx.len() / n));
+    second.argument("g", g, Binding::Read(0));
+    second.argument("largest", &bytes, Binding::Workspace(0));
+    second.argument("dx", dx, Binding::Write(0));
+    second.line(coordinates(sizes, packs, "p"));
+    second.line(format!("    float sum[{n}] = {{}};"));
+    let mut inside = vec![];
+    for (k, w) in pool.windows.iter().enumerate() {
+        let (first, last) = windows_of(*w, sizes[k], &format!("p{k}"));
+        second.line(format!(
+            "    for (int o{k} = {first}; o{k} <= {last}; ++o{k}) {{"
+        ));
+        if step(k) > 1 {
+            inside.push(format!("((int)p{k} - ({})) % {} == 0", start(k), step(k)));
+        }
+    }
+    let condition = match inside.is_empty() {
+        true => String::new(),
+        false => format!("if ({}) ", inside.join(" && ")),
+    };
+    let own = number(&|k| format!("((int)p{k} - ({})) / {}", start(k), step(k)));
+    second.line(format!(
+        "      {condition}{{
+        const Index at = {} * {packs}u + c;
+        const unsigned char own = {own};
+        const {raw} packed = (({raw}*)largest)[at];
+        const auto q = spk_load<{n}>(g + at * {n}u);
+        for (int j = 0; j < {n}; ++j) if (((const unsigned char*)&packed)[j] == own) sum[j] += q[j];
+      }}",
+        flat(axes, outputs, "o", "rest")
+    ));
+    second.line(close(axes));
+    second.line(format!(
+        "    spk_vec<{}, {n}> r;
+    for (int j = 0; j < {n}; ++j) r.set(j, sum[j]);
+    spk_store(dx + i * {n}u, r);",
+        element(dx.dtype)
+    ));
+    vec![first, second]
 }
 
 /// Non-overlapping blocks: a thread reads a block once and writes all of it.

@@ -4,6 +4,7 @@
 //! by a warp each, columns by a thread each. Where that leaves most of the GPU idle, there are two
 //! rounds, with partial results of chunks in the workspace.
 
+use super::channels::Join;
 use super::index::offset;
 use super::{LoweringContext, warp};
 use crate::gpu::Properties;
@@ -83,24 +84,34 @@ pub(crate) fn kernels(op: &Reduce, cx: &LoweringContext<'_>) -> Vec<KernelSource
     let mut first = pass(op.reduction, &layout, chunks);
     first.argument("x", x, Binding::Read(0));
     first.argument("y", &partial, Binding::Workspace(0));
-    let second = ReduceAxes {
-        kept: vec![(layout.results, 1)],
-        reduced: vec![(chunks, layout.results)],
+    let (start, combine) = rule(op.reduction);
+    let combine = format!(
+        "const auto join = [](float a, float b) {{ return {combine}; }}; a[0] = join(b[0], a[0]);"
+    );
+    let joined = Join {
+        groups: chunks,
         results: layout.results,
-        length: chunks,
+        values: 1,
+        stride: layout.results,
+        start,
+        combine: &combine,
     };
-    let mut second = pass(op.reduction, &second, 1);
-    second.argument("x", &partial, Binding::Workspace(0));
+    let mut second = joined.kernel("join", &partial, "spk_set(y[result], a[0]);");
     second.argument("y", y, Binding::Write(0));
     vec![first, second]
 }
 
-/// One round: `chunks` partial results for each result, `[chunks, results]`.
-fn pass(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSource {
-    let (start, combine) = match reduction {
+/// The value of no elements, and how two are joined.
+fn rule(reduction: Reduction) -> (&'static str, &'static str) {
+    match reduction {
         Reduction::Sum => ("0.0f", warp::SUM),
         Reduction::Max => ("-__int_as_float(0x7f800000)", warp::MAX),
-    };
+    }
+}
+
+/// One round: `chunks` partial results for each result, `[chunks, results]`.
+fn pass(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSource {
+    let (start, combine) = rule(reduction);
     let (results, length) = (layout.results, layout.length);
     let chunk = length.div_ceil(chunks);
     let rows = layout.is_rows();

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Done only where the target can ([`SchedulingPolicy::sums_channels`]), and where every parameter's gradient
-//! that is read is read as its sum over all axes but the last. Allowed because the same elements
+//! that is read is read as its sum over all axes but the last, or over all axes: of this sum, the one over the channels is
+//! left. Allowed because the same elements
 //! are summed.
 
 use super::Report;
@@ -41,6 +42,11 @@ fn is_channel_sum(op: &Reduce, shape: &[usize]) -> bool {
     op.reduction == Reduction::Sum && (0..last).all(covered) && !op.axes.contains(&last)
 }
 
+/// Whether the reduction sums all elements of `shape`: the gradient of a parameter that all channels share.
+fn is_complete_sum(op: &Reduce, shape: &[usize]) -> bool {
+    op.reduction == Reduction::Sum && (0..shape.len()).all(|k| op.axes.contains(&k))
+}
+
 /// Makes the sums of all parameters' gradients part of the scan.
 fn take_sums(graph: &mut Rewriter<'_>, scan: NodeId) -> Option<()> {
     let mut node = graph.node(scan).clone();
@@ -54,10 +60,12 @@ fn take_sums(graph: &mut Rewriter<'_>, scan: NodeId) -> Option<()> {
         let sum = graph.only_reader(value)?;
         let reduce = graph.op::<Reduce>(sum)?;
         let f32_sum = graph.ty(graph.node(sum).outputs[0]).dtype == DType::F32;
-        if !is_channel_sum(reduce, graph.shape(value)) || !f32_sum {
+        let shape = graph.shape(value);
+        let by_channel = is_channel_sum(reduce, shape);
+        if !(by_channel || is_complete_sum(reduce, shape)) || !f32_sum {
             return None;
         }
-        sums.push((k, sum));
+        sums.push((k, sum, by_channel));
     }
     if sums.is_empty() || op.channel_sums {
         return None;
@@ -67,12 +75,16 @@ fn take_sums(graph: &mut Rewriter<'_>, scan: NodeId) -> Option<()> {
     let channels = graph.shape(node.inputs[0]).last().copied().unwrap_or(1);
     let ty = TensorType::new(DType::F32, [channels]);
     let mut unread: Vec<usize> = (first..node.outputs.len()).collect();
-    for (k, sum) in sums {
+    for (k, sum, by_channel) in sums {
         node.outputs[k] = graph.add_value(ty.clone());
         unread.retain(|other| *other != k);
         let shape = graph.shape(graph.node(sum).outputs[0]).to_vec();
         graph.set_input(sum, 0, node.outputs[k]);
-        graph.set_op(sum, Reshape { shape });
+        match by_channel {
+            true => graph.set_op(sum, Reshape { shape }),
+            // What is left is the sum over the channels.
+            false => graph.set_op(sum, Reduce::sum([0])),
+        }
     }
     // Gradients that are not read have the new type as well.
     for k in unread {

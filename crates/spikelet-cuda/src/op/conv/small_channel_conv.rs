@@ -150,16 +150,9 @@ impl SmallChannelConv {
         ));
         let combine = format!("for (int s = 0; s < {taps}; ++s) a[s] += b[s];");
         self.tiling.combine_rows(&mut first, "sum", taps, &combine);
-        let [channel, tap] = [format!("row / {taps}u"), format!("row % {taps}u")];
-        let place = [channel.as_str(), tap.as_str()];
-        let mut second = (self.tiling).sums(
-            "small_channel_conv_weight_join",
-            outputs * taps,
-            taps,
-            place,
-        );
+        let store = format!("spk_set(dw[channel * {taps}u + which], total);");
+        let mut second = (self.tiling).sums("small_channel_conv_weight_join", taps, &store);
         second.argument("dw", &cx.outputs[0], Binding::Write(0));
-        second.line("    if (lane == 0) spk_set(dw[row], sum);");
         vec![first, second]
     }
 }
