@@ -75,6 +75,26 @@ fn a_reset_of_snntorch_that_subtracts_at_once_is_an_approximation() {
 }
 
 #[test]
+fn a_neuron_of_snntorch_that_is_reset_above_its_trained_threshold_is_refused() {
+    let cell = RLeakyCell {
+        reset_delay: false,
+        ..RLeakyCell::default()
+    };
+    let cell = cell.v_reset(0.0);
+    let net = Sequential::new().add(cell.trainable("v_threshold", Trainable::default()));
+    let mut own = store(&net, &[6]);
+    let shape = own.get("0.v_threshold").expect("a parameter").shape.clone();
+    let below = Tensor::f32(shape, [-0.5]);
+    own.set("0.v_threshold", &below).expect("a parameter");
+    let error = nir::export(&net, &own, &ExportOptions::new([6])).expect_err("refused");
+    let text = error.to_string();
+    assert!(
+        text.contains("node `0`: its potential starts or is reset above the threshold"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_neuron_of_sparch_subtracts_in_the_step_of_the_spike() {
     let neuron = SparchLif {
         random_start: false,

@@ -159,20 +159,6 @@ fn constants_without_a_form_are_named() {
             "`resets` is false",
         ),
         (
-            Arc::new(RLeakyCell::default().v_threshold(-0.5)),
-            "above the threshold",
-        ),
-        (
-            Arc::new(
-                RLeakyCell {
-                    reset_delay: false,
-                    ..RLeakyCell::default()
-                }
-                .v_reset(1.5),
-            ),
-            "above the threshold",
-        ),
-        (
             Arc::new(RLeakyCell {
                 reset_delay: false,
                 ..RLeakyCell::default()
