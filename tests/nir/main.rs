@@ -2,10 +2,13 @@
 
 mod diff;
 mod errors;
+mod exported;
 mod golden;
 #[cfg(feature = "cuda")]
 #[path = "../support/gpu.rs"]
 mod gpu;
+mod nested;
+mod published;
 mod refused;
 mod round_trip;
 mod support;

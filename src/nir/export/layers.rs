@@ -1,8 +1,10 @@
 //! Layers and containers.
 
+use super::super::choices::FeedbackFrom;
 use super::super::error::NirError;
+use super::super::import::GraphModule;
 use super::writer::Writer;
-use super::{batch_norm, neurons, refused};
+use super::{batch_norm, graph_module, neurons, refused};
 use spikelet_core::Result;
 use spikelet_graph::op::{Pooling, Window};
 use spikelet_nir::{
@@ -11,7 +13,8 @@ use spikelet_nir::{
 };
 use spikelet_nn::layer::{
     BatchNorm1d, BatchNorm2d, Conv, Dropout, Dropout2d, Feedback, FixedDelay, Flatten, Linear,
-    Pool2d, Recurrent, Reshape, Rnn,
+    NeuronLayerParts, Pool2d, Recurrent, Reshape, Rnn, SoftmaxSum, TimeLast, TimeMax, TimeMean,
+    TimeSum, neuron_layer_parts,
 };
 use spikelet_nn::module::Module;
 use std::any::Any;
@@ -28,6 +31,9 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> R
         }
         return Ok(());
     };
+    if let Some(readout) = writer.readout() {
+        return Err(refused::behind_readout(path, readout).into());
+    }
     if let Some(linear) = any.downcast_ref::<Linear>() {
         add_linear(writer, path, linear)
     } else if let Some(conv) = any.downcast_ref::<Conv<1>>() {
@@ -55,9 +61,25 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> R
         add_recurrent(writer, path, rnn.recurrent())
     } else if let Some(recurrent) = any.downcast_ref::<Recurrent>() {
         add_recurrent(writer, path, recurrent)
+    } else if let Some(parts) = neuron_layer_parts(any) {
+        add_neuron_layer(writer, path, &parts)
+    } else if let Some(graph) = any.downcast_ref::<GraphModule>() {
+        graph_module::add(writer, path, graph)
+    } else if is_readout(any) {
+        writer.read_out(path, module.tree().kind().to_string());
+        Ok(())
     } else {
         neurons::add(writer, path, module, any).map(drop)
     }
+}
+
+/// Whether a module reduces time to one step.
+fn is_readout(any: &dyn Any) -> bool {
+    any.is::<TimeSum>()
+        || any.is::<TimeMean>()
+        || any.is::<TimeMax>()
+        || any.is::<TimeLast>()
+        || any.is::<SoftmaxSum>()
 }
 
 /// The path of a child.
@@ -68,7 +90,7 @@ fn joined(path: &str, child: &str) -> String {
     }
 }
 
-fn wrong_input(path: &str, shape: &[usize], expected: &str) -> NirError {
+pub(super) fn wrong_input(path: &str, shape: &[usize], expected: &str) -> NirError {
     NirError::node(
         path,
         format!("its input has the shape {shape:?}; expected {expected}"),
@@ -231,12 +253,46 @@ fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> 
     if !recurrent.is_plain() {
         return Err(refused::recurrent(path).into());
     }
-    let (neuron, feedback) = (recurrent.neuron(), recurrent.feedback());
-    let neuron_path = joined(path, "neuron");
-    let name = match neuron.as_any() {
-        Some(any) => neurons::add(writer, &neuron_path, neuron, any)?,
-        None => return Err(refused::module(&neuron_path, &neuron.tree()).into()),
-    };
+    let name = add_neuron(writer, path, recurrent.neuron())?;
+    add_feedback(writer, path, &name, recurrent.feedback())
+}
+
+/// Weights, normalization, neuron and feedback of a layer. Dropout does nothing in evaluation.
+fn add_neuron_layer(
+    writer: &mut Writer<'_>,
+    path: &str,
+    parts: &NeuronLayerParts<&dyn Module>,
+) -> Result<()> {
+    if parts.bidirectional {
+        return Err(refused::bidirectional(path).into());
+    }
+    add_linear(writer, &joined(path, "linear"), &parts.linear)?;
+    if let Some(norm) = &parts.norm {
+        batch_norm::fold(writer, &joined(path, "norm"), norm)?;
+    }
+    let name = add_neuron(writer, path, parts.neuron)?;
+    match &parts.feedback {
+        Some(feedback) => add_feedback(writer, path, &name, feedback),
+        None => Ok(()),
+    }
+}
+
+/// The neuron of the layer `path`; returns the name of its node.
+fn add_neuron(writer: &mut Writer<'_>, path: &str, neuron: &dyn Module) -> Result<String> {
+    let path = joined(path, "neuron");
+    match neuron.as_any() {
+        Some(any) => neurons::add(writer, &path, neuron, any),
+        None => Err(refused::module(&path, &neuron.tree()).into()),
+    }
+}
+
+/// The weights of the layer `path` on the way back to its neuron, the node `name`.
+fn add_feedback(
+    writer: &mut Writer<'_>,
+    path: &str,
+    name: &str,
+    feedback: &dyn Module,
+) -> Result<()> {
     let feedback_path = joined(path, "feedback");
     let kind = match feedback.as_any() {
         Some(any) => feedback_node(writer, &feedback_path, any)?,
@@ -246,8 +302,9 @@ fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> 
         return Err(refused::module(&feedback_path, &feedback.tree()).into());
     };
     let back = writer.insert(&feedback_path, kind);
-    writer.connect(&name, &back);
-    writer.connect(&back, &name);
+    writer.cycle(&feedback_path, FeedbackFrom::Source)?;
+    writer.connect(name, &back);
+    writer.connect(&back, name);
     Ok(())
 }
 

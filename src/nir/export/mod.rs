@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `layers.rs` | layers and containers |
 //! | `batch_norm.rs` | batch normalization, as part of the weights before it |
+//! | `graph_module.rs` | imported graphs in a network |
 //! | `neurons.rs`, `constants.rs` | neurons, and the values of their constants |
-//! | `dynamics.rs` | the equations of NIR that neurons have |
+//! | `dynamics.rs`, `late_reset.rs` | the equations of NIR that neurons have |
 //! | `steps.rs` | parameters of nodes from constants in steps |
 //! | `refused.rs` | what NIR cannot say |
 //! | `writer.rs` | the graph while it is written |
@@ -14,6 +15,8 @@
 mod batch_norm;
 mod constants;
 mod dynamics;
+mod graph_module;
+mod late_reset;
 mod layers;
 mod neurons;
 mod refused;
@@ -62,16 +65,20 @@ impl ExportOptions {
 pub struct Exported {
     /// The graph. Its metadata has the choices that NIR does not define, so that an import runs it as the module runs.
     pub graph: Graph,
-    /// What was changed: layers that became part of others, and approximations.
+    /// What was changed: layers that became part of others, approximations, and a readout over time that is not part of
+    /// the graph.
     pub notes: Vec<String>,
 }
 
 /// Exports a module with the tensors of a store, as it runs in evaluation.
 ///
 /// Linear layers, convolutions, average pooling, flattening, fixed delays, recurrent connections and neurons become
-/// nodes with the names of the modules; batch normalization becomes part of the weights before it, dropout vanishes.
-/// Neurons have an exact form if they are integrators with constant coefficients that are reset at once: `if`, `lif`,
-/// `plif`, `cuba_lif`, `decay_lif`, `norse_lif`, `leaky_integrator`, and others with the same equations in the forward pass.
+/// nodes with the names of the modules; batch normalization becomes part of the weights before it, dropout vanishes. A
+/// [`GraphModule`](super::GraphModule) becomes a graph in the graph. A readout over time at the end of the network is not
+/// part of the graph.
+/// Neurons have an exact form if they are integrators with constant coefficients: `if`, `lif`, `plif`, `cuba_lif`,
+/// `decay_lif`, `norse_lif`, `rleaky`, `rsynaptic`, `leaky_integrator`, and others with the same equations in the forward
+/// pass. A reset one step after the spike is in the metadata.
 ///
 /// ```
 /// use spikelet::nir::{self, ExportOptions, ImportOptions};

@@ -22,5 +22,9 @@ pub(super) fn add(
     {
         return Err(refused::approximation(path, &module.tree(), text).into());
     }
-    steps::add(writer, path, &dynamics)
+    let name = steps::add(writer, path, &dynamics)?;
+    if let Some(readout) = dynamics.readout {
+        writer.read_out(path, format!("{readout:?}"));
+    }
+    Ok(name)
 }

@@ -26,9 +26,7 @@ fn reason(kind: &str) -> Option<&'static str> {
             "it has an adaptation current; NIR's neurons have none"
         }
         "Alpha" => "it has two synaptic currents; NIR's neurons have one",
-        "Synaptic" | "SparchLif" | "RLeakyCell" | "RSynapticCell" => {
-            "its reset comes one step after the spike; NIR resets at once"
-        }
+        "StaticInput" => "it reads the first time step only; NIR's nodes read every step",
         _ => return None,
     })
 }
@@ -59,7 +57,7 @@ pub(super) fn approximation(path: &str, tree: &Tree, text: &str) -> NirError {
     NirError::node(
         path,
         format!("`{}` has no exact form in NIR: {text}", tree.kind()),
-        "set `ExportOptions::approximate`",
+        "allow it with --approximate, or `ExportOptions::approximate`",
     )
 }
 
@@ -135,11 +133,75 @@ pub(super) fn no_decay(path: &str, name: &str, decay: f64) -> NirError {
     )
 }
 
-pub(super) fn readout(path: &str) -> NirError {
+/// A module behind a readout over time.
+pub(super) fn behind_readout(path: &str, readout: &str) -> NirError {
     NirError::node(
         path,
-        "it has a readout over time; NIR's neurons return every step",
-        "remove the readout, and reduce the exported sequence outside of the graph",
+        format!("it is behind the readout over time `{readout}`; NIR's nodes return every step"),
+        "export the part of the network before the readout",
+    )
+}
+
+pub(super) fn bidirectional(path: &str) -> NirError {
+    NirError::node(
+        path,
+        "the layer also runs on the sequence in reverse; NIR's nodes run forward in time",
+        "use a layer with `bidirectional(false)`",
+    )
+}
+
+pub(super) fn no_reset(path: &str) -> NirError {
+    NirError::node(
+        path,
+        "its potential is not reset (`resets` is false); NIR's neurons reset after a spike",
+        "set `resets` to true",
+    )
+}
+
+pub(super) fn above_threshold(path: &str) -> NirError {
+    NirError::node(
+        path,
+        "its potential starts or is reset above the threshold, which resets it without a spike; NIR resets after spikes",
+        "use a threshold that is at least 0 and at least v_reset",
+    )
+}
+
+pub(super) fn subtracts_one(path: &str, v_threshold: f64) -> NirError {
+    NirError::node(
+        path,
+        format!(
+            "its reset subtracts 1, and its threshold is {v_threshold}; NIR's neurons subtract the threshold"
+        ),
+        "use a threshold of 1",
+    )
+}
+
+/// A trained initial value of a state that is not the potential.
+pub(super) fn other_start(path: &str, name: &str) -> NirError {
+    NirError::node(
+        path,
+        format!("`{name}` is trained; NIR has no initial values"),
+        format!("do not train `{name}`"),
+    )
+}
+
+/// A graph in a network whose steps have another length than those of the export.
+pub(super) fn other_dt(path: &str, dt: f64, expected: f64) -> NirError {
+    NirError::node(
+        path,
+        format!("its graph has steps of {dt}, the export has steps of {expected}"),
+        format!("set `ExportOptions::dt` to {dt}"),
+    )
+}
+
+/// A cycle whose delay is at another place than that of the cycles before it.
+pub(super) fn other_feedback(path: &str, given: &str, expected: &str) -> NirError {
+    NirError::node(
+        path,
+        format!(
+            "feedback of its cycles is `{given}`, that of the cycles before it is `{expected}`; a graph has one choice"
+        ),
+        format!("import the graph with `feedback` {expected}"),
     )
 }
 

@@ -1,20 +1,20 @@
 //! The node of a neuron: constants in steps become times, values of each neuron become parameters.
 
-use super::super::choices::{Fires, Reset, VStart};
+use super::super::choices::{FeedbackFrom, Fires, Reset, VStart};
 use super::super::error::NirError;
 use super::super::metadata::Recorded;
 use super::dynamics::{Dynamics, Equation, Fire};
 use super::refused;
 use super::writer::Writer;
 use spikelet_core::Result;
-use spikelet_nir::{CubaLi, CubaLif, If, Integrator, Li, Lif, NodeKind, Tensor, Threshold};
+use spikelet_nir::{CubaLi, CubaLif, If, Integrator, Li, Lif, NodeKind, Scale, Tensor, Threshold};
 
 /// Adds the node of a neuron, and returns its name.
 pub(super) fn add(writer: &mut Writer<'_>, path: &str, dynamics: &Dynamics) -> Result<String> {
     let v_start = start(path, dynamics)?;
     let kind = node(&writer.shape, writer.options.dt, dynamics)?;
     let shape = writer.shape.clone();
-    let name = writer.push(path, kind, shape);
+    let name = writer.push(path, kind, shape.clone());
     let fire = dynamics.fire.as_ref();
     let has_steps = !matches!(dynamics.equation, Equation::Threshold);
     let recorded = Recorded {
@@ -35,6 +35,16 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, dynamics: &Dynamics) -> R
     writer.record(&name, &recorded)?;
     if let Some(text) = dynamics.approximation {
         writer.changed(&name, "approximation", text);
+    }
+    if let Some(weights) = &dynamics.own_spike {
+        let scale = Tensor::from_f64(&shape, weights).map_err(NirError::from)?;
+        let back = writer.insert(
+            &format!("{name}.feedback"),
+            NodeKind::Scale(Scale { scale }),
+        );
+        writer.cycle(path, FeedbackFrom::Source)?;
+        writer.connect(&name, &back);
+        writer.connect(&back, &name);
     }
     Ok(name)
 }

@@ -5,8 +5,9 @@ use super::super::import::Imported;
 use super::super::metadata::Recorded;
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
-use spikelet_nir::{Dtype, Graph, NodeKind, Tensor as NirTensor};
+use spikelet_nir::{Dtype, Graph, Node, NodeKind, Tensor as NirTensor};
 use spikelet_nn::runtime::VarStore;
+use std::collections::BTreeMap;
 
 impl Imported {
     /// The graph that was imported, with the tensors of a store: those that differ from the imported ones take the
@@ -36,20 +37,9 @@ impl Imported {
     /// # Errors
     /// When the store lacks a tensor of the graph.
     pub fn to_graph(&self, store: &VarStore) -> Result<Graph> {
-        let mut graph = self.graph.clone();
-        for (name, before) in &self.tensors {
-            let now = store.get(name)?;
-            if now.to_f64() == before.cast(now.ty().dtype).to_f64() {
-                continue;
-            }
-            let Some((path, parameter)) = name.rsplit_once('.') else {
-                continue;
-            };
-            if let Some(kind) = find(&mut graph, path) {
-                set(kind, parameter, &now, self.semantics.dt)?;
-            }
-        }
         let semantics = &self.semantics;
+        let graph = self.module.graph();
+        let mut graph = trained(graph, &self.tensors, semantics.dt, |name| store.get(name))?;
         let recorded = Recorded {
             dt: Some(semantics.dt),
             discretization: Some(semantics.discretization),
@@ -64,10 +54,33 @@ impl Imported {
     }
 }
 
+/// A graph whose parameters were `before`, in steps of `dt`, with those that differ now.
+pub(super) fn trained(
+    graph: &Graph,
+    before: &BTreeMap<String, Tensor>,
+    dt: f64,
+    now: impl Fn(&str) -> Result<Tensor>,
+) -> Result<Graph> {
+    let mut graph = graph.clone();
+    for (name, before) in before {
+        let now = now(name)?;
+        if now.to_f64() == before.cast(now.ty().dtype).to_f64() {
+            continue;
+        }
+        let Some((path, parameter)) = name.rsplit_once('.') else {
+            continue;
+        };
+        if let Some(node) = find(&mut graph, path) {
+            set(&mut node.kind, parameter, &now, dt)?;
+        }
+    }
+    Ok(graph)
+}
+
 /// The node of this path.
-fn find<'a>(graph: &'a mut Graph, path: &str) -> Option<&'a mut NodeKind> {
+pub(super) fn find<'a>(graph: &'a mut Graph, path: &str) -> Option<&'a mut Node> {
     if graph.nodes.contains_key(path) {
-        return graph.nodes.get_mut(path).map(|node| &mut node.kind);
+        return graph.nodes.get_mut(path);
     }
     let (first, rest) = path.split_once('/')?;
     match &mut graph.nodes.get_mut(first)?.kind {

@@ -3,7 +3,7 @@
 use super::super::choices::FeedbackFrom;
 use super::super::error::NirError;
 use super::super::metadata::{Recorded, note};
-use super::{ExportOptions, Exported};
+use super::{ExportOptions, Exported, refused};
 use spikelet_core::Result;
 use spikelet_graph::{DType, Tensor};
 use spikelet_nir::{Edge, Graph, Node, NodeKind, Tensor as NirTensor};
@@ -22,6 +22,10 @@ pub(super) struct Writer<'a> {
     notes: Vec<String>,
     /// The choices of all neurons.
     recorded: Vec<Recorded>,
+    /// The choice of all cycles.
+    feedback: Option<FeedbackFrom>,
+    /// The readout over time behind the last node, which is not part of the graph.
+    readout: Option<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -35,6 +39,8 @@ impl<'a> Writer<'a> {
             shape: options.input.clone(),
             notes: vec![],
             recorded: vec![],
+            feedback: None,
+            readout: None,
         }
     }
 
@@ -84,9 +90,39 @@ impl<'a> Writer<'a> {
         self.graph.nodes.get_mut(self.last.as_ref()?)
     }
 
+    /// Adds a cycle of the module `path`, whose delay of one step is at this place.
+    pub(super) fn cycle(&mut self, path: &str, feedback: FeedbackFrom) -> Result<(), NirError> {
+        match self.feedback.replace(feedback) {
+            Some(before) if before != feedback => Err(refused::other_feedback(
+                path,
+                feedback.name(),
+                before.name(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the graph before a readout over time.
+    pub(super) fn read_out(&mut self, path: &str, readout: String) {
+        self.notes.push(format!(
+            "{path}: the readout over time `{readout}` is not part of the graph, which returns every step"
+        ));
+        self.readout = Some(readout);
+    }
+
+    /// The readout over time that ended the graph.
+    pub(super) fn readout(&self) -> Option<&str> {
+        self.readout.as_deref()
+    }
+
+    /// Adds the choices of a neuron to those of the graph.
+    pub(super) fn agree(&mut self, recorded: &Recorded) {
+        self.recorded.push(*recorded);
+    }
+
     /// Writes the choices of a neuron into its metadata.
     pub(super) fn record(&mut self, name: &str, recorded: &Recorded) -> Result<(), NirError> {
-        self.recorded.push(*recorded);
+        self.agree(recorded);
         match self.graph.nodes.get_mut(name) {
             Some(node) => recorded.write(&mut node.metadata),
             None => Ok(()),
@@ -110,7 +146,10 @@ impl<'a> Writer<'a> {
         let output = NodeKind::Output {
             shape: self.shape.clone(),
         };
-        self.push("output", output, self.shape.clone());
+        let output = self.push("output", output, self.shape.clone());
+        if let (Some(readout), Some(node)) = (&self.readout, self.graph.nodes.get_mut(&output)) {
+            note(&mut node.metadata, "readout", readout);
+        }
         let shape = self.options.input.clone();
         let input = self.insert("input", NodeKind::Input { shape });
         for (from, to) in std::mem::take(&mut self.edges) {
@@ -125,7 +164,7 @@ impl<'a> Writer<'a> {
             // Only the neurons with a late reset have it in their metadata.
             reset_delay: None,
             fires: agreed(self.recorded.iter().map(|by| by.fires)),
-            feedback: Some(FeedbackFrom::Source),
+            feedback: Some(self.feedback.unwrap_or_default()),
             v_start: agreed(self.recorded.iter().map(|by| by.v_start)),
         };
         recorded.write(&mut self.graph.metadata)?;

@@ -20,7 +20,7 @@ pub use module::{GraphModule, Port};
 
 use super::error::NirError;
 use super::options::{ImportOptions, Semantics};
-use module::GraphNode;
+use module::{GraphNode, Origin};
 use part::{Built, Part};
 use semantics::NodeSemantics;
 use spikelet_core::Result;
@@ -42,8 +42,6 @@ pub struct Imported {
     pub semantics: Semantics,
     /// What is doubtful in the graph, and how it is understood.
     pub warnings: Vec<String>,
-    /// The graph.
-    pub(super) graph: Graph,
 }
 
 impl Imported {
@@ -131,6 +129,7 @@ fn build(graph: &Graph, options: &ImportOptions) -> Result<Imported, NirError> {
         nodes.push(GraphNode {
             path: path.clone(),
             kind: node.kind.name(),
+            choices: of_node.recorded(&node.kind),
             part: built.part,
             shape: shape.output.clone(),
         });
@@ -154,13 +153,17 @@ fn build(graph: &Graph, options: &ImportOptions) -> Result<Imported, NirError> {
         outputs: ports(&order.outputs, false),
         order,
         nodes,
+        origin: Origin {
+            graph: graph.clone(),
+            options: options.clone(),
+            semantics,
+        },
     };
     Ok(Imported {
         module,
         tensors,
         semantics,
         warnings: checked.warnings.iter().map(ToString::to_string).collect(),
-        graph: graph.clone(),
     })
 }
 

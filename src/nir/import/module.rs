@@ -1,11 +1,15 @@
 //! A graph as a module.
 
 use super::super::error::NirError;
+use super::super::metadata::Recorded;
+use super::super::options::{ImportOptions, Semantics};
 use super::part::Part;
 use super::schedule::{Schedule, Source, Stage};
 use spikelet_core::Result;
-use spikelet_graph::Var;
+use spikelet_graph::{Tensor, Var};
+use spikelet_nir::Graph;
 use spikelet_nn::module::{Context, Module, Tree};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -24,6 +28,14 @@ pub struct GraphModule {
     pub(super) order: Schedule,
     pub(super) inputs: Vec<Port>,
     pub(super) outputs: Vec<Port>,
+    pub(super) origin: Origin,
+}
+
+/// The graph that a module was imported from.
+pub(super) struct Origin {
+    pub(super) graph: Graph,
+    pub(super) options: ImportOptions,
+    pub(super) semantics: Semantics,
 }
 
 /// A node with its computation.
@@ -31,6 +43,8 @@ pub(super) struct GraphNode {
     pub(super) path: String,
     /// Its type in NIR.
     pub(super) kind: &'static str,
+    /// The choices of a neuron.
+    pub(super) choices: Option<Recorded>,
     pub(super) part: Part,
     /// The shape of its output, without time and batch.
     pub(super) shape: Vec<usize>,
@@ -69,6 +83,37 @@ impl GraphModule {
     pub fn execution_order(&self) -> impl Iterator<Item = &str> {
         let nodes = self.order.stages.iter().flat_map(Stage::nodes);
         nodes.map(|&k| self.nodes[k].path.as_str())
+    }
+
+    /// The graph that was imported.
+    pub(in crate::nir) fn graph(&self) -> &Graph {
+        &self.origin.graph
+    }
+
+    /// How it runs in time steps.
+    pub(in crate::nir) fn semantics(&self) -> &Semantics {
+        &self.origin.semantics
+    }
+
+    /// The values of the parameters in the graph, in steps.
+    pub(in crate::nir) fn imported_tensors(&self) -> Result<BTreeMap<String, Tensor>> {
+        let Origin { graph, options, .. } = &self.origin;
+        Ok(super::import(graph, options)?.tensors)
+    }
+
+    /// The choices of each neuron, by the path of its node.
+    pub(in crate::nir) fn choices(&self) -> impl Iterator<Item = (&str, &Recorded)> {
+        self.nodes
+            .iter()
+            .filter_map(|node| Some((node.path.as_str(), node.choices.as_ref()?)))
+    }
+
+    /// Whether some of its nodes are in cycles.
+    pub(in crate::nir) fn has_cycles(&self) -> bool {
+        self.order
+            .stages
+            .iter()
+            .any(|stage| matches!(stage, Stage::Loop(_)))
     }
 
     /// Traces the graph: a sequence `[T, N, …]` for each Input, and one for each Output.
@@ -276,6 +321,10 @@ impl Module for GraphModule {
         let tree = Tree::new("GraphModule");
         let nodes = self.nodes.iter();
         nodes.fold(tree, |tree, node| tree.child(&node.path, &node.part))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::error::NirError;
 use super::super::metadata::Recorded;
 use super::super::options::{ImportOptions, Semantics};
 use super::super::step_length;
-use spikelet_nir::{ExpandedGraph, Graph, Node};
+use spikelet_nir::{ExpandedGraph, Graph, Node, NodeKind};
 use spikelet_nn::neuron::Discretization;
 
 /// The choices of a neuron.
@@ -18,6 +18,32 @@ pub(super) struct NodeSemantics {
     pub(super) reset_delay: bool,
     pub(super) fires: Fires,
     pub(super) v_start: VStart,
+}
+
+impl NodeSemantics {
+    /// The choices of a node of this type as metadata; `None` if nothing depends on them.
+    pub(super) fn recorded(&self, kind: &NodeKind) -> Option<Recorded> {
+        let fires = Recorded {
+            fires: Some(self.fires),
+            ..Recorded::default()
+        };
+        match kind {
+            NodeKind::Threshold(_) => Some(fires),
+            NodeKind::I(_) | NodeKind::Li(_) | NodeKind::CubaLi(_) => Some(Recorded {
+                discretization: Some(self.discretization),
+                v_start: Some(self.v_start),
+                ..Recorded::default()
+            }),
+            NodeKind::If(_) | NodeKind::Lif(_) | NodeKind::CubaLif(_) => Some(Recorded {
+                discretization: Some(self.discretization),
+                reset: Some(self.reset),
+                reset_delay: Some(true).filter(|_| self.reset_delay),
+                v_start: Some(self.v_start),
+                ..fires
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// The choices of a graph: those of the options, of the convention, of the metadata, or the defaults.

@@ -31,6 +31,7 @@ mod surrogate;
 mod sweep;
 mod train;
 mod trained;
+mod trained_graph;
 #[cfg(feature = "watch")]
 mod watch;
 

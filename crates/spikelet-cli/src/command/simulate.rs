@@ -64,13 +64,13 @@ pub struct Simulate {
 }
 
 /// The time steps.
-#[derive(clap::Args, Clone, Copy, Debug)]
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Time steps")]
 pub(super) struct Steps {
     /// Length of a step in the units of the file's time constants, usually seconds [default: from the
     /// file, if it determines it]
     #[arg(long, value_name = "SECONDS", value_parser = crate::args::positive)]
-    dt: Option<f64>,
+    pub(super) dt: Option<f64>,
 
     /// The way from one step to the next: euler, euler-seq, exact or exact-seq [default: euler-seq]
     #[arg(long, value_name = "NAME", value_parser = discretization)]

@@ -1,8 +1,9 @@
 //! A trained network of a checkpoint, and its test samples.
 
-use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded};
+use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded, open_device};
 use crate::failure::Failure;
 use spikelet::data::{FrameSettings, ImageDataset};
+use spikelet::graph::Backend;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
@@ -25,7 +26,18 @@ impl Trained {
     /// # Errors
     /// When the file is not a checkpoint, its network is unknown, or the device fails.
     pub fn open(path: &Path, device: &DeviceArgs) -> Result<Self, Failure> {
-        let backend = device.open()?;
+        Self::open_on(path, device.open()?)
+    }
+
+    /// The same on the CPU.
+    ///
+    /// # Errors
+    /// As [`Trained::open`].
+    pub fn open_on_cpu(path: &Path) -> Result<Self, Failure> {
+        Self::open_on(path, open_device("cpu", 0)?)
+    }
+
+    fn open_on(path: &Path, backend: Arc<dyn Backend>) -> Result<Self, Failure> {
         let checkpoint = Checkpoint::read(path)?;
         let path = path.to_path_buf();
         let network = checkpoint.network().cloned().ok_or_else(|| {

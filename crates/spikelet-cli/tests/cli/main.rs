@@ -31,6 +31,7 @@ mod simulate;
 mod small;
 mod sweep;
 mod train;
+mod trained_graph;
 #[cfg(feature = "watch")]
 mod watch;
 mod weights;

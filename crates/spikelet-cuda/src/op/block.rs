@@ -13,6 +13,9 @@ use spikelet_graph::op::{Recurrence, Scan};
 /// The most time steps × neurons of a thread: all loops are unrolled.
 const MOST_COPIES: usize = 64;
 
+/// The copies of a thread of a backward pass with packs of more than 8 bytes: fewer registers let more warps hide latencies.
+const WIDE_COPIES: usize = 16;
+
 /// The most time steps: with more, the registers hold the states of too few neurons.
 const MOST_STEPS: usize = 16;
 
@@ -64,6 +67,21 @@ impl PooledTiling {
             size,
             grid,
         }
+    }
+
+    /// The tiling of a backward pass, whose threads keep more values.
+    pub(super) fn backward(
+        gpu: &Properties,
+        inputs: &[TensorType],
+        time: usize,
+        pool: Option<[usize; 2]>,
+    ) -> Self {
+        let mut tiling = Self::new(gpu, inputs, time, pool);
+        let narrow = 8 / inputs[0].dtype.size_in_bytes();
+        while tiling.pack > narrow && time * tiling.positions() * tiling.pack > WIDE_COPIES {
+            tiling.pack /= 2;
+        }
+        tiling
     }
 
     /// Whether the kernels support this number of steps of such blocks.

@@ -35,16 +35,18 @@ fn channel_sums(
     let first = op.recurrence.inputs.len() + op.recurrence.states.len();
     let wanted = (0..op.recurrence.params.len()).filter(|k| cx.wanted[first + k]);
     let wanted: Vec<usize> = wanted.collect();
+    // As many as are resident with some 96 registers each.
+    let threads = cx.gpu.saturating_threads() * 5 / 4;
     (op.channel_sums && !wanted.is_empty()).then(|| {
         (
-            ChannelReduceTiling::new(cx.gpu, tiling.windows, tiling.channels, tiling.pack),
+            ChannelReduceTiling::with(threads, tiling.windows, tiling.channels, tiling.pack),
             wanted,
         )
     })
 }
 
 pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
-    let tiling = PooledTiling::new(cx.gpu, &cx.inputs, op.time_steps, op.pool);
+    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, op.time_steps, op.pool);
     channel_sums(op, cx, &tiling).map_or(0, |(channel_sums, wanted)| {
         channel_sums.partial(wanted.len()).bytes()
     })
@@ -57,7 +59,7 @@ pub(crate) fn kernels(
     let r = &*op.recurrence;
     let time = op.time_steps;
     let (n_in, states) = (r.inputs.len(), r.states.len());
-    let tiling = PooledTiling::new(cx.gpu, &cx.inputs, time, op.pool);
+    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, time, op.pool);
     let (pack, packs, positions) = (
         tiling.pack,
         tiling.channels / tiling.pack,

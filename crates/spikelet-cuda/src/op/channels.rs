@@ -134,8 +134,14 @@ impl ChannelReduceTiling {
     }
 }
 
+/// Neighboring results of a block of a second round: those of one sector of memory.
+const RESULTS: usize = 8;
+
+/// Parts of the groups that a block of a second round joins at the same time.
+const PARTS: usize = 32;
+
 /// The second round of a reduction: partial results of `groups`, each of `results` with `values` floats, are joined. The
-/// value `v` of `result` in group `g` is at `g·stride + v·results + result`, so that a warp reads neighboring results.
+/// value `v` of `result` in group `g` is at `g·stride + v·results + result`.
 pub(super) struct Join<'a> {
     pub(super) groups: usize,
     pub(super) results: usize,
@@ -148,55 +154,79 @@ pub(super) struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// The kernel, which reads `partial` in the workspace. `store` are statements for `result` with its values `a`. A
-    /// block has a warp for each of several parts of the groups, which are joined pairwise at the end.
+    /// The kernel, which reads `partial` in the workspace. `store` are statements for `result` with its values `a`.
     pub(super) fn kernel(&self, name: &str, partial: &TensorType, store: &str) -> KernelSource {
+        let (values, results, start) = (self.values, self.results, self.start);
+        let mut kernel = self.blocks(name, partial);
+        kernel.line(format!(
+            "  float a[{values}];
+  for (int v = 0; v < {values}; ++v) a[v] = {start};
+{}{}  if (part == 0u && result < {results}u) {{
+    {store}
+  }}",
+            self.each_group(self.combine),
+            self.join_parts("all", values, self.combine),
+        ));
+        kernel
+    }
+
+    /// A kernel of blocks with `result` and `part`, the part of the groups that a thread joins, and shared memory `all`.
+    pub(super) fn blocks(&self, name: &str, partial: &TensorType) -> KernelSource {
+        let geometry = Geometry::Blocks {
+            grid: [self.results.div_ceil(RESULTS).max(1), 1],
+            block: RESULTS * PARTS,
+            shared: 0,
+        };
+        let mut kernel = KernelSource::new(name, geometry);
+        kernel.depth = self.groups.div_ceil(PARTS).div_ceil(4).max(1);
+        kernel.argument("partial", partial, Binding::Workspace(0));
+        kernel.line(format!(
+            "  __shared__ float all[{}][{PARTS}][{RESULTS}];
+  const Index lane = threadIdx.x % {RESULTS}u, part = threadIdx.x / {RESULTS}u;
+  const Index result = blockIdx.x * {RESULTS}u + lane;",
+            self.values
+        ));
+        kernel
+    }
+
+    /// A loop over the groups of a part, with the values of each in `b`.
+    pub(super) fn each_group(&self, body: &str) -> String {
         let Self {
             groups,
             results,
             values,
             stride,
-            start,
-            combine,
+            ..
         } = *self;
-        let parts = 1 << groups.clamp(1, 32).ilog2();
-        let geometry = Geometry::Blocks {
-            grid: [results.div_ceil(32).max(1), 1],
-            block: 32 * parts,
-            shared: 0,
-        };
-        let mut kernel = KernelSource::new(name, geometry);
-        kernel.depth = groups.div_ceil(parts).div_ceil(4).max(1);
-        kernel.argument("partial", partial, Binding::Workspace(0));
-        kernel.line(format!(
-            "  __shared__ float all[{values}][{parts}][32];
-  const Index lane = threadIdx.x % 32u, part = threadIdx.x / 32u, result = blockIdx.x * 32u + lane;
-  float a[{values}];
-  for (int v = 0; v < {values}; ++v) a[v] = {start};
-  if (result < {results}u) {{
-    #pragma unroll 4
-    for (Index g = part; g < {groups}u; g += {parts}u) {{
+        format!(
+            "  if (result < {results}u) {{
+    #pragma unroll 8
+    for (Index g = part; g < {groups}u; g += {PARTS}u) {{
       float b[{values}];
       for (int v = 0; v < {values}; ++v) b[v] = partial[g * {stride}u + v * {results}u + result];
-      {combine}
+      {body}
     }}
   }}
-  for (int v = 0; v < {values}; ++v) all[v][part][lane] = a[v];
+"
+        )
+    }
+
+    /// Joins `a`, an array of `values` floats, of the parts pairwise in the shared memory `all`; that of part 0 is complete.
+    pub(super) fn join_parts(&self, all: &str, values: usize, combine: &str) -> String {
+        format!(
+            "  for (int v = 0; v < {values}; ++v) {all}[v][part][lane] = a[v];
   for (Index half = {}u; half > 0u; half /= 2u) {{
     __syncthreads();
     if (part < half) {{
       float b[{values}];
-      for (int v = 0; v < {values}; ++v) b[v] = all[v][part + half][lane];
+      for (int v = 0; v < {values}; ++v) b[v] = {all}[v][part + half][lane];
       {combine}
-      for (int v = 0; v < {values}; ++v) all[v][part][lane] = a[v];
+      for (int v = 0; v < {values}; ++v) {all}[v][part][lane] = a[v];
     }}
   }}
-  if (part == 0u && result < {results}u) {{
-    {store}
-  }}",
-            parts / 2
-        ));
-        kernel
+",
+            PARTS / 2
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! Mean and variance of each channel, in two rounds.
 //!
-//! A thread sums deviations from its own first element and their squares; counts, means and sums
-//! of squared deviations are then merged pairwise (Chan, Golub, LeVeque, 1979), in a fixed order.
+//! A thread sums deviations from its own first element and their squares. Counts, means and sums of squared deviations of a
+//! block are merged pairwise (Chan, Golub, LeVeque, 1979), those of all blocks around their common mean, in a fixed order.
 
 use super::LoweringContext;
 use super::channels::{ChannelReduceTiling, Join};
@@ -27,7 +27,7 @@ fn tiling(cx: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
     }
     let threads = 2 * cx.gpu.saturating_threads();
     // With few rows for each thread the second round would take longer than the first.
-    let most = (rows * channels / pack / (2 * LOADS_IN_FLIGHT)).max(1);
+    let most = (rows * channels / pack / LOADS_IN_FLIGHT).max(1);
     let tiling = ChannelReduceTiling::with(threads.min(most), rows, channels, pack);
     (tiling, rows)
 }
@@ -77,20 +77,35 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
   }}"
     ));
     tiling.combine_rows(&mut first, "own", 3, MERGE);
+    // Counts, means and squared deviations: first the mean of all, then the squares of the deviations from it. No division
+    // is in a loop.
     let joined = Join {
         groups: tiling.groups,
         results: channels,
         values: 3,
         stride: 3 * channels,
         start: "0.0f",
-        combine: MERGE,
+        combine: "a[0] += b[0];",
     };
-    let values = ["a[1]", "a[2] / a[0]"].into_iter().enumerate();
+    let values = ["mean", "a[0] / count"].into_iter().enumerate();
     let stores: String = values
         .filter(|(k, _)| cx.wanted[*k])
         .map(|(k, value)| format!("y{k}[result] = {value}; "))
         .collect();
-    let mut second = joined.kernel("mean_var_merge", &tiling.partial(3), &stores);
+    let mut second = joined.blocks("mean_var_merge", &tiling.partial(3));
+    second.line(format!(
+        "  const float count = (float){rows}u, from = result < {channels}u ? partial[{channels}u + result] : 0.0f;
+  float a[1] = {{}};
+{}{}  __syncthreads();
+  const float mean = from + all[0][0][lane] / count;
+  a[0] = 0.0f;
+  __syncthreads();
+{}{}  if (part == 0u && result < {channels}u) {{ {stores}}}",
+        joined.each_group("a[0] = __fmaf_rn(b[0], b[1] - from, a[0]);"),
+        joined.join_parts("all", 1, joined.combine),
+        joined.each_group("const float apart = b[1] - mean; a[0] += __fmaf_rn(b[0] * apart, apart, b[2]);"),
+        joined.join_parts("all", 1, joined.combine),
+    ));
     for k in (0..2).filter(|k| cx.wanted[*k]) {
         second.argument(format!("y{k}"), &cx.outputs[k], Binding::Write(k));
     }

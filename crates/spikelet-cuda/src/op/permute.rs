@@ -6,8 +6,8 @@
 use super::LoweringContext;
 use super::index::offset;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::dense_strides;
 use spikelet_graph::op::Permute;
+use spikelet_graph::{DType, dense_strides};
 
 /// Side of a tile.
 const TILE: usize = 32;
@@ -48,11 +48,7 @@ pub(crate) fn kernels(op: &Permute, cx: &LoweringContext<'_>) -> Vec<KernelSourc
     let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
     let across = rank >= 2 && order[rank - 1] != rank - 1;
     if !across || shape[rank - 1] < 4 || turned[rank - 1] < 4 || y.len() < TILE * TILE {
-        let mut kernel = KernelSource::new("permute", Geometry::Items(y.len()));
-        kernel.argument("x", x, Binding::Read(0));
-        kernel.argument("y", y, Binding::Write(0));
-        kernel.line(format!("    y[i] = x[{}];", offset(&turned, &from, "i")));
-        return vec![kernel];
+        return vec![by_elements(cx, &turned, &from, across)];
     }
     // `a` is innermost in the result, `b` in the operand; the others number the planes.
     let (a, b) = (order[rank - 1], rank - 1);
@@ -105,6 +101,47 @@ pub(crate) fn kernels(op: &Permute, cx: &LoweringContext<'_>) -> Vec<KernelSourc
         to[place(b)],
     ));
     vec![kernel]
+}
+
+/// A thread moves an element, or up to 16 bytes of neighboring ones that stay together.
+fn by_elements(
+    cx: &LoweringContext<'_>,
+    turned: &[usize],
+    from: &[usize],
+    across: bool,
+) -> KernelSource {
+    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
+    let inner = turned.last().copied().unwrap_or(1);
+    let mut pack = if across || x.dtype == DType::Bits {
+        1
+    } else {
+        16 / x.dtype.size_in_bytes()
+    };
+    while pack > 1 && (!inner.is_multiple_of(pack) || y.len() / pack < cx.gpu.saturating_threads())
+    {
+        pack /= 2;
+    }
+    let mut kernel = KernelSource::new("permute", Geometry::Items(y.len() / pack));
+    kernel.argument("x", x, Binding::Read(0));
+    kernel.argument("y", y, Binding::Write(0));
+    if pack == 1 {
+        kernel.line(format!("    y[i] = x[{}];", offset(turned, from, "i")));
+        return kernel;
+    }
+    let mut turned = turned.to_vec();
+    if let Some(inner) = turned.last_mut() {
+        *inner /= pack;
+    }
+    // The innermost axis has packs; all strides are in elements.
+    let mut from = from.to_vec();
+    if let Some(inner) = from.last_mut() {
+        *inner = pack;
+    }
+    kernel.line(format!(
+        "    spk_store(y + i * {pack}u, spk_load<{pack}>(x + ({})));",
+        offset(&turned, &from, "i")
+    ));
+    kernel
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub use linear::Linear;
 pub use neuron_layer::{NeuronLayer, NeuronLayerKind, NeuronLayerParts};
 pub use neuron_layers::{
     AdLif, CSiLif, CadLif, EfAdLif, LiReadout, LifRecurrent, RAlif, RDecayLif, RLeaky, RLif,
-    RSynaptic, RadLif, SeAdLif, SiLif, SparchReadout, kind,
+    RSynaptic, RadLif, SeAdLif, SiLif, SparchReadout, kind, neuron_layer_parts,
 };
 pub use parallel::{Combine, Parallel};
 pub use pointwise::{Pointwise, WeightShape};

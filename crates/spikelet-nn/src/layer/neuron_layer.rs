@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// The parts of a [`NeuronLayer`].
 #[derive(Clone, Debug)]
@@ -41,6 +42,20 @@ impl<N> NeuronLayerParts<N> {
             feedback: None,
             dropout: None,
             bidirectional: false,
+        }
+    }
+}
+
+impl<N: Neuron> NeuronLayerParts<N> {
+    /// The parts with the neuron as a module.
+    pub fn as_modules(&self) -> NeuronLayerParts<&dyn Module> {
+        NeuronLayerParts {
+            linear: self.linear,
+            norm: self.norm,
+            neuron: &self.neuron,
+            feedback: self.feedback,
+            dropout: self.dropout,
+            bidirectional: self.bidirectional,
         }
     }
 }
@@ -287,6 +302,10 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
             Some(dropout) => tree.child("dropout", dropout),
             None => tree,
         }
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::neuron::Readout;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// The mean over time, `[T, N, …] → [1, N, …]`: of spikes, the firing rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,10 @@ impl Module for TimeMean {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 
@@ -36,6 +41,10 @@ impl Module for TimeLast {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 
@@ -57,6 +66,10 @@ macro_rules! readouts {
 
             fn tree(&self) -> Tree {
                 Tree::fields(self)
+            }
+
+            fn as_any(&self) -> Option<&dyn Any> {
+                Some(self)
             }
         }
     )*};

@@ -6,13 +6,13 @@ use super::kinds::{self, Kind, MainValue};
 use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use super::neuron::{definition_span, neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
-use crate::layer::TimeDistributed;
+use crate::layer::Reshape;
 use crate::module::{Context, Init, Mode, Module, Sequential};
 use crate::neuron::Neuron;
 use crate::{LayerError, LayerProblem};
 use spikelet_core::Error;
 use spikelet_core::document::{Content, Fields, Located, Node};
-use spikelet_graph::{DType, Var};
+use spikelet_graph::DType;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -179,7 +179,7 @@ impl Builder {
         let first = Sequential::new();
         let first = match self.shape.len() {
             3 => first,
-            _ => first.add_named(RESHAPE, reshape(self.shape.clone())),
+            _ => first.add_named(RESHAPE, Reshape::new(self.shape.clone())),
         };
         self.sequence_after(first, list)
     }
@@ -407,15 +407,6 @@ impl Builder {
 pub(super) fn elements(shape: &[usize]) -> Option<usize> {
     let product = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     product.filter(|&product| product <= MAX_ELEMENTS)
-}
-
-/// A layer that gives sequences of images the shape `input`.
-fn reshape(input: Vec<usize>) -> impl Module {
-    TimeDistributed(move |_: &Context, x: Var| {
-        let mut shape = vec![x.dim(0)];
-        shape.extend(&input);
-        Ok(x.reshape(shape))
-    })
 }
 
 /// The kind of a layer, and the value of the key with its name.

@@ -1,6 +1,6 @@
 //! A NIR graph is checked and written again.
 
-use super::{Convert, OutputFormat};
+use super::Convert;
 use crate::command::path_text;
 use crate::failure::Failure;
 use serde_json::json;
@@ -9,14 +9,7 @@ use spikelet_nir::Graph;
 
 impl Convert {
     pub(super) fn graph(&self, console: &Console) -> Result<(), Failure> {
-        let is_nir = match self.to {
-            Some(to) => to == OutputFormat::Nir,
-            None => self
-                .out
-                .extension()
-                .is_some_and(|extension| extension == "nir"),
-        };
-        if !is_nir {
+        if !self.is_to_nir() {
             return Err(self.wrong_output("a NIR graph", "nir"));
         }
         let graph = Graph::read(&self.file)?;

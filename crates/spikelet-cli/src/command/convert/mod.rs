@@ -2,6 +2,7 @@
 
 mod events;
 mod graph;
+mod network;
 mod output_format;
 mod weights;
 
@@ -15,10 +16,10 @@ use spikelet_events::{Format, Sensor};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Convert an event file, a NIR graph or weights to another format
+/// Convert an event file, a NIR graph, a trained network or weights to another format
 ///
 /// The input is told by content. Events, which are read and written in blocks, are written as events, a NIR graph as NIR,
-/// and the tensors of a checkpoint or of a file with weights as safetensors, as a checkpoint of PyTorch or as NumPy arrays,
+/// a checkpoint of `spikelet train` as a NIR graph of its network if the output is one, and the tensors of a checkpoint or of a file with weights as safetensors, as a checkpoint of PyTorch or as NumPy arrays,
 /// with their names, shapes and types; those of a checkpoint of `spikelet train` also with the names and constants of a
 /// framework, which `load_state_dict` there accepts. `module.` in front of all names (DataParallel) is removed. No function
 /// or class that a pickle names is imported or called. A file that `spikelet check` refuses is refused, and nothing is
@@ -29,6 +30,7 @@ use std::process::ExitCode;
     "spikelet convert recording.bin recording.raw --to evt3 --sensor 34x34" => "a format without an extension of its own",
     "spikelet convert checkpoint.pt weights.safetensors --strip-prefix net." => "the weights of a checkpoint of PyTorch",
     "spikelet convert runs/csnn/latest/best.safetensors csnn.pt --to spikingjelly" => "a trained network, for SpikingJelly",
+    "spikelet convert runs/mnist-fc/latest/best.safetensors mnist.nir" => "a trained network as a NIR graph",
     "spikelet convert network.nir copy.nir" => "a graph, checked and written again",
 ])]
 pub struct Convert {
@@ -46,6 +48,14 @@ pub struct Convert {
     /// weights get: `spikingjelly`, `snntorch`, `norse` or `sparch`.
     #[arg(long, value_name = "NAME", value_parser = OutputFormat::parse)]
     to: Option<OutputFormat>,
+
+    /// Length of a time step of the NIR graph of a checkpoint, in seconds [default: 1e-3]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::args::positive)]
+    dt: Option<f64>,
+
+    /// Replace neurons of a checkpoint that NIR cannot express exactly by neurons that are close to them
+    #[arg(long)]
+    approximate: bool,
 
     /// Remove this from the beginnings of the names of tensors, such as `net.` of Lightning
     #[arg(long, value_name = "TEXT")]
@@ -76,14 +86,33 @@ impl Convert {
             Some(_) => Content::Events,
             None => Content::of(&self.file)?,
         };
-        if self.strip_prefix.is_some() && matches!(content, Content::Graph | Content::Events) {
+        let is_network = content == Content::Checkpoint && self.is_to_nir();
+        if !is_network && (self.approximate || self.dt.is_some()) {
             return Err(Failure::argument(
-                format!("{} has no names of tensors", self.file.display()),
-                "give --strip-prefix with a checkpoint or a file with weights",
+                "--dt and --approximate are for the NIR graph of a checkpoint of `spikelet train`",
+                "leave them out, or give such a checkpoint and an output OUT.nir",
+            ));
+        }
+        if self.strip_prefix.is_some()
+            && (is_network || matches!(content, Content::Graph | Content::Events))
+        {
+            return Err(Failure::argument(
+                format!("{} is not written as named tensors", self.file.display()),
+                "give --strip-prefix with a checkpoint or a file with weights, and write weights",
             ));
         }
         match content {
             Content::Graph => self.graph(console)?,
+            Content::Checkpoint if is_network => self.network(console)?,
+            Content::Weights if self.is_to_nir() => {
+                return Err(Failure::argument(
+                    format!(
+                        "{} has weights and no network; a NIR graph has both",
+                        self.file.display()
+                    ),
+                    "export the network in the program that defines it, or give a checkpoint of `spikelet train`",
+                ));
+            }
             Content::Checkpoint | Content::Weights => self.weights(content, console)?,
             Content::Events => self.events(console)?,
             Content::Unknown => {
@@ -97,6 +126,14 @@ impl Convert {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Whether the output is a NIR graph.
+    fn is_to_nir(&self) -> bool {
+        match self.to {
+            Some(to) => to == OutputFormat::Nir,
+            None => self.out.extension().is_some_and(|text| text == "nir"),
+        }
     }
 
     /// The error for an output format that the input cannot have.

@@ -2,24 +2,24 @@
 
 mod options;
 mod report;
+mod side;
 
 use super::examples;
 use crate::failure::Failure;
 use options::{Assignment, SideOptions};
 use spikelet::graph::Tensor;
 use spikelet::log::Console;
-use spikelet::nir::SimulateOptions;
 use spikelet::nir::diff::{DiffOptions, Side, Trace, diff};
 use spikelet::problem_and_help;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 /// Compare two networks on the same input: the first difference, and its cause
 ///
-/// A and B are NIR graphs, which run on the input, or recorded sequences of another program
-/// (safetensors or .npz): LAYER/out, [T, N, …], and if they are known LAYER/h and LAYER/v, the
+/// A and B are NIR graphs or checkpoints of `spikelet train`, which run on the input, or recorded
+/// sequences of another program (safetensors or .npz): LAYER/out, [T, N, …], and if they are known LAYER/h and LAYER/v, the
 /// potentials before and after the reset, and LAYER/i, the current. `spikelet simulate --record all`
 /// and `tools/record-traces` (SpikingJelly, snnTorch, Norse) write such files.
 ///
@@ -33,10 +33,11 @@ use std::time::Instant;
 #[command(after_help = examples![
     "spikelet diff network.nir network.nir --input x.safetensors --dt 1e-3" => "a network and itself",
     "spikelet diff network.nir recorded.safetensors --input x.safetensors --dt 1e-3 --discretization exact" => "a graph and the sequences of another framework",
+    "spikelet diff runs/mnist-fc/latest/best.safetensors mnist.nir --input images.safetensors" => "a trained network and a graph",
     "spikelet diff network.nir network.nir --input x.safetensors --dt 1e-3 --b dtype=f64 --json" => "f32 and f64, as JSON",
 ])]
 pub struct Diff {
-    /// The first network: a NIR graph or recorded sequences
+    /// The first network: a NIR graph, a checkpoint or recorded sequences
     #[arg(value_name = "A")]
     a: PathBuf,
 
@@ -78,8 +79,12 @@ impl Diff {
     }
 
     fn compare(&self, console: &Console) -> Result<ExitCode, Failure> {
-        let a = open(&self.a, &self.both.with(&self.only_a)?)?;
-        let b = open(&self.b, &self.both.with(&self.only_b)?)?;
+        let [a, b] = [
+            side::open(&self.a, &self.both, &self.only_a)?,
+            side::open(&self.b, &self.both, &self.only_b)?,
+        ];
+        let notes = [("A", a.notes), ("B", b.notes)];
+        let (a, b) = (a.side, b.side);
         let inputs = self.inputs(&a, &b)?;
         let options = DiffOptions {
             tolerance: self.tolerance,
@@ -90,6 +95,11 @@ impl Diff {
         let found = diff(&a, &b, &inputs, &options)?;
         let files = [self.a.as_path(), &self.b];
         console.say_json(&report::json(files, &found, &options, start.elapsed()));
+        for (name, notes) in notes {
+            for note in notes {
+                console.say(format!("note: {name}, {note}"));
+            }
+        }
         report::say(console, files, &found, &options);
         Ok(match found.is_equal() {
             true => ExitCode::SUCCESS,
@@ -118,34 +128,13 @@ impl Diff {
             None => match recorded(b).or_else(|| recorded(a)) {
                 Some(inputs) => Ok(inputs),
                 None if runs => Err(Failure::argument(
-                    "no input for the NIR graph was given",
+                    "no input for the network was given",
                     "add --input FILE with the tensors in/NODE, [T, N, …]",
                 )),
                 None => Ok(BTreeMap::new()),
             },
         }
     }
-}
-
-/// A network from its file.
-fn open(path: &Path, options: &SideOptions) -> Result<Side, Failure> {
-    if spikelet::train::CheckpointInfo::read(path).is_ok() {
-        return Err(Failure::argument(
-            format!(
-                "{}: this is a checkpoint, which has no sequences",
-                path.display()
-            ),
-            "record them: spikelet record CHECKPOINT --values spikes,potentials --out FILE; or export the network as a \
-             NIR graph",
-        ));
-    }
-    let simulate = SimulateOptions {
-        device: Some(options.open_device()?),
-        import: options.steps.into(),
-        float: options.dtype.dtype(),
-        ..SimulateOptions::default()
-    };
-    Ok(Side::read(path, &simulate)?)
 }
 
 /// A failure with the exit status 2: 1 means that the networks differ.

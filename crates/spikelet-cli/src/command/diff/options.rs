@@ -46,6 +46,19 @@ impl SideOptions {
         Ok(options)
     }
 
+    /// These options with the time steps of the network itself.
+    pub fn without_steps(&self) -> Self {
+        Self {
+            steps: Steps::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The length of a time step.
+    pub fn dt(&self) -> Option<f64> {
+        self.steps.dt
+    }
+
     /// The device; f64 is for the CPU.
     pub fn open_device(&self) -> Result<Arc<dyn Backend>, Failure> {
         if self.dtype.dtype() == DType::F64 && self.device != "cpu" {

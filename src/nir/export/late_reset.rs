@@ -1,0 +1,89 @@
+//! Neurons whose reset comes one step after the spike: snnTorch's and sparch's.
+
+use super::constants::Constants;
+use super::dynamics::{Dynamics, Equation, Fire, low_pass};
+use super::refused;
+use spikelet_core::Result;
+use spikelet_nn::neuron::{RLeakyCell, RSynapticCell, SparchLif, Synaptic};
+
+/// The difference of a neuron that subtracts its threshold in the step of the spike.
+const ABOVE_AFTER_RESET: &str = "a potential that is above the threshold after its reset lowers the next one by the threshold \
+                                 once more; as an approximation it does not, which is the same where potentials stay below \
+                                 twice the threshold";
+
+pub(super) fn synaptic(c: &Constants<'_>, n: &Synaptic) -> Result<Dynamics> {
+    let equation = c.undivided_current(("alpha", n.alpha), ("beta", n.beta))?;
+    Ok(Dynamics {
+        fire: c.late(&n.common, false, true)?,
+        ..Dynamics::new(equation, c.start()?)
+    })
+}
+
+/// H = β·V + X
+pub(super) fn rleaky(c: &Constants<'_>, n: &RLeakyCell) -> Result<Dynamics> {
+    let tau = c.time_constants("beta", n.beta)?;
+    let equation = Equation::Leaky {
+        r: tau.clone(),
+        tau,
+        v_leak: c.all(0.0),
+    };
+    of_snntorch(c, n, equation)
+}
+
+pub(super) fn rsynaptic(c: &Constants<'_>, n: &RSynapticCell) -> Result<Dynamics> {
+    let equation = c.undivided_current(("alpha", n.alpha), ("beta", n.neuron.beta))?;
+    of_snntorch(c, &n.neuron, equation)
+}
+
+/// The resets of snnTorch depend on the potential V[t−1] in place of the spike S[t−1]. They are the same as long as no
+/// neuron starts above its threshold or is reset to a potential above it.
+fn of_snntorch(c: &Constants<'_>, n: &RLeakyCell, equation: Equation) -> Result<Dynamics> {
+    if !n.resets {
+        return Err(refused::no_reset(c.path).into());
+    }
+    let v_start = c.get("v_start", 0.0)?;
+    let fire = c.late(&n.common, true, n.reset_delay)?;
+    let above = |fire: &Fire, potentials: &[f64]| {
+        let mut pairs = potentials.iter().zip(&fire.v_threshold);
+        pairs.any(|(potential, v_threshold)| potential > v_threshold)
+    };
+    let mut approximation = None;
+    if let Some(fire) = &fire {
+        let reset_above = match &fire.v_reset {
+            Some(v_reset) => !n.reset_delay && above(fire, v_reset),
+            None => false,
+        };
+        if above(fire, &v_start) || reset_above {
+            return Err(refused::above_threshold(c.path).into());
+        }
+        let subtracts_at_once = fire.v_reset.is_none() && !n.reset_delay;
+        approximation = subtracts_at_once.then_some(ABOVE_AFTER_RESET);
+    }
+    let own_spike = match n.one_to_one {
+        true => Some(c.get("feedback", n.feedback)?),
+        false => None,
+    };
+    Ok(Dynamics {
+        fire,
+        approximation,
+        own_spike,
+        ..Dynamics::new(equation, v_start)
+    })
+}
+
+/// H = α·(V[t−1] − S[t−1]) + (1 − α)·X: the spikes of a reset in the step of the spike that subtracts 1.
+pub(super) fn sparch(c: &Constants<'_>, n: &SparchLif) -> Result<Dynamics> {
+    c.no_random_start(n.random_start)?;
+    let fire = c.spiking(&n.common, true)?.map(|fire| Fire {
+        v_reset: None,
+        ..fire
+    });
+    let other = fire.iter().flat_map(|fire| &fire.v_threshold);
+    if let Some(v_threshold) = other.copied().find(|v_threshold| *v_threshold != 1.0) {
+        return Err(refused::subtracts_one(c.path, v_threshold).into());
+    }
+    Ok(Dynamics {
+        fire,
+        ..low_pass(c, n.alpha)?
+    })
+}
