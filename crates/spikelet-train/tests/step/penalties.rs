@@ -13,13 +13,21 @@ const SHAPE: BatchShape = BatchShape {
     image: [1, 28, 28],
 };
 
+/// The thresholds are low, so that both layers fire before training.
 fn net() -> Sequential {
+    let neurons = || Lif {
+        common: Common {
+            v_threshold: 0.1,
+            ..Common::default()
+        },
+        ..Lif::new(2.0)
+    };
     Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, HIDDEN))
-        .add_named("hidden", Lif::new(2.0))
+        .add_named("hidden", neurons())
         .add(Linear::new(HIDDEN, 10))
-        .add_named("output", Lif::new(2.0))
+        .add_named("output", neurons())
 }
 
 fn settings(learning_rate: f64, penalties: Vec<Penalty>) -> Settings {
