@@ -133,7 +133,7 @@ const CASES: [(&str, &str, &str); 74] = [
     ),
     (
         "[loss]\npenalties = [{ name = \"spike-count\", layer = \"*\", weight = 1 }]",
-        "4:39",
+        "4:38",
         "did you mean `layers`?",
     ),
     (
@@ -143,7 +143,7 @@ const CASES: [(&str, &str, &str); 74] = [
     ),
     (
         "[loss]\npenalties = [{ name = \"spike-count\", layers = \"*\", weight = 1, low = 0 }]",
-        "4:67",
+        "4:64",
         "no key `low`",
     ),
     (

@@ -183,7 +183,8 @@ fn a_pattern_without_a_layer_is_answered_with_the_layers() -> Result<()> {
     let penalty = Penalty::new(PenaltyKind::SpikeCount, "fc*", 1.0);
     let settings = settings(0.0, vec![penalty]);
     let step = Step::classifier(&net, &settings, SHAPE)?;
-    let error = step.compile(&mut store()?).err().expect("it is refused");
+    let compiled = step.compile(&mut store()?);
+    let error = compiled.expect_err("it is refused");
     assert_eq!(
         error.to_string(),
         "penalty spike-count: no layer of neurons matches `fc*`\n  help: the layers of neurons are `hidden`, `output`"
