@@ -127,6 +127,17 @@ def bounds(s):
 
 
 case("rate_bounds", bounds, [spikes])
+
+
+def limits(s):
+    rate = s.mean((0, 1))
+    return (F.relu(0.27 - rate) + F.relu(rate - 0.28)).sum()
+
+
+case("rate_limits", limits, [spikes])
+# reg_l1 and reg_l2 of the Braille letters of the NIR paper.
+case("spike_count", lambda s: torch.mean(torch.sum(s, 0)), [spikes])
+case("spike_count_squared", lambda s: torch.mean(torch.sum(torch.sum(s, 0), 1) ** 2), [spikes])
 case("operations", lambda s: s.sum((0, 2)).mean() * 72, [spikes])
 
 TARGET.write_text(json.dumps(cases, separators=(",", ":"), indent=None) + "\n")

@@ -94,6 +94,7 @@ impl BuildEngine for PipelineOptions {
             ("averages of the weights", settings.ema.is_some()),
             ("groups of parameters", !settings.groups.is_empty()),
             ("mixed images", settings.mixes()),
+            ("penalties on spikes", !settings.penalties.is_empty()),
         ];
         if let Some((setting, _)) = unsupported.into_iter().find(|(_, is_set)| *is_set) {
             return Err(PipelineError::Unsupported { setting }.into());

@@ -26,6 +26,7 @@ mod monitored_metric;
 mod operations;
 pub mod optim;
 mod parameter_group;
+mod penalty;
 #[cfg(feature = "plots")]
 mod picture;
 pub mod prelude;
@@ -73,6 +74,7 @@ pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
 pub use parameter_group::ParameterGroup;
+pub use penalty::{Penalty, PenaltyKind};
 pub use recording::{RecordedFile, Recording, RecordingError, record};
 pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};

@@ -1,7 +1,7 @@
 //! The settings of training.
 
-use crate::ParameterGroup;
 use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, decays};
+use crate::{ParameterGroup, Penalty};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet_core::MemoryBudget;
@@ -123,6 +123,9 @@ pub struct Settings {
     /// The label smoothing ε of cross entropies, 0 to below 1: the target of each class is increased by ε / classes, that
     /// of the label is 1 − ε + ε / classes.
     pub label_smoothing: f64,
+    /// Penalties on the spikes of layers, which are added to the loss of training. Evaluations have the loss alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub penalties: Vec<Penalty>,
     /// Of sequences with a label for each time step, the steps at the start that count neither in the loss nor in
     /// accuracies.
     #[serde(skip_serializing_if = "is_zero")]
@@ -194,6 +197,7 @@ impl Default for Settings {
             encoder: "poisson".to_string(),
             loss: Loss::Mse,
             label_smoothing: 0.0,
+            penalties: vec![],
             skip_steps: 0,
             unlabeled: None,
             delay_width: None,
@@ -341,6 +345,7 @@ impl Settings {
                 "use the loss cross-entropy or tet, or a label smoothing of 0",
             ));
         }
+        self.penalties.iter().try_for_each(Penalty::check)?;
         if !(0.0..1.0).contains(&self.ema.unwrap_or(0.0)) {
             return Err(Error::invalid(
                 "decay of the average",

@@ -5,7 +5,9 @@
 //!
 //! Sources: lower and upper bounds of firing rates: F. Zenke, T. P. Vogels, *The remarkable robustness of surrogate
 //! gradient learning*, Neural Computation 2021; synaptic operations: M. Sorbaro et al., *Optimizing the energy
-//! consumption of spiking neural networks for neuromorphic applications*, Frontiers in Neuroscience 2020.
+//! consumption of spiking neural networks for neuromorphic applications*, Frontiers in Neuroscience 2020; spike counts:
+//! J. E. Pedersen et al., *Neuromorphic intermediate representation*, Nature Communications 2024 (`reg_l1` and `reg_l2`
+//! of the Braille letters).
 
 use super::target::{Range, expect_constant, expect_sequence};
 use crate::module::Context;
@@ -91,6 +93,20 @@ pub fn rate_limits(spike_seq: &Var, low: f64, high: f64) -> Var {
     let rates = spike_seq.mean(&[0, 1]);
     let outside = rates.map1(|rate| (low - rate).max(0.0) + (rate - high).max(0.0));
     outside.sum_all()
+}
+
+/// The number of spikes of a neuron over all time steps, mean over neurons and samples, of a spike sequence `[T, N, …]`.
+pub fn spike_count(spike_seq: &Var) -> Var {
+    expect_sequence("spike count", spike_seq);
+    spike_seq.sum(&[0]).mean_all()
+}
+
+/// The square of the number of spikes of all neurons over all time steps, mean over the samples, of a spike sequence
+/// `[T, N, …]`.
+pub fn spike_count_squared(spike_seq: &Var) -> Var {
+    expect_sequence("spike count", spike_seq);
+    let axes: Vec<usize> = (0..spike_seq.rank()).filter(|axis| *axis != 1).collect();
+    spike_seq.sum(&axes).square().mean_all()
 }
 
 /// Synaptic operations of a spike sequence `[T, N, …]`: spikes × `fan_out`, over all time steps, mean over the

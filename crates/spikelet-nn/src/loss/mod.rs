@@ -13,7 +13,7 @@
 //! | membrane potential | [`Membrane`]: last, max or mean over time, sum of softmax |
 //! | spike counts | [`spike_rate_mse`], [`spike_count_mse`], [`spike_count_cross_entropy`] |
 //! | spike times | [`first_spike_cross_entropy`], [`first_spike_mse`], [`van_rossum`] |
-//! | penalties | [`rate_target`], [`rate_bounds`], [`rate_limits`], [`synaptic_operations`] of the layers' [`spikes_of`] |
+//! | penalties | [`rate_target`], [`rate_bounds`], [`rate_limits`], [`fn@spike_count`], [`spike_count_squared`], [`synaptic_operations`] of the layers' [`spikes_of`] |
 
 mod activity;
 mod binary;
@@ -26,7 +26,10 @@ mod spike_time;
 mod target;
 mod tet;
 
-pub use activity::{rate_bounds, rate_limits, rate_target, spikes_of, synaptic_operations};
+pub use activity::{
+    rate_bounds, rate_limits, rate_target, spike_count, spike_count_squared, spikes_of,
+    synaptic_operations,
+};
 pub use binary::{binary_cross_entropy, weighted_binary_cross_entropy};
 pub use cross_entropy::{CrossEntropy, cross_entropy};
 pub use distillation::kl_divergence;

@@ -87,6 +87,9 @@ pub fn build(name: &str, x: &[Var], y: &Var) -> Var {
         "van_rossum" => loss::van_rossum(&x[0], &x[1], 2.5),
         "rate_target" => loss::rate_target(&x[0], 0.1),
         "rate_bounds" => loss::rate_bounds(&x[0], 0.2, 0.25),
+        "rate_limits" => loss::rate_limits(&x[0], 0.27, 0.28),
+        "spike_count" => loss::spike_count(&x[0]),
+        "spike_count_squared" => loss::spike_count_squared(&x[0]),
         "operations" => loss::synaptic_operations(&x[0], 72.0),
         other => panic!("the case {other} has no loss here"),
     }

@@ -1,6 +1,7 @@
 //! The table `loss`.
 
 use super::Experiment;
+use super::penalties;
 use super::table::{Key, Table, keyed, number_in, refused, unless, value_or};
 use crate::Loss;
 use serde_json::{Value, json};
@@ -21,6 +22,11 @@ pub(super) const TABLE: Table = Table {
             schema: || json!({"type": "number", "minimum": 0, "exclusiveMaximum": 1}),
         },
         Key {
+            name: PENALTIES,
+            doc: "penalties on spikes in training, such as [{ name = \"spike-count\", layers = \"lif*\", weight = 1e-3 }]",
+            schema: penalties::schema,
+        },
+        Key {
             name: "skip_steps",
             doc: "first time steps that do not count, where each step has a label",
             schema: || json!({"type": "integer", "minimum": 0}),
@@ -35,6 +41,8 @@ pub(super) const TABLE: Table = Table {
     read,
     write,
 };
+
+const PENALTIES: &str = "penalties";
 
 /// The string for time steps that are left out.
 const IGNORE: &str = "ignore";
@@ -58,6 +66,9 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
             return Err(node.wrong(key, "0 with the loss \"mse\", which has none"));
         }
     }
+    if let Some(node) = fields.get(PENALTIES) {
+        settings.penalties = penalties::read(node, PENALTIES)?;
+    }
     if let Some(node) = fields.get("skip_steps") {
         settings.skip_steps = node.integer("skip_steps", 0..=usize::MAX)?;
     }
@@ -76,6 +87,7 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     keyed([
         ("name", Value::from(settings.loss.name())),
         ("label_smoothing", Value::from(settings.label_smoothing)),
+        (PENALTIES, penalties::write(&settings.penalties)),
         ("skip_steps", Value::from(settings.skip_steps)),
         ("unlabeled", value_or(IGNORE, settings.unlabeled)),
     ])

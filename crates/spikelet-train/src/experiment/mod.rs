@@ -8,7 +8,7 @@
 //! | `data` | data set, validation, augmentation, normalization |
 //! | `encoder` | encoder and its constants |
 //! | `network` | a list of layers, or a named network with its settings: see [`Network::read`] |
-//! | `loss` | loss and label smoothing |
+//! | `loss` | loss, label smoothing, penalties on spikes |
 //! | `optimizer` | optimizer, learning rate, constants, parameter groups, clipping |
 //! | `schedule` | learning rate schedule and its constants |
 //! | `training` | epochs, batches, time steps, number format, seed |
@@ -24,6 +24,7 @@ mod monitors;
 mod normalization;
 mod optimizer;
 mod output;
+mod penalties;
 mod schedule;
 mod schema;
 mod table;

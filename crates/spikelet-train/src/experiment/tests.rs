@@ -1,6 +1,6 @@
 use super::*;
 use crate::optim::LrSchedule;
-use crate::{Loss, ParameterGroup};
+use crate::{Loss, ParameterGroup, Penalty, PenaltyKind};
 use serde_json::Value;
 use spikelet_nn::layer::DelayWidth;
 
@@ -61,6 +61,10 @@ fn every_setting_is_written_and_read() {
         [loss]
         name = "tet"
         label_smoothing = 0.1
+        penalties = [
+            { name = "spike-count", layers = "4", weight = 6e-4 },
+            { name = "rate-bounds", layers = "*", weight = 1, low = 0, high = 0.25 },
+        ]
         [optimizer]
         name = "adamw"
         lr = 3e-4
@@ -102,6 +106,15 @@ fn every_setting_is_written_and_read() {
     let settings = &experiment.settings;
     assert_eq!(settings.encoder, "latency:code=log");
     assert_eq!(settings.loss, Loss::Tet);
+    let bounds = PenaltyKind::RateBounds {
+        low: 0.0,
+        high: 0.25,
+    };
+    let penalties = [
+        Penalty::new(PenaltyKind::SpikeCount, "4", 6e-4),
+        Penalty::new(bounds, "*", 1.0),
+    ];
+    assert_eq!(settings.penalties, penalties);
     assert_eq!(settings.optimizer.alias(), "adamw");
     assert_eq!(settings.delay_width, Some(DelayWidth::new(12.0, 0.5, 4)));
     assert_eq!(settings.optimizer.weight_decay(), 0.01);

@@ -6,7 +6,7 @@ use super::Experiment;
 const NETWORK: &str = "[network]\nname = \"mnist-fc\"\n";
 
 /// The texts after [`NETWORK`], the positions of the errors, and parts of the messages.
-const CASES: [(&str, &str, &str); 62] = [
+const CASES: [(&str, &str, &str); 74] = [
     // Tables.
     (
         "[optimiser]\nname = \"adam\"",
@@ -98,6 +98,58 @@ const CASES: [(&str, &str, &str); 62] = [
         "[loss]\nname = \"tet\"\nlabel_smoothing = 1",
         "5:19",
         "from 0 to below 1",
+    ),
+    ("[loss]\npenalties = 3", "4:13", "a list"),
+    ("[loss]\npenalties = [3]", "4:14", "a table with"),
+    (
+        "[loss]\npenalties = [{ layers = \"*\", weight = 1 }]",
+        "4:14",
+        "needs `name`",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike_count\" }]",
+        "4:23",
+        "did you mean \"spike-count\"?",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike-count\", weight = 1 }]",
+        "4:14",
+        "needs `layers`",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike-count\", layers = \"*\" }]",
+        "4:14",
+        "needs `weight`",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike-count\", layers = \"*\", weight = -1 }]",
+        "4:61",
+        "a finite number of at least 0",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike-count\", layers = \"[\", weight = 1 }]",
+        "4:14",
+        "the pattern `[` of layers is invalid",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike-count\", layer = \"*\", weight = 1 }]",
+        "4:38",
+        "did you mean `layers`?",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"rate-target\", layers = \"*\", weight = 1 }]",
+        "4:14",
+        "the penalty `rate-target` needs `target`",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"spike-count\", layers = \"*\", weight = 1, low = 0 }]",
+        "4:64",
+        "no key `low`",
+    ),
+    (
+        "[loss]\npenalties = [{ name = \"rate-bounds\", layers = \"*\", weight = 1, low = 0.5, high = 0.1 }]",
+        "4:14",
+        "low is 0.5 and high is 0.1",
     ),
     // optimizer
     (

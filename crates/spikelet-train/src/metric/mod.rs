@@ -27,7 +27,7 @@ pub use f1::{f1, f1_of_class};
 pub use mean::mean;
 pub use r2::r2;
 pub use values::MetricValues;
-pub(crate) use values::{ACCURACY, LABELED_ACCURACY, LOSS};
+pub(crate) use values::{ACCURACY, LABELED_ACCURACY, LOSS, PENALTY};
 
 use spikelet_graph::Var;
 use std::fmt;

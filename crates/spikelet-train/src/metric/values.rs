@@ -12,6 +12,9 @@ pub(crate) const ACCURACY: &str = "accuracy";
 /// The metric of a classifier of time steps: its accuracy at steps with a label.
 pub(crate) const LABELED_ACCURACY: &str = "labeled_accuracy";
 
+/// The metric of a classifier with penalties on spikes: their sum, in training.
+pub(crate) const PENALTY: &str = "penalty";
+
 /// The mean loss and the metrics over a data set.
 ///
 /// ```

@@ -3,7 +3,7 @@
 use crate::folder::{BEST, CURVES, EPOCHS, LAST};
 use crate::log::jsonl;
 use crate::{Checkpoint, FitReport};
-use crate::{Settings, Trainer};
+use crate::{Penalty, PenaltyKind, Settings, Trainer};
 use serde_json::Value;
 use spikelet_core::files;
 use spikelet_cpu::Cpu;
@@ -47,6 +47,7 @@ fn settings(ranks: usize) -> Settings {
         batch_size: 32 / ranks,
         evaluation_batch: Some(10),
         validation: 0.2,
+        penalties: vec![Penalty::new(PenaltyKind::SpikeCount, "*", 1e-2)],
         ..Settings::default()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::event_input::{self, EVENT_COUNTS, EVENTS};
 use super::groups::Names;
+use super::penalties;
 use super::step_labels::{self, Unlabeled};
 #[cfg(feature = "plots")]
 use super::trace::Purpose;
@@ -39,6 +40,8 @@ impl<'a> Step<'a> {
     /// sequence. With a label for
     /// each time step these are `[T, N]`, the output `scores` is `[T, N, classes]`, and there may be a second metric,
     /// `labeled_accuracy`: see [`SequenceLabels::Step`].
+    ///
+    /// In training, [`Settings::penalties`] are part of the loss, and their sum is the metric `penalty`.
     ///
     /// ```
     /// use spikelet_train::prelude::*;
@@ -151,6 +154,10 @@ impl<'a> Step<'a> {
                     let outputs = step_labels::outputs(&own, &scores, labels, &unlabeled);
                     (outputs, scores)
                 }
+            };
+            let outputs = match cx.mode().training {
+                true => penalties::add(outputs, &own.penalties, cx)?,
+                false => outputs,
             };
             let outputs = match sequence {
                 true => outputs.output(OUTPUT_SEQ, &output.join()),

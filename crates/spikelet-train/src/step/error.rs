@@ -94,6 +94,22 @@ pub enum StepError {
         /// The names.
         names: Vec<String>,
     },
+    /// A penalty on the spikes of layers that matches no layer of neurons.
+    #[error(
+        "penalty {penalty}: no layer of neurons matches `{pattern}`\n  help: {}",
+        match .layers.as_slice() {
+            [] => "the network has none: leave the penalty out".to_string(),
+            layers => format!("the layers of neurons are {}", list(layers)),
+        }
+    )]
+    PenaltyLayers {
+        /// The name of the penalty.
+        penalty: &'static str,
+        /// The pattern.
+        pattern: String,
+        /// The paths of the layers of neurons.
+        layers: Vec<String>,
+    },
     /// Parameters that are neither trained nor frozen.
     #[error(
         "step: no optimizer for {}\n  help: set one for all parameters with `optimizer`, for some with `group`, or \

@@ -23,6 +23,7 @@ mod monitors;
 mod observed;
 mod operations;
 mod outputs;
+mod penalties;
 mod plan;
 mod probe;
 mod recording;

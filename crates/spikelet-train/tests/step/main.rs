@@ -1,8 +1,10 @@
-//! Training steps of one's own: groups, frozen parameters, accumulation, averages, files, shared weights.
+//! Training steps of one's own: groups, frozen parameters, accumulation, averages, files, shared weights,
+//! penalties.
 
 mod carried;
 mod definition;
 mod files;
+mod penalties;
 mod reference;
 mod shared;
 mod support;
