@@ -58,6 +58,15 @@ impl Trained {
         Ok((trained, settings, test))
     }
 
+    /// The names of the classes, as far as they are known.
+    pub fn classes(&self) -> Vec<String> {
+        let stored = &self.checkpoint.dataset.classes;
+        match self.dataset() {
+            Some(known) if stored.is_empty() => known.classes(),
+            _ => stored.clone(),
+        }
+    }
+
     /// The data set of the training; `None` if this program does not know it.
     pub fn dataset(&self) -> Option<DataName> {
         DataName::of_dataset(&self.checkpoint.dataset.name)
@@ -81,8 +90,19 @@ impl Trained {
         if !own {
             (settings.split, settings.frames) = (None, FrameSettings::default());
         }
-        data.load_test(otherwise, &settings, &self.network, console)
-            .map(Tested)
+        let loaded = data.load_test(otherwise, &settings, &self.network, console)?;
+        let (trained, given) = (&self.checkpoint.dataset.classes, loaded.classes_of_files());
+        let mut each = trained.iter().zip(given);
+        if own && let Some((trained, given)) = each.find(|(trained, given)| trained != given) {
+            return Err(wrong(
+                &self.path,
+                format!(
+                    "it was trained on the class {trained}, in whose place the images have {given}"
+                ),
+                "name the folder of the training with --data-dir, or one with its classes",
+            ));
+        }
+        Ok(Tested(loaded))
     }
 
     /// The shape of the samples that the network takes.
@@ -134,18 +154,17 @@ impl Tested {
     /// One of them: `image` or `sequence`.
     pub fn kind(&self) -> &'static str {
         match self.0 {
-            Loaded::Images(_) => "image",
+            Loaded::Images(_) | Loaded::LazyImages(_) => "image",
             Loaded::Sequences(_) => "sequence",
         }
     }
 
-    /// The images.
+    /// Images in memory, among them those of `indices`, and the indices of these in it.
     ///
     /// # Errors
-    /// When they are sequences.
-    pub fn images(&self) -> Result<&Arc<ImageDataset>, Failure> {
-        let images = self.0.images().map(|split| &split.test);
-        images.ok_or_else(|| {
+    /// When they are sequences, or an image cannot be read.
+    pub fn images(&self, indices: &[usize]) -> Result<(Arc<ImageDataset>, Vec<usize>), Failure> {
+        self.0.test_images(indices)?.ok_or_else(|| {
             let problem = format!("{} has sequences, not images", self.name());
             Failure::other(problem, NOT_IMAGES)
         })
