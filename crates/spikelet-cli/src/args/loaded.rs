@@ -15,6 +15,14 @@ pub enum Loaded {
     Sequences(SequenceSplit),
 }
 
+/// Test images in memory.
+pub struct TestImages {
+    /// The images, of which there may be more.
+    pub images: Arc<ImageDataset>,
+    /// The indices of those that were asked for.
+    pub places: Vec<usize>,
+}
+
 impl Loaded {
     /// The name of the data set.
     pub fn name(&self) -> &str {
@@ -37,19 +45,22 @@ impl Loaded {
         }
     }
 
-    /// Test images in memory, among them those of `indices`, and the indices of these in it. `None` for sequences.
+    /// The test images of these indices, in memory. `None` for sequences.
     ///
     /// # Errors
     /// When an image cannot be read.
-    pub fn test_images(
-        &self,
-        indices: &[usize],
-    ) -> Result<Option<(Arc<ImageDataset>, Vec<usize>)>, Failure> {
+    pub fn test_images(&self, indices: &[usize]) -> Result<Option<TestImages>, Failure> {
         Ok(match self {
-            Self::Images(split) => Some((split.test.clone(), indices.to_vec())),
+            Self::Images(split) => Some(TestImages {
+                images: split.test.clone(),
+                places: indices.to_vec(),
+            }),
             Self::LazyImages(split) => {
                 let images = split.shown(indices).map_err(spikelet::Error::from)?;
-                Some((Arc::new(images), (0..indices.len()).collect()))
+                Some(TestImages {
+                    images: Arc::new(images),
+                    places: (0..indices.len()).collect(),
+                })
             }
             Self::Sequences(_) => None,
         })

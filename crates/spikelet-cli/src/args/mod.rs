@@ -28,7 +28,7 @@ pub use data_name::{DataName, sample_of};
 pub use device::{DeviceArgs, open_device};
 pub use evaluation::EvaluationArgs;
 pub use experiment::ExperimentArgs;
-pub use loaded::Loaded;
+pub use loaded::{Loaded, TestImages};
 pub use names::{data_names, neuron_names, surrogate_names};
 pub use network::{NetworkArgs, NetworkName};
 pub use neuron::{NeuronArgs, overlay};

@@ -1,14 +1,13 @@
 //! A trained network of a checkpoint, and its test samples.
 
-use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded};
+use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded, TestImages};
 use crate::failure::Failure;
-use spikelet::data::{FrameSettings, ImageDataset};
+use spikelet::data::FrameSettings;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
 use spikelet::train::{Checkpoint, SampleShape, Settings, TestSamples};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The content of a checkpoint.
 pub struct Trained {
@@ -159,11 +158,11 @@ impl Tested {
         }
     }
 
-    /// Images in memory, among them those of `indices`, and the indices of these in it.
+    /// The images of these indices, in memory.
     ///
     /// # Errors
     /// When they are sequences, or an image cannot be read.
-    pub fn images(&self, indices: &[usize]) -> Result<(Arc<ImageDataset>, Vec<usize>), Failure> {
+    pub fn images(&self, indices: &[usize]) -> Result<TestImages, Failure> {
         self.0.test_images(indices)?.ok_or_else(|| {
             let problem = format!("{} has sequences, not images", self.name());
             Failure::other(problem, NOT_IMAGES)

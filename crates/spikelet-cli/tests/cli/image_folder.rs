@@ -151,6 +151,16 @@ fn a_network_is_trained_evaluated_and_asked_on_a_folder_of_images() {
     ];
     let shown = &said_json(&words)[0];
     assert_eq!((&shown["index"], &shown["label"]), (&4.into(), &1.into()));
+    // Images of other classes would have wrong labels.
+    for part in ["train", "val"] {
+        let of = |class: &str| root.path().join(part).join(class);
+        fs::rename(of("bees"), of("birds")).expect("it is renamed");
+    }
+    let words = ["eval", &last, "--data-dir", &folder, "--device", "cpu"];
+    mentions(
+        &complaint(&words, 1),
+        &["the class bees", "birds", "--data-dir"],
+    );
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl LazyImages {
         match self {
             #[cfg(feature = "images")]
             Self::Folder => {
-                "One's own PNG and JPEG files: ROOT/train/CLASS and ROOT/val/CLASS, or ROOT/CLASS"
+                "One's own PNG and JPEG files: ROOT/train/CLASS and ROOT/val/CLASS, or ROOT/CLASS; imagenet is the same, normalized"
             }
             #[cfg(feature = "images")]
             Self::ImageNet => "ImageNet in such folders; normalized by its mean and deviation",

@@ -23,16 +23,16 @@ impl Show {
         let mut trained = Trained::open(&self.file, &self.device)?;
         trained.image()?;
         let test = trained.test(&self.data, console)?;
-        let (test, indices) = test.images(&self.index)?;
+        let test = test.images(&self.index)?;
         let mut shown = Activity::new(
             &*trained.network.module()?,
             trained.checkpoint.settings()?,
-            &test,
-            &indices,
+            &test.images,
+            &test.places,
             &mut trained.store,
         )?;
         shown.indices.clone_from(&self.index);
-        let title = format!("{} on {}", trained.network.name(), test.name);
+        let title = format!("{} on {}", trained.network.name(), test.images.name);
         if let Some(out) = &self.out {
             shown.save(&title, out)?;
         }
