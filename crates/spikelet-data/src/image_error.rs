@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 #[cfg(feature = "images")]
 use crate::decode_error::DecodeError;
+#[cfg(feature = "images")]
+use crate::lines::first_names;
 
 /// An error of an image or an augmentation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -94,6 +96,39 @@ pub enum ImageError {
     EmptyFolder {
         /// The folder.
         path: PathBuf,
+    },
+    /// A folder of test images has a class without training images.
+    #[cfg(feature = "images")]
+    #[error(
+        "{}: a class without training images\n  help: remove the folder, or add images of this class to the training \
+         images, whose classes are {}",
+        path.display(), first_names(known)
+    )]
+    UnknownClass {
+        /// The folder of the class.
+        path: PathBuf,
+        /// The classes of the training images.
+        known: Vec<String>,
+    },
+    /// A folder of images is not there.
+    #[cfg(feature = "images")]
+    #[error(
+        "{} is no folder\n  help: put images into ROOT/train/CLASS and ROOT/val/CLASS, or into ROOT/CLASS, of which a \
+         tenth is for testing, and name ROOT",
+        path.display()
+    )]
+    MissingFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Images have a number of channels that files of images do not have.
+    #[cfg(feature = "images")]
+    #[error(
+        "images with {channels} channels\n  help: PNG and JPEG files have 3 channels, or 1 in grayscale: change the input of the network"
+    )]
+    Channels {
+        /// The number.
+        channels: usize,
     },
     /// A file of an image cannot be decoded.
     #[cfg(feature = "images")]

@@ -1,8 +1,9 @@
 //! Folders of images, one for each class: the layout of ImageNet.
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
@@ -47,6 +48,8 @@ pub struct ImageFolder {
     files: Vec<(Box<Path>, u32)>,
     colors: Colors,
     limits: DecodeLimits,
+    /// Computed when it is needed: it asks the system for the length of each file.
+    digest: OnceLock<[u8; 32]>,
 }
 
 impl ImageFolder {
@@ -57,38 +60,149 @@ impl ImageFolder {
     /// or a class without images.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self> {
         let root = root.into();
+        let classes = Self::class_folders(&root)?;
+        Self::read_names(root, classes)
+    }
+
+    /// As [`Self::open`], with the classes of another folder: for test images, whose labels must be those of the training
+    /// images. A class may be missing.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`ImageError::UnknownClass`] if there is a folder of another class.
+    pub fn open_with_classes(root: impl Into<PathBuf>, classes: &[String]) -> Result<Self> {
+        let root = root.into();
+        for found in Self::class_folders(&root)? {
+            if !classes.contains(&found) {
+                return Err(ImageError::UnknownClass {
+                    path: root.join(found),
+                    known: classes.to_vec(),
+                }
+                .into());
+            }
+        }
+        Self::read_names(root, classes.to_vec())
+    }
+
+    /// The names of the folders of the classes, sorted.
+    ///
+    /// # Errors
+    /// [`Error::Open`] or [`Error::Read`] if the folder cannot be read; [`ImageError::EmptyFolder`] if there is none.
+    pub fn class_folders(root: &Path) -> Result<Vec<String>> {
         let mut classes = Vec::new();
-        for path in entries(&root)? {
-            if let (true, Some(name)) = (path.is_dir(), path.file_name()) {
+        for (path, kind) in entries(root)? {
+            if let (true, Some(name)) = (is_dir(&path, kind), path.file_name()) {
                 // Hidden folders belong to tools.
                 let name = name.to_string_lossy();
                 if !name.starts_with('.') {
-                    classes.push((name.into_owned(), path));
+                    classes.push(name.into_owned());
                 }
             }
         }
-        if classes.is_empty() {
-            return Err(ImageError::EmptyFolder { path: root }.into());
+        match classes.is_empty() {
+            true => Err(ImageError::EmptyFolder { path: root.into() }.into()),
+            false => Ok(classes),
         }
+    }
+
+    /// The classes of a folder without its images, where only test images of the same classes are needed.
+    pub(crate) fn without_images(root: PathBuf) -> Result<Self> {
+        let classes = Self::class_folders(&root)?;
+        Ok(Self::of_files(root, classes, vec![]))
+    }
+
+    /// The images of these classes; those without a folder have none.
+    fn read_names(root: PathBuf, classes: Vec<String>) -> Result<Self> {
         let mut files = Vec::new();
-        for (class, (_, folder)) in classes.iter().enumerate() {
+        for (class, name) in classes.iter().enumerate() {
+            let folder = root.join(name);
+            if !folder.is_dir() {
+                continue;
+            }
             let before = files.len();
-            collect(folder, folder, class as u32, MAX_DEPTH, &mut files)?;
+            collect(&folder, &folder, class as u32, MAX_DEPTH, &mut files)?;
             if files.len() == before {
-                let path = folder.clone();
-                return Err(ImageError::EmptyFolder { path }.into());
+                return Err(ImageError::EmptyFolder { path: folder }.into());
             }
             files[before..].sort_unstable();
         }
+        Ok(Self::of_files(root, classes, files))
+    }
+
+    fn of_files(root: PathBuf, classes: Vec<String>, files: Vec<(Box<Path>, u32)>) -> Self {
         let name = root.file_name().unwrap_or(root.as_os_str());
-        Ok(Self {
+        Self {
             name: name.to_string_lossy().into_owned(),
-            classes: classes.into_iter().map(|(name, _)| name).collect(),
+            classes,
             files,
             colors: Colors::default(),
             limits: DecodeLimits::default(),
+            digest: OnceLock::new(),
             root,
-        })
+        }
+    }
+
+    /// The same images under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The same images in the order of their number within the class: the first of each class, then the second of each,
+    /// and so on. Then the first N images are spread over the classes.
+    #[must_use]
+    pub fn interleaved(mut self) -> Self {
+        let ranks = self.ranks();
+        let mut order: Vec<usize> = (0..self.files.len()).collect();
+        order.sort_by_key(|&index| (ranks[index], self.files[index].1));
+        let mut files: Vec<_> = self.files.into_iter().map(Some).collect();
+        let taken = order.into_iter().filter_map(|index| files[index].take());
+        self.files = taken.collect();
+        self.digest = OnceLock::new();
+        self
+    }
+
+    /// The number of each image within its class, from 0.
+    fn ranks(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.classes.len()];
+        let next = |(_, class): &(Box<Path>, u32)| {
+            let count: &mut usize = &mut counts[*class as usize];
+            *count += 1;
+            *count - 1
+        };
+        self.files.iter().map(next).collect()
+    }
+
+    /// Divides the images of each class: one of `every` images, at least one of two or more, is in the second part. They
+    /// are evenly spaced in the order of the names.
+    pub(crate) fn divided(self, every: usize) -> (Self, Self) {
+        let ranks = self.ranks();
+        let mut sizes = vec![0_usize; self.classes.len()];
+        for (_, class) in &self.files {
+            sizes[*class as usize] += 1;
+        }
+        let is_second = |index: usize, class: u32| {
+            let size = sizes[class as usize];
+            let count = match size {
+                0 | 1 => return false,
+                _ => (size / every).max(1),
+            };
+            let at = |number: usize| (2 * number + 1) * size / (2 * count);
+            at(ranks[index] * count / size) == ranks[index]
+        };
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for (index, file) in self.files.iter().enumerate() {
+            match is_second(index, file.1) {
+                true => second.push(file.clone()),
+                false => first.push(file.clone()),
+            }
+        }
+        let part = |files| Self {
+            files,
+            digest: OnceLock::new(),
+            ..self.clone()
+        };
+        (part(first), part(second))
     }
 
     /// The same images with these channels; RGB by default.
@@ -179,6 +293,9 @@ impl Dataset for ImageFolder {
 
     /// The names and lengths of all files.
     fn digest(&self) -> Result<[u8; 32]> {
+        if let Some(known) = self.digest.get() {
+            return Ok(*known);
+        }
         let mut digest = Sha256::new();
         let mut part = |bytes: &[u8]| {
             digest.update((bytes.len() as u64).to_le_bytes());
@@ -194,7 +311,7 @@ impl Dataset for ImageFolder {
             part(file.as_os_str().as_encoded_bytes());
             part(&length.len().to_le_bytes());
         }
-        Ok(digest.finalize().into())
+        Ok(*self.digest.get_or_init(|| digest.finalize().into()))
     }
 
     fn class_names(&self, field: &str) -> &[String] {
@@ -210,22 +327,32 @@ fn decode_error(path: &Path, problem: DecodeError) -> Error {
     ImageError::Decode { path, problem }.into()
 }
 
-/// The paths in a folder, sorted.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The paths in a folder with their kinds, sorted.
+fn entries(folder: &Path) -> Result<Vec<(PathBuf, FileType)>> {
     let open = |source| Error::Open {
+        path: folder.into(),
+        source,
+    };
+    let read = |source| Error::Read {
         path: folder.into(),
         source,
     };
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(open)? {
-        let entry = entry.map_err(|source| Error::Read {
-            path: folder.into(),
-            source,
-        })?;
-        paths.push(entry.path());
+        let entry = entry.map_err(read)?;
+        // A part of the entry on most systems: no further question for each of millions of files.
+        paths.push((entry.path(), entry.file_type().map_err(read)?));
     }
-    paths.sort_unstable();
+    paths.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     Ok(paths)
+}
+
+fn is_dir(path: &Path, kind: FileType) -> bool {
+    kind.is_dir() || kind.is_symlink() && path.is_dir()
+}
+
+fn is_file(path: &Path, kind: FileType) -> bool {
+    kind.is_file() || kind.is_symlink() && path.is_file()
 }
 
 /// Adds the images below `folder`, with their paths below `class_folder`.
@@ -236,16 +363,16 @@ fn collect(
     depth: usize,
     files: &mut Vec<(Box<Path>, u32)>,
 ) -> Result<()> {
-    for path in entries(folder)? {
+    for (path, kind) in entries(folder)? {
         let ending = path.extension().map(|ending| ending.to_string_lossy());
         let is_image = ending.is_some_and(|found| {
             let mut endings = ENDINGS.iter();
             endings.any(|ending| found.eq_ignore_ascii_case(ending))
         });
-        if is_image && path.is_file() {
+        if is_image && is_file(&path, kind) {
             let below = path.strip_prefix(class_folder).unwrap_or(&path);
             files.push((below.into(), class));
-        } else if !is_image && depth > 0 && path.is_dir() {
+        } else if !is_image && depth > 0 && is_dir(&path, kind) {
             collect(class_folder, &path, class, depth - 1, files)?;
         }
     }

@@ -7,6 +7,7 @@
 //! | spoken digits, electrocardiograms, Braille letters, MNIST pixel by pixel: sequences | [`fsdd::load`], [`qtdb::load`], [`braille::load`], [`synthetic_braille::generate`], [`sequential_mnist::load`], [`permuted_sequential_mnist::load`] |
 //! | recordings of event cameras and cochleas as frames: N-MNIST, DVS128 Gesture, SHD, …, and one's own | [`entries`], [`FrameSettings`] |
 //! | images, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
+//! | PNG and JPEG files of any number and size, read when they are needed; generated images of any size | [`LazyImages`], [`LazySplit`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
 //! | data of your own | the trait [`Dataset`] |
 //! | shuffled batches, prepared in advance on threads | [`DataLoader`] |
@@ -69,6 +70,7 @@ mod image_dataset;
 mod image_error;
 #[cfg(feature = "images")]
 mod image_folder;
+mod lazy_images;
 mod lines;
 mod loader;
 mod mat5;
@@ -112,6 +114,7 @@ pub use image_dataset::{ImageDataset, Split};
 pub use image_error::ImageError;
 #[cfg(feature = "images")]
 pub use image_folder::ImageFolder;
+pub use lazy_images::{LazyImages, LazySplit, SyntheticImages, WantedImages};
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
 pub use pixel_sequences::PixelSequences;
 pub use progress::Progress;
@@ -122,7 +125,9 @@ pub use sample_random::SampleRandom;
 pub use sequence_source::{SequenceLabels, SequenceSource, SequenceSplit, StepShape};
 #[cfg(feature = "csv")]
 pub use sets::CsvTable;
-pub use sets::{ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};
+pub use sets::{
+    ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, Transformed, k_fold, split,
+};
 pub use source::{Files, RecordFiles, Source};
 pub use tensor_error::TensorError;
 pub use transform::{BatchTransform, Transform};

@@ -106,10 +106,15 @@ impl DataLoader {
     ///
     /// # Errors
     /// If it cannot be applied to the fields, or [`Error::Field`] if its fields cannot be collated.
-    pub fn transform(mut self, transform: impl Transform + 'static) -> Result<Self> {
+    pub fn transform(self, transform: impl Transform + 'static) -> Result<Self> {
+        self.shared_transform(Arc::new(transform))
+    }
+
+    /// As [`Self::transform`], of a transform that others have as well.
+    pub(crate) fn shared_transform(mut self, transform: Arc<dyn Transform>) -> Result<Self> {
         self.fields = transform.fields(self.fields.to_vec())?.into();
         self.batch_fields = self.fields.to_vec();
-        self.transforms.push(Arc::new(transform));
+        self.transforms.push(transform);
         for transform in &self.batch_transforms {
             self.batch_fields = transform.fields(self.batch_fields)?;
         }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::event_data::{EventRecordings, FrameSettings};
+use crate::lazy_images::LazyImages;
 use crate::sequence_source::SequenceSource;
 use crate::source::Source;
 use crate::synthetic;
@@ -28,6 +29,8 @@ pub enum EntryData {
     Generated,
     /// Images in files, for an [`ImageDataset`](crate::ImageDataset).
     Images(fn() -> Source),
+    /// Images that are read or computed when they are needed, in the shape of the network.
+    LazyImages(LazyImages),
     /// Sequences in files, for any [`Dataset`](crate::Dataset).
     Sequences(fn() -> SequenceSource),
     /// Recordings of events, whose frames are sequences.
@@ -44,6 +47,15 @@ impl Entry {
         })
     }
 
+    /// The data sets of images that are not kept in memory.
+    pub(crate) fn of_lazy_images() -> impl Iterator<Item = Self> {
+        LazyImages::all().map(|images| Self {
+            name: images.name(),
+            summary: images.summary(),
+            data: EntryData::LazyImages(images),
+        })
+    }
+
     /// The name of the data set in checkpoints.
     ///
     /// ```
@@ -54,6 +66,7 @@ impl Entry {
         match self.data {
             EntryData::Generated => synthetic::digits_of(0, 0, 0).train.name.clone(),
             EntryData::Images(source) => source().name,
+            EntryData::LazyImages(images) => images.title().into(),
             EntryData::Sequences(source) => source().name,
             EntryData::Events(recordings) => recordings.title().into(),
         }
@@ -62,15 +75,27 @@ impl Entry {
     /// Whether its samples are images with a label each.
     #[must_use]
     pub fn is_images(&self) -> bool {
-        matches!(self.data, EntryData::Generated | EntryData::Images(_))
+        match self.data {
+            EntryData::Generated | EntryData::Images(_) | EntryData::LazyImages(_) => true,
+            EntryData::Sequences(_) | EntryData::Events(_) => false,
+        }
     }
 
-    /// The source of the files of images; `None` for generated images and for sequences.
+    /// The source of the files of images that are kept in memory; `None` for others.
     #[must_use]
     pub fn source(&self) -> Option<Source> {
         match self.data {
             EntryData::Images(source) => Some(source()),
-            EntryData::Generated | EntryData::Sequences(_) | EntryData::Events(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The images that are read or computed when they are needed, if it has such images.
+    #[must_use]
+    pub fn lazy_images(&self) -> Option<LazyImages> {
+        match self.data {
+            EntryData::LazyImages(images) => Some(images),
+            _ => None,
         }
     }
 
@@ -100,7 +125,7 @@ impl Entry {
         match self.data {
             EntryData::Sequences(source) => Ok(Some(source())),
             EntryData::Events(recordings) => recordings.sequences(frames, steps).map(Some),
-            EntryData::Generated | EntryData::Images(_) => Ok(None),
+            EntryData::Generated | EntryData::Images(_) | EntryData::LazyImages(_) => Ok(None),
         }
     }
 
@@ -133,6 +158,7 @@ macro_rules! data_sets {
         /// ```
         pub fn entries() -> Vec<Entry> {
             let mut entries = vec![$($module::ENTRY),*];
+            entries.extend($crate::registry::Entry::of_lazy_images());
             entries.extend($crate::registry::Entry::of_events());
             entries
         }

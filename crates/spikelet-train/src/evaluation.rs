@@ -10,7 +10,7 @@ use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
 use super::{EvalPlan, EvalStep, Settings, TrainError};
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, Dataset, ImageDataset, SequenceSplit};
+use spikelet_data::{DataLoader, Dataset, ImageDataset, LazySplit, SequenceLabels, SequenceSplit};
 use spikelet_graph::Plan;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
@@ -66,6 +66,16 @@ impl From<&Arc<ImageDataset>> for TestSamples {
         Self {
             sample: Some(images.shape.into()),
             dataset: images.clone(),
+        }
+    }
+}
+
+impl From<&LazySplit> for TestSamples {
+    fn from(split: &LazySplit) -> Self {
+        let dataset = split.test().clone();
+        Self {
+            sample: SampleShape::of_fields(&dataset.fields(), SequenceLabels::Sequence, None),
+            dataset,
         }
     }
 }

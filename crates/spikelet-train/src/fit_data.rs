@@ -4,19 +4,22 @@ use super::Loss;
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
 use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
+use super::run_images::RunImages;
 use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
 use spikelet_data::{
-    Concat, DataLoader, Dataset, DeviceFrames, SequenceLabels, SequenceSplit, Split, split,
+    Concat, DataLoader, Dataset, DeviceFrames, LazySplit, SequenceLabels, SequenceSplit, Split,
+    split,
 };
 use std::sync::Arc;
 
 /// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
 ///
 /// A [`Split`] of images is converted: its training images are augmented, normalized and divided into training and
-/// validation images as the [`Settings`](crate::Settings) say. So is a [`SequenceSplit`], whose own validation part is
+/// validation images as the [`Settings`](crate::Settings) say. So is a [`LazySplit`], whose images are read when they are
+/// needed, and a [`SequenceSplit`], whose own validation part is
 /// used if it has one: with [`Settings::validation`](crate::Settings::validation) 0 it is added to the training samples.
 ///
 /// ```
@@ -36,6 +39,7 @@ pub struct FitData(Source);
 #[derive(Clone, Debug)]
 enum Source {
     Images(Split),
+    LazyImages(LazySplit),
     Sequences(SequenceSplit),
     Loaders(Box<Loaders>),
 }
@@ -83,6 +87,12 @@ impl From<&Split> for FitData {
     }
 }
 
+impl From<&LazySplit> for FitData {
+    fn from(split: &LazySplit) -> Self {
+        Self(Source::LazyImages(split.clone()))
+    }
+}
+
 impl From<&SequenceSplit> for FitData {
     fn from(split: &SequenceSplit) -> Self {
         Self(Source::Sequences(split.clone()))
@@ -101,7 +111,7 @@ pub(super) struct RunData {
     pub(super) test: Option<DataLoader>,
     pub(super) validation: Option<DataLoader>,
     /// The images, of which the report shows some.
-    pub(super) images: Option<Split>,
+    pub(super) images: Option<RunImages>,
     /// The number of labels of a sequence, of samples that are sequences.
     labels: SequenceLabels,
     /// The frames that the device makes of events.
@@ -113,6 +123,7 @@ impl RunData {
     pub(super) fn new(data: &FitData, subject: &Subject<'_>, threads: usize) -> Result<Self> {
         let mut run = match &data.0 {
             Source::Images(split) => Self::of_images(split, subject)?,
+            Source::LazyImages(split) => Self::of_lazy_images(split, subject)?,
             Source::Sequences(split) => Self::of_sequences(split, subject)?,
             Source::Loaders(loaders) => Self {
                 train: loaders.train.clone(),
@@ -149,7 +160,7 @@ impl RunData {
                 train,
                 validation: None,
                 test: Some(test),
-                images: Some(split.clone()),
+                images: Some(RunImages::InMemory(split.clone())),
                 labels: SequenceLabels::Sequence,
                 device_frames: None,
             });
@@ -165,7 +176,27 @@ impl RunData {
             train,
             validation: validation.transpose()?,
             test: Some(evaluated(split.test.clone())?),
-            images: Some(split.clone()),
+            images: Some(RunImages::InMemory(split.clone())),
+            labels: SequenceLabels::Sequence,
+            device_frames: None,
+        })
+    }
+
+    fn of_lazy_images(data: &LazySplit, subject: &Subject<'_>) -> Result<Self> {
+        let settings = subject.settings();
+        let share = settings.map_or(0.0, |settings| settings.validation);
+        let (train, validation) = held_out(data.train(), share)?;
+        let mut train = data.training(train, subject.training_batches())?;
+        if let Some(mixture) = settings.and_then(|own| own.mixture(data.classes().len())) {
+            train = train.batch_transform(mixture)?;
+        }
+        let evaluated = |images| DataLoader::new(images, subject.test_batches());
+        let validation = validation.map(|images| evaluated(data.evaluated(images)?));
+        Ok(Self {
+            train,
+            validation: validation.transpose()?,
+            test: Some(evaluated(data.test().clone())?),
+            images: Some(RunImages::Lazy(data.clone())),
             labels: SequenceLabels::Sequence,
             device_frames: None,
         })
@@ -206,12 +237,19 @@ impl RunData {
 
     /// The identity of the data.
     pub(super) fn identity(&self) -> Result<DatasetId> {
-        match &self.images {
-            Some(split) => Ok(DatasetId::of_split(split, self.train.dataset().len())),
-            None => {
-                DatasetId::of_loaders(&self.train, self.validation.as_ref(), self.test.as_ref())
-            }
+        if let Some(RunImages::InMemory(split)) = &self.images {
+            return Ok(DatasetId::of_split(split, self.train.dataset().len()));
         }
+        let (validation, test) = (self.validation.as_ref(), self.test.as_ref());
+        let identity = DatasetId::of_loaders(&self.train, validation, test)?;
+        let classes = match &self.images {
+            Some(RunImages::Lazy(split)) => split.classes().to_vec(),
+            _ => vec![],
+        };
+        Ok(DatasetId {
+            classes,
+            ..identity
+        })
     }
 
     /// The settings of the loaders, by which a resumed run recognizes them.
@@ -289,10 +327,17 @@ fn parts_of(data: &SequenceSplit, share: f64) -> Result<(Samples, Option<Samples
             let all = Concat::new(vec![data.train.clone(), validation.clone()])?;
             (Arc::new(all), None)
         }
-        None if share > 0.0 && share < 1.0 => {
-            let parts = split(data.train.clone(), &[1.0 - share, share], 0)?;
-            (parts[0].clone(), Some(parts[1].clone()))
-        }
+        // 1 stands for the validation samples of the data set.
+        None if share < 1.0 => held_out(&data.train, share)?,
         None => (data.train.clone(), None),
     })
+}
+
+/// The samples without a random `share`, and that share for validation, the same for all seeds; none for 0.
+fn held_out(train: &Samples, share: f64) -> Result<(Samples, Option<Samples>)> {
+    if share == 0.0 {
+        return Ok((train.clone(), None));
+    }
+    let parts = split(train.clone(), &[1.0 - share, share], 0)?;
+    Ok((parts[0].clone(), Some(parts[1].clone())))
 }

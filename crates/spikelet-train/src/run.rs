@@ -3,6 +3,8 @@
 mod epoch_end;
 mod folder;
 mod initialize;
+#[cfg(test)]
+mod lazy_tests;
 mod probes;
 #[cfg(feature = "plots")]
 mod report;
@@ -21,6 +23,7 @@ use super::in_flight::InFlight;
 use super::memory::{RunMemory, check_gathered};
 use super::monitored_metric::MonitoredMetric;
 use super::ranks::{Ranks, Signal, SyncSchedule};
+use super::run_images::RunImages;
 use super::step::{MetricSet, SampleShape, StepMetrics};
 use super::trainer::{FitReport, Start, Trainer};
 use super::{DatasetId, Engine, Origin, RunDefinition, TrainError};
@@ -31,7 +34,7 @@ use folder::Logs;
 use probes::{Place, Probes};
 use sampled_rates::SampledRates;
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, Split};
+use spikelet_data::DataLoader;
 use spikelet_nn::runtime::VarStore;
 use std::time::Instant;
 use sums::EpochSums;
@@ -58,7 +61,7 @@ pub(super) struct Run<'a> {
         not(feature = "plots"),
         expect(dead_code, reason = "the report reads it")
     )]
-    images: Option<Split>,
+    images: Option<RunImages>,
     /// The definition of the run and the identity of its data, if checkpoints are written.
     identity: Option<(RunDefinition, DatasetId)>,
     together: Ranks,

@@ -138,6 +138,7 @@ mod tests {
             validation_samples: 0,
             test_samples: 1,
             sha256: String::new(),
+            classes: vec![],
         };
         let settings = Settings {
             batch_size: 1,

@@ -22,7 +22,7 @@ pub struct AugmentArgs {
     augment: Option<Augment>,
 
     /// Subtract the mean and divide by the standard deviation: none, auto (statistics of the
-    /// training images per channel), or MEAN/STD with one value for all channels or one per
+    /// training images per channel; those of ImageNet for image-folder and imagenet), or MEAN/STD with one value for all channels or one per
     /// channel, as in 0.5,0.5,0.4/0.2
     #[arg(
         hide_short_help = true,
@@ -80,17 +80,19 @@ pub fn normalization_of(
     experiment: &Experiment,
     data: &Loaded,
 ) -> Result<Option<Normalize>, Failure> {
-    let Some(split) = data.images() else {
-        return match experiment.data.normalize {
-            Normalization::None => Ok(None),
-            _ => Err(Failure::argument(
+    let normalization = &experiment.data.normalize;
+    let normalize = match data {
+        Loaded::Images(split) => normalization.of(&split.train),
+        Loaded::LazyImages(split) => normalization.or(|| split.normalize().clone()),
+        Loaded::Sequences(_) if *normalization == Normalization::None => None,
+        Loaded::Sequences(_) => {
+            return Err(Failure::argument(
                 format!("{} has sequences, and pixels are normalized", data.name()),
                 "leave --normalize out; a layer of the network can normalize its input",
-            )),
-        };
+            ));
+        }
     };
-    let train = &*split.train;
-    let Some(normalize) = experiment.data.normalize.of(train) else {
+    let Some(normalize) = normalize else {
         return Ok(None);
     };
     let encoder = &experiment.settings.encoder;
@@ -102,7 +104,7 @@ pub fn normalization_of(
             "write --encoder direct, or leave --normalize out",
         ));
     }
-    let checked = normalize.check(train.shape[0]);
+    let checked = normalize.check(experiment.network.image()[0]);
     checked.map_err(spikelet::Error::from)?;
     Ok(Some(normalize))
 }

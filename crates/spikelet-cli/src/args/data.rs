@@ -1,18 +1,19 @@
 //! Data sets on the command line.
 
 use super::data_name::{DataName, SYNTHETIC_SEED, data_name, no_digits, no_fitting};
+use super::loaded::Loaded;
 use super::{count, variable};
 use crate::failure::Failure;
 use spikelet::data::{
-    self, ImageDataset, Progress, SequenceSource, SequenceSplit, Source, Split, Subset, synthetic,
+    self, ImageError, LazyImages, LazySplit, Progress, SequenceSource, SequenceSplit, Source,
+    Split, WantedImages, synthetic,
 };
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
+use spikelet::train::Settings;
 use spikelet::train::experiment::{DataSettings, Experiment};
-use spikelet::train::{FitData, Settings, TestSamples};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The environment variable of the data set folder.
 pub const DATA_VARIABLE: &str = "SPIKELET_DATA";
@@ -66,99 +67,6 @@ pub struct TrainingDataArgs {
     train_images: Option<usize>,
 }
 
-/// The samples of a data set.
-pub enum Loaded {
-    /// Images.
-    Images(Split),
-    /// Sequences of features.
-    Sequences(SequenceSplit),
-}
-
-impl Loaded {
-    /// The name of the data set.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Images(split) => &split.train.name,
-            Self::Sequences(split) => split.test.name(),
-        }
-    }
-
-    /// The number of training samples, with those for validation, and of test samples.
-    pub fn sizes(&self) -> [usize; 2] {
-        match self {
-            Self::Images(split) => [split.train.len(), split.test.len()],
-            Self::Sequences(split) => {
-                let validation = split.validation.as_ref().map_or(0, |part| part.len());
-                [split.train.len() + validation, split.test.len()]
-            }
-        }
-    }
-
-    /// The images; `None` for sequences.
-    pub fn images(&self) -> Option<&Split> {
-        match self {
-            Self::Images(split) => Some(split),
-            Self::Sequences(_) => None,
-        }
-    }
-
-    /// The test samples.
-    pub fn test(&self) -> TestSamples {
-        match self {
-            Self::Images(split) => (&split.test).into(),
-            Self::Sequences(split) => split.into(),
-        }
-    }
-
-    /// Digests of all samples, of each part that is separate.
-    fn digests(&self) -> Result<Vec<[u8; 32]>, Failure> {
-        match self {
-            Self::Images(split) => Ok(vec![split.digest()]),
-            Self::Sequences(split) => {
-                let parts = [
-                    Some(&split.train),
-                    split.validation.as_ref(),
-                    Some(&split.test),
-                ];
-                let digests = parts.into_iter().flatten().map(|part| part.digest());
-                let digests: Result<_, _> = digests.collect();
-                Ok(digests.map_err(spikelet::Error::from)?)
-            }
-        }
-    }
-
-    /// Keeps the first samples of both parts.
-    fn keep_first(
-        &mut self,
-        train: Option<usize>,
-        test: Option<usize>,
-    ) -> Result<(), spikelet::Error> {
-        match self {
-            Self::Images(split) => {
-                keep_first_images(&mut split.train, train);
-                keep_first_images(&mut split.test, test);
-            }
-            Self::Sequences(split) => {
-                for (part, kept) in [(&mut split.train, train), (&mut split.test, test)] {
-                    if let Some(kept) = kept.filter(|&kept| kept < part.len()) {
-                        *part = Arc::new(Subset::new(part.clone(), (0..kept).collect())?);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl From<&Loaded> for FitData {
-    fn from(loaded: &Loaded) -> Self {
-        match loaded {
-            Loaded::Images(split) => split.into(),
-            Loaded::Sequences(split) => split.into(),
-        }
-    }
-}
-
 impl DataArgs {
     /// The data set for a network: that of `--dataset`, or else `otherwise`, or else the first that fits.
     fn name(&self, otherwise: Option<DataName>, network: &Network) -> Option<DataName> {
@@ -195,6 +103,15 @@ impl DataArgs {
         name.check_fits(network, settings)?;
         let split = self.split.as_deref().or(settings.split.as_deref());
         let mut loaded = match (name.source(), name.sequences(settings)?) {
+            _ if let Some(images) = name.lazy_images() => {
+                let wanted = WantedImages {
+                    shape: network.image(),
+                    classes: network.classes(),
+                    train: train_samples,
+                    test: self.test_images,
+                };
+                Loaded::LazyImages(self.read_lazily(images, wanted, network)?)
+            }
             (_, Some(source)) => {
                 let read = self.read_sequences(&source, split, console)?;
                 check_read(&read, network)?;
@@ -207,7 +124,7 @@ impl DataArgs {
                 self.test_images.unwrap_or(10_000).min(10_000),
             )),
         };
-        if let (Loaded::Images(_), Some(split)) = (&loaded, split) {
+        if let (Loaded::Images(_) | Loaded::LazyImages(_), Some(split)) = (&loaded, split) {
             return Err(Failure::argument(
                 format!("{} has no split `{split}`", name.word()),
                 "leave --split out: only data sets of sequences have splits",
@@ -232,6 +149,35 @@ impl DataArgs {
     ) -> Result<SequenceSplit, Failure> {
         let loaded = source.load_showing(self.folder(), split, progress(console));
         Ok(loaded.map_err(spikelet::Error::from)?)
+    }
+
+    fn read_lazily(
+        &self,
+        images: LazyImages,
+        wanted: WantedImages,
+        network: &Network,
+    ) -> Result<LazySplit, Failure> {
+        let loaded = images.load(self.folder(), wanted);
+        let loaded = loaded.map_err(|error| match &error {
+            data::Error::Image(ImageError::MissingFolder { path }) => Failure::other(
+                format!("{} is no folder", path.display()),
+                "name a folder with train/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE, with --data-dir; \
+                 --dataset synthetic-images needs no files",
+            ),
+            _ => spikelet::Error::from(error).into(),
+        })?;
+        let (classes, taken) = (loaded.classes().len(), network.classes());
+        match classes == taken {
+            true => Ok(loaded),
+            false => Err(Failure::argument(
+                format!(
+                    "{} has {taken} outputs, {} has {classes} classes",
+                    network.name(),
+                    images.name()
+                ),
+                "give the last layer an output for each class; a trained network keeps its classes",
+            )),
+        }
     }
 
     fn read(
@@ -364,13 +310,21 @@ pub fn data_text(data: &DataSettings) -> String {
     format!("{name} ({train} + {test})")
 }
 
-/// The network of an experiment that begins, with as many classes as the data set has. A list of layers is changed if it is
+/// The network of an experiment that begins, with as many classes as the data set has in the folder of `data`. A list of layers is changed if it is
 /// that of a recipe, not if it is the user's own.
-pub fn with_classes_of_data(mut experiment: Experiment, is_recipe: bool) -> Experiment {
+pub fn with_classes_of_data(
+    mut experiment: Experiment,
+    data: &TrainingDataArgs,
+    is_recipe: bool,
+) -> Experiment {
     let named = DataName::of_experiment(&experiment.data);
     let image = experiment.network.image();
     let name = named.or_else(|| DataName::fitting(image).next());
-    let classes = name.map_or(0, |name| name.classes().len());
+    let classes = match name.and_then(DataName::lazy_images) {
+        // Where there are no files, the network is that of its options; reading the data set fails later.
+        Some(images) => images.classes(data.of.folder()).map_or(0, |all| all.len()),
+        None => name.map_or(0, |name| name.classes().len()),
+    };
     if classes > 0 {
         experiment.network = match experiment.network {
             Network::Layers(layers) if is_recipe => Network::Layers(layers.with_classes(classes)),
@@ -392,14 +346,6 @@ fn missing(error: &data::Error, folder: &Path, network: &Network) -> Failure {
         help += "; --dataset synthetic needs no files";
     }
     Failure::other(problem.trim_end(), help)
-}
-
-fn keep_first_images(dataset: &mut Arc<ImageDataset>, images: Option<usize>) {
-    let kept = images.unwrap_or(usize::MAX).min(dataset.len());
-    // The data set was just loaded and has no other owner: nothing is copied.
-    let dataset = Arc::make_mut(dataset);
-    dataset.images.truncate(kept * dataset.image_len());
-    dataset.labels.truncate(kept);
 }
 
 #[cfg(test)]
@@ -425,7 +371,7 @@ mod tests {
             let network = Network::find(network).expect("it is known");
             let mut experiment = Experiment::of_network(network);
             words.data.put(&mut experiment);
-            let experiment = with_classes_of_data(experiment, false);
+            let experiment = with_classes_of_data(experiment, &words.data, false);
             assert_eq!(experiment.network.classes(), classes);
         }
     }

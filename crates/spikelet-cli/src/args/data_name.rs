@@ -3,7 +3,7 @@
 use super::data_names;
 use crate::failure::Failure;
 use clap::builder::TypedValueParser;
-use spikelet::data::{self, SequenceSource, Source, StepShape, synthetic};
+use spikelet::data::{self, LazyImages, SequenceSource, Source, StepShape, synthetic};
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
 use spikelet::train::{SampleShape, Settings};
@@ -46,7 +46,7 @@ impl DataName {
         data.dataset.as_deref().and_then(Self::find)
     }
 
-    /// The data sets whose images are of this shape.
+    /// The data sets whose images are of this shape alone.
     pub(super) fn fitting(image: [usize; 3]) -> impl Iterator<Item = Self> {
         Self::all().filter(move |name| name.image() == Some(image))
     }
@@ -55,6 +55,28 @@ impl DataName {
     fn with_steps(shape: Option<StepShape>) -> impl Iterator<Item = Self> {
         let has = move |source: SequenceSource| shape.is_some() && source.shape == shape;
         Self::all().filter(move |name| name.0.sequences().is_some_and(has))
+    }
+
+    /// The data sets whose images are brought to any shape: those of a network that takes images of so many channels.
+    fn of_any_shape(network: &Network) -> impl Iterator<Item = Self> {
+        Self::all().filter(|name| name.fits_lazily(network))
+    }
+
+    /// Whether its images are read when they are needed, and brought to the shape that the network takes.
+    fn fits_lazily(self, network: &Network) -> bool {
+        let takes_images =
+            matches!(network.input()[..], [channels, _, _] if channels == 1 || channels == 3);
+        let of_any_channels = network.features().is_none();
+        self.lazy_images()
+            .is_some_and(|images| match images.is_generated() {
+                true => of_any_channels,
+                false => takes_images,
+            })
+    }
+
+    /// Its images, if they are read or computed when they are needed.
+    pub(super) fn lazy_images(self) -> Option<LazyImages> {
+        self.0.lazy_images()
     }
 
     /// The source of the files of its images, if it has any.
@@ -68,18 +90,21 @@ impl DataName {
         Ok(source.map_err(spikelet::Error::from)?)
     }
 
-    /// The names of its classes.
+    /// The names of its classes; none, if only its files or the network say it.
     pub fn classes(self) -> Vec<String> {
         if let Some(sequences) = self.0.sequences() {
             return sequences.classes;
+        }
+        if self.lazy_images().is_some() {
+            return vec![];
         }
         let drawn = || no_digits().classes.clone();
         self.source().map_or_else(drawn, |source| source.classes)
     }
 
-    /// Channels, height and width of its images, if it has images.
-    pub(super) fn image(self) -> Option<[usize; 3]> {
-        if !self.0.is_images() {
+    /// Channels, height and width of its images, if it has images of one shape.
+    fn image(self) -> Option<[usize; 3]> {
+        if !self.0.is_images() || self.lazy_images().is_some() {
             return None;
         }
         let drawn = || no_digits().shape;
@@ -140,6 +165,10 @@ impl DataName {
             ) => {
                 let fits = network.input() == shape.sizes();
                 (fits, format!("sequences of {shape}"))
+            }
+            (None, None) if self.lazy_images().is_some() => {
+                let fits = self.fits_lazily(network);
+                (fits, "images of 1 or 3 channels".to_string())
             }
             // The files of own recordings say it.
             (None, Some(_)) => (true, String::new()),
@@ -214,6 +243,7 @@ fn taken(network: &Network) -> String {
 fn fitting(network: &Network) -> Vec<&'static str> {
     let sequences = DataName::with_steps(StepShape::of(&network.input()));
     DataName::fitting(network.image())
+        .chain(DataName::of_any_shape(network))
         .chain(sequences)
         .map(DataName::word)
         .collect()

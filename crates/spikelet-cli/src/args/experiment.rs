@@ -117,7 +117,7 @@ impl ExperimentArgs {
             Some(run) => self.network.build_resumed(self.start, run, data)?,
         };
         if resumed.is_none() {
-            experiment = with_classes_of_data(experiment, self.network.is_recipe());
+            experiment = with_classes_of_data(experiment, &self.data, self.network.is_recipe());
         }
         let threads = &mut experiment.data.loader_threads;
         *threads = self.loader_threads.or(*threads);

@@ -7,6 +7,7 @@ mod data_name;
 mod device;
 mod evaluation;
 mod experiment;
+mod loaded;
 mod names;
 mod network;
 mod neuron;
@@ -22,13 +23,12 @@ pub mod value;
 
 pub use arch::capability;
 pub use augment::{AugmentArgs, normalization_of};
-pub use data::{
-    DATA_VARIABLE, DataArgs, Loaded, TrainingDataArgs, data_text, with_classes_of_data,
-};
+pub use data::{DATA_VARIABLE, DataArgs, TrainingDataArgs, data_text, with_classes_of_data};
 pub use data_name::{DataName, sample_of};
 pub use device::{DeviceArgs, open_device};
 pub use evaluation::EvaluationArgs;
 pub use experiment::ExperimentArgs;
+pub use loaded::{Loaded, TestImages};
 pub use names::{data_names, neuron_names, surrogate_names};
 pub use network::{NetworkArgs, NetworkName};
 pub use neuron::{NeuronArgs, overlay};

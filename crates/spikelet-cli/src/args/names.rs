@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
-use spikelet::data::{Entry, EventRecordings};
+use spikelet::data::{Entry, EventRecordings, LazyImages};
 use spikelet::suggest::closest;
 use spikelet::{neuron, surrogate};
 use std::ffi::OsStr;
@@ -42,10 +42,16 @@ pub fn surrogate_names() -> Names {
 pub fn data_names() -> Names {
     let entries = spikelet::data::entries();
     let is_set = |e: &&Entry| matches!(e.events(), Some(EventRecordings::Set(_)));
+    // The description of image-folder names it.
+    let is_imagenet = |e: &&Entry| e.lazy_images() == Some(LazyImages::ImageNet);
     Names {
         members: entries.iter().map(|e| (e.name, e.summary)).collect(),
-        // `spikelet data list` has them.
-        hidden: entries.iter().filter(is_set).map(|e| e.name).collect(),
+        // `spikelet data list` has the sets of recordings.
+        hidden: entries
+            .iter()
+            .filter(|entry| is_set(entry) || is_imagenet(entry))
+            .map(|entry| entry.name)
+            .collect(),
     }
 }
 

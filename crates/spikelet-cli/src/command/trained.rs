@@ -1,15 +1,16 @@
 //! A trained network of a checkpoint, and its test samples.
 
-use crate::args::{DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded, open_device};
+use crate::args::{
+    DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded, TestImages, open_device,
+};
 use crate::failure::Failure;
-use spikelet::data::{FrameSettings, ImageDataset};
+use spikelet::data::FrameSettings;
 use spikelet::graph::Backend;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
 use spikelet::train::{Checkpoint, SampleShape, Settings, TestSamples};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The content of a checkpoint.
 pub struct Trained {
@@ -70,6 +71,15 @@ impl Trained {
         Ok((trained, settings, test))
     }
 
+    /// The names of the classes, as far as they are known.
+    pub fn classes(&self) -> Vec<String> {
+        let stored = &self.checkpoint.dataset.classes;
+        match self.dataset() {
+            Some(known) if stored.is_empty() => known.classes(),
+            _ => stored.clone(),
+        }
+    }
+
     /// The data set of the training; `None` if this program does not know it.
     pub fn dataset(&self) -> Option<DataName> {
         DataName::of_dataset(&self.checkpoint.dataset.name)
@@ -93,8 +103,19 @@ impl Trained {
         if !own {
             (settings.split, settings.frames) = (None, FrameSettings::default());
         }
-        data.load_test(otherwise, &settings, &self.network, console)
-            .map(Tested)
+        let loaded = data.load_test(otherwise, &settings, &self.network, console)?;
+        let (trained, given) = (&self.checkpoint.dataset.classes, loaded.classes_of_files());
+        let mut each = trained.iter().zip(given);
+        if own && let Some((trained, given)) = each.find(|(trained, given)| trained != given) {
+            return Err(wrong(
+                &self.path,
+                format!(
+                    "it was trained on the class {trained}, in whose place the images have {given}"
+                ),
+                "name the folder of the training with --data-dir, or one with its classes",
+            ));
+        }
+        Ok(Tested(loaded))
     }
 
     /// The shape of the samples that the network takes.
@@ -146,18 +167,17 @@ impl Tested {
     /// One of them: `image` or `sequence`.
     pub fn kind(&self) -> &'static str {
         match self.0 {
-            Loaded::Images(_) => "image",
+            Loaded::Images(_) | Loaded::LazyImages(_) => "image",
             Loaded::Sequences(_) => "sequence",
         }
     }
 
-    /// The images.
+    /// The images of these indices, in memory.
     ///
     /// # Errors
-    /// When they are sequences.
-    pub fn images(&self) -> Result<&Arc<ImageDataset>, Failure> {
-        let images = self.0.images().map(|split| &split.test);
-        images.ok_or_else(|| {
+    /// When they are sequences, or an image cannot be read.
+    pub fn images(&self, indices: &[usize]) -> Result<TestImages, Failure> {
+        self.0.test_images(indices)?.ok_or_else(|| {
             let problem = format!("{} has sequences, not images", self.name());
             Failure::other(problem, NOT_IMAGES)
         })

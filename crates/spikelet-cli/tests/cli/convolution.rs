@@ -50,7 +50,9 @@ fn images_that_do_not_fit_are_refused_before_they_are_read() {
     }
     let message = complaint(&["train", "cifar10-net", "--dataset", "mnist"], 2);
     assert!(
-        message.contains("fit cifar10-net: cifar10, cifar100\n"),
+        message.contains(
+            "fit cifar10-net: cifar10, cifar100, image-folder, imagenet, synthetic-images\n"
+        ),
         "{message}"
     );
     // Without a word it is CIFAR-10, which is not here.

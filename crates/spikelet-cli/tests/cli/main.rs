@@ -13,6 +13,7 @@ mod domains;
 mod event_training;
 mod events;
 mod help;
+mod image_folder;
 mod json;
 mod kernel;
 mod network_file;

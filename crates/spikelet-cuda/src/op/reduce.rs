@@ -4,14 +4,26 @@
 //! by a warp each, columns by a thread each. Where that leaves most of the GPU idle, there are two
 //! rounds, with partial results of chunks in the workspace.
 
-use super::channels::Join;
+use super::channels::{ChannelReduceTiling, Join};
 use super::index::offset;
 use super::{LoweringContext, warp};
 use crate::gpu::Properties;
-use crate::kernel_source::{Binding, Geometry, KernelSource};
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::dense_strides;
 use spikelet_graph::op::{Reduce, Reduction};
 use spikelet_graph::{DType, TensorType};
+
+/// Elements of rows that a thread reduces.
+const SHORT_ROW: usize = 32;
+
+/// Rows from which on a thread sums neighboring channels.
+const MANY_ROWS: usize = 1024;
+
+/// Channels from which on each has enough of a thread.
+const MANY_CHANNELS: usize = 1 << 16;
+
+/// Rows of a thread whose elements are loaded together.
+const LOADS_IN_FLIGHT: usize = 8;
 
 /// The axes of a reduction: kept and reduced ones, as sizes and strides.
 struct ReduceAxes {
@@ -45,10 +57,19 @@ impl ReduceAxes {
         offset(&shape, &strides, index)
     }
 
-    /// Whether elements along the reduced axes are contiguous.
+    /// Whether elements along the reduced axes are contiguous, and a row has enough of them for a warp.
     fn is_rows(&self) -> bool {
         let innermost = |axes: &[(usize, usize)]| axes.iter().rev().find(|a| a.0 > 1).map(|a| a.1);
-        innermost(&self.reduced) == Some(1) || self.results == 1
+        (innermost(&self.reduced) == Some(1) && self.length > SHORT_ROW) || self.results == 1
+    }
+
+    /// Rows and channels, if the reduction is over all axes but the last.
+    fn rows_of_channels(&self) -> Option<[usize; 2]> {
+        let kept: Vec<_> = self.kept.iter().filter(|axis| axis.0 > 1).collect();
+        match kept[..] {
+            [&(channels, 1)] if self.length >= MANY_ROWS => Some([self.length, channels]),
+            _ => None,
+        }
     }
 
     /// The number of chunks of the reduced axes, such that enough threads have work.
@@ -62,7 +83,66 @@ impl ReduceAxes {
     }
 }
 
+/// The tiling of a sum over all axes but the channels.
+fn channel_tiling(op: &Reduce, cx: &LoweringContext<'_>) -> Option<(ChannelReduceTiling, usize)> {
+    let x = &cx.inputs[0];
+    let floats = matches!(x.dtype, DType::F32 | DType::BF16 | DType::F16);
+    let sums = op.reduction == Reduction::Sum && floats;
+    let [rows, channels] = ReduceAxes::new(op, x).rows_of_channels().filter(|_| sums)?;
+    let mut pack = 16 / x.dtype.size_in_bytes();
+    while !channels.is_multiple_of(pack) {
+        pack /= 2;
+    }
+    // Single channels are better read by neighboring threads; a grid has a limited number of blocks over channels.
+    if pack == 1 || channels > MANY_CHANNELS {
+        return None;
+    }
+    let most = (rows * channels / pack / LOADS_IN_FLIGHT).max(1);
+    let threads = (2 * cx.gpu.saturating_threads()).min(most);
+    let tiling = ChannelReduceTiling::with(threads, rows, channels, pack);
+    Some((tiling, rows))
+}
+
+/// The sums of all rows of each channel.
+fn channel_kernels(
+    (tiling, rows): (ChannelReduceTiling, usize),
+    cx: &LoweringContext<'_>,
+) -> Vec<KernelSource> {
+    let (pack, channels, last) = (tiling.pack, tiling.channels, LOADS_IN_FLIGHT - 1);
+    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
+    let ty = element(x.dtype);
+    let mut first = tiling.kernel("sum_channels");
+    first.argument("x", x, Binding::Read(0));
+    first.line(format!(
+        "  float sum[{pack}][1] = {{}};
+  Index r = row0;
+  for (; r + {last}u * step < {rows}u; r += {LOADS_IN_FLIGHT}u * step) {{
+    spk_vec<{ty}, {pack}> e[{LOADS_IN_FLIGHT}];
+    #pragma unroll
+    for (int k = 0; k < {LOADS_IN_FLIGHT}; ++k) e[k] = spk_load<{pack}>(x + (r + k * step) * {channels}u + c);
+    #pragma unroll
+    for (int j = 0; j < {pack}; ++j) {{
+      float total = 0.0f;
+      #pragma unroll
+      for (int k = 0; k < {LOADS_IN_FLIGHT}; ++k) total += e[k][j];
+      sum[j][0] += total;
+    }}
+  }}
+  for (; r < {rows}u; r += step) {{
+    const auto e = spk_load<{pack}>(x + r * {channels}u + c);
+    for (int j = 0; j < {pack}; ++j) sum[j][0] += e[j];
+  }}"
+    ));
+    tiling.combine_rows(&mut first, "sum", 1, "a[0] += b[0];");
+    let mut second = tiling.sums("sum_channels_join", 1, "spk_set(y[channel], total);");
+    second.argument("y", y, Binding::Write(0));
+    vec![first, second]
+}
+
 pub(crate) fn workspace(op: &Reduce, cx: &LoweringContext<'_>) -> usize {
+    if let Some((tiling, _)) = channel_tiling(op, cx) {
+        return tiling.partial(1).bytes();
+    }
     let layout = ReduceAxes::new(op, &cx.inputs[0]);
     match layout.chunks(cx.gpu) {
         1 => 0,
@@ -71,6 +151,9 @@ pub(crate) fn workspace(op: &Reduce, cx: &LoweringContext<'_>) -> usize {
 }
 
 pub(crate) fn kernels(op: &Reduce, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    if let Some(tiled) = channel_tiling(op, cx) {
+        return channel_kernels(tiled, cx);
+    }
     let layout = ReduceAxes::new(op, &cx.inputs[0]);
     let chunks = layout.chunks(cx.gpu);
     let (x, y) = (&cx.inputs[0], &cx.outputs[0]);

@@ -31,6 +31,27 @@ pub struct Normalize {
 }
 
 impl Normalize {
+    /// The mean and standard deviation of ImageNet with which published networks are trained; for one channel, their means.
+    ///
+    /// ```
+    /// use spikelet_data::Normalize;
+    /// assert_eq!(Normalize::imagenet(3).mean, [0.485, 0.456, 0.406]);
+    /// assert_eq!(Normalize::imagenet(1).std, [0.226]);
+    /// ```
+    #[must_use]
+    pub fn imagenet(channels: usize) -> Self {
+        match channels {
+            3 => Self {
+                mean: vec![0.485, 0.456, 0.406],
+                std: vec![0.229, 0.224, 0.225],
+            },
+            _ => Self {
+                mean: vec![0.449],
+                std: vec![0.226],
+            },
+        }
+    }
+
     /// Checks that the number of values is 1 or the number of channels, that all means are finite, and that all standard
     /// deviations are finite and above 0. [`DataLoader`](crate::DataLoader) calls it.
     ///

@@ -8,6 +8,7 @@ mod in_memory;
 mod map;
 mod split;
 mod subset;
+mod transformed;
 
 pub use array_files::ArrayFiles;
 pub(crate) use array_files::read_arrays;
@@ -18,3 +19,4 @@ pub use in_memory::{Column, InMemory};
 pub use map::Map;
 pub use split::{Fold, k_fold, split};
 pub use subset::Subset;
+pub use transformed::Transformed;

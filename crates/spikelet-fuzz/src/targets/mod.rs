@@ -281,6 +281,7 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
         validation_samples: 0,
         test_samples: 3,
         sha256: String::new(),
+        classes: vec![],
     };
     let names = tensors.iter().map(|(name, _)| (*name).to_string());
     let definition = RunDefinition::Classifier {

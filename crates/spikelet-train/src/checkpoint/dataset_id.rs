@@ -19,6 +19,9 @@ pub struct DatasetId {
     pub test_samples: usize,
     /// A SHA-256 digest of the data, in hexadecimal digits.
     pub sha256: String,
+    /// The names of the classes, if only the files of the data set have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
 }
 
 impl DatasetId {
@@ -30,6 +33,7 @@ impl DatasetId {
             validation_samples: data.train.len() - train_samples,
             test_samples: data.test.len(),
             sha256: hexadecimal(&data.digest()),
+            classes: vec![],
         }
     }
 
@@ -53,6 +57,7 @@ impl DatasetId {
             validation_samples: samples(validation),
             test_samples: samples(test),
             sha256: hexadecimal(&digest.finalize()),
+            classes: vec![],
         })
     }
 }

@@ -63,6 +63,13 @@ impl Experiment {
         if let Some(source) = entry.and_then(|entry| entry.sequences()) {
             self.settings.use_sequences(source.steps);
         }
+        let images = entry.and_then(|entry| entry.lazy_images());
+        if images.is_some_and(|images| images.is_normalized())
+            && self.settings.encoder == "direct"
+            && self.data.normalize == Normalization::None
+        {
+            self.data.normalize = Normalization::Auto;
+        }
     }
 
     /// Sets the frames of recordings of events, and the number of time steps that they have.
@@ -151,7 +158,7 @@ pub(super) const TABLE: Table = Table {
         },
         Key {
             name: "normalize",
-            doc: "\"none\", \"auto\" (statistics of the training images), or { mean = [0.5], std = [0.2] }",
+            doc: "\"none\", \"auto\" (statistics of the training images; of ImageNet, for images in folders), or { mean = [0.5], std = [0.2] }",
             schema: normalize_schema,
         },
         Key {

@@ -18,7 +18,7 @@ pub enum Normalization {
     /// Not at all.
     #[default]
     None,
-    /// By mean and standard deviation of the training images per channel.
+    /// By mean and standard deviation of the training images per channel; by those of ImageNet, of images in folders.
     Auto,
     /// By these values.
     Given(Normalize),
@@ -32,9 +32,15 @@ pub struct ParseNormalizationError;
 impl Normalization {
     /// The normalization for these training images.
     pub fn of(&self, train: &ImageDataset) -> Option<Normalize> {
+        self.or(|| Normalize::of_images(train))
+    }
+
+    /// The normalization where that of `auto` is `automatic`: for images that are not in memory,
+    /// [`LazySplit::normalize`](spikelet_data::LazySplit::normalize).
+    pub fn or(&self, automatic: impl FnOnce() -> Normalize) -> Option<Normalize> {
         match self {
             Self::None => None,
-            Self::Auto => Some(Normalize::of_images(train)),
+            Self::Auto => Some(automatic()),
             Self::Given(given) => Some(given.clone()),
         }
     }

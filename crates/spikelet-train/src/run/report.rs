@@ -7,6 +7,7 @@ use crate::sequence_pass::SequencePass;
 use crate::test_pass::TestPass;
 use crate::{FitReport, TrainStep, folder, picture};
 use spikelet_core::{Error, Result};
+use spikelet_data::ImageDataset;
 use std::any::Any;
 use std::path::PathBuf;
 
@@ -29,12 +30,15 @@ impl Run<'_> {
             _ => End::Finished,
         };
         let mut pass = TestPass::default();
+        let mut shown = None;
         let mut sequences = None;
         if end != End::Interrupted {
-            if let Some(split) = &self.images {
+            if let Some(images) = &self.images {
                 let store = self.averaged.as_mut().unwrap_or(&mut self.store);
                 let evaluation = &mut self.evaluation;
-                pass = TestPass::run(self.trainer, &split.test, evaluation, store)?;
+                let test = images.shown()?;
+                pass = TestPass::run(self.trainer, &test, evaluation, store)?;
+                shown = Some(test);
             }
             if let (Some(sample), Some(test)) = (self.sample, self.evaluation.test()) {
                 let store = self.averaged.as_mut().unwrap_or(&mut self.store);
@@ -49,7 +53,8 @@ impl Run<'_> {
             picture.save(&file)?;
             outcome.picture = Some(file);
         }
-        outcome.report = self.write_html(outcome, &end, Some(&pass), sequences.as_ref())?;
+        let tested = shown.as_deref().map(|test| (test, &pass));
+        outcome.report = self.write_html(outcome, &end, tested, sequences.as_ref())?;
         Ok(())
     }
 
@@ -63,7 +68,7 @@ impl Run<'_> {
         &mut self,
         outcome: &FitReport,
         end: &End,
-        pass: Option<&TestPass>,
+        tested: Option<(&ImageDataset, &TestPass)>,
         sequences: Option<&SequencePass>,
     ) -> Result<Option<PathBuf>> {
         let speed_unit = self.unit();
@@ -77,7 +82,6 @@ impl Run<'_> {
         let engine: &dyn Any = &*self.engine;
         let step = engine.downcast_ref::<TrainStep>();
         let plateau = (self.progress).monitored(subject.schedule(), &self.monitor.of_plateau);
-        let tested = self.images.as_ref().zip(pass);
         let records = RunRecords {
             name: subject.name(),
             dataset: self.loader.dataset().name(),
@@ -102,7 +106,7 @@ impl Run<'_> {
             experiment: std::fs::read_to_string(path.join(folder::EXPERIMENT)).ok(),
             folder: path.display().to_string(),
             sequences,
-            tested: tested.map(|(split, pass)| (&*split.test, pass)),
+            tested,
         };
         let file = path.join(folder::REPORT_PAGE);
         records.report().save(&file)?;

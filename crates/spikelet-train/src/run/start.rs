@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
             None => None,
         };
         let examples = match (&data.images, sample) {
-            (Some(split), _) if written => EXAMPLES.min(split.test.len()),
+            (Some(images), _) if written => EXAMPLES.min(images.tested()),
             (None, Some(SampleShape::Sequence { .. })) if written => {
                 EXAMPLES.min(tested.first().copied().unwrap_or(0))
             }

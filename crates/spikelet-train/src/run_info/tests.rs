@@ -43,6 +43,7 @@ fn write(folder: &Path, settings: Settings, epoch: usize, logged: usize) {
         validation_samples: 40,
         test_samples: 10,
         sha256: "00".repeat(32),
+        classes: vec![],
     };
     let store = VarStore::new(spikelet_nn::device::cpu().expect("a CPU"));
     let none = std::iter::empty();

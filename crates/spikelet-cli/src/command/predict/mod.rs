@@ -80,8 +80,7 @@ impl Predict {
         }
         let files = files::find(&self.inputs)?;
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
-        let classes = trained.dataset().map(|data| data.classes());
-        let classes = classes.unwrap_or_default();
+        let classes = trained.classes();
         let shape = trained.image()?;
         let converter = Converter {
             shape,

@@ -23,15 +23,16 @@ impl Show {
         let mut trained = Trained::open(&self.file, &self.device)?;
         trained.image()?;
         let test = trained.test(&self.data, console)?;
-        let test = test.images()?;
-        let shown = Activity::new(
+        let test = test.images(&self.index)?;
+        let mut shown = Activity::new(
             &*trained.network.module()?,
             trained.checkpoint.settings()?,
-            test,
-            &self.index,
+            &test.images,
+            &test.places,
             &mut trained.store,
         )?;
-        let title = format!("{} on {}", trained.network.name(), test.name);
+        shown.indices.clone_from(&self.index);
+        let title = format!("{} on {}", trained.network.name(), test.images.name);
         if let Some(out) = &self.out {
             shown.save(&title, out)?;
         }

@@ -91,7 +91,7 @@ impl StreamedNetwork {
         };
         let step = Step::classifier_eval(&*module, &settings, batch)?;
         let step = step.compile_stream(&mut trained.store)?;
-        let classes = trained.dataset().map(DataName::classes).unwrap_or_default();
+        let classes = trained.classes();
         Ok(Self {
             step,
             rule,

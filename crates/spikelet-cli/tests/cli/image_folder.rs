@@ -1,0 +1,324 @@
+//! Networks trained on folders of image files of any size, and on generated images of any size.
+
+use crate::common::{code, complaint, mentions, program, said, said_json, stderr};
+use spikelet::tensors::TensorFile;
+use spikelet::train::{Checkpoint, Progress};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The epochs of a run that is killed.
+const EPOCHS: usize = 8;
+
+/// A small network of the literature with its own settings, on the CPU.
+const NETWORK: &str = "sew-resnet18 --set network.size=32 --set network.width=4 -T 2 \
+                       --batch-size 8 --schedule constant --device cpu --threads 1";
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// `spikelet train` with this network and these options.
+fn training<'a>(line: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = ["train", "--quiet"].into_iter();
+    let words = words
+        .chain(NETWORK.split_whitespace())
+        .chain(line.split_whitespace());
+    words.chain(more.iter().copied()).collect()
+}
+
+/// A PNG file with stripes, whose colors and direction tell the class.
+fn write(path: &Path, [width, height]: [u32; 2], class: u8, number: u8) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+    let file = fs::File::create(path).expect("a file");
+    let mut encoder = png::Encoder::new(file, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut pixels = vec![];
+    for y in 0..height {
+        for x in 0..width {
+            let at = if class == 0 { x } else { y } + u32::from(number);
+            let bright = if at / 4 % 2 == 0 { 250 } else { 60 };
+            let mut color = [40, 40, 40];
+            color[usize::from(class) % 3] = bright;
+            pixels.extend(color);
+        }
+    }
+    let mut writer = encoder.write_header().expect("a header");
+    writer.write_image_data(&pixels).expect("its pixels");
+}
+
+/// Three classes in the layout of ImageNet.
+fn data() -> TempDir {
+    let root = tempfile::tempdir().expect("a folder");
+    for (part, count) in [("train", 20), ("val", 5)] {
+        for (class, name) in ["ants", "bees", "wasps"].into_iter().enumerate() {
+            for number in 0..count {
+                let path = root
+                    .path()
+                    .join(part)
+                    .join(name)
+                    .join(format!("{number:03}.png"));
+                write(&path, [40 + u32::from(number), 36], class as u8, number);
+            }
+        }
+    }
+    root
+}
+
+fn train(root: &Path, out: &Path, more: &[&str]) {
+    let (root, out) = (text(root), text(out));
+    let own = [
+        "--dataset",
+        "image-folder",
+        "--data-dir",
+        &root,
+        "--out",
+        &out,
+    ];
+    said(&training("", &[&own, more].concat()));
+}
+
+fn tensors(run: &Path) -> TensorFile {
+    let mut file = TensorFile::read(run.join("last.safetensors")).expect("a checkpoint");
+    file.metadata.clear();
+    file
+}
+
+#[test]
+fn a_network_is_trained_evaluated_and_asked_on_a_folder_of_images() {
+    let root = data();
+    let run = root.path().join("run");
+    train(
+        root.path(),
+        &run,
+        &[
+            "--epochs",
+            "2",
+            "--normalize",
+            "auto",
+            "--augment",
+            "random-erasing",
+            "--mixup",
+            "0.2",
+        ],
+    );
+    let checkpoint = Checkpoint::read(run.join("last.safetensors")).expect("a checkpoint");
+    let dataset = &checkpoint.dataset;
+    let sizes = [
+        dataset.train_samples,
+        dataset.validation_samples,
+        dataset.test_samples,
+    ];
+    assert_eq!((sizes, &dataset.name[..]), ([54, 6, 15], "image folder"));
+    assert_eq!(dataset.classes, ["ants", "bees", "wasps"]);
+    let network = checkpoint.network().expect("a network");
+    assert_eq!((network.classes(), network.image()), (3, [3, 32, 32]));
+    let settings = checkpoint.settings().expect("settings");
+    let normalize = settings.normalize.as_ref().expect("it was asked for");
+    assert_eq!(normalize.mean, [0.485, 0.456, 0.406]);
+    let report = fs::read_to_string(run.join("report.html")).expect("a report");
+    assert!(report.contains("wasps"));
+    assert!(run.join("report.svg").exists());
+
+    let last = text(&run.join("last.safetensors"));
+    let folder = text(root.path());
+    let found = &said_json(&["eval", &last, "--data-dir", &folder, "--device", "cpu"])[0];
+    assert_eq!(found["images"], 15);
+    let accuracy = checkpoint
+        .progress
+        .history
+        .last()
+        .expect("an epoch")
+        .test_accuracy();
+    assert_eq!(found["accuracy"], accuracy);
+    let image = text(&root.path().join("val/bees/003.png"));
+    let predicted = &said_json(&["predict", &last, &image, "--device", "cpu"])[0];
+    let names = predicted["top"].as_array().expect("classes").iter();
+    let mut names: Vec<&str> = names.filter_map(|class| class["name"].as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["ants", "bees", "wasps"]);
+    let words = [
+        "show",
+        &last,
+        "--index",
+        "4",
+        "--data-dir",
+        &folder,
+        "--device",
+        "cpu",
+    ];
+    let shown = &said_json(&words)[0];
+    assert_eq!((&shown["index"], &shown["label"]), (&4.into(), &1.into()));
+    // Images of other classes would have wrong labels.
+    for part in ["train", "val"] {
+        let of = |class: &str| root.path().join(part).join(class);
+        fs::rename(of("bees"), of("birds")).expect("it is renamed");
+    }
+    let words = ["eval", &last, "--data-dir", &folder, "--device", "cpu"];
+    mentions(
+        &complaint(&words, 1),
+        &["the class bees", "birds", "--data-dir"],
+    );
+}
+
+#[test]
+fn a_run_that_is_killed_in_an_epoch_of_image_files_ends_with_the_same_bits() {
+    let root = data();
+    for ranks in ["1", "2"] {
+        let runs = root.path().join(ranks);
+        let [unbroken, broken] = ["unbroken", "broken"].map(|name| runs.join(name));
+        let more = [
+            "--epochs",
+            "8",
+            "--data-parallel",
+            ranks,
+            "--checkpoint-seconds",
+            "1e-6",
+        ];
+        train(root.path(), &unbroken, &more);
+        let (folder, out) = (text(root.path()), text(&broken));
+        let own = [
+            "--dataset",
+            "image-folder",
+            "--data-dir",
+            &folder,
+            "--out",
+            &out,
+        ];
+        let mut run = program(&training("", &[&own, &more[..]].concat()));
+        let mut run = run
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let last = broken.join("last.safetensors");
+        let began = Instant::now();
+        // In the second epoch or a later one, and not at its end.
+        let is_within = |progress: &Progress| progress.epoch >= 1 && progress.batch >= 1;
+        while !Checkpoint::read(&last).is_ok_and(|last| is_within(&last.progress)) {
+            assert!(began.elapsed() < Duration::from_secs(90), "no epoch");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        run.kill().expect("it runs");
+        run.wait().expect("it ends");
+        let progress = Checkpoint::read(&last).expect("a checkpoint").progress;
+        assert!(progress.epoch < EPOCHS, "it ended before");
+        // Ranks live a moment longer than their launcher.
+        let resume = [
+            "--dataset",
+            "image-folder",
+            "--data-dir",
+            &folder,
+            "--out",
+            &out,
+            "--resume",
+        ];
+        let resume = training("", &[&resume, &more[..]].concat());
+        let output = loop {
+            let output = program(&resume).output().expect("the program starts");
+            if code(&output) == 0 || !stderr(&output).contains("is in use by another run") {
+                break output;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(tensors(&broken) == tensors(&unbroken), "{ranks} ranks");
+    }
+}
+
+#[test]
+fn folders_that_do_not_fit_are_named() {
+    let root = data();
+    let refused = |more: &[&str], expected: i32| {
+        let folder = text(root.path());
+        let out = text(&root.path().join("run"));
+        let own = [
+            "--dataset",
+            "image-folder",
+            "--epochs",
+            "1",
+            "--data-dir",
+            &folder,
+            "--out",
+            &out,
+        ];
+        let parts = [&own, more].concat();
+        complaint(&training("", &parts), expected)
+    };
+    let nowhere = complaint(
+        &training("--dataset imagenet --data-dir /nowhere/at/all", &[]),
+        1,
+    );
+    mentions(
+        &nowhere,
+        &["/nowhere/at/all", "--data-dir", "synthetic-images"],
+    );
+    let message = refused(&["--split", "test"], 2);
+    mentions(&message, &["image-folder has no split `test`"]);
+    let message = refused(&["--encoder", "poisson", "--normalize", "auto"], 2);
+    mentions(&message, &["encoder poisson", "0 to 1"]);
+    write(&root.path().join("val/moths/1.png"), [40, 40], 1, 1);
+    mentions(
+        &refused(&[], 1),
+        &["val/moths", "whose classes are ants, bees, wasps"],
+    );
+    fs::remove_dir_all(root.path().join("val/moths")).expect("it is removed");
+    fs::create_dir(root.path().join("train/flies")).expect("it is made");
+    mentions(&refused(&[], 1), &["no images in", "train/flies"]);
+    fs::remove_dir_all(root.path().join("train/flies")).expect("it is removed");
+    let file = root.path().join("train/bees/007.png");
+    let bytes = fs::read(&file).expect("a file");
+    fs::write(&file, &bytes[..bytes.len() / 2]).expect("it is written");
+    mentions(
+        &refused(&[], 1),
+        &[
+            "train/bees/007.png",
+            "replace it by a valid PNG or JPEG file",
+        ],
+    );
+}
+
+#[test]
+fn a_network_learns_generated_images_of_its_size() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = text(&folder.path().join("run"));
+    let line = "--set network.classes=9 --dataset synthetic-images --train-images 900 --test-images 90 --epochs 4 --lr 0.02 --out";
+    said(&training(line, &[&out]));
+    let last = folder.path().join("run/last.safetensors");
+    let checkpoint = Checkpoint::read(&last).expect("a checkpoint");
+    assert_eq!(
+        checkpoint.network().map(|network| network.classes()),
+        Some(9)
+    );
+    let accuracy = checkpoint
+        .progress
+        .history
+        .last()
+        .expect("an epoch")
+        .test_accuracy();
+    // Guessing has a ninth.
+    assert!(accuracy > 0.3, "{accuracy}");
+    let found = &said_json(&[
+        "eval",
+        &text(&last),
+        "--test-images",
+        "90",
+        "--device",
+        "cpu",
+    ])[0];
+    assert_eq!(found["accuracy"], accuracy);
+    let message = complaint(
+        &[
+            "train",
+            "--dataset",
+            "synthetic-images",
+            "--encoder",
+            "poisson",
+            "--normalize",
+            "auto",
+        ],
+        2,
+    );
+    mentions(&message, &["encoder poisson"]);
+}

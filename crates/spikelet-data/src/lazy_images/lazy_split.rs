@@ -1,0 +1,152 @@
+//! The training and test images of a data set that is not in memory.
+
+use std::sync::Arc;
+
+use crate::augment::Normalize;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::image_dataset::ImageDataset;
+use crate::loader::{DataLoader, LoaderConfig};
+use crate::sample::Values;
+use crate::sets::{Subset, Transformed};
+use crate::transform::Transform;
+
+/// The training and test images of a data set that are read or computed when they are needed, with the transforms that
+/// bring them to one shape.
+///
+/// Samples have the fields `images`, u8 `[channels, height, width]` of any size, and `labels`, i64.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use spikelet_data::{CenterCrop, ImageFolder, LazySplit, Normalize, RandomFlip, RandomResizedCrop, Resize};
+///
+/// let train = ImageFolder::open("photos/train")?;
+/// let test = ImageFolder::open_with_classes("photos/val", train.classes())?;
+/// let size = [224, 224];
+/// let split = LazySplit::new(Arc::new(train), Arc::new(test), Normalize::imagenet(3))
+///     .train_transforms(vec![Arc::new(RandomResizedCrop::new(size)), Arc::new(RandomFlip::default())])
+///     .test_transforms(vec![Arc::new(Resize::ShorterSide(256)), Arc::new(CenterCrop { size })])?;
+/// assert_eq!(split.shown(&[0, 7])?.shape, [3, 224, 224]);
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LazySplit {
+    train: Arc<dyn Dataset>,
+    /// As they are evaluated.
+    test: Arc<dyn Dataset>,
+    train_transforms: Vec<Arc<dyn Transform>>,
+    test_transforms: Vec<Arc<dyn Transform>>,
+    normalize: Normalize,
+}
+
+impl LazySplit {
+    /// Training and test images without transforms, and the usual normalization of their pixels.
+    #[must_use]
+    pub fn new(train: Arc<dyn Dataset>, test: Arc<dyn Dataset>, normalize: Normalize) -> Self {
+        Self {
+            train,
+            test,
+            train_transforms: vec![],
+            test_transforms: vec![],
+            normalize,
+        }
+    }
+
+    /// Sets the transforms of training images, which come before the augmentation of the settings.
+    #[must_use]
+    pub fn train_transforms(mut self, transforms: Vec<Arc<dyn Transform>>) -> Self {
+        self.train_transforms = transforms;
+        self
+    }
+
+    /// Sets the transforms of images for evaluations: of the test images, and of training images that are held out.
+    ///
+    /// # Errors
+    /// If one cannot be applied to the images.
+    pub fn test_transforms(mut self, transforms: Vec<Arc<dyn Transform>>) -> Result<Self> {
+        self.test_transforms = transforms;
+        self.test = self.evaluated(self.test.clone())?;
+        Ok(self)
+    }
+
+    /// The training images, before the transforms.
+    #[must_use]
+    pub fn train(&self) -> &Arc<dyn Dataset> {
+        &self.train
+    }
+
+    /// The test images, as they are evaluated.
+    #[must_use]
+    pub fn test(&self) -> &Arc<dyn Dataset> {
+        &self.test
+    }
+
+    /// The usual normalization of the pixels.
+    #[must_use]
+    pub fn normalize(&self) -> &Normalize {
+        &self.normalize
+    }
+
+    /// The names of the classes.
+    #[must_use]
+    pub fn classes(&self) -> &[String] {
+        self.train.class_names("labels")
+    }
+
+    /// A loader of these training images, which are all or a part of them.
+    ///
+    /// # Errors
+    /// As [`DataLoader::new`] and [`DataLoader::transform`].
+    pub fn training(&self, images: Arc<dyn Dataset>, config: LoaderConfig) -> Result<DataLoader> {
+        let loader = DataLoader::new(images, config)?;
+        let mut transforms = self.train_transforms.iter();
+        transforms.try_fold(loader, |loader, transform| {
+            loader.shared_transform(transform.clone())
+        })
+    }
+
+    /// These training images, as they are evaluated.
+    ///
+    /// # Errors
+    /// As [`Transformed::new`].
+    pub fn evaluated(&self, images: Arc<dyn Dataset>) -> Result<Arc<dyn Dataset>> {
+        let transforms = self.test_transforms.clone();
+        Ok(Arc::new(Transformed::new(images, transforms)?))
+    }
+
+    /// Keeps the first images of both parts.
+    ///
+    /// # Errors
+    /// None: the indices are below the numbers of images.
+    pub fn keep_first(&mut self, train: Option<usize>, test: Option<usize>) -> Result<()> {
+        for (part, kept) in [(&mut self.train, train), (&mut self.test, test)] {
+            if let Some(kept) = kept.filter(|&kept| kept < part.len()) {
+                *part = Arc::new(Subset::new(part.clone(), (0..kept).collect())?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The test images of these indices, in memory.
+    ///
+    /// # Errors
+    /// If one cannot be read, or they are not of one shape after the transforms.
+    pub fn shown(&self, indices: &[usize]) -> Result<ImageDataset> {
+        let test = &self.test;
+        let (mut images, mut labels, mut shape) = (vec![], vec![], [0; 3]);
+        for &index in indices {
+            let sample = test.sample(index)?;
+            let image = sample.require("images")?;
+            if let (Values::U8(pixels), &[channels, height, width]) =
+                (&image.values, &image.shape[..])
+            {
+                images.extend_from_slice(pixels);
+                shape = [channels, height, width];
+            }
+            let label = sample.require("labels")?.as_i64().unwrap_or_default();
+            labels.extend(label.iter().map(|&label| label as u32));
+        }
+        let classes = self.classes().to_vec();
+        ImageDataset::new(test.name(), images, labels, shape, classes)
+    }
+}

@@ -1,0 +1,269 @@
+//! Images that are read or computed when they are needed, in the shape of a network.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use spikelet_data::{
+    Batch, DataLoader, Dataset, Error, ImageError, ImageFolder, LazyImages, LazySplit,
+    LoaderConfig, WantedImages, split,
+};
+
+const WANTED: WantedImages = WantedImages {
+    shape: [3, 16, 16],
+    classes: 0,
+    train: None,
+    test: None,
+};
+
+/// A JPEG file of one color.
+fn write(path: &Path, [width, height]: [u16; 2], gray: u8) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    let pixels = vec![gray; usize::from(width) * usize::from(height) * 3];
+    jpeg_encoder::Encoder::new(&mut bytes, 95)
+        .encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb)
+        .unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// Two classes of images of different sizes, `count` in each.
+fn class_folders(root: &Path, count: u8) {
+    for (class, gray) in [("dark", 40), ("light", 200)] {
+        for k in 0..count {
+            let size = [20 + u16::from(k), 30];
+            write(
+                &root.join(class).join(format!("{k:02}.jpg")),
+                size,
+                gray + k,
+            );
+        }
+    }
+}
+
+fn data() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    class_folders(&root.path().join("train"), 8);
+    class_folders(&root.path().join("val"), 3);
+    root
+}
+
+fn load(root: &Path) -> Result<LazySplit, Error> {
+    LazyImages::Folder.load(root, WANTED)
+}
+
+fn labels(images: &dyn Dataset) -> Vec<i64> {
+    let label = |index| {
+        let sample = images.sample(index).unwrap();
+        sample.require("labels").unwrap().as_i64().unwrap()[0]
+    };
+    (0..images.len()).map(label).collect()
+}
+
+fn image_error(error: Error) -> ImageError {
+    match error {
+        Error::Image(problem) => problem,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_parts_of_a_folder_have_the_classes_of_the_training_images_by_turns() {
+    let root = data();
+    let images = load(root.path()).unwrap();
+    assert_eq!(images.classes(), ["dark", "light"]);
+    assert_eq!(labels(&**images.train()), [0, 1].repeat(8));
+    assert_eq!(labels(&**images.test()), [0, 1].repeat(3));
+    assert_eq!(images.train().name(), "image folder");
+    assert_eq!(images.normalize().mean, [0.485, 0.456, 0.406]);
+    let test = images.test().sample(1).unwrap();
+    let image = test.require("images").unwrap();
+    assert_eq!(image.shape, [3, 16, 16]);
+    assert!(image.as_u8().unwrap().iter().all(|&x| x.abs_diff(200) < 4));
+    // A class without test images keeps the labels of the others.
+    fs::remove_dir_all(root.path().join("val/dark")).unwrap();
+    assert_eq!(labels(&**load(root.path()).unwrap().test()), [1; 3]);
+    // A folder of data sets has it in a folder of its own.
+    let shelf = tempfile::tempdir().unwrap();
+    fs::rename(root.path(), shelf.path().join("imagenet")).unwrap();
+    let images = LazyImages::ImageNet.load(shelf.path(), WANTED).unwrap();
+    assert_eq!(images.train().len(), 16);
+    fs::create_dir(root.path()).unwrap();
+}
+
+#[test]
+fn training_images_are_cropped_and_flipped_the_same_for_any_threads_and_first_batch() {
+    let root = data();
+    let images = load(root.path()).unwrap();
+    let epoch = |threads, first| -> Vec<Batch> {
+        let config = LoaderConfig {
+            batch_size: 5,
+            threads,
+            ..LoaderConfig::default()
+        };
+        let loader = images.training(images.train().clone(), config).unwrap();
+        loader.epoch(1, first).map(Result::unwrap).collect()
+    };
+    let all = epoch(1, 0);
+    assert_eq!(all[0].require("images").unwrap().shape, [5, 3, 16, 16]);
+    assert_eq!(epoch(3, 0), all);
+    assert_eq!(epoch(2, 2), all[2..]);
+}
+
+#[test]
+fn held_out_training_images_are_evaluated_without_random_changes() {
+    let root = data();
+    let images = load(root.path()).unwrap();
+    let parts = split(images.train().clone(), &[0.75, 0.25], 0).unwrap();
+    let held_out = images.evaluated(parts[1].clone()).unwrap();
+    let loader = DataLoader::new(held_out, LoaderConfig::default()).unwrap();
+    let epoch = |epoch| {
+        let mut batches = loader.in_order(4).unwrap().epoch(epoch, 0);
+        batches.next().unwrap().unwrap()
+    };
+    assert_eq!(epoch(0), epoch(5));
+}
+
+#[test]
+fn the_first_images_are_of_all_classes() {
+    let root = data();
+    let wanted = WantedImages {
+        train: Some(5),
+        test: Some(2),
+        ..WANTED
+    };
+    let images = LazyImages::Folder.load(root.path(), wanted).unwrap();
+    assert_eq!(labels(&**images.train()), [0, 1, 0, 1, 0]);
+    assert_eq!(labels(&**images.test()), [0, 1]);
+    let shown = images.shown(&[1, 0]).unwrap();
+    assert_eq!((shown.labels, shown.shape), (vec![1, 0], [3, 16, 16]));
+    assert!(images.shown(&[2]).is_err());
+}
+
+#[test]
+fn a_tenth_of_each_class_is_for_testing_where_there_are_no_parts() {
+    for (count, expected) in [(2, 1), (9, 1), (25, 2), (40, 4)] {
+        let root = tempfile::tempdir().unwrap();
+        class_folders(root.path(), count);
+        let images = load(root.path()).unwrap();
+        let sizes = [images.train().len(), images.test().len()];
+        assert_eq!(sizes, [2 * (usize::from(count) - expected), 2 * expected]);
+        assert_eq!(labels(&**images.test()), [0, 1].repeat(expected));
+    }
+}
+
+#[test]
+fn gray_images_have_one_channel_and_others_are_refused() {
+    let root = data();
+    let with = |channels| {
+        let shape = [channels, 16, 12];
+        LazyImages::Folder.load(root.path(), WantedImages { shape, ..WANTED })
+    };
+    let gray = with(1).unwrap();
+    assert_eq!(gray.shown(&[0]).unwrap().shape, [1, 16, 12]);
+    assert_eq!(gray.normalize().mean.len(), 1);
+    let refused = image_error(with(2).unwrap_err());
+    assert_eq!(refused, ImageError::Channels { channels: 2 });
+}
+
+#[test]
+fn folders_that_are_no_data_set_are_named() {
+    let root = data();
+    let at = |below: &str| root.path().join(below);
+    let missing = |path: &Path, dir: &Path| {
+        let path = path.to_path_buf();
+        let found = image_error(load(dir).unwrap_err());
+        assert_eq!(found, ImageError::MissingFolder { path });
+    };
+    missing(&at("nowhere"), &at("nowhere"));
+    write(&at("val/grey/0.jpg"), [20, 20], 99);
+    let known = vec!["dark".to_string(), "light".to_string()];
+    let path = at("val/grey");
+    let found = image_error(load(root.path()).unwrap_err());
+    assert!(found.to_string().contains("whose classes are dark, light"));
+    assert_eq!(found, ImageError::UnknownClass { path, known });
+    fs::remove_dir_all(at("val/grey")).unwrap();
+    fs::create_dir(at("train/empty")).unwrap();
+    let path = at("train/empty");
+    let found = image_error(load(root.path()).unwrap_err());
+    assert_eq!(found, ImageError::EmptyFolder { path });
+    fs::remove_dir_all(at("val")).unwrap();
+    missing(&at("val"), root.path());
+}
+
+#[test]
+fn a_damaged_file_is_named_where_its_batch_is_asked_for() {
+    let root = data();
+    let path = root.path().join("train/light/03.jpg");
+    let file = fs::read(&path).unwrap();
+    fs::write(&path, &file[..file.len() / 3]).unwrap();
+    let images = load(root.path()).unwrap();
+    let loader = images
+        .training(images.train().clone(), LoaderConfig::default())
+        .unwrap();
+    let error = loader.epoch(0, 0).find_map(Result::err).unwrap();
+    let message = error.to_string();
+    assert!(message.contains(&*path.to_string_lossy()), "{message}");
+    assert!(message.contains("replace it by a valid"), "{message}");
+}
+
+#[test]
+fn interleaved_images_are_the_same_images() {
+    let root = data();
+    let folder = ImageFolder::open(root.path().join("train")).unwrap();
+    let before = folder.digest().unwrap();
+    let paths = |folder: &ImageFolder| -> Vec<_> {
+        (0..folder.len()).filter_map(|k| folder.path(k)).collect()
+    };
+    let mut expected = paths(&folder);
+    let interleaved = folder.interleaved();
+    let mut found = paths(&interleaved);
+    assert_ne!(found, expected);
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert_ne!(interleaved.digest().unwrap(), before);
+}
+
+#[test]
+fn generated_images_depend_on_their_index_alone() {
+    let generate = |train, classes| {
+        let wanted = WantedImages {
+            shape: [3, 24, 20],
+            classes,
+            train: Some(train),
+            test: None,
+        };
+        LazyImages::Synthetic.load("", wanted)
+    };
+    let (few, many) = (generate(10, 7).unwrap(), generate(100_000, 7).unwrap());
+    assert_eq!((few.train().len(), few.test().len()), (10, 1000));
+    assert_eq!(few.classes().len(), 7);
+    assert_eq!(
+        few.train().sample(9).unwrap(),
+        many.train().sample(9).unwrap()
+    );
+    let pixels = |images: &Arc<dyn Dataset>, index| {
+        let sample = images.sample(index).unwrap();
+        sample.require("images").unwrap().as_u8().unwrap().to_vec()
+    };
+    // Another image, and the same image of the other part.
+    assert_ne!(pixels(many.train(), 2), pixels(many.train(), 9));
+    assert_ne!(pixels(many.train(), 2), pixels(many.test(), 2));
+    assert!(many.train().sample(100_000).is_err());
+    assert!(generate(10, 0).is_err());
+}
+
+#[test]
+fn generated_images_have_the_same_bytes_on_every_machine() {
+    let wanted = WantedImages {
+        shape: [3, 5, 4],
+        classes: 3,
+        train: None,
+        test: None,
+    };
+    let images = LazyImages::Synthetic.load("", wanted).unwrap();
+    let sample = images.train().sample(4).unwrap();
+    let pixels = sample.require("images").unwrap().as_u8().unwrap();
+    assert_eq!(pixels[..8], [100, 98, 92, 123, 204, 140, 190, 211]);
+}
