@@ -11,6 +11,7 @@ use spikelet::network::Network;
 use spikelet::runtime::VarStore;
 use spikelet::train::{Checkpoint, SampleShape, Settings, TestSamples};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The content of a checkpoint.
 pub struct Trained {
