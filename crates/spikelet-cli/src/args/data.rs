@@ -25,7 +25,7 @@ const FOLDER: &str = "data";
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set, also those of `spikelet data list`
+    /// Data set, also of `spikelet data list`
     ///
     /// The default is that of the preset or of the checkpoint; otherwise cifar10 for cifar10-net
     /// and resnet18, and synthetic for the other networks.

@@ -27,7 +27,7 @@ const IMAGES: [u32; 2] = [0xda7a_0031, 0xda7a_0032];
 
 /// The mean and the standard deviation of the pixels, about the same in every channel.
 const MEAN: f32 = 0.5;
-const STD: f32 = 0.2;
+const STD: f32 = 0.16;
 
 /// Generated images of any shape and number of classes. A class is a pattern of colored waves, and each image shows another
 /// cut of it, with noise.
