@@ -9,7 +9,7 @@
 use super::{AttentionParts, untokened};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
-use spikelet_core::Result;
+use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 
 /// Self attention of spikes between the positions of `[T, N, C, …]`.
@@ -69,15 +69,12 @@ impl Module for SelfAttention {
         let tokens = parts.tokens(cx, "self attention", &x)?;
         let scale = Constant::new("scale", self.scale, Domain::FINITE);
         cx.expect_domains("self attention", &[scale])?;
-        let mut qkv = vec![];
-        for name in ["q", "k", "v"] {
-            qkv.push(parts.heads_of(&parts.spikes(cx, name, &tokens)?));
-        }
-        let [q, k, v] = &qkv[..] else { return Ok(x) };
+        let heads = |name| Ok::<_, Error>(parts.heads_of(&parts.spikes(cx, name, &tokens)?));
+        let (q, k, v) = (heads("q")?, heads("k")?, heads("v")?);
         // The sums are integers: both orders of the products have the same result, the cheaper one is taken.
         let y = match q.dim(4) <= q.dim(3) {
-            true => q.bmm(&k.transpose(3, 4).bmm(v)),
-            false => q.bmm(&k.transpose(3, 4)).bmm(v),
+            true => q.bmm(&k.transpose(3, 4).bmm(&v)),
+            false => q.bmm(&k.transpose(3, 4)).bmm(&v),
         };
         let y = parts.joined(&(y * self.scale));
         let y = cx.child("attn_lif", |cx| parts.product_neuron.forward(cx, y))?;

@@ -10,7 +10,7 @@
 use super::super::Pool;
 use super::{AttentionParts, untokened};
 use crate::module::{Context, Module, Tree, print_as_tree};
-use spikelet_core::Result;
+use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 
 /// Spike-driven self attention of `[T, N, C, …]`; the input are potentials, the output is normalized and no spikes.
@@ -68,19 +68,16 @@ impl Module for SpikeDrivenAttention {
         let shape = x.shape().to_vec();
         let spikes = cx.child("shortcut_lif", |cx| parts.neuron.forward(cx, x))?;
         let tokens = parts.tokens(cx, NAME, &spikes)?;
-        let mut qkv = vec![];
-        for name in ["q", "k", "v"] {
+        let heads = |name| {
             let mut made = parts.spikes(cx, name, &tokens)?;
             if name != "q" && self.filters {
                 super::super::images::expect(cx, NAME, &spikes, 2, None)?;
                 let filtered = self.filtered(cx, untokened(&made, &shape))?;
                 made = parts.tokens(cx, NAME, &filtered)?;
             }
-            qkv.push(parts.heads_of(&made));
-        }
-        let [q, k, v] = &qkv[..] else {
-            return Ok(spikes);
+            Ok::<_, Error>(parts.heads_of(&made))
         };
+        let (q, k, v) = (heads("q")?, heads("k")?, heads("v")?);
         let sums = self.filtered(cx, k * v)?.sum(&[3]);
         let passes = cx.child("talking_heads_lif", |cx| {
             parts.product_neuron.forward(cx, sums)

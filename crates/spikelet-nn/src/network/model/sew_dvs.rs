@@ -66,8 +66,7 @@ impl Family for SewDvsNet {
     }
 
     fn layers(&self) -> Result<Vec<Value>> {
-        bounded(&self.channels, "channels")
-            .or_else(|_| bounded(&[self.channels.len()], "channels"))?;
+        bounded(&[self.channels.len()], "channels")?;
         if self.channels.len() != self.pools.len() {
             return Err(Error::invalid(
                 "pools",
