@@ -3,7 +3,6 @@
 use super::super::error::NirError;
 use super::super::import::GraphModule;
 use super::super::options::StepLengthFrom;
-use super::layers::wrong_input;
 use super::writer::Writer;
 use super::{refused, update};
 use spikelet_core::Result;
@@ -20,7 +19,7 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &GraphModule) -> 
     };
     if writer.shape != input.shape {
         let expected = format!("{:?}", input.shape);
-        return Err(wrong_input(path, &writer.shape, &expected).into());
+        return Err(refused::wrong_input(path, &writer.shape, &expected).into());
     }
     let semantics = module.semantics();
     let dt = writer.options.dt;

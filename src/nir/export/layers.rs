@@ -90,18 +90,10 @@ fn joined(path: &str, child: &str) -> String {
     }
 }
 
-pub(super) fn wrong_input(path: &str, shape: &[usize], expected: &str) -> NirError {
-    NirError::node(
-        path,
-        format!("its input has the shape {shape:?}; expected {expected}"),
-        "correct `ExportOptions::input`, the shape of the input without time and batch",
-    )
-}
-
 fn add_linear(writer: &mut Writer<'_>, path: &str, linear: &Linear) -> Result<()> {
     if writer.shape != [linear.inputs] {
         let expected = format!("[{}]", linear.inputs);
-        return Err(wrong_input(path, &writer.shape, &expected).into());
+        return Err(refused::wrong_input(path, &writer.shape, &expected).into());
     }
     let weight = writer.parameter(path, "weight")?;
     let kind = match linear.bias {
@@ -134,7 +126,8 @@ fn windows(size: usize, padding: usize, span: usize, stride: usize) -> Option<us
 
 fn add_conv<const D: usize>(writer: &mut Writer<'_>, path: &str, conv: &Conv<D>) -> Result<()> {
     let shape = writer.shape.clone();
-    let expected = || wrong_input(path, &shape, &format!("[{}] and {D} sizes", conv.inputs));
+    let expected =
+        || refused::wrong_input(path, &shape, &format!("[{}] and {D} sizes", conv.inputs));
     if shape.len() != D + 1 || shape[0] != conv.inputs {
         return Err(expected().into());
     }
@@ -174,7 +167,7 @@ fn add_pool(writer: &mut Writer<'_>, path: &str, pool: &Pool2d) -> Result<()> {
     }
     let shape = writer.shape.clone();
     let &[channels, height, width] = &shape[..] else {
-        return Err(wrong_input(path, &shape, "[C, H, W]").into());
+        return Err(refused::wrong_input(path, &shape, "[C, H, W]").into());
     };
     let (mut kernels, mut strides, mut paddings) = (vec![], vec![], vec![]);
     let mut output = vec![channels];
@@ -197,7 +190,7 @@ fn add_pool(writer: &mut Writer<'_>, path: &str, pool: &Pool2d) -> Result<()> {
             return Err(refused::pooling(path).into());
         }
         let size = windows(size, padding, kernel, stride);
-        output.push(size.ok_or_else(|| wrong_input(path, &shape, "at least a window"))?);
+        output.push(size.ok_or_else(|| refused::wrong_input(path, &shape, "at least a window"))?);
         kernels.push(kernel);
         strides.push(stride);
         paddings.push(padding);

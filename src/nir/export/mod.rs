@@ -6,7 +6,7 @@
 //! | `batch_norm.rs` | batch normalization, as part of the weights before it |
 //! | `graph_module.rs` | imported graphs in a network |
 //! | `neurons.rs`, `constants.rs` | neurons, and the values of their constants |
-//! | `dynamics.rs`, `late_reset.rs` | the equations of NIR that neurons have |
+//! | `equations.rs`, `late_reset.rs`, `dynamics.rs` | the form in NIR of each neuron, and what a form is |
 //! | `steps.rs` | parameters of nodes from constants in steps |
 //! | `refused.rs` | what NIR cannot say |
 //! | `writer.rs` | the graph while it is written |
@@ -15,6 +15,7 @@
 mod batch_norm;
 mod constants;
 mod dynamics;
+mod equations;
 mod graph_module;
 mod late_reset;
 mod layers;

@@ -1,7 +1,7 @@
 //! Neurons.
 
 use super::writer::Writer;
-use super::{dynamics, refused, steps};
+use super::{equations, refused, steps};
 use spikelet_core::Result;
 use spikelet_nn::module::Module;
 use std::any::Any;
@@ -13,7 +13,7 @@ pub(super) fn add(
     module: &dyn Module,
     any: &dyn Any,
 ) -> Result<String> {
-    let found = dynamics::find(writer, path, any)?;
+    let found = equations::find(writer, path, any)?;
     let Some(dynamics) = found else {
         return Err(refused::module(path, &module.tree()).into());
     };

@@ -228,3 +228,12 @@ pub(super) fn by_step(path: &str, name: &str) -> NirError {
         "use one value for the layer, a channel or a neuron",
     )
 }
+
+/// A layer whose input has another shape.
+pub(super) fn wrong_input(path: &str, shape: &[usize], expected: &str) -> NirError {
+    NirError::node(
+        path,
+        format!("its input has the shape {shape:?}; expected {expected}"),
+        "correct `ExportOptions::input`, the shape of the input without time and batch",
+    )
+}
