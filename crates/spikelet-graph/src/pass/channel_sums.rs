@@ -42,9 +42,12 @@ fn is_channel_sum(op: &Reduce, shape: &[usize]) -> bool {
     op.reduction == Reduction::Sum && (0..last).all(covered) && !op.axes.contains(&last)
 }
 
-/// Whether the reduction sums all elements of `shape`: the gradient of a parameter that all channels share.
+/// Whether the reduction sums all elements of `shape`, of more than one row: the gradient of a parameter that all channels
+/// share.
 fn is_complete_sum(op: &Reduce, shape: &[usize]) -> bool {
-    op.reduction == Reduction::Sum && (0..shape.len()).all(|k| op.axes.contains(&k))
+    let all = (0..shape.len()).all(|k| op.axes.contains(&k));
+    let rows: usize = shape.iter().rev().skip(1).product();
+    op.reduction == Reduction::Sum && all && rows > 1
 }
 
 /// Makes the sums of all parameters' gradients part of the scan.
