@@ -200,7 +200,7 @@ fn wrong_files() -> Vec<(&'static str, String)> {
             "the network's neuron",
             "[network]\ninput = [4]\nneuron = { name = \"lif\", v_treshold = 1.0 }\nlayers = [\"neuron\"]\n",
         ),
-        of("an unknown name", "[network]\nname = \"resnet19\"\n"),
+        of("an unknown name", "[network]\nname = \"resnet7\"\n"),
         of(
             "a setting that the named network does not have",
             "[network]\nname = \"mnist-fc\"\nchannels = 16\n",
