@@ -65,6 +65,23 @@ impl Linear {
         self
     }
 
+    /// W·x + b over the last axis. The weight has so many axes of one element behind `[out, in]`.
+    pub(super) fn map(&self, cx: &Context, x: &Var, unit_axes: usize) -> Var {
+        cx.count_synapses("weight", x, || Synapses::Linear {
+            inputs: self.inputs,
+            outputs: self.outputs,
+        });
+        let init = Init::fan_in(self.inputs);
+        let matrix = [self.outputs, self.inputs];
+        let shape = [&matrix[..], &vec![1; unit_axes]].concat();
+        let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));
+        let y = x.linear(&weight.reshape(matrix));
+        match self.bias {
+            true => y + cx.parameter("bias", [self.outputs], self.bias_init.unwrap_or(init)),
+            false => y,
+        }
+    }
+
     /// Checks that a sequence has `inputs` features.
     pub(super) fn check(cx: &Context, x: &Var, inputs: usize, outputs: usize) -> Result<()> {
         cx.expect_rank("linear", x, 2)?;
@@ -88,20 +105,7 @@ impl Module for Linear {
         Self::check(cx, &x, self.inputs, self.outputs)?;
         let outputs = Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0));
         cx.expect_domains("linear", &[outputs])?;
-        cx.count_synapses("weight", &x, || Synapses::Linear {
-            inputs: self.inputs,
-            outputs: self.outputs,
-        });
-        let init = Init::fan_in(self.inputs);
-        let weight_init = self.weight_init.unwrap_or(init);
-        let weight = cx.parameter("weight", [self.outputs, self.inputs], weight_init);
-        let y = x.linear(&weight);
-        if !self.bias {
-            return Ok(y);
-        }
-        let bias_init = self.bias_init.unwrap_or(init);
-        let bias = cx.parameter("bias", [self.outputs], bias_init);
-        Ok(y + bias)
+        Ok(self.map(cx, &x, 0))
     }
 
     fn tree(&self) -> Tree {

@@ -2,9 +2,9 @@
 //!
 //! y = W·x + b for the channels of each position: a convolution with a window of one element, as matrix product.
 
+use super::Linear;
 use super::images::{channels_last, channels_second, expect};
 use crate::module::{Context, Init, Module, Tree};
-use crate::synapses::Synapses;
 use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -115,19 +115,14 @@ impl Module for Pointwise {
             x.rank().saturating_sub(3),
             Some(self.inputs),
         )?;
-        let x = channels_last(&x);
-        cx.count_synapses("weight", &x, || Synapses::Linear {
+        let map = Linear {
             inputs: self.inputs,
             outputs: self.outputs,
-        });
-        let init = Init::fan_in(self.inputs);
-        let shape = [vec![self.outputs, self.inputs], vec![1; self.shape.axes()]].concat();
-        let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));
-        let y = x.linear(&weight.reshape([self.outputs, self.inputs]));
-        let y = match self.bias {
-            true => y + cx.parameter("bias", [self.outputs], self.bias_init.unwrap_or(init)),
-            false => y,
+            bias: self.bias,
+            weight_init: self.weight_init,
+            bias_init: self.bias_init,
         };
+        let y = map.map(cx, &channels_last(&x), self.shape.axes());
         Ok(channels_second(&y))
     }
 

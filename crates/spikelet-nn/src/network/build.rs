@@ -242,7 +242,7 @@ impl Builder {
             };
             let given = LayerFields { kind, main, fields };
             match (kind.main, main) {
-                (MainValue::Required(_), None) => {
+                (MainValue::Required(_) | MainValue::Layers(_), None) => {
                     given.main()?;
                 }
                 (MainValue::None, Some(value)) => {
@@ -450,12 +450,12 @@ fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
     }
 }
 
-/// Whether a layer has layers in it, and may have an empty name: theirs are then part of the list around it.
+/// Whether a layer groups others, and may have an empty name: they are then part of the list around it.
 fn is_group(node: &Node) -> bool {
-    kind_of(node).is_ok_and(|(kind, _)| kind.is_group)
+    kind_of(node).is_ok_and(|(kind, _)| matches!(kind.main, MainValue::Layers(_)))
 }
 
-/// The name of layers together, which may be empty.
+/// The name of a group of layers, which may be empty.
 pub(super) fn group_name(node: &Node) -> Result<&str, Located> {
     match node.as_text() {
         Some("") => Ok(""),

@@ -84,10 +84,10 @@ impl Network {
     /// # Errors
     /// [`DefinitionError::UnknownName`](crate::DefinitionError::UnknownName).
     pub fn layers_of(name: &str) -> Result<Layers> {
-        match Self::source_text(name) {
-            None if Model::names().any(|known| known == name) => Model::find(name)?.layers(),
-            Some(text) => Ok(Layers::from_toml(&format!("{name}.toml"), text, &[])?),
-            None => Err(Self::unknown(name).into()),
+        match (Self::source_text(name), Model::find(name)) {
+            (Some(text), _) => Ok(Layers::from_toml(&format!("{name}.toml"), text, &[])?),
+            (None, Ok(model)) => model.layers(),
+            (None, Err(_)) => Err(Self::unknown(name).into()),
         }
     }
 }
@@ -95,12 +95,9 @@ impl Network {
 /// A named network with its settings.
 pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
     let text = name.text("name")?;
-    if !Network::all_names().any(|known| known == text) {
-        return Err(NetworkProblem::Definition(Network::unknown(text)).at(name.span.clone()));
-    }
-    let wrong = |error: serde_json::Error| Located::other(error, "correct the value");
-    let known = Network::find(text).map_err(|error| Located::other(error.to_string(), ""))?;
-    let known = serde_json::to_value(known).map_err(wrong)?;
+    let unknown = |_| NetworkProblem::Definition(Network::unknown(text)).at(name.span.clone());
+    let known = Network::find(text).map_err(unknown)?;
+    let known = serde_json::to_value(known).map_err(|error| Located::other(error, ""))?;
     let keys: Vec<&str> = known
         .as_object()
         .into_iter()
@@ -114,34 +111,48 @@ pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
         neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))?;
         settings["neuron"] = spec;
     }
-    for entry in table.entries().unwrap_or_default() {
-        let mut one = known.clone();
-        one[&entry.key] = settings[&entry.key].clone();
-        if let Err(error) = serde_json::from_value::<Network>(one) {
-            let kind = match &known[&entry.key] {
-                Value::Bool(_) => "true or false",
-                Value::Number(number) if number.is_f64() => "a number",
-                Value::Number(_) => "an integer of at least 0",
-                _ => {
-                    return Err(
-                        Located::other(error, "correct the value").or_at(entry.value.span.clone())
-                    );
-                }
-            };
-            return Err(entry.value.wrong(&entry.key, kind));
-        }
-    }
-    let made: Network = serde_json::from_value(settings).map_err(wrong)?;
+    let made: Network = serde_json::from_value(settings.clone())
+        .map_err(|error| wrong_setting(table, &known, &settings, &error))?;
     let refused =
         |error: spikelet_core::Error| Located::refused(&error, "").or_at(table.span.clone());
     made.module().map_err(refused)?;
     Ok(made)
 }
 
+/// The error of settings that are no network, at the one that is wrong beside the `known` values of the others; at the table,
+/// if they do not fit together.
+fn wrong_setting(
+    table: &Node,
+    known: &Value,
+    settings: &Value,
+    error: &serde_json::Error,
+) -> Located {
+    let message = error.to_string();
+    let is_wrong = |key: &str| {
+        let mut alone = known.clone();
+        alone[key] = settings[key].clone();
+        let read: serde_json::Result<Network> = serde_json::from_value(alone);
+        read.is_err_and(|error| error.to_string() == message)
+    };
+    let mut entries = table.entries().unwrap_or_default().iter();
+    let refused = Located::refused(error, "correct the value");
+    let Some(entry) = entries.find(|entry| is_wrong(&entry.key)) else {
+        return refused.or_at(table.span.clone());
+    };
+    let given = &settings[&entry.key];
+    let expected = match &known[&entry.key] {
+        Value::Bool(_) if !given.is_boolean() => "true or false",
+        Value::Number(number) if number.is_f64() && !given.is_number() => "a number",
+        Value::Number(number) if !number.is_f64() && !given.is_u64() => "an integer of at least 0",
+        _ => return refused.or_at(entry.value.span.clone()),
+    };
+    entry.value.wrong(&entry.key, expected)
+}
+
 /// Whether the keys are those of a model.
 fn is_model(value: &Value) -> bool {
     let name = value.get("name").and_then(Value::as_str);
-    name.is_some_and(|name| Model::names().any(|known| known == name))
+    name.is_some_and(|name| Model::find(name).is_ok())
 }
 
 impl Serialize for Network {

@@ -4,44 +4,38 @@
 use super::pointwise::weight_shape;
 use super::{Kind, MainValue};
 use crate::layer::{AttentionParts, SelfAttention, SpikeDrivenAttention, TokenAttention};
+use crate::module::Module;
 use crate::network::Layers;
 use crate::network::build::{Builder, LayerFields};
 use spikelet_core::document::Located;
+use std::sync::Arc;
 
 const HEADS: MainValue = MainValue::Required("the number of heads");
+
+/// A kind's own keys, and those of all kinds of attention.
+macro_rules! keys {
+    ($($own:literal),*) => {
+        &[$($own,)* "product_neuron", "bias", "weights", "init", "bias_init", "momentum"]
+    };
+}
 
 pub(super) const SELF_ATTENTION: Kind = Kind {
     name: "self-attention",
     summary: "spiking self attention between the positions of a map",
     main: HEADS,
-    keys: &[
-        "scale",
-        "product_neuron",
-        "bias",
-        "weights",
-        "init",
-        "bias_init",
-        "momentum",
-        "state_across_samples",
-    ],
-    is_group: false,
+    keys: keys!["scale", "state_across_samples"],
     build: |layer, b| {
-        let parts = parts(layer, b)?;
-        let mut module = SelfAttention::new(parts);
+        let mut module = SelfAttention::new(parts(layer, b)?);
         if let Some(scale) = layer.fields.number("scale")? {
             module = module.scale(scale);
         }
         if let Some(yes) = layer.fields.flag("state_across_samples")? {
             module = module.state_across_samples(yes);
         }
-        let (channels, tokens) = sizes(b);
+        let (channels, tokens) = (b.shape[0], b.shape[1..].iter().product::<usize>());
         let head = channels / layer.main()?.integer("self-attention", 1..=channels)?;
-        let product = head.min(tokens).checked_mul(2);
-        let macs = |elements: usize| {
-            let maps = elements.checked_mul(channels)?.checked_mul(4)?;
-            maps.checked_add(elements.checked_mul(product?)?)
-        };
-        b.leaf("self-attention", module, weights(channels, 4), macs)
+        let products = head.min(tokens).saturating_mul(2);
+        leaf(layer, b, module, 4, products)
     },
 };
 
@@ -49,24 +43,10 @@ pub(super) const TOKEN_ATTENTION: Kind = Kind {
     name: "token-attention",
     summary: "attention of positions by the spikes of their queries",
     main: HEADS,
-    keys: &[
-        "product_neuron",
-        "bias",
-        "weights",
-        "init",
-        "bias_init",
-        "momentum",
-    ],
-    is_group: false,
+    keys: keys![],
     build: |layer, b| {
         let module = TokenAttention::new(parts(layer, b)?);
-        let (channels, _) = sizes(b);
-        b.leaf(
-            "token-attention",
-            module,
-            weights(channels, 3),
-            |elements| elements.checked_mul(channels)?.checked_mul(3),
-        )
+        leaf(layer, b, module, 3, 0)
     },
 };
 
@@ -74,35 +54,29 @@ pub(super) const SPIKE_DRIVEN_ATTENTION: Kind = Kind {
     name: "spike-driven-attention",
     summary: "attention of potentials by sums of spikes",
     main: HEADS,
-    keys: &[
-        "filters",
-        "product_neuron",
-        "bias",
-        "weights",
-        "init",
-        "bias_init",
-        "momentum",
-    ],
-    is_group: false,
+    keys: keys!["filters"],
     build: |layer, b| {
         let mut module = SpikeDrivenAttention::new(parts(layer, b)?);
         if let Some(yes) = layer.fields.flag("filters")? {
             module = module.filters(yes);
         }
-        let (channels, _) = sizes(b);
-        b.leaf(layer.kind.name, module, weights(channels, 4), |elements| {
-            elements.checked_mul(channels)?.checked_mul(4)
-        })
+        leaf(layer, b, module, 4, 0)
     },
 };
 
-/// Channels and positions of the current sequence.
-fn sizes(b: &Builder) -> (usize, usize) {
-    (b.shape[0], b.shape[1..].iter().product())
-}
-
-fn weights(channels: usize, maps: usize) -> Option<usize> {
-    channels.checked_mul(channels)?.checked_mul(maps)
+/// Adds an attention with so many `maps` of all channels, and `products` beside them for each element of its output.
+fn leaf(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+    module: impl Module + 'static,
+    maps: usize,
+    products: usize,
+) -> Result<Arc<dyn Module>, Located> {
+    let of_maps = b.shape[0].checked_mul(maps);
+    let weights = of_maps.and_then(|n| n.checked_mul(b.shape[0]));
+    b.leaf(layer.kind.name, module, weights, |elements| {
+        elements.checked_mul(of_maps?.checked_add(products)?)
+    })
 }
 
 fn parts(layer: &LayerFields<'_>, b: &Builder) -> Result<AttentionParts, Located> {

@@ -12,7 +12,6 @@ pub(super) const BATCH_NORM: Kind = Kind {
     summary: "batch normalization of each channel",
     main: MainValue::None,
     keys: &["epsilon", "momentum", "affine", "scale", "each_step"],
-    is_group: false,
     build: |layer, b| match b.shape.len() {
         1 | 2 => batch_norm::<1>(layer, b),
         3 => batch_norm::<2>(layer, b),

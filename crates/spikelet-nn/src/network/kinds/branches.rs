@@ -9,9 +9,8 @@ use std::sync::Arc;
 pub(super) const BRANCHES: Kind = Kind {
     name: "branches",
     summary: "parallel branches, added or concatenated",
-    main: MainValue::Required("a list of branches, each a list of layers"),
+    main: MainValue::Layers("a list of branches, each a list of layers"),
     keys: &["combine"],
-    is_group: true,
     build: |layer, b| {
         let node = layer.main()?;
         let branches = node.list("branches")?;

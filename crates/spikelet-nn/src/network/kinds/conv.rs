@@ -23,7 +23,6 @@ pub(super) const CONV: Kind = Kind {
         "init",
         "bias_init",
     ],
-    is_group: false,
     build: |layer, b| match b.spatial_axes("conv")? {
         1 => conv::<1>(layer, b),
         2 => conv::<2>(layer, b),
@@ -46,7 +45,6 @@ pub(super) const CONV_TRANSPOSED: Kind = Kind {
         "init",
         "bias_init",
     ],
-    is_group: false,
     build: |layer, b| match b.spatial_axes("conv-transposed")? {
         1 => conv_transposed::<1>(layer, b),
         2 => conv_transposed::<2>(layer, b),

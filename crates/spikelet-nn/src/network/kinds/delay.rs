@@ -20,7 +20,6 @@ pub(super) const DCLS: Kind = Kind {
     summary: "fully connected layer with a learned delay for each synapse",
     main: MainValue::Required("the number of output features"),
     keys: &["kernel_size", "kernel_count", "version", "width", "bias"],
-    is_group: false,
     build: |layer, b| {
         let (inputs, outputs) = sizes(layer, b)?;
         let fields = &layer.fields;
@@ -52,7 +51,6 @@ pub(super) const DELAYED_LINEAR: Kind = Kind {
     summary: "fully connected layer with a fixed delay for each synapse",
     main: MainValue::Required("the number of output features"),
     keys: &["max_delay", "bias"],
-    is_group: false,
     build: |layer, b| {
         let (inputs, outputs) = sizes(layer, b)?;
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
@@ -67,7 +65,6 @@ pub(super) const AXONAL_DELAY: Kind = Kind {
     summary: "a learned delay for each channel",
     main: MainValue::Required("the longest delay"),
     keys: &["sigma", "trainable"],
-    is_group: false,
     build: |layer, b| {
         let most = layer.main()?.integer("axonal-delay", 0..=MAX_DELAY)?;
         let channels = b.shape[0];
@@ -91,7 +88,6 @@ pub(super) const DELAYED_RECURRENT: Kind = Kind {
     summary: "neurons with recurrent connections with learned delays",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &["max_delay", "synaptic", "spread", "width", "dropout_p"],
-    is_group: false,
     build: |layer, b| {
         let neuron = match layer.main {
             Some(node) => b.own_neuron(node)?,
@@ -129,7 +125,6 @@ pub(super) const PAD_TIME: Kind = Kind {
     summary: "steps of zeros behind a sequence, in which delayed spikes arrive",
     main: STEPS,
     keys: &[],
-    is_group: false,
     build: |layer, b| {
         let steps = layer.main()?.integer("pad-time", 0..=MAX_DELAY)?;
         b.leaf("pad-time", PadTime::new(steps), Some(0), |_| Some(0))

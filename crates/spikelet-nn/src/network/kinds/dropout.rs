@@ -12,7 +12,6 @@ pub(super) const DROPOUT: Kind = Kind {
     summary: "dropout of features, the same at all time steps",
     main: PROBABILITY,
     keys: &["each_step"],
-    is_group: false,
     build: |layer, b| {
         let each_step = layer.fields.flag("each_step")?.unwrap_or(false);
         let module = Dropout::new(probability(layer)?).each_step(each_step);
@@ -25,7 +24,6 @@ pub(super) const DROPOUT2D: Kind = Kind {
     summary: "dropout of complete channels, the same at all time steps",
     main: PROBABILITY,
     keys: &[],
-    is_group: false,
     build: |layer, b| {
         let module = Dropout2d::new(probability(layer)?);
         b.leaf("dropout2d", module, Some(0), |_| Some(0))

@@ -8,6 +8,5 @@ pub(super) const FLATTEN: Kind = Kind {
     summary: "merges all axes into features",
     main: MainValue::None,
     keys: &[],
-    is_group: false,
     build: |_, b| b.leaf("flatten", Flatten, Some(0), |_| Some(0)),
 };

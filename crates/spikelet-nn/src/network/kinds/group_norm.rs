@@ -10,7 +10,6 @@ pub(super) const GROUP_NORM: Kind = Kind {
     summary: "group normalization of channels",
     main: MainValue::Required("the number of groups"),
     keys: &["epsilon"],
-    is_group: false,
     build: |layer, b| {
         let main = layer.main()?;
         let groups = main.integer("group-norm", 1..=Layers::MAX_SIZE)?;

@@ -9,7 +9,6 @@ pub(super) const LINEAR: Kind = Kind {
     summary: "fully connected layer",
     main: MainValue::Required("the number of output features"),
     keys: &["bias", "init", "bias_init"],
-    is_group: false,
     build: |layer, b| {
         let outputs = layer.main()?.integer("linear", 1..=Layers::MAX_SIZE)?;
         let [inputs] = b.shape[..] else {

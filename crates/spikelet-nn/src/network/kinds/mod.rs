@@ -36,6 +36,8 @@ pub(super) enum MainValue {
     Optional(&'static str),
     /// A layer must have one: `{ linear = 10 }`.
     Required(&'static str),
+    /// The layers that it groups, which it must have: `{ residual = […] }`. Its name may be empty.
+    Layers(&'static str),
 }
 
 impl MainValue {
@@ -43,7 +45,7 @@ impl MainValue {
     pub fn expected(self) -> &'static str {
         match self {
             Self::None => "",
-            Self::Optional(what) | Self::Required(what) => what,
+            Self::Optional(what) | Self::Required(what) | Self::Layers(what) => what,
         }
     }
 }
@@ -58,8 +60,6 @@ pub(super) struct Kind {
     pub main: MainValue,
     /// The other keys.
     pub keys: &'static [&'static str],
-    /// Whether it has layers in it, and its name may be empty.
-    pub is_group: bool,
     pub build: Build,
 }
 

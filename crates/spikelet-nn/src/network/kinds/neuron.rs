@@ -7,7 +7,6 @@ pub(super) const NEURON: Kind = Kind {
     summary: "the network's neuron, or another one",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &[],
-    is_group: false,
     build: |layer, b| {
         let neuron = match layer.main {
             Some(node) => b.own_neuron(node)?,

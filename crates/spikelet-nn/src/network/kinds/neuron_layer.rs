@@ -78,7 +78,6 @@ macro_rules! kinds {
             summary: $summary,
             main: MainValue::Required("the number of neurons"),
             keys: KEYS,
-            is_group: false,
             build: build::<kind::$kind>,
         };
     )*};

@@ -11,7 +11,6 @@ pub(super) const POINTWISE: Kind = Kind {
     summary: "the same linear map of the channels at each position",
     main: MainValue::Required("the number of output channels"),
     keys: &["bias", "weights", "init", "bias_init"],
-    is_group: false,
     build: |layer, b| {
         let outputs = layer.main()?.integer("pointwise", 1..=Layers::MAX_SIZE)?;
         let inputs = b.shape[0];

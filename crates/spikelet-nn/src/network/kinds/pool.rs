@@ -15,7 +15,6 @@ pub(super) const MAX_POOL: Kind = Kind {
     summary: "the largest element of each window",
     main: WINDOW,
     keys: &["stride", "padding", "dilation", "ceil"],
-    is_group: false,
     build: |layer, b| match b.spatial_axes("max-pool")? {
         1 => pool::<1>(layer, b, Pool::max),
         2 => pool::<2>(layer, b, Pool::max),
@@ -28,7 +27,6 @@ pub(super) const AVG_POOL: Kind = Kind {
     summary: "the mean of each window",
     main: WINDOW,
     keys: &["stride", "padding", "ceil", "count_padding"],
-    is_group: false,
     build: |layer, b| match b.spatial_axes("avg-pool")? {
         1 => average::<1>(layer, b),
         2 => average::<2>(layer, b),
@@ -41,7 +39,6 @@ pub(super) const ADAPTIVE_MAX_POOL: Kind = Kind {
     summary: "max pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
-    is_group: false,
     build: |layer, b| match b.spatial_axes(layer.kind.name)? {
         1 => adaptive::<1, _>(layer, b, AdaptiveMaxPool::new),
         2 => adaptive::<2, _>(layer, b, AdaptiveMaxPool::new),
@@ -54,7 +51,6 @@ pub(super) const ADAPTIVE_AVG_POOL: Kind = Kind {
     summary: "average pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
-    is_group: false,
     build: |layer, b| match b.spatial_axes(layer.kind.name)? {
         1 => adaptive::<1, _>(layer, b, AdaptiveAvgPool::new),
         2 => adaptive::<2, _>(layer, b, AdaptiveAvgPool::new),

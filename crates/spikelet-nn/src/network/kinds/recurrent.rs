@@ -10,7 +10,6 @@ pub(super) const RNN: Kind = Kind {
     summary: "fully connected layer and neurons with recurrent connections",
     main: MainValue::Required("the number of neurons"),
     keys: &["cell", "bias", "last"],
-    is_group: false,
     build: |layer, b| {
         let hidden = layer.main()?.integer("rnn", 1..=Layers::MAX_SIZE)?;
         let [inputs] = b.shape[..] else {
@@ -37,7 +36,6 @@ pub(super) const RECURRENT: Kind = Kind {
     summary: "neurons with recurrent connections",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &["bias", "last"],
-    is_group: false,
     build: |layer, b| {
         let neuron = match layer.main {
             Some(node) => b.own_neuron(node)?,

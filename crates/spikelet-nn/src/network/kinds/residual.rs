@@ -12,9 +12,8 @@ use std::sync::Arc;
 pub(super) const RESIDUAL: Kind = Kind {
     name: "residual",
     summary: "a main branch joined with a shortcut",
-    main: MainValue::Required("the layers of the main branch"),
+    main: MainValue::Layers("the layers of the main branch"),
     keys: &["shortcut", "join", "names"],
-    is_group: true,
     build: |layer, b| {
         let node = layer.main()?;
         let input = (b.shape.clone(), b.one_step);

@@ -9,9 +9,8 @@ use std::sync::Arc;
 pub(super) const LAYERS: Kind = Kind {
     name: "layers",
     summary: "layers in sequence, with a common name or repeated",
-    main: MainValue::Required("a list of layers"),
+    main: MainValue::Layers("a list of layers"),
     keys: &["repeat"],
-    is_group: true,
     build: |layer, b| {
         let list = layer.main()?;
         let Some(copies) = layer.fields.integer("repeat", 1..=MAX_LAYERS)? else {

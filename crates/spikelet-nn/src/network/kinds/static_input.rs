@@ -8,9 +8,8 @@ use std::sync::Arc;
 pub(super) const STATIC: Kind = Kind {
     name: "static",
     summary: "layers whose input is the same at all time steps, run once",
-    main: MainValue::Required("a list of layers"),
+    main: MainValue::Layers("a list of layers"),
     keys: &[],
-    is_group: true,
     build: |layer, b| {
         let (first, one_step) = (b.rows(), b.one_step);
         let made = b.unnamed_body(layer.main()?)?;

@@ -8,7 +8,6 @@ pub(super) const TIME_MEAN: Kind = Kind {
     summary: "the mean over time: of spikes, the firing rate",
     main: MainValue::None,
     keys: &[],
-    is_group: false,
     build: |_, b| b.leaf("time-mean", TimeMean, Some(0), |_| Some(0)),
 };
 
@@ -17,7 +16,6 @@ pub(super) const TIME_LAST: Kind = Kind {
     summary: "the last time step",
     main: MainValue::None,
     keys: &[],
-    is_group: false,
     build: |_, b| b.leaf("time-last", TimeLast, Some(0), |_| Some(0)),
 };
 
@@ -26,7 +24,6 @@ pub(super) const TIME_SUM: Kind = Kind {
     summary: "the sum over time: of spikes, the spike count",
     main: MainValue::None,
     keys: &[],
-    is_group: false,
     build: |_, b| b.leaf("time-sum", TimeSum, Some(0), |_| Some(0)),
 };
 
@@ -35,7 +32,6 @@ pub(super) const TIME_MAX: Kind = Kind {
     summary: "the maximum over time",
     main: MainValue::None,
     keys: &[],
-    is_group: false,
     build: |_, b| b.leaf("time-max", TimeMax, Some(0), |_| Some(0)),
 };
 
@@ -44,6 +40,5 @@ pub(super) const SOFTMAX_SUM: Kind = Kind {
     summary: "the sum over time of the softmax over the classes",
     main: MainValue::None,
     keys: &[],
-    is_group: false,
     build: |_, b| b.leaf("softmax-sum", SoftmaxSum, Some(0), |_| Some(0)),
 };

@@ -10,7 +10,6 @@ pub(super) const VOTING: Kind = Kind {
     summary: "the mean of several outputs for each class",
     main: MainValue::Required("the number of outputs for each class"),
     keys: &[],
-    is_group: false,
     build: |layer, b| {
         let main = layer.main()?;
         let votes = main.integer("voting", 1..=Layers::MAX_SIZE)?;

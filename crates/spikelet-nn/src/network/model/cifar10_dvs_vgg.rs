@@ -6,7 +6,7 @@
 //! Sources: S. Deng et al., *Temporal efficient training of spiking neural network via gradient re-weighting*, ICLR 2022; as
 //! `CIFAR10DVSVGG` in an example of SpikingJelly 2.0.0.
 
-use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain};
+use super::layer::{fire, group, kaiming, linear, named, norm, plain, with};
 use super::{Family, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -57,8 +57,8 @@ impl Family for Cifar10DvsVgg {
     fn layers(&self) -> Result<Vec<Value>> {
         let pool = json!({"avg-pool": 2});
         let block = |(pooled, times): (bool, usize)| {
-            let mut conv = conv(self.width.saturating_mul(times), 3, 1);
-            (conv["bias"], conv["init"]) = (json!(true), KAIMING.into());
+            let conv = kaiming(self.width.saturating_mul(times), 3, 1);
+            let conv = with(conv, "bias", json!(true));
             let mut parts = vec![conv, norm()];
             if pooled {
                 parts.insert(0, pool.clone());

@@ -10,6 +10,11 @@ pub fn conv(outputs: usize, kernel: usize, stride: usize) -> Value {
     json!({"conv": outputs, "kernel": kernel, "stride": stride, "padding": kernel / 2})
 }
 
+/// The same with the initial values of [`KAIMING`].
+pub fn kaiming(outputs: usize, kernel: usize, stride: usize) -> Value {
+    with(conv(outputs, kernel, stride), "init", KAIMING.into())
+}
+
 /// A linear layer with bias.
 pub fn linear(outputs: usize) -> Value {
     json!({"linear": outputs, "bias": true})
@@ -54,6 +59,29 @@ pub fn head(name: &str, classes: Value) -> Vec<Value> {
     ]
 }
 
+/// The first layers of a network, whose names are part of the network; run once for an image if `once`, or at each step.
+pub fn stem(layers: Vec<Value>, once: bool) -> Value {
+    let kind = if once { "static" } else { "layers" };
+    json!({"name": "", kind: layers})
+}
+
+/// The stages `layer1`, `layer2`, … of a residual network with so many blocks each. The width doubles from stage to stage, and
+/// the size is halved. `block` makes a block from the width and the stride.
+pub fn stages(
+    width: usize,
+    blocks: &[usize],
+    mut block: impl FnMut(usize, usize) -> Value,
+) -> Vec<Value> {
+    let mut stages = vec![];
+    for (stage, &blocks) in blocks.iter().enumerate() {
+        let width = width.saturating_mul(1 << stage);
+        let stride = |k| if stage > 0 && k == 0 { 2 } else { 1 };
+        let made = (0..blocks).map(|k| block(width, stride(k))).collect();
+        stages.push(named(&format!("layer{}", stage + 1), group(made)));
+    }
+    stages
+}
+
 /// The layer with a name.
 pub fn named(name: &str, layer: Value) -> Value {
     with(layer, "name", name.into())
@@ -63,4 +91,9 @@ pub fn named(name: &str, layer: Value) -> Value {
 pub fn with(mut layer: Value, key: &str, value: Value) -> Value {
     layer[key] = value;
     layer
+}
+
+/// The layer with these initial weights, and biases that start at 0.
+pub fn with_init(layer: Value, init: Value) -> Value {
+    with(with(layer, "init", init), "bias_init", json!(0.0))
 }

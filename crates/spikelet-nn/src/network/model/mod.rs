@@ -14,6 +14,7 @@ mod sew_resnet;
 mod spike_driven;
 mod spikformer;
 mod spiking_vgg;
+mod transformer;
 
 use super::Layers;
 use super::limits::MAX_LAYERS;
@@ -165,7 +166,7 @@ impl Model {
         self.kind.name
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     pub fn summary(&self) -> &'static str {
         self.kind.summary
     }
@@ -195,17 +196,38 @@ impl Model {
     /// The model with another value of an option.
     ///
     /// # Errors
-    /// When there is no such option, or the value is not one of it.
-    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Result<Self> {
-        let Some(own) = self.values.get_mut(option) else {
-            let known: Vec<&str> = self.values.keys().map(String::as_str).collect();
-            return Err(Error::invalid(
-                "option",
-                format!("{} has no option `{option}`", self.kind.name),
-                format!("its options: {}", known.join(", ")),
-            ));
-        };
-        *own = value.into();
+    /// As [`Model::with_all`].
+    pub fn with(self, option: &str, value: impl Into<Value>) -> Result<Self> {
+        self.with_all([(option, value.into())])
+    }
+
+    /// The model with other values of several options, which may fit together only as a whole.
+    ///
+    /// ```
+    /// use spikelet_nn::network::Model;
+    /// let model = Model::find("sew-7b-net")?;
+    /// let model = model.with_all([("channels", [8, 16].into()), ("pools", [2, 0].into())])?;
+    /// assert_eq!(model.layers()?.outputs()?, 11);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such option, the value is not one of it, or the options do not fit together.
+    pub fn with_all<'a>(
+        mut self,
+        options: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self> {
+        for (option, value) in options {
+            let Some(own) = self.values.get_mut(option) else {
+                let known: Vec<&str> = self.values.keys().map(String::as_str).collect();
+                return Err(Error::invalid(
+                    "option",
+                    format!("{} has no option `{option}`", self.kind.name),
+                    format!("its options: {}", known.join(", ")),
+                ));
+            };
+            *own = value;
+        }
         (self.kind.layers)(&self.values)?;
         Ok(self)
     }
@@ -257,13 +279,10 @@ impl Model {
     /// The model of the keys of a file or a checkpoint, with the defaults of those that are not given.
     pub(super) fn from_json(value: &Value) -> Result<Self> {
         let name = value.get("name").and_then(Value::as_str);
-        let mut made = Self::find(name.unwrap_or_default())?;
-        for (key, value) in value.as_object().into_iter().flatten() {
-            if key != "name" {
-                made = made.with(key, value.clone())?;
-            }
-        }
-        Ok(made)
+        let given = value.as_object().into_iter().flatten();
+        let options = given.filter(|(key, _)| *key != "name");
+        Self::find(name.unwrap_or_default())?
+            .with_all(options.map(|(key, value)| (key.as_str(), value.clone())))
     }
 }
 

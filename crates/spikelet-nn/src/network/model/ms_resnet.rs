@@ -7,7 +7,7 @@
 //! Source: Y. Hu et al., *Advancing spiking neural networks toward deep residual learning*, IEEE TNNLS 2024. The authors'
 //! neurons fire above the threshold, these at it; the two differ at ties only, which batch norm does not have.
 
-use super::layer::{conv, fire, group, head, linear, named, residual};
+use super::layer::{conv, fire, group, head, linear, named, residual, with};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -92,11 +92,7 @@ impl Family for MsResNet {
 
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.blocks, "blocks")?;
-        let biased = |stride| {
-            let mut conv = conv(self.width, 3, stride);
-            conv["bias"] = json!(true);
-            conv
-        };
+        let biased = |stride| with(conv(self.width, 3, stride), "bias", json!(true));
         let mut stem = match self.deep {
             true => vec![biased(2), biased(1), biased(1)],
             false => vec![conv(self.width, 7, 2)],

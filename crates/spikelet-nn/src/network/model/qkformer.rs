@@ -6,8 +6,8 @@
 //!
 //! Source: C. Zhou et al., *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
-use super::layer::{conv, fire, head, linear, max_pool, named, norm, residual};
-use super::spikformer::{Data, started};
+use super::layer::{conv, fire, head, max_pool, named, norm, residual};
+use super::transformer::{DEPTH, Data, HEADS, RATIO, block, classifier};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -34,8 +34,17 @@ models! {
     "qkformer-dvs", "QKFormer-2-256 for CIFAR10-DVS and DVS Gesture", QkFormer::new(Data::Dvs);
 }
 
-/// A convolution of an embedding: the prefix of its names, its output channels, whether a pool follows.
-type Conv = (&'static str, usize, bool);
+/// A stage: an embedding, which reduces the map, and blocks.
+struct Stage {
+    /// The convolutions of the embedding: the prefix of their names, their output channels, whether a pool follows.
+    convs: Vec<(&'static str, usize, bool)>,
+    /// The convolutions before the shortcut, and the stride of that.
+    before: usize,
+    stride: usize,
+    /// The number of blocks, and their attention.
+    blocks: usize,
+    attention: Attention,
+}
 
 /// The attention of a stage: that of tokens, or self attention, with its name.
 #[derive(Clone, Copy)]
@@ -65,73 +74,85 @@ impl QkFormer {
         }
     }
 
-    /// Embeddings with the number of convolutions before their shortcut and its stride, and the width, the number of
-    /// blocks and the attention of their stages.
-    #[allow(clippy::type_complexity, reason = "a table that is read once")]
-    fn stages(&self) -> Vec<((Vec<Conv>, usize, usize), (usize, usize, Attention))> {
+    fn stages(&self) -> Vec<Stage> {
         let (dim, a, b) = (self.dim, self.dim / 4, self.dim / 2);
+        // Behind the first stage, a 1 × 1 convolution of the embedding's input is added.
+        let next = |convs, blocks, attention| Stage {
+            convs,
+            before: 0,
+            stride: 2,
+            blocks,
+            attention,
+        };
+        let last = |others| self.depth.saturating_sub(others);
         match self.data {
             Data::Cifar => vec![
-                (
-                    (vec![("proj", a / 2, false), ("proj1", a, false)], 1, 1),
-                    (a, 1, Attention::Token),
+                Stage {
+                    convs: vec![("proj", a / 2, false), ("proj1", a, false)],
+                    before: 1,
+                    stride: 1,
+                    blocks: 1,
+                    attention: Attention::Token,
+                },
+                next(
+                    vec![("proj3", b, false), ("proj4", b, true)],
+                    1,
+                    Attention::Token,
                 ),
-                (
-                    (vec![("proj3", b, false), ("proj4", b, true)], 0, 2),
-                    (b, 1, Attention::Token),
-                ),
-                (
-                    (vec![("proj3", dim, false), ("proj4", dim, true)], 0, 2),
-                    (dim, self.depth.saturating_sub(2), Attention::Own("ssa")),
+                next(
+                    vec![("proj3", dim, false), ("proj4", dim, true)],
+                    last(2),
+                    Attention::Own("ssa"),
                 ),
             ],
             Data::ImageNet => vec![
-                (
-                    (
-                        vec![
-                            ("proj", a / 2, true),
-                            ("proj1", a, true),
-                            ("proj2", a, false),
-                        ],
-                        1,
-                        2,
-                    ),
-                    (a, 1, Attention::Token),
+                Stage {
+                    convs: vec![
+                        ("proj", a / 2, true),
+                        ("proj1", a, true),
+                        ("proj2", a, false),
+                    ],
+                    before: 1,
+                    stride: 2,
+                    blocks: 1,
+                    attention: Attention::Token,
+                },
+                next(
+                    vec![("proj3", b, true), ("proj4", b, false)],
+                    2,
+                    Attention::Token,
                 ),
-                (
-                    (vec![("proj3", b, true), ("proj4", b, false)], 0, 2),
-                    (b, 2, Attention::Token),
-                ),
-                (
-                    (vec![("proj3", dim, true), ("proj4", dim, false)], 0, 2),
-                    (dim, self.depth.saturating_sub(3), Attention::Own("attn")),
+                next(
+                    vec![("proj3", dim, true), ("proj4", dim, false)],
+                    last(3),
+                    Attention::Own("attn"),
                 ),
             ],
             Data::Dvs => vec![
-                (
-                    (
-                        vec![
-                            ("proj", b / 8, false),
-                            ("proj1", b / 4, true),
-                            ("proj2", b / 2, true),
-                            ("proj3", b, true),
-                        ],
-                        2,
-                        4,
-                    ),
-                    (b, 1, Attention::Token),
-                ),
-                (
-                    (vec![("proj", dim, false), ("proj4", dim, true)], 0, 2),
-                    (dim, self.depth.saturating_sub(1), Attention::Own("ssa")),
+                Stage {
+                    convs: vec![
+                        ("proj", b / 8, false),
+                        ("proj1", b / 4, true),
+                        ("proj2", b / 2, true),
+                        ("proj3", b, true),
+                    ],
+                    before: 2,
+                    stride: 4,
+                    blocks: 1,
+                    attention: Attention::Token,
+                },
+                next(
+                    vec![("proj", dim, false), ("proj4", dim, true)],
+                    last(1),
+                    Attention::Own("ssa"),
                 ),
             ],
         }
     }
 
-    fn block(&self, width: usize, attention: Attention) -> Value {
+    fn block(&self, stage: &Stage) -> Value {
         let product = neurons::with_half_threshold(&self.neuron);
-        let attention = match attention {
+        let attention = match stage.attention {
             Attention::Token => {
                 json!({"name": "tssa", "token-attention": self.heads, "product_neuron": product})
             }
@@ -140,59 +161,61 @@ impl QkFormer {
                 "state_across_samples": self.state_across_samples,
             }),
         };
-        let names = match self.data {
-            Data::ImageNet => ["fc1", "fc2"],
-            _ => ["mlp1", "mlp2"],
+        let prefix = match self.data {
+            Data::ImageNet => "fc",
+            _ => "mlp",
         };
-        let outputs = [width.saturating_mul(self.ratio), width];
-        let mut perceptron = vec![];
-        for (name, outputs) in names.into_iter().zip(outputs) {
+        block(attention, [stage.width(), self.ratio], |k, outputs| {
             let map = json!({"pointwise": outputs, "bias": true});
-            perceptron.push(named(&format!("{name}_conv"), map));
-            perceptron.push(named(&format!("{name}_bn"), norm()));
-            perceptron.push(named(&format!("{name}_lif"), fire()));
-        }
-        json!([
-            named("", residual(vec![attention], ["", ""])),
-            named("", residual(perceptron, ["mlp", ""])),
-        ])
+            [
+                named(&format!("{prefix}{k}_conv"), map),
+                named(&format!("{prefix}{k}_bn"), norm()),
+                named(&format!("{prefix}{k}_lif"), fire()),
+            ]
+        })
     }
 }
 
-/// The embedding whose shortcut begins behind the first `start` convolutions and has this stride.
-fn embedding((convs, start, stride): (Vec<Conv>, usize, usize)) -> Vec<Value> {
-    let outputs = convs.last().map_or(0, |(_, outputs, _)| *outputs);
-    let mut parts = vec![];
-    let mut main = vec![];
-    for (k, (name, outputs, pooled)) in convs.into_iter().enumerate() {
-        let list = if k < start { &mut parts } else { &mut main };
-        list.push(named(&format!("{name}_conv"), conv(outputs, 3, 1)));
-        list.push(named(&format!("{name}_bn"), norm()));
-        if pooled {
-            list.push(named(&format!("{name}_pool"), max_pool()));
-        }
-        list.push(named(&format!("{name}_lif"), fire()));
+impl Stage {
+    /// The channels behind the embedding.
+    fn width(&self) -> usize {
+        self.convs.last().map_or(0, |(_, outputs, _)| *outputs)
     }
-    let mut sum = named("", residual(main, ["", ""]));
-    sum["shortcut"] = json!([
-        named("proj_res_conv", conv(outputs, 1, stride)),
-        named("proj_res_bn", norm()),
-        named("proj_res_lif", fire()),
-    ]);
-    parts.push(sum);
-    parts
+
+    fn embedding(&self) -> Vec<Value> {
+        let mut parts = vec![];
+        let mut main = vec![];
+        for (k, &(name, outputs, pooled)) in self.convs.iter().enumerate() {
+            let list = if k < self.before {
+                &mut parts
+            } else {
+                &mut main
+            };
+            list.push(named(&format!("{name}_conv"), conv(outputs, 3, 1)));
+            list.push(named(&format!("{name}_bn"), norm()));
+            if pooled {
+                list.push(named(&format!("{name}_pool"), max_pool()));
+            }
+            list.push(named(&format!("{name}_lif"), fire()));
+        }
+        let mut sum = named("", residual(main, ["", ""]));
+        sum["shortcut"] = json!([
+            named("proj_res_conv", conv(self.width(), 1, self.stride)),
+            named("proj_res_bn", norm()),
+            named("proj_res_lif", fire()),
+        ]);
+        parts.push(sum);
+        parts
+    }
 }
 
 impl Family for QkFormer {
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         ("dim", "channels of the tokens of the last stage"),
-        ("heads", "heads of the attention"),
-        ("depth", "number of blocks"),
-        (
-            "ratio",
-            "hidden channels of the perceptron for each channel",
-        ),
-        ("data", "whose program it follows: cifar, imagenet, dvs"),
+        HEADS,
+        DEPTH,
+        RATIO,
+        Data::DOC,
         (
             "state_across_samples",
             "whether the state of the last neuron of self attention passes from sample to sample, as in the authors' program",
@@ -205,15 +228,17 @@ impl Family for QkFormer {
 
     fn layers(&self) -> Result<Vec<Value>> {
         let stages = self.stages();
-        let blocks: Vec<usize> = stages.iter().map(|(_, (_, blocks, _))| *blocks).collect();
+        let blocks: Vec<usize> = stages.iter().map(|stage| stage.blocks).collect();
         bounded(&blocks, "depth")?;
         let mut layers = vec![];
-        for (k, (embed, (width, blocks, attention))) in (1..).zip(stages) {
-            layers.push(json!({"name": format!("patch_embed{k}"), "layers": embedding(embed)}));
-            let block = self.block(width, attention);
-            layers.push(json!({"name": format!("stage{k}"), "layers": block, "repeat": blocks}));
+        for (k, stage) in (1..).zip(&stages) {
+            let (embedding, block) = (stage.embedding(), self.block(stage));
+            layers.push(json!({"name": format!("patch_embed{k}"), "layers": embedding}));
+            layers.push(
+                json!({"name": format!("stage{k}"), "layers": block, "repeat": stage.blocks}),
+            );
         }
-        layers.extend(head("head", started(linear(self.classes))));
+        layers.extend(head("head", classifier(self.classes)));
         Ok(layers)
     }
 }

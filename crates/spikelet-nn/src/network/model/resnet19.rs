@@ -7,7 +7,7 @@
 //! Sources: H. Zheng et al., *Going deeper with directly-trained larger spiking neural networks*, AAAI 2021; Y. Guo et al.,
 //! *Membrane potential batch normalization for spiking neural networks*, ICCV 2023.
 
-use super::layer::{KAIMING, conv, fire, group, head, linear, named, norm, with};
+use super::layer::{fire, group, head, kaiming, linear, named, norm, residual, stages, stem};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,15 +39,11 @@ fn block(inputs: usize, outputs: usize, stride: usize) -> Value {
         named("conv2", kaiming(outputs, 3, 1)),
         named("bn2", norm()),
     ];
-    let mut sum = json!({"name": "", "residual": main, "names": ["", "downsample"]});
+    let mut sum = named("", residual(main, ["", "downsample"]));
     if stride != 1 || inputs != outputs {
         sum["shortcut"] = json!([kaiming(outputs, 1, stride), norm()]);
     }
     group(vec![sum, named("sn2", fire())])
-}
-
-fn kaiming(outputs: usize, kernel: usize, stride: usize) -> Value {
-    with(conv(outputs, kernel, stride), "init", KAIMING.into())
 }
 
 impl Family for ResNet19 {
@@ -66,27 +62,17 @@ impl Family for ResNet19 {
 
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.blocks, "blocks")?;
-        let stem = vec![
+        let first = vec![
             named("conv1", kaiming(self.width, 3, 1)),
             named("bn1", norm()),
         ];
-        let stem = match self.static_stem {
-            true => json!({"name": "", "static": stem}),
-            false => json!({"name": "", "layers": stem}),
-        };
-        let mut layers = vec![stem, named("sn1", fire())];
+        let mut layers = vec![stem(first, self.static_stem), named("sn1", fire())];
         let mut inputs = self.width;
-        for (stage, &blocks) in self.blocks.iter().enumerate() {
-            let outputs = self.width.saturating_mul(1 << stage);
-            let made = (0..blocks).map(|k| {
-                let stride = if stage > 0 && k == 0 { 2 } else { 1 };
-                let made = block(inputs, outputs, stride);
-                inputs = outputs;
-                made
-            });
-            let made = group(made.collect());
-            layers.push(named(&format!("layer{}", stage + 1), made));
-        }
+        layers.extend(stages(self.width, &self.blocks, |outputs, stride| {
+            let block = block(inputs, outputs, stride);
+            inputs = outputs;
+            block
+        }));
         layers.extend(head("fc", linear(self.classes)));
         Ok(layers)
     }

@@ -6,7 +6,9 @@
 //!
 //! Source: W. Fang et al., *Deep residual learning in spiking neural networks*, NeurIPS 2021.
 
-use super::layer::{KAIMING, conv, fire, group, head, linear, max_pool, named, norm, with};
+use super::layer::{
+    fire, group, head, kaiming, linear, max_pool, named, norm, residual, stages, stem, with,
+};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -68,11 +70,16 @@ impl SewResNet {
         }
     }
 
-    fn block(&self, inputs: usize, planes: usize, stride: usize) -> Value {
-        let outputs = match self.bottleneck {
+    /// The channels behind a block.
+    fn outputs(&self, planes: usize) -> usize {
+        match self.bottleneck {
             true => planes.saturating_mul(4),
             false => planes,
-        };
+        }
+    }
+
+    fn block(&self, inputs: usize, planes: usize, stride: usize) -> Value {
+        let outputs = self.outputs(planes);
         let convs = match self.bottleneck {
             true => vec![(planes, 1, 1), (planes, 3, stride), (outputs, 1, 1)],
             false => vec![(planes, 3, stride), (outputs, 3, 1)],
@@ -83,7 +90,7 @@ impl SewResNet {
             main.push(named(&format!("bn{k}"), norm()));
             main.push(named(&format!("sn{k}"), fire()));
         }
-        let mut block = json!({"residual": main, "names": ["", ""]});
+        let mut block = residual(main, ["", ""]);
         if stride != 1 || inputs != outputs {
             block["shortcut"] = json!([
                 named(
@@ -95,10 +102,6 @@ impl SewResNet {
         }
         self.connect.join(block)
     }
-}
-
-fn kaiming(outputs: usize, kernel: usize, stride: usize) -> Value {
-    with(conv(outputs, kernel, stride), "init", KAIMING.into())
 }
 
 impl Family for SewResNet {
@@ -115,27 +118,21 @@ impl Family for SewResNet {
 
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.blocks, "blocks")?;
-        let stem = vec![
+        let first = vec![
             named("conv1", kaiming(self.width, 7, 2)),
             named("bn1", norm()),
         ];
-        let stem = match self.static_stem {
-            true => json!({"name": "", "static": stem}),
-            false => json!({"name": "", "layers": stem}),
-        };
-        let mut layers = vec![stem, named("sn1", fire()), named("maxpool", max_pool())];
+        let mut layers = vec![
+            stem(first, self.static_stem),
+            named("sn1", fire()),
+            named("maxpool", max_pool()),
+        ];
         let mut inputs = self.width;
-        for (stage, &blocks) in self.blocks.iter().enumerate() {
-            let planes = self.width.saturating_mul(1 << stage);
-            let made = (0..blocks).map(|block| {
-                let stride = if stage > 0 && block == 0 { 2 } else { 1 };
-                let block = self.block(inputs, planes, stride);
-                inputs = planes.saturating_mul(if self.bottleneck { 4 } else { 1 });
-                block
-            });
-            let made = group(made.collect());
-            layers.push(named(&format!("layer{}", stage + 1), made));
-        }
+        layers.extend(stages(self.width, &self.blocks, |planes, stride| {
+            let block = self.block(inputs, planes, stride);
+            inputs = self.outputs(planes);
+            block
+        }));
         layers.extend(head("fc", linear(self.classes)));
         Ok(layers)
     }

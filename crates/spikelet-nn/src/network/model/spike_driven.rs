@@ -7,7 +7,7 @@
 //! Source: M. Yao et al., *Spike-driven transformer*, NeurIPS 2023.
 
 use super::layer::{conv, fire, linear, max_pool, named, norm, plain, residual};
-use super::spikformer::{numbered, started};
+use super::transformer::{DEPTH, DIM, HEADS, RATIO, block, numbered, started};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -56,13 +56,10 @@ impl SpikeDriven {
 
 impl Family for SpikeDriven {
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("dim", "channels of the tokens"),
-        ("heads", "heads of the attention"),
-        ("depth", "number of blocks"),
-        (
-            "ratio",
-            "hidden channels of the perceptron for each channel",
-        ),
+        DIM,
+        HEADS,
+        DEPTH,
+        RATIO,
         (
             "pools",
             "behind which of the four convolutions a max pool follows",
@@ -106,20 +103,14 @@ impl Family for SpikeDriven {
             "name": "attn", "spike-driven-attention": self.heads, "weights": "conv2d", "filters": self.filters,
             "product_neuron": neurons::with_half_threshold(&self.neuron),
         }));
-        let mut perceptron = vec![];
-        for (name, outputs) in [
-            ("fc1", self.dim.saturating_mul(self.ratio)),
-            ("fc2", self.dim),
-        ] {
+        let block = block(attention, [self.dim, self.ratio], |k, outputs| {
             let map = json!({"pointwise": outputs, "bias": true});
-            perceptron.push(named(&format!("{name}_lif"), fire()));
-            perceptron.push(named(&format!("{name}_conv"), started(map)));
-            perceptron.push(named(&format!("{name}_bn"), norm()));
-        }
-        let block = json!([
-            named("", residual(vec![attention], ["", ""])),
-            named("", residual(perceptron, ["mlp", ""])),
-        ]);
+            [
+                named(&format!("fc{k}_lif"), fire()),
+                named(&format!("fc{k}_conv"), started(map)),
+                named(&format!("fc{k}_bn"), norm()),
+            ]
+        });
         Ok(vec![
             json!({"name": "patch_embed", "layers": stem}),
             json!({"name": "block", "layers": block, "repeat": self.depth}),

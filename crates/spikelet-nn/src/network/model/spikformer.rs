@@ -6,7 +6,8 @@
 //!
 //! Source: Z. Zhou et al., *Spikformer: when spiking neural network meets transformer*, ICLR 2023.
 
-use super::layer::{conv, fire, head, linear, max_pool, named, norm, residual};
+use super::layer::{conv, fire, head, max_pool, named, norm, residual};
+use super::transformer::{DEPTH, DIM, Data, HEADS, RATIO, block, classifier, numbered, started};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,25 +24,6 @@ pub(super) struct Spikformer {
     depth: usize,
     ratio: usize,
     data: Data,
-}
-
-/// What the authors' programs for different data differ in.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Data {
-    Cifar,
-    ImageNet,
-    Dvs,
-}
-
-impl Data {
-    /// The time steps of the authors' programs.
-    pub fn time_steps(self) -> usize {
-        match self {
-            Self::Cifar | Self::ImageNet => 4,
-            Self::Dvs => 16,
-        }
-    }
 }
 
 models! {
@@ -80,31 +62,8 @@ impl Spikformer {
     }
 }
 
-/// A layer whose weights start at N(0, 0.02) and whose biases start at 0.
-pub(super) fn started(mut layer: Value) -> Value {
-    (layer["init"], layer["bias_init"]) = (json!({"normal": 0.02}), json!(0.0));
-    layer
-}
-
-/// `prefix` followed by a number, from the second on.
-pub(super) fn numbered(prefix: &str, k: usize) -> String {
-    match k {
-        0 => prefix.to_string(),
-        k => format!("{prefix}{k}"),
-    }
-}
-
 impl Family for Spikformer {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("dim", "channels of the tokens"),
-        ("heads", "heads of the attention"),
-        ("depth", "number of blocks"),
-        (
-            "ratio",
-            "hidden channels of the perceptron for each channel",
-        ),
-        ("data", "whose program it follows: cifar, imagenet, dvs"),
-    ];
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[DIM, HEADS, DEPTH, RATIO, Data::DOC];
 
     fn time_steps(&self) -> usize {
         self.data.time_steps()
@@ -141,25 +100,19 @@ impl Family for Spikformer {
             "scale": if self.data == Data::Dvs { 0.25 } else { 0.125 },
             "product_neuron": neurons::with_half_threshold(&self.neuron),
         }));
-        let mut perceptron = vec![];
-        for (name, outputs) in [
-            ("fc1", self.dim.saturating_mul(self.ratio)),
-            ("fc2", self.dim),
-        ] {
+        let block = block(attention, [self.dim, self.ratio], |k, outputs| {
             let map = json!({"pointwise": outputs, "weights": mlp, "bias": true});
-            perceptron.push(named(&format!("{name}_{suffix}"), self.started(map)));
-            perceptron.push(named(&format!("{name}_bn"), norm()));
-            perceptron.push(named(&format!("{name}_lif"), fire()));
-        }
-        let block = json!([
-            named("", residual(vec![attention], ["", ""])),
-            named("", residual(perceptron, ["mlp", ""])),
-        ]);
+            [
+                named(&format!("fc{k}_{suffix}"), self.started(map)),
+                named(&format!("fc{k}_bn"), norm()),
+                named(&format!("fc{k}_lif"), fire()),
+            ]
+        });
         let mut layers = vec![
             json!({"name": "patch_embed", "layers": stem}),
             json!({"name": "block", "layers": block, "repeat": self.depth}),
         ];
-        layers.extend(head("head", started(linear(self.classes))));
+        layers.extend(head("head", classifier(self.classes)));
         Ok(layers)
     }
 }

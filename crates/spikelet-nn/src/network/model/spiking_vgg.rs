@@ -5,7 +5,7 @@
 //! Sources: K. Simonyan, A. Zisserman, *Very deep convolutional networks for large-scale image recognition*, ICLR 2015; as
 //! `spiking_vgg11_bn` in SpikingJelly 2.0.0.
 
-use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain};
+use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain, with, with_init};
 use super::{Family, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -46,16 +46,14 @@ impl Family for SpikingVgg {
                 features.push(json!({"max-pool": 2}));
                 continue;
             }
-            let mut conv = conv(self.width.saturating_mul(times), 3, 1);
-            (conv["bias"], conv["init"], conv["bias_init"]) =
-                (json!(true), KAIMING.into(), json!(0.0));
-            features.extend([conv, norm(), fire()]);
+            let conv = with(
+                conv(self.width.saturating_mul(times), 3, 1),
+                "bias",
+                json!(true),
+            );
+            features.extend([with_init(conv, KAIMING.into()), norm(), fire()]);
         }
-        let linear = |outputs| {
-            let mut layer = linear(outputs);
-            (layer["init"], layer["bias_init"]) = (json!({"normal": 0.01}), json!(0.0));
-            layer
-        };
+        let linear = |outputs| with_init(linear(outputs), json!({"normal": 0.01}));
         let dropout = json!({"dropout": self.dropout});
         let classifier = vec![
             linear(self.hidden),

@@ -1,7 +1,9 @@
 //! Every model with its default options.
 
 use super::*;
+use crate::network::Network;
 use serde_json::json;
+use spikelet_core::document::Document;
 
 #[test]
 fn every_model_has_the_parameters_of_its_source() -> Result<()> {
@@ -53,5 +55,53 @@ fn an_unknown_option_is_named() {
     ] {
         let error = model.clone().with(option, value).expect_err("refused");
         assert!(!error.to_string().is_empty(), "{option}");
+    }
+}
+
+fn read(text: &str) -> Result<Network> {
+    let document = Document::from_toml("net.toml", text)?;
+    Ok(Network::from_document(&document, &[])?)
+}
+
+#[test]
+fn options_that_fit_together_only_as_a_whole_are_written_and_read() -> Result<()> {
+    let network = read("[network]\nname = \"sew-7b-net\"\nchannels = [8, 16]\npools = [2, 0]")?;
+    let json = serde_json::to_value(&network).expect("plain data");
+    assert_eq!(json["channels"], json!([8, 16]));
+    let again: Network = serde_json::from_value(json).expect("a network");
+    assert_eq!(again, network);
+    Ok(())
+}
+
+#[test]
+fn an_option_that_does_not_fit_is_named_with_its_reason() {
+    for (name, keys, expected) in [
+        (
+            "sew-7b-net",
+            "channels = [8, 16]\npools = [2]",
+            ["net.toml:1:1", "2 blocks have 1 pools"],
+        ),
+        (
+            "sew-7b-net",
+            "channels = [8, 16]",
+            ["net.toml:3:12", "2 blocks have 7 pools"],
+        ),
+        (
+            "qkformer-cifar",
+            "heads = 4\ndepth = 1",
+            ["net.toml:4:9", "at least one for each stage"],
+        ),
+        (
+            "qkformer-cifar",
+            "depth = \"many\"",
+            ["net.toml:3:9", "an integer of at least 0"],
+        ),
+    ] {
+        let text = format!("[network]\nname = \"{name}\"\n{keys}");
+        let error = read(&text).expect_err("refused").to_string();
+        for part in expected {
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(error.matches("help: ").count(), 1, "{error}");
     }
 }

@@ -1,0 +1,68 @@
+//! What the transformers have in common.
+
+use super::layer::{linear, named, residual, with_init};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What the authors' programs for different data differ in.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Data {
+    Cifar,
+    ImageNet,
+    Dvs,
+}
+
+impl Data {
+    pub const DOC: (&'static str, &'static str) =
+        ("data", "whose program it follows: cifar, imagenet, dvs");
+
+    /// The time steps of the authors' programs.
+    pub fn time_steps(self) -> usize {
+        match self {
+            Self::Cifar | Self::ImageNet => 4,
+            Self::Dvs => 16,
+        }
+    }
+}
+
+pub const DIM: (&str, &str) = ("dim", "channels of the tokens");
+pub const HEADS: (&str, &str) = ("heads", "heads of the attention");
+pub const DEPTH: (&str, &str) = ("depth", "number of blocks");
+pub const RATIO: (&str, &str) = (
+    "ratio",
+    "hidden channels of the perceptron for each channel",
+);
+
+/// A layer whose weights start at N(0, 0.02) and whose biases start at 0.
+pub fn started(layer: Value) -> Value {
+    with_init(layer, json!({"normal": 0.02}))
+}
+
+/// The linear layer of the classes.
+pub fn classifier(classes: usize) -> Value {
+    started(linear(classes))
+}
+
+/// `prefix` followed by a number, from the second on.
+pub fn numbered(prefix: &str, k: usize) -> String {
+    match k {
+        0 => prefix.to_string(),
+        k => format!("{prefix}{k}"),
+    }
+}
+
+/// A block: attention and the two maps of a perceptron, each added to its input. `map` makes the layers of a map from its
+/// number, 1 or 2, and its output channels.
+pub fn block(
+    attention: Value,
+    [width, ratio]: [usize; 2],
+    map: impl Fn(usize, usize) -> [Value; 3],
+) -> Value {
+    let outputs = [width.saturating_mul(ratio), width];
+    let maps = (1..).zip(outputs).flat_map(|(k, outputs)| map(k, outputs));
+    json!([
+        named("", residual(vec![attention], ["", ""])),
+        named("", residual(maps.collect(), ["mlp", ""])),
+    ])
+}
