@@ -157,6 +157,33 @@ fn a_residual_block_joins_its_path_with_its_input() -> Result<()> {
 }
 
 #[test]
+fn stochastic_depth_skips_the_branch_of_whole_samples_at_all_steps() -> Result<()> {
+    let block = || Residual::new(BatchNorm1d::new(4).affine(false)).stochastic_depth(0.25);
+    let identity = Dropout::new(0.0);
+    let skipping = Residual::new(identity).stochastic_depth(0.25);
+    let (y, _) = run(&skipping, Mode::TRAIN, &[3, 400, 4])?;
+    let y = y.to_f64();
+    let (first, rest) = y.split_at(1600);
+    assert!(rest.chunks(1600).all(|step| step == first));
+    let mut kept = 0;
+    for sample in first.chunks(4) {
+        assert!(sample.iter().all(|v| *v == sample[0]), "{sample:?}");
+        assert!(sample[0] == 1.0 || (sample[0] - (1.0 + 4.0 / 3.0)).abs() < 1e-6);
+        kept += usize::from(sample[0] != 1.0);
+    }
+    assert!((260..340).contains(&kept), "{kept} of 400 are kept");
+    let (y, _) = run(&skipping, Mode::EVAL, &[3, 4, 4])?;
+    assert!(y.to_f64().iter().all(|&v| v == 2.0));
+    Probe::new(&block(), Mode::TRAIN, &[3, 6, 4])?.check_gradients("stochastic depth")?;
+    let net = |p, join| Sequential::new().add(block().stochastic_depth(p).join(join));
+    for (p, join) in [(1.0, Join::Add), (-0.1, Join::IAnd), (0.1, Join::And)] {
+        let error = layer_error(Probe::new(&net(p, join), Mode::TRAIN, &[3, 2, 4]));
+        assert!(error.to_string().contains("stochastic_depth"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_shortcut_brings_the_input_to_the_shape_of_the_path() -> Result<()> {
     let main = || Conv2d::new(3, 5, 3).stride(2).padding(1);
     let shortcut = || Conv2d::new(3, 5, 1).stride(2);

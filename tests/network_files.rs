@@ -8,10 +8,12 @@ use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::path::Path;
 
+const TIME_STEPS: usize = 3;
+
 fn settings() -> Settings {
     Settings {
         epochs: 2,
-        time_steps: 3,
+        time_steps: TIME_STEPS,
         batch_size: 32,
         learning_rate: 1e-2,
         schedule: LrSchedule::Constant,
@@ -88,6 +90,43 @@ fn a_residual_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
         ]
     "#;
     train_both(text, net)
+}
+
+#[test]
+fn factors_of_time_steps_and_stochastic_depth_from_a_file_train_as_the_same_in_rust() -> Result<()>
+{
+    let main = Sequential::new()
+        .add(Conv2d::new(4, 4, 3).padding(1))
+        .add(BatchNorm2d::temporal_effective(4, TIME_STEPS))
+        .add(Lif::new(2.0));
+    let net = Sequential::new()
+        .add(Conv2d::new(1, 4, 3).padding(1).stride(2))
+        .add(BatchNorm2d::threshold_dependent(4, 1.0, 0.5))
+        .add(Lif::new(2.0))
+        .add(Residual::new(main).stochastic_depth(0.25))
+        .add(Flatten)
+        .add(Linear::new(4 * 14 * 14, 10));
+    let text = format!(
+        r#"
+        [network]
+        name = "factors"
+        input = [1, 28, 28]
+        neuron = {{ name = "lif", tau = 2.0 }}
+        layers = [
+          {{ conv = 4, kernel = 3, padding = 1, stride = 2 }},
+          {{ layer = "batch-norm", scale = 0.5 }},
+          "neuron",
+          {{ stochastic_depth = 0.25, residual = [
+            {{ conv = 4, kernel = 3, padding = 1 }},
+            {{ layer = "batch-norm", time_steps = {TIME_STEPS} }},
+            "neuron",
+          ] }},
+          "flatten",
+          {{ linear = 10 }},
+        ]
+    "#
+    );
+    train_both(&text, net)
 }
 
 #[test]

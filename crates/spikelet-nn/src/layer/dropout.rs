@@ -60,6 +60,14 @@ impl Dropout2d {
     }
 }
 
+/// Drops complete samples of `[T, N, …]` with probability `p` during training, at all time steps: stochastic depth, where
+/// `x` is the branch of a residual block.
+pub(super) fn drop_samples(cx: &Context, x: Var, p: f64) -> Result<Var> {
+    let mut samples = vec![1; x.rank() - 1];
+    samples[0] = x.dim(1);
+    drop(cx, x, p, false, &samples)
+}
+
 /// Drops elements by a mask of shape `mask`, which broadcasts to a time step, or to the sequence if it is drawn at
 /// each step.
 fn drop(cx: &Context, x: Var, p: f64, each_step: bool, mask: &[usize]) -> Result<Var> {

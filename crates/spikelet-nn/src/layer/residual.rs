@@ -1,9 +1,11 @@
 //! Residual connections.
 //!
-//! Source of the spike-element-wise joins: W. Fang et al., *Deep residual learning in spiking
-//! neural networks* (SEW ResNet), NeurIPS 2021.
+//! Sources: the spike-element-wise joins, W. Fang et al., *Deep residual learning in spiking neural networks* (SEW ResNet),
+//! NeurIPS 2021; stochastic depth, G. Huang et al., *Deep networks with stochastic depth*, ECCV 2016.
 
+use super::dropout::drop_samples;
 use crate::LayerProblem;
+use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -38,6 +40,7 @@ pub struct Residual {
     main: Box<dyn Module>,
     shortcut: Option<Box<dyn Module>>,
     join: Join,
+    stochastic_depth: f64,
     names: [String; 2],
 }
 
@@ -48,6 +51,7 @@ impl Residual {
             main: Box::new(main),
             shortcut: None,
             join: Join::Add,
+            stochastic_depth: 0.0,
             names: ["main", "shortcut"].map(String::from),
         }
     }
@@ -83,11 +87,47 @@ impl Residual {
         self.join = join;
         self
     }
+
+    /// Sets the probability that the main branch of a sample is 0 during training, at all time steps; otherwise it is
+    /// divided by 1 − `p`. In evaluation nothing is dropped. [`Join::And`] would drop the shortcut too and allows 0 only.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let conv = Sequential::new().add(Conv2d::new(8, 8, 3).padding(1)).add(BatchNorm2d::new(8)).add(If::new());
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
+    /// let y = cx.trace(&Residual::new(conv).stochastic_depth(0.1), x)?;
+    /// assert_eq!(y.shape(), [4, 2, 8, 14, 14]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[doc(alias = "DropPath")]
+    #[must_use]
+    pub fn stochastic_depth(mut self, p: f64) -> Self {
+        self.stochastic_depth = p;
+        self
+    }
+}
+
+impl Residual {
+    /// The main branch without those that are dropped.
+    fn dropped(&self, cx: &Context, a: Var) -> Result<Var> {
+        let domain = match self.join {
+            Join::And => Domain::at_least(0.0).at_most(0.0),
+            _ => Domain::at_least(0.0).below(1.0),
+        };
+        let p = Constant::new("stochastic_depth", self.stochastic_depth, domain);
+        cx.expect_domains("residual", &[p])?;
+        match self.stochastic_depth > 0.0 {
+            true => drop_samples(cx, a, self.stochastic_depth),
+            false => Ok(a),
+        }
+    }
 }
 
 impl Module for Residual {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         let a = cx.child(&self.names[0], |cx| self.main.forward(cx, x.clone()))?;
+        let a = self.dropped(cx, a)?;
         let b = match &self.shortcut {
             Some(module) => cx.child(&self.names[1], |cx| module.forward(cx, x))?,
             None => x,
@@ -109,7 +149,11 @@ impl Module for Residual {
     }
 
     fn tree(&self) -> Tree {
-        let tree = Tree::for_type::<Self>().settings(format!("join={:?}", self.join));
+        let mut settings = format!("join={:?}", self.join);
+        if self.stochastic_depth > 0.0 {
+            settings += &format!(" stochastic_depth={}", self.stochastic_depth);
+        }
+        let tree = Tree::for_type::<Self>().settings(settings);
         let tree = tree.child(&self.names[0], &*self.main);
         match &self.shortcut {
             Some(module) => tree.child(&self.names[1], &**module),

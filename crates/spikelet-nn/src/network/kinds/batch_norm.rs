@@ -1,4 +1,5 @@
-//! `"batch-norm"`, `{ layer = "batch-norm", momentum = 0.05 }`
+//! `"batch-norm"`, `{ layer = "batch-norm", momentum = 0.05 }`; threshold-dependent with `scale`, the threshold of the neuron
+//! behind it; temporal effective with `time_steps`, each of which then has a trained factor.
 
 use super::{Kind, MainValue};
 use crate::layer::BatchNorm;
@@ -7,11 +8,21 @@ use crate::network::build::{Builder, LayerFields};
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
+/// The largest number of time steps with factors of their own.
+const MAX_TIME_STEPS: usize = 1 << 20;
+
 pub(super) const BATCH_NORM: Kind = Kind {
     name: "batch-norm",
     summary: "batch normalization of each channel",
     main: MainValue::None,
-    keys: &["epsilon", "momentum", "affine", "scale", "each_step"],
+    keys: &[
+        "epsilon",
+        "momentum",
+        "affine",
+        "scale",
+        "each_step",
+        "time_steps",
+    ],
     build: |layer, b| match b.shape.len() {
         1 | 2 => batch_norm::<1>(layer, b),
         3 => batch_norm::<2>(layer, b),
@@ -30,5 +41,11 @@ fn batch_norm<const D: usize>(
     norm.affine = layer.fields.flag("affine")?.unwrap_or(norm.affine);
     norm.scale = layer.fields.number("scale")?.unwrap_or(norm.scale);
     norm.each_step = layer.fields.flag("each_step")?.unwrap_or(norm.each_step);
-    b.leaf(layer.kind.name, norm, channels.checked_mul(2), |_| Some(0))
+    let leaf = b.leaf(layer.kind.name, norm, channels.checked_mul(2), |_| Some(0))?;
+    let time_steps = layer.fields.integer("time_steps", 1..=MAX_TIME_STEPS)?;
+    match time_steps {
+        // The builder's sequences have another number of steps.
+        Some(_) => Ok(Arc::new(BatchNorm { time_steps, ..norm })),
+        None => Ok(leaf),
+    }
 }

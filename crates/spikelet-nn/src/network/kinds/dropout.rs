@@ -3,7 +3,7 @@
 use super::{Kind, MainValue};
 use crate::layer::{Dropout, Dropout2d};
 use crate::network::build::LayerFields;
-use spikelet_core::document::Located;
+use spikelet_core::document::{Located, Node};
 
 const PROBABILITY: MainValue = MainValue::Required("the probability");
 
@@ -31,10 +31,14 @@ pub(super) const DROPOUT2D: Kind = Kind {
 };
 
 fn probability(layer: &LayerFields<'_>) -> Result<f64, Located> {
-    let (name, main) = (layer.kind.name, layer.main()?);
-    let p = main.number(name)?;
+    below_one(layer.kind.name, layer.main()?)
+}
+
+/// A probability below 1: otherwise nothing would remain.
+pub(super) fn below_one(key: &str, node: &Node) -> Result<f64, Located> {
+    let p = node.number(key)?;
     match (0.0..1.0).contains(&p) {
         true => Ok(p),
-        false => Err(main.wrong(name, "at least 0 and below 1")),
+        false => Err(node.wrong(key, "at least 0 and below 1")),
     }
 }

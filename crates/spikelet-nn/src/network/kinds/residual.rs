@@ -1,7 +1,9 @@
 //! `{ residual = […], shortcut = […], join = "add" }`: main branch and shortcut, which is the input itself if it is
 //! not given. Both are a list of layers or a single layer. With `names = ["conv", ""]`, the branches have these names
-//! in paths instead of `main` and `shortcut`; an empty one adds nothing.
+//! in paths instead of `main` and `shortcut`; an empty one adds nothing. With `stochastic_depth = 0.1`, one of ten samples
+//! skips the main branch in training.
 
+use super::dropout::below_one;
 use super::{Kind, MainValue};
 use crate::layer::{Join, Residual};
 use crate::network::build::{LayerFields, group_name};
@@ -13,7 +15,7 @@ pub(super) const RESIDUAL: Kind = Kind {
     name: "residual",
     summary: "a main branch joined with a shortcut",
     main: MainValue::Layers("the layers of the main branch"),
-    keys: &["shortcut", "join", "names"],
+    keys: &["shortcut", "join", "names", "stochastic_depth"],
     build: |layer, b| {
         let node = layer.main()?;
         let input = (b.shape.clone(), b.one_step);
@@ -45,6 +47,9 @@ pub(super) const RESIDUAL: Kind = Kind {
                 "iand" => Join::IAnd,
                 _ => Join::Add,
             });
+        }
+        if let Some(p) = layer.fields.get("stochastic_depth") {
+            module = module.stochastic_depth(below_one("stochastic_depth", p)?);
         }
         Ok(Arc::new(module))
     },

@@ -14,6 +14,7 @@ mod sew_resnet;
 mod spike_driven;
 mod spikformer;
 mod spiking_vgg;
+mod stochastic_depth;
 mod transformer;
 
 use super::Layers;

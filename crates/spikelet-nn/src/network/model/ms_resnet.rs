@@ -8,6 +8,7 @@
 //! neurons fire above the threshold, these at it; the two differ at ties only, which batch norm does not have.
 
 use super::layer::{conv, fire, group, head, linear, named, residual, with};
+use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities, skipped};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ pub(super) struct MsResNet {
     blocks: [usize; 4],
     deep: bool,
     dropout: f64,
+    stochastic_depth: f64,
 }
 
 models! {
@@ -43,6 +45,7 @@ impl MsResNet {
             blocks,
             deep,
             dropout: if deep { 0.2 } else { 0.0 },
+            stochastic_depth: 0.0,
         }
     }
 
@@ -84,6 +87,7 @@ impl Family for MsResNet {
             "whether the stem has three convolutions and shortcuts begin with a pool, as in MS-ResNet-104",
         ),
         ("dropout", "probability of dropout before the linear layer"),
+        STOCHASTIC_DEPTH,
     ];
 
     fn time_steps(&self) -> usize {
@@ -99,9 +103,11 @@ impl Family for MsResNet {
         };
         stem.push(scaled(0.5));
         let mut layers = vec![named("conv1", group(stem))];
+        let mut skip = probabilities(self.stochastic_depth, self.blocks.iter().sum());
         for (stage, &blocks) in self.blocks.iter().enumerate() {
             let outputs = self.width.saturating_mul(1 << stage);
-            let made = (0..blocks).map(|block| self.block(outputs, block == 0));
+            let made = (0..blocks).map(|k| self.block(outputs, k == 0));
+            let made = made.zip(skip.by_ref()).map(|(block, p)| skipped(block, p));
             let made = group(made.collect());
             layers.push(named(&format!("conv{}_x", stage + 2), made));
         }

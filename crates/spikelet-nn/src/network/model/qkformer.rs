@@ -7,7 +7,8 @@
 //! Source: C. Zhou et al., *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
 use super::layer::{conv, fire, head, max_pool, named, norm, residual};
-use super::transformer::{DEPTH, Data, HEADS, RATIO, block, classifier};
+use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
+use super::transformer::{DEPTH, Data, HEADS, RATIO, block, blocks, classifier};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ pub(super) struct QkFormer {
     heads: usize,
     depth: usize,
     ratio: usize,
+    stochastic_depth: f64,
     data: Data,
     state_across_samples: bool,
 }
@@ -69,6 +71,7 @@ impl QkFormer {
             heads,
             depth,
             ratio: 4,
+            stochastic_depth: 0.0,
             data,
             state_across_samples: false,
         }
@@ -150,7 +153,7 @@ impl QkFormer {
         }
     }
 
-    fn block(&self, stage: &Stage) -> Value {
+    fn block(&self, stage: &Stage) -> [Value; 2] {
         let product = neurons::with_half_threshold(&self.neuron);
         let attention = match stage.attention {
             Attention::Token => {
@@ -215,6 +218,7 @@ impl Family for QkFormer {
         HEADS,
         DEPTH,
         RATIO,
+        STOCHASTIC_DEPTH,
         Data::DOC,
         (
             "state_across_samples",
@@ -228,15 +232,15 @@ impl Family for QkFormer {
 
     fn layers(&self) -> Result<Vec<Value>> {
         let stages = self.stages();
-        let blocks: Vec<usize> = stages.iter().map(|stage| stage.blocks).collect();
-        bounded(&blocks, "depth")?;
+        let counts: Vec<usize> = stages.iter().map(|stage| stage.blocks).collect();
+        bounded(&counts, "depth")?;
+        let mut skip = probabilities(self.stochastic_depth, counts.iter().sum());
         let mut layers = vec![];
         for (k, stage) in (1..).zip(&stages) {
-            let (embedding, block) = (stage.embedding(), self.block(stage));
+            let embedding = stage.embedding();
             layers.push(json!({"name": format!("patch_embed{k}"), "layers": embedding}));
-            layers.push(
-                json!({"name": format!("stage{k}"), "layers": block, "repeat": stage.blocks}),
-            );
+            let skip: Vec<f64> = skip.by_ref().take(stage.blocks).collect();
+            layers.push(blocks(&format!("stage{k}"), &self.block(stage), &skip));
         }
         layers.extend(head("head", classifier(self.classes)));
         Ok(layers)

@@ -10,7 +10,7 @@
 use super::layer::{fire, group, head, kaiming, linear, named, norm, residual, stages, stem};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use spikelet_core::Result;
 
 #[derive(Serialize, Deserialize)]
@@ -21,35 +21,48 @@ pub(super) struct ResNet19 {
     neuron: Value,
     width: usize,
     blocks: [usize; 3],
+    norm: Map<String, Value>,
     static_stem: bool,
 }
 
 models! {
     "H. Zheng et al., AAAI 2021; Y. Guo et al., ICCV 2023";
     "resnet19", "wide ResNet-19 for CIFAR-10", ResNet19 {
-        inputs: 3, size: 32, classes: 10, neuron: neurons::quarter(), width: 128, blocks: [3, 3, 2], static_stem: true,
+        inputs: 3, size: 32, classes: 10, neuron: neurons::quarter(), width: 128, blocks: [3, 3, 2], norm: own_norm(), static_stem: true,
     };
 }
 
-fn block(inputs: usize, outputs: usize, stride: usize) -> Value {
-    let main = vec![
-        named("conv1", kaiming(outputs, 3, stride)),
-        named("bn1", norm()),
-        named("sn1", fire()),
-        named("conv2", kaiming(outputs, 3, 1)),
-        named("bn2", norm()),
-    ];
-    let mut sum = named("", residual(main, ["", "downsample"]));
-    if stride != 1 || inputs != outputs {
-        sum["shortcut"] = json!([kaiming(outputs, 1, stride), norm()]);
+/// The layer of [`norm`] as the default of an option.
+fn own_norm() -> Map<String, Value> {
+    norm().as_object().cloned().unwrap_or_default()
+}
+
+impl ResNet19 {
+    fn block(&self, inputs: usize, outputs: usize, stride: usize) -> Value {
+        let norm = || Value::Object(self.norm.clone());
+        let main = vec![
+            named("conv1", kaiming(outputs, 3, stride)),
+            named("bn1", norm()),
+            named("sn1", fire()),
+            named("conv2", kaiming(outputs, 3, 1)),
+            named("bn2", norm()),
+        ];
+        let mut sum = named("", residual(main, ["", "downsample"]));
+        if stride != 1 || inputs != outputs {
+            sum["shortcut"] = json!([kaiming(outputs, 1, stride), norm()]);
+        }
+        group(vec![sum, named("sn2", fire())])
     }
-    group(vec![sum, named("sn2", fire())])
 }
 
 impl Family for ResNet19 {
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
         ("width", "channels of the first stage"),
         ("blocks", "number of blocks of each stage"),
+        (
+            "norm",
+            "batch norm behind the convolutions, such as { layer = \"batch-norm\", time_steps = 2 }",
+        ),
         (
             "static_stem",
             "whether the first convolution runs once for an image",
@@ -69,7 +82,7 @@ impl Family for ResNet19 {
         let mut layers = vec![stem(first, self.static_stem), named("sn1", fire())];
         let mut inputs = self.width;
         layers.extend(stages(self.width, &self.blocks, |outputs, stride| {
-            let block = block(inputs, outputs, stride);
+            let block = self.block(inputs, outputs, stride);
             inputs = outputs;
             block
         }));

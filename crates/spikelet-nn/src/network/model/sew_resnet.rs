@@ -9,6 +9,7 @@
 use super::layer::{
     fire, group, head, kaiming, linear, max_pool, named, norm, residual, stages, stem, with,
 };
+use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities, skipped};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub(super) struct SewResNet {
     blocks: [usize; 4],
     bottleneck: bool,
     connect: Connect,
+    stochastic_depth: f64,
     static_stem: bool,
 }
 
@@ -66,6 +68,7 @@ impl SewResNet {
             blocks,
             bottleneck,
             connect: Connect::Add,
+            stochastic_depth: 0.0,
             static_stem: true,
         }
     }
@@ -110,6 +113,7 @@ impl Family for SewResNet {
         ("blocks", "number of blocks of each stage"),
         ("bottleneck", "whether a block has three convolutions"),
         Connect::DOC,
+        STOCHASTIC_DEPTH,
         (
             "static_stem",
             "whether convolution and batch norm of the stem run once for an image, as the authors do, or at each step",
@@ -128,10 +132,11 @@ impl Family for SewResNet {
             named("maxpool", max_pool()),
         ];
         let mut inputs = self.width;
+        let mut skip = probabilities(self.stochastic_depth, self.blocks.iter().sum());
         layers.extend(stages(self.width, &self.blocks, |planes, stride| {
             let block = self.block(inputs, planes, stride);
             inputs = self.outputs(planes);
-            block
+            skipped(block, skip.next().unwrap_or(0.0))
         }));
         layers.extend(head("fc", linear(self.classes)));
         Ok(layers)

@@ -7,7 +7,8 @@
 //! Source: M. Yao et al., *Spike-driven transformer*, NeurIPS 2023.
 
 use super::layer::{conv, fire, linear, max_pool, named, norm, plain, residual};
-use super::transformer::{DEPTH, DIM, HEADS, RATIO, block, numbered, started};
+use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
+use super::transformer::{DEPTH, DIM, HEADS, RATIO, block, blocks, numbered, started};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ pub(super) struct SpikeDriven {
     heads: usize,
     depth: usize,
     ratio: usize,
+    stochastic_depth: f64,
     pools: [bool; 4],
     filters: bool,
 }
@@ -48,6 +50,7 @@ impl SpikeDriven {
             heads: 8,
             depth,
             ratio: 4,
+            stochastic_depth: 0.0,
             pools,
             filters: false,
         }
@@ -60,6 +63,7 @@ impl Family for SpikeDriven {
         HEADS,
         DEPTH,
         RATIO,
+        STOCHASTIC_DEPTH,
         (
             "pools",
             "behind which of the four convolutions a max pool follows",
@@ -80,6 +84,7 @@ impl Family for SpikeDriven {
 
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&[self.depth], "depth")?;
+        let skip: Vec<f64> = probabilities(self.stochastic_depth, self.depth).collect();
         let mut stem = vec![];
         for (k, part) in [8, 4, 2, 1].into_iter().enumerate() {
             let map = started(conv(self.dim / part, 3, 1));
@@ -113,7 +118,7 @@ impl Family for SpikeDriven {
         });
         Ok(vec![
             json!({"name": "patch_embed", "layers": stem}),
-            json!({"name": "block", "layers": block, "repeat": self.depth}),
+            blocks("block", &block, &skip),
             named("mean", json!({"adaptive-avg-pool": 1})),
             named("flatten", plain("flatten")),
             named("head_lif", fire()),

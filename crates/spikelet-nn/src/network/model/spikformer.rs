@@ -7,7 +7,10 @@
 //! Source: Z. Zhou et al., *Spikformer: when spiking neural network meets transformer*, ICLR 2023.
 
 use super::layer::{conv, fire, head, max_pool, named, norm, residual};
-use super::transformer::{DEPTH, DIM, Data, HEADS, RATIO, block, classifier, numbered, started};
+use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
+use super::transformer::{
+    DEPTH, DIM, Data, HEADS, RATIO, block, blocks, classifier, numbered, started,
+};
 use super::{Family, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +26,7 @@ pub(super) struct Spikformer {
     heads: usize,
     depth: usize,
     ratio: usize,
+    stochastic_depth: f64,
     data: Data,
 }
 
@@ -49,6 +53,7 @@ impl Spikformer {
             heads,
             depth,
             ratio: 4,
+            stochastic_depth: 0.0,
             data,
         }
     }
@@ -63,7 +68,8 @@ impl Spikformer {
 }
 
 impl Family for Spikformer {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[DIM, HEADS, DEPTH, RATIO, Data::DOC];
+    const OPTIONS: &'static [(&'static str, &'static str)] =
+        &[DIM, HEADS, DEPTH, RATIO, STOCHASTIC_DEPTH, Data::DOC];
 
     fn time_steps(&self) -> usize {
         self.data.time_steps()
@@ -71,6 +77,7 @@ impl Family for Spikformer {
 
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&[self.depth], "depth")?;
+        let skip: Vec<f64> = probabilities(self.stochastic_depth, self.depth).collect();
         let mut stem = vec![];
         for (k, part) in [8, 4, 2, 1].into_iter().enumerate() {
             stem.push(named(
@@ -110,7 +117,7 @@ impl Family for Spikformer {
         });
         let mut layers = vec![
             json!({"name": "patch_embed", "layers": stem}),
-            json!({"name": "block", "layers": block, "repeat": self.depth}),
+            blocks("block", &block, &skip),
         ];
         layers.extend(head("head", classifier(self.classes)));
         Ok(layers)

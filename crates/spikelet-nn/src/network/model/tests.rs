@@ -44,6 +44,34 @@ fn every_model_has_the_parameters_of_its_source() -> Result<()> {
 }
 
 #[test]
+fn stochastic_depth_keeps_the_parameters() -> Result<()> {
+    let names = |model: Model| -> Result<Vec<String>> {
+        let cx =
+            crate::module::Context::new(crate::module::Mode::TRAIN, spikelet_graph::DType::F32);
+        let [inputs, size] = ["inputs", "size"].map(|key| model.number(key));
+        let image = cx
+            .tracer()
+            .input("x", spikelet_graph::DType::F32, [1, 1, inputs, size, size]);
+        cx.trace(&*model.module()?, image)?;
+        Ok(cx.traced().parameters.into_iter().map(|p| p.name).collect())
+    };
+    for name in [
+        "sew-resnet18",
+        "ms-resnet18",
+        "spikformer-cifar",
+        "qkformer-cifar",
+        "sdt-cifar",
+    ] {
+        let model = Model::find(name)?;
+        let skipping = model.clone().with("stochastic_depth", 0.2)?;
+        let written = Value::Array(skipping.layers()?.layers).to_string();
+        assert!(written.contains("\"stochastic_depth\":0.2"), "{name}");
+        assert_eq!(names(skipping)?, names(model)?, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
 fn an_unknown_option_is_named() {
     let model = Model::find("sew-resnet18").expect("it is known");
     let error = model.clone().with("depth", 3).expect_err("refused");

@@ -1,6 +1,7 @@
 //! What the transformers have in common.
 
-use super::layer::{linear, named, residual, with_init};
+use super::layer::{group, linear, named, residual, with_init};
+use super::stochastic_depth::skipped;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -52,17 +53,29 @@ pub fn numbered(prefix: &str, k: usize) -> String {
     }
 }
 
+/// Blocks with a common name, and the probabilities that the branches of each are skipped in training.
+pub fn blocks(name: &str, block: &[Value], skip: &[f64]) -> Value {
+    let blocks = match skip.iter().all(|&p| p == 0.0) {
+        true => json!({"layers": block, "repeat": skip.len()}),
+        false => {
+            let branches = |&p| block.iter().map(|b| skipped(b.clone(), p)).collect();
+            group(skip.iter().map(|p| group(branches(p))).collect())
+        }
+    };
+    named(name, blocks)
+}
+
 /// A block: attention and the two maps of a perceptron, each added to its input. `map` makes the layers of a map from its
 /// number, 1 or 2, and its output channels.
 pub fn block(
     attention: Value,
     [width, ratio]: [usize; 2],
     map: impl Fn(usize, usize) -> [Value; 3],
-) -> Value {
+) -> [Value; 2] {
     let outputs = [width.saturating_mul(ratio), width];
     let maps = (1..).zip(outputs).flat_map(|(k, outputs)| map(k, outputs));
-    json!([
+    [
         named("", residual(vec![attention], ["", ""])),
         named("", residual(maps.collect(), ["mlp", ""])),
-    ])
+    ]
 }
