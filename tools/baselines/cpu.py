@@ -3,6 +3,8 @@
 
     cpu.py neuron          LIF, T=32, N=2^18: forward, forward + backward; and a plain copy of the input
     cpu.py mnist           one training step of the MNIST network, T=50, batch 256
+    cpu.py sew-resnet      one training step of SEW-ResNet-18 on images of 64 x 64, T=4, batch 8
+    cpu.py spikformer      one training step of a Spikformer of two blocks of 128 channels, T=4, batch 8
     cpu.py --mnist DIR --epochs E
                            trains that network on the four IDX files in DIR and prints the test
                            accuracy after each epoch
@@ -20,7 +22,8 @@ import sys
 import time
 from pathlib import Path
 
-GROUPS = {"neuron": ["lif_forward", "lif_forward_backward", "copy"], "mnist": ["mnist_fc_step"], "csnn": ["csnn_step"]}
+GROUPS = {"neuron": ["lif_forward", "lif_forward_backward", "copy"], "mnist": ["mnist_fc_step"], "csnn": ["csnn_step"],
+          "sew-resnet": ["sew_resnet18_step"], "spikformer": ["spikformer_cifar_step"]}
 
 # PyTorch is imported by the process that measures, never by the one that starts it.
 
@@ -154,6 +157,42 @@ def csnn_step(time_steps=4, channels=32, batch_size=16):
     return step(Csnn(time_steps, channels), images, labels)
 
 
+def deep_step(network, size, time_steps=4, batch_size=8):
+    """One training step of a network of SpikingJelly for ten classes: SGD with momentum, cross entropy of the mean."""
+    import torch
+    import torch.nn.functional as F
+    from spikingjelly.activation_based import functional
+
+    functional.set_step_mode(network, "m")
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
+    images = torch.rand(batch_size, 3, size, size)
+    sequence = images.expand(time_steps, *images.shape)
+    labels = torch.randint(0, 10, (batch_size,))
+
+    def run():
+        optimizer.zero_grad(set_to_none=True)
+        F.cross_entropy(network(sequence).mean(0), labels).backward()
+        optimizer.step()
+        functional.reset_net(network)
+
+    return run
+
+
+def sew_resnet18_step():
+    from spikingjelly.activation_based import neuron, surrogate
+    from spikingjelly.activation_based.model.sew_resnet import sew_resnet18
+
+    settings = dict(surrogate_function=surrogate.ATan(), detach_reset=True)
+    return deep_step(sew_resnet18(num_classes=10, cnf="ADD", spiking_neuron=neuron.IFNode, **settings), 64)
+
+
+def spikformer_cifar_step():
+    from spikingjelly.activation_based.model.spikformer import Spikformer
+
+    sizes = dict(img_size_h=32, img_size_w=32, patch_size=4, embed_dims=128, num_heads=4, depths=2)
+    return deep_step(Spikformer(T=4, num_classes=10, **sizes), 32)
+
+
 def measure(name, threads, seed, repeats):
     import torch
 
@@ -218,7 +257,7 @@ def train(folder, epochs, threads, seed, as_json, time_steps=50, batch_size=256)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("groups", nargs="*", metavar="neuron|mnist|csnn", help="what to measure")
+    parser.add_argument("groups", nargs="*", metavar="|".join(GROUPS), help="what to measure")
     parser.add_argument("--mnist", metavar="DIR", type=Path, help="train on the MNIST files in this folder instead")
     parser.add_argument("--epochs", type=int, default=1, help="epochs to train (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="PyTorch's threads (default: %(default)s)")

@@ -92,8 +92,9 @@ pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
 pub use augment::{
     AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ChannelMask, ChannelShift,
     ChannelStretch, ColorJitter, CutMix, DropBins, EraseFill, Image, ImageAugmentation, ImageOp,
-    ImageTransform, MixUp, Normalize, OneOf, RandAugment, RandomCrop, RandomErasing, RandomFlip,
-    SequenceAugmentation, SequenceTransform, TimeShift, TimeStretch, TrivialAugment,
+    ImageTransform, MixSometimes, MixUp, Normalize, OneOf, RandAugment, RandomCrop, RandomErasing,
+    RandomFlip, SequenceAugmentation, SequenceTransform, TimeShift, TimeStretch, TimmOp,
+    TimmRandAugment, TrivialAugment,
 };
 #[cfg(feature = "images")]
 pub use augment::{RandomResizedCrop, Resize};

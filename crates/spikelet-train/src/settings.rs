@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
 use spikelet_data::{
-    Augment, CutMix, FrameSettings, ImageDataset, LoaderConfig, MixUp, Normalize, OneOf,
+    Augment, CutMix, FrameSettings, ImageDataset, LoaderConfig, MixSometimes, MixUp, Normalize,
+    OneOf,
 };
 use spikelet_graph::{DType, Var};
 use spikelet_nn::DefinitionError;
@@ -107,6 +108,10 @@ pub struct Settings {
     /// Parameters with another optimizer or learning rate, or that are not trained. The first group that matches applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ParameterGroup>,
+    /// The factor of the learning rate from each layer to the one before it, above 0 and at most 1, if layers have
+    /// different ones: see [`Step::layer_decay`](crate::Step::layer_decay).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer_decay: Option<f64>,
     /// Gradient clipping, if any.
     pub clip: Option<Clip>,
     /// The number of batches whose gradients are added before each update, at least 1: see
@@ -160,6 +165,12 @@ pub struct Settings {
     pub mixup: Option<f32>,
     /// The α of [`CutMix`] of the training images, if they are mixed.
     pub cutmix: Option<f32>,
+    /// The probability that a batch of training images is mixed.
+    #[serde(skip_serializing_if = "is_one")]
+    pub mix_probability: f32,
+    /// The number of epochs in which training images are mixed; all without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix_epochs: Option<usize>,
     /// The mean and standard deviation for the normalization of pixels, if any.
     pub normalize: Option<Normalize>,
     /// The split of a data set of sequences, if it is not the default one: which samples are for testing. It is used where
@@ -181,6 +192,10 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
+fn is_one(probability: &f32) -> bool {
+    *probability == 1.0
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -191,6 +206,7 @@ impl Default for Settings {
             schedule: LrSchedule::Cosine { min_factor: 0.0 },
             optimizer: OptimizerConfig::Adam(Adam::default()),
             groups: vec![],
+            layer_decay: None,
             clip: None,
             accumulate: 1,
             ema: None,
@@ -210,6 +226,8 @@ impl Default for Settings {
             augment: Augment::default(),
             mixup: None,
             cutmix: None,
+            mix_probability: 1.0,
+            mix_epochs: None,
             normalize: None,
             split: None,
             frames: FrameSettings::default(),
@@ -269,8 +287,19 @@ impl Settings {
         let cutmix = self
             .cutmix
             .map(|alpha| Arc::new(CutMix { alpha, classes }) as Arc<_>);
-        self.mixes()
-            .then(|| OneOf(mixup.into_iter().chain(cutmix).collect()))
+        if !self.mixes() {
+            return None;
+        }
+        let mixture = OneOf(mixup.into_iter().chain(cutmix).collect());
+        if is_one(&self.mix_probability) && self.mix_epochs.is_none() {
+            return Some(mixture);
+        }
+        Some(OneOf(vec![Arc::new(MixSometimes {
+            mixture: Arc::new(mixture),
+            classes,
+            probability: self.mix_probability,
+            epochs: self.mix_epochs,
+        })]))
     }
 
     /// The optimizer of a parameter of this shape: that of the settings, without weight decay where it does not
@@ -361,6 +390,21 @@ impl Settings {
                     "use a finite value above 0, such as 0.2",
                 ));
             }
+        }
+        if !(0.0..=1.0).contains(&self.mix_probability) {
+            return Err(Error::invalid(
+                "probability of mixtures",
+                format!("{} was given", self.mix_probability),
+                "use 0 to 1",
+            ));
+        }
+        let layer_decay = self.layer_decay.unwrap_or(1.0);
+        if !(layer_decay > 0.0 && layer_decay <= 1.0) {
+            return Err(Error::invalid(
+                "layer decay",
+                format!("{layer_decay} was given"),
+                "use a factor above 0 and at most 1, such as 0.75",
+            ));
         }
         self.schedule.check()?;
         self.optimizer.check()?;

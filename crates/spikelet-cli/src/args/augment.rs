@@ -40,6 +40,21 @@ pub struct AugmentArgs {
     /// Paste a rectangle of another training image, and mix the labels by its area
     #[arg(hide_short_help = true, long, value_name = "ALPHA", value_parser = alpha, allow_negative_numbers = true)]
     cutmix: Option<f32>,
+
+    /// Mix a batch with this probability [default: 1]
+    #[arg(hide_short_help = true, long, value_name = "P", value_parser = probability, allow_negative_numbers = true)]
+    mix_probability: Option<f32>,
+
+    /// Mix batches in the first N epochs only [default: in all]
+    #[arg(hide_short_help = true, long, value_name = "N")]
+    mix_epochs: Option<usize>,
+}
+
+fn probability(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
+        _ => Err("give a number from 0 to 1".to_string()),
+    }
 }
 
 /// The parameter of a Beta distribution.
@@ -66,6 +81,8 @@ impl AugmentArgs {
         }
         settings.mixup = self.mixup.or(settings.mixup);
         settings.cutmix = self.cutmix.or(settings.cutmix);
+        settings.mix_probability = self.mix_probability.unwrap_or(settings.mix_probability);
+        settings.mix_epochs = self.mix_epochs.or(settings.mix_epochs);
         if let Some(normalize) = &self.normalize {
             experiment.data.normalize = normalize.clone();
         }

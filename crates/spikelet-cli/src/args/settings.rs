@@ -49,6 +49,10 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(hide_short_help = true, help = described_from::<PRESET>("Apply weight decay to biases, normalization and constants of neurons too", |s| s.bias_decay.to_string()), long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     bias_decay: Option<bool>,
 
+    /// Multiply the learning rate of each layer by X against that of the layer after it [default: 1]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = factor, allow_negative_numbers = true)]
+    layer_decay: Option<f64>,
+
     /// Use Nesterov momentum (SGD; Muon always does)
     #[arg(hide_short_help = true, long)]
     nesterov: bool,
@@ -196,6 +200,14 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A factor that makes smaller, or leaves as it is.
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 1.0 => Ok(x),
+        _ => Err("give a number above 0 and at most 1, such as 0.75".to_string()),
+    }
+}
+
 impl<const PRESET: bool> SettingsArgs<PRESET> {
     /// The settings with the given options.
     ///
@@ -216,6 +228,7 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             settings.label_smoothing = epsilon;
         }
         settings.bias_decay = self.bias_decay.unwrap_or(settings.bias_decay);
+        settings.layer_decay = self.layer_decay.or(settings.layer_decay);
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
         settings.memory_budget = self.memory_budget.or(settings.memory_budget);
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::event_augmentation::EventAugmentation;
 
 pub use image::Image;
-pub use mix::{CutMix, MixUp, OneOf};
+pub use mix::{CutMix, MixSometimes, MixUp, OneOf};
 pub use normalize::Normalize;
 pub use op::ImageOp;
 #[cfg(feature = "images")]
@@ -42,7 +42,8 @@ pub use sequence::{
 };
 pub use transform::{
     AlternatingFlip, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, ImageAugmentation,
-    ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
+    ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TimmOp, TimmRandAugment,
+    TrivialAugment,
 };
 #[cfg(feature = "images")]
 pub use transform::{RandomResizedCrop, Resize};

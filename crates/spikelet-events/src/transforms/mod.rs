@@ -27,6 +27,7 @@
 //! | [`UniformNoise`] | `uniform-noise` | Random events are added. |
 //! | [`TimeJitter`] | `time-jitter` | Times vary. |
 //! | [`SpatialJitter`] | `spatial-jitter` | Coordinates vary. |
+//! | [`SnnAugment`] | `snn-augment` | One of the geometric augmentations of spiking transformers. |
 //!
 //! Random transforms give the same events for the same seed, epoch, sample and position in the chain ([`EventRandom`](crate::EventRandom)).
 //!
@@ -68,6 +69,7 @@ mod flip_y;
 mod merge_polarities;
 mod random_crop;
 mod refractory_period;
+mod snn_augment;
 mod sort_by_time;
 mod spatial_jitter;
 mod time_alignment;
@@ -95,6 +97,7 @@ pub use flip_y::FlipY;
 pub use merge_polarities::MergePolarities;
 pub use random_crop::RandomCrop;
 pub use refractory_period::RefractoryPeriod;
+pub use snn_augment::SnnAugment;
 pub use sort_by_time::SortByTime;
 pub use spatial_jitter::SpatialJitter;
 pub use time_alignment::TimeAlignment;

@@ -79,6 +79,7 @@ transforms! {
     UniformNoise,
     TimeJitter,
     SpatialJitter,
+    SnnAugment,
 }
 
 /// Applies transforms one after the other; each has random numbers of its own.

@@ -177,6 +177,16 @@ pub(super) const TABLE: Table = Table {
             schema: alpha_schema,
         },
         Key {
+            name: "mix_probability",
+            doc: "probability that a batch is mixed",
+            schema: || json!({"type": "number", "minimum": 0, "maximum": 1}),
+        },
+        Key {
+            name: "mix_epochs",
+            doc: "number of the first epochs in which batches are mixed, or \"all\"",
+            schema: count_or_all,
+        },
+        Key {
             name: "loader_threads",
             doc: "threads that load and augment batches, or \"auto\"",
             schema: || json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_THREADS}, {"const": AUTO}]}),
@@ -271,6 +281,14 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         let fits = |alpha: f64| alpha as f32 > 0.0 && (alpha as f32).is_finite();
         let read = |node: &Node| number_in(node, key, expected, fits);
         *alpha = unless(NONE, node, read)?.map(|alpha| alpha as f32);
+    }
+    if let Some(node) = fields.get("mix_probability") {
+        let fits = |p: f64| (0.0..=1.0).contains(&p);
+        let p = number_in(node, "mix_probability", "a number from 0 to 1", fits)?;
+        settings.mix_probability = p as f32;
+    }
+    if let Some(epochs) = images(&fields, "mix_epochs")? {
+        settings.mix_epochs = epochs;
     }
     if let Some(node) = fields.get("loader_threads") {
         let key = "loader_threads";
@@ -472,6 +490,11 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         ("augment", Value::from(items(&settings.augment))),
         ("mixup", value_or(NONE, settings.mixup.map(shortest))),
         ("cutmix", value_or(NONE, settings.cutmix.map(shortest))),
+        (
+            "mix_probability",
+            Value::from(shortest(settings.mix_probability)),
+        ),
+        ("mix_epochs", value_or(ALL, settings.mix_epochs)),
         ("loader_threads", value_or(AUTO, data.loader_threads)),
     ];
     keyed(head.into_iter().chain(frames).chain(tail))

@@ -27,6 +27,11 @@ pub(super) const TABLE: Table = Table {
             schema: || json!({"type": "boolean"}),
         },
         Key {
+            name: "layer_decay",
+            doc: "factor of the learning rate from each layer to the one before it, or \"none\"",
+            schema: || json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, {"const": NONE}]}),
+        },
+        Key {
             name: "clip_norm",
             doc: "largest norm of all gradients together, or \"none\"",
             schema: positive_or_none,
@@ -99,6 +104,12 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     }
     if let Some(yes) = fields.flag("bias_decay")? {
         settings.bias_decay = yes;
+    }
+    if let Some(node) = fields.get("layer_decay") {
+        let expected = "a number above 0 and at most 1, or \"none\"";
+        let fits = |factor: f64| factor > 0.0 && factor <= 1.0;
+        let read = |node: &Node| number_in(node, "layer_decay", expected, fits);
+        settings.layer_decay = unless(NONE, node, read)?;
     }
     for key in CLIPS {
         let Some(node) = fields.get(key) else {
@@ -213,6 +224,10 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     ];
     keys.extend(settings.optimizer.constants());
     keys.push(("bias_decay".to_string(), json!(settings.bias_decay)));
+    keys.push((
+        "layer_decay".to_string(),
+        value_or(NONE, settings.layer_decay),
+    ));
     keys.extend(CLIPS.map(|key| (key.to_string(), clip(key))));
     keys.push((
         "groups".to_string(),

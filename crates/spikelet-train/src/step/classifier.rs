@@ -213,6 +213,7 @@ impl<'a> Step<'a> {
         };
         let step = step
             .in_group(None, optimizer, settings.learning_rate)
+            .layer_decay(settings.layer_decay)
             .accumulate(settings.accumulate)
             .clip(settings.clip)
             .ema(settings.ema)

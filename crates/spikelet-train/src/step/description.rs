@@ -32,7 +32,7 @@ impl Step<'_> {
                 "learning_rate": group.learning_rate,
             })
         };
-        Ok(json!({
+        let mut description = json!({
             "name": self.name,
             "inputs": inputs.collect::<Vec<_>>(),
             "batch_size": self.samples,
@@ -44,7 +44,11 @@ impl Step<'_> {
             "propagation": self.propagation,
             "seed": self.seed,
             "graph": digest,
-        }))
+        });
+        if let Some(factor) = self.groups.layer_decay {
+            description["layer_decay"] = factor.into();
+        }
+        Ok(description)
     }
 
     /// The types of the outputs of the function in an evaluation.

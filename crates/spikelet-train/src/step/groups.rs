@@ -70,6 +70,8 @@ pub(super) struct Groups {
     pub(super) frozen: Vec<Names>,
     /// Whether vectors and scalars (biases, normalization, constants of neurons) have no weight decay.
     pub(super) matrices_decay_only: bool,
+    /// The factor of the learning rate from each layer to the one before it, if layers have different ones.
+    pub(super) layer_decay: Option<f64>,
 }
 
 /// A trained parameter.
@@ -89,6 +91,18 @@ pub(super) struct Assignment {
     pub(super) trained: Vec<Trained>,
 }
 
+/// The part of a parameter's name that names its layer: the first, and the second where it is the number of a block.
+fn layer_of(name: &str) -> &str {
+    let mut dots = name.match_indices('.').map(|(at, _)| at);
+    let first = dots.next().unwrap_or(name.len());
+    let second = dots.next().unwrap_or(name.len());
+    let block = name.get(first + 1..second).unwrap_or_default();
+    match !block.is_empty() && block.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => &name[..second],
+        false => &name[..first],
+    }
+}
+
 impl Groups {
     /// Assigns each parameter to the first group that matches its name, unless it is frozen.
     pub(super) fn assign(&self, parameters: &[TracedTensor]) -> Result<Assignment, StepError> {
@@ -97,9 +111,9 @@ impl Groups {
         for pattern in patterns.chain(&self.frozen) {
             pattern.check(names.clone())?;
         }
-        let (mut made, mut trained): (Vec<(Group, usize, bool)>, Vec<Trained>) = (vec![], vec![]);
+        let (mut made, mut trained) = (vec![], vec![]);
         let mut unassigned = vec![];
-        for parameter in parameters {
+        for (parameter, above) in parameters.iter().zip(self.layers_above(parameters)) {
             let name = &parameter.name;
             if self.frozen.iter().any(|pattern| pattern.matches(name)) {
                 continue;
@@ -112,10 +126,8 @@ impl Groups {
                 continue;
             };
             let decays = !self.matrices_decay_only || decays(&parameter.shape);
-            let known = made
-                .iter()
-                .position(|(_, of, d)| (*of, *d) == (index, decays));
-            let group = match known {
+            let key = (index, decays, above);
+            let group = match made.iter().position(|(_, of)| *of == key) {
                 Some(group) => group,
                 None => {
                     let mut group = self.groups[index].clone();
@@ -125,7 +137,10 @@ impl Groups {
                             .with_weight_decay(0.0)
                             .unwrap_or(group.optimizer);
                     }
-                    made.push((group, index, decays));
+                    if let (Some(factor), Ok(above)) = (self.layer_decay, i32::try_from(above)) {
+                        group.learning_rate *= factor.powi(above);
+                    }
+                    made.push((group, key));
                     made.len() - 1
                 }
             };
@@ -146,8 +161,72 @@ impl Groups {
             });
         }
         Ok(Assignment {
-            groups: made.into_iter().map(|(group, ..)| group).collect(),
+            groups: made.into_iter().map(|(group, _)| group).collect(),
             trained,
         })
+    }
+
+    /// The number of layers above that of each parameter, all 0 without a layer decay. A layer begins with a weight of
+    /// two or more axes under another name than the parameter before it; what follows it, as batch norm, belongs to it.
+    fn layers_above(&self, parameters: &[TracedTensor]) -> Vec<usize> {
+        if self.layer_decay.is_none() {
+            return vec![0; parameters.len()];
+        }
+        let (mut layer, mut last) = (0, "");
+        let mut layers = vec![];
+        for TracedTensor { name, shape, .. } in parameters {
+            let own = layer_of(name);
+            if own != last && decays(shape) {
+                (layer, last) = (layer + 1, own);
+            }
+            layers.push(layer);
+        }
+        layers.iter().map(|own| layer - own).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::Sgd;
+    use spikelet_nn::module::Init;
+
+    fn rates(names: &[(&str, usize)], layer_decay: Option<f64>) -> Vec<f64> {
+        let tensor = |&(name, axes): &(&str, usize)| TracedTensor {
+            name: name.to_string(),
+            shape: vec![2; axes],
+            init: Init::Constant(0.0),
+            limits: None,
+        };
+        let groups = Groups {
+            groups: vec![Group {
+                names: None,
+                optimizer: Arc::new(Sgd::default()),
+                learning_rate: 1.0,
+            }],
+            layer_decay,
+            ..Groups::default()
+        };
+        let parameters: Vec<TracedTensor> = names.iter().map(tensor).collect();
+        let assignment = groups.assign(&parameters).expect("all have an optimizer");
+        let of = |trained: &Trained| assignment.groups[trained.group].learning_rate;
+        assignment.trained.iter().map(of).collect()
+    }
+
+    #[test]
+    fn learning_rates_fall_from_layer_to_layer() {
+        let names = [
+            ("conv1.weight", 4),
+            ("bn1.weight", 1),
+            ("layer1.0.conv1.weight", 4),
+            ("layer1.0.conv2.weight", 4),
+            ("layer1.1.conv1.weight", 4),
+            ("layer1.1.bn.weight", 1),
+            ("fc.weight", 2),
+            ("fc.bias", 1),
+        ];
+        let expected = [0.125, 0.125, 0.25, 0.25, 0.5, 0.5, 1.0, 1.0];
+        assert_eq!(rates(&names, Some(0.5)), expected);
+        assert_eq!(rates(&names, None), [1.0; 8]);
     }
 }

@@ -300,6 +300,18 @@ impl<'a> Step<'a> {
         self
     }
 
+    /// Multiplies the learning rates of each layer by `factor` against those of the layer after it, for weights that were
+    /// trained before. The last layer keeps its rate.
+    ///
+    /// A layer is the first part of the names of its parameters (`conv1`), with the number of a block where it has one
+    /// (`layer1.0`); vectors alone, as those of batch norm, belong to the layer before them. Source: K. Clark et al.,
+    /// *ELECTRA*, ICLR 2020.
+    #[must_use]
+    pub fn layer_decay(mut self, factor: impl Into<Option<f64>>) -> Self {
+        self.groups.layer_decay = factor.into();
+        self
+    }
+
     /// Adds the gradients of `steps` batches before each update: the update is that of the mean loss of these batches.
     /// Batch norm computes its statistics for each batch. A [`Trainer`](crate::Trainer) leaves out the last batches of
     /// an epoch that do not make up an update.

@@ -36,6 +36,15 @@ pub(super) fn solarize(image: &mut Image, threshold: f32) {
     look_up(image.pixels_mut(), &table);
 }
 
+/// Adds to pixels in the lower half.
+pub(super) fn solarize_add(image: &mut Image, added: u8) {
+    for pixel in image.pixels_mut() {
+        if *pixel < 128 {
+            *pixel = pixel.saturating_add(added);
+        }
+    }
+}
+
 /// Blends with black.
 pub(super) fn brightness(image: &mut Image, factor: f32) {
     blend_with(image, 0, factor);

@@ -26,6 +26,7 @@ use super::image::Image;
 /// | `Equalize` | | equalizes the histogram of each channel |
 /// | `Posterize(bits)` | bits | keeps the highest bits |
 /// | `Solarize(threshold)` | 0 to 256 | inverts pixels from the threshold on |
+/// | `SolarizeAdd(added)` | 0 to 255 | adds to pixels below 128 |
 /// | `Brightness(factor)` | | 0 is black, 1 no change |
 /// | `Contrast(factor)` | | 0 is a gray image, 1 no change |
 /// | `Color(factor)` | | saturation: 0 is grayscale, 1 no change |
@@ -62,6 +63,8 @@ pub enum ImageOp {
     Posterize(u32),
     /// Inverts pixels that are not below the threshold.
     Solarize(f32),
+    /// Adds to pixels below 128, up to 255.
+    SolarizeAdd(u8),
     /// Multiplies every channel.
     Brightness(f32),
     /// Blends with the mean gray.
@@ -94,6 +97,7 @@ impl ImageOp {
             Self::Equalize => equalize::equalize(image),
             Self::Posterize(bits) => lookup::posterize(image, bits),
             Self::Solarize(threshold) => lookup::solarize(image, threshold),
+            Self::SolarizeAdd(added) => lookup::solarize_add(image, added),
             Self::Brightness(factor) => lookup::brightness(image, factor),
             Self::Contrast(factor) => contrast::contrast(image, factor),
             Self::Color(factor) => color::saturation(image, factor),
@@ -127,6 +131,7 @@ mod tests {
             ImageOp::Identity,
             ImageOp::Posterize(8),
             ImageOp::Solarize(256.0),
+            ImageOp::SolarizeAdd(0),
             ImageOp::Brightness(1.0),
             ImageOp::Contrast(1.0),
             ImageOp::Color(1.0),

@@ -20,6 +20,7 @@ mod resample;
 #[cfg(feature = "images")]
 mod resize;
 mod size;
+mod timm_rand_augment;
 mod trivial_augment;
 
 pub use alternating_flip::AlternatingFlip;
@@ -36,6 +37,7 @@ pub use random_resized_crop::RandomResizedCrop;
 pub use registry::ImageTransform;
 #[cfg(feature = "images")]
 pub use resize::Resize;
+pub use timm_rand_augment::{TimmOp, TimmRandAugment};
 pub use trivial_augment::TrivialAugment;
 
 use crate::error::Result;

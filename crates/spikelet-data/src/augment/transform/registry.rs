@@ -96,6 +96,7 @@ macro_rules! image_transforms {
 image_transforms! {
     auto_augment::AutoAugment,
     rand_augment::RandAugment,
+    timm_rand_augment::TimmRandAugment,
     trivial_augment::TrivialAugment,
     color_jitter::ColorJitter,
     random_erasing::RandomErasing,
