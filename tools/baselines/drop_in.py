@@ -6,8 +6,9 @@
     csnn        the Fashion-MNIST network of SpikingJelly's tutorial: T = 4, batch 128, 128 channels
     sew-resnet  SEW-ResNet-18 of SpikingJelly: 224 x 224, T = 4, batch 32; needs torchvision
 
-Columns: SpikingJelly with its loops in PyTorch and with its Triton kernels, and the same network after
-`spikelet.torch.convert_`; each eager, compiled, and in a CUDA graph. With --spikelet, the whole network in spikelet's engine.
+Columns: SpikingJelly with its loops in PyTorch and with its Triton kernels (with bf16 its modules run the loops, whatever is
+asked for), and the same network after `spikelet.torch.convert_`; each eager, compiled, and in a CUDA graph. With --spikelet, the
+whole network in spikelet's engine.
 ms is the median of a step, MiB the largest allocated memory. On the CPU sizes are small.
 
 Needs PyTorch, the wheels of spikelet, of spikingjelly 2.0.0 and loguru. One table for each network and number type.
@@ -20,7 +21,7 @@ import sys
 
 from steps import Step, job, peers
 
-NEURONS = ["torch", "triton", "spikelet"]
+TORCH, TRITON, AUTO, DROP_IN = "SpikingJelly, torch", "SpikingJelly, Triton", "SpikingJelly", "drop-in"
 MODES = ["eager", "compiled", "graph"]
 PROGRAMS = {"csnn": "csnn", "sew-resnet": "sew-resnet18"}
 
@@ -74,9 +75,9 @@ def make(words):
     import os
 
     name, neurons, mode, number, device = words
-    if neurons != "spikelet":
+    if neurons in (TORCH, TRITON):
         for kind in ("IF", "LIF"):
-            os.environ[f"SJ_{kind}_CUDA_IMPLEMENTATION"] = neurons
+            os.environ[f"SJ_{kind}_CUDA_IMPLEMENTATION"] = {TORCH: "torch", TRITON: "triton"}[neurons]
     import torch
     import torch.nn.functional as F
     from spikingjelly.activation_based import functional
@@ -86,7 +87,7 @@ def make(words):
     torch.set_float32_matmul_precision("highest" if number == "f32" else "high")
     torch.backends.cudnn.allow_tf32 = number != "f32"
     network, x, scores_of = made(name, device)
-    if neurons == "spikelet":
+    if neurons == DROP_IN:
         import spikelet.torch
 
         report = spikelet.torch.convert_(network, verbose=False)
@@ -148,13 +149,13 @@ def main():
         parser.error(f"there is no network named {unknown[0]!r}; choose from {', '.join(PROGRAMS)}")
     cpu = options.device == "cpu"
     modes = [mode for mode in options.modes.split(",") if not (cpu and mode == "graph")]
-    columns = [neurons for neurons in NEURONS if not (cpu and neurons == "triton")]
     for name in options.networks or PROGRAMS:
         for number in (options.types or ("f32" if cpu else "bf16,tf32")).split(","):
+            columns = [AUTO, DROP_IN] if cpu or number == "bf16" else [TORCH, TRITON, DROP_IN]
             jobs = {(n, m): [name, n, m, number, options.device] for m in modes for n in columns}
             found = peers(__file__, jobs, options.limit)
             print(f"\n{name}, {number}, ms and memory of a training step\n", flush=True)
-            print("| | " + " | ".join(f"SpikingJelly, {n}" if n != "spikelet" else "drop-in" for n in columns) + " |")
+            print("| | " + " | ".join(columns) + " |")
             print("|---" * (len(columns) + 1) + "|")
             for mode in modes:
                 print(f"| {mode} | " + " | ".join(cell(found.get((n, mode))) for n in columns) + " |", flush=True)

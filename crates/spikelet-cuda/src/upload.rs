@@ -6,6 +6,7 @@ use crate::gpu::Gpu;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
 use cudarc::driver::{CudaEvent, CudaFunction};
+use rayon::prelude::*;
 use spikelet_graph::{Result, Storage};
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ const COPIES_PER_LAUNCH: usize = 16;
 
 /// Alignment of inputs in a slab.
 const ALIGN: usize = 256;
+
+/// Bytes that one thread copies at a time.
+const COPIED: usize = 1 << 20;
 
 const SOURCE: &str = include_str!("text/scatter.cu");
 
@@ -44,6 +48,16 @@ pub(crate) struct Uploads {
     current: usize,
     used: usize,
     copies: Vec<PendingCopy>,
+}
+
+/// Copies on several threads what a single core would copy slower than the bus of the GPU.
+fn copy(from: &[u8], to: &mut [u8]) {
+    if from.len() <= COPIED {
+        return to.copy_from_slice(from);
+    }
+    to.par_chunks_mut(COPIED)
+        .zip(from.par_chunks(COPIED))
+        .for_each(|(to, from)| to.copy_from_slice(from));
 }
 
 impl Uploads {
@@ -77,7 +91,7 @@ impl Uploads {
         }
         self.prepare(values.len())?;
         let slab = self.slabs[self.current].as_mut().expect("prepared above");
-        slab.host.as_mut_slice()[offset..end].copy_from_slice(values);
+        copy(values, &mut slab.host.as_mut_slice()[offset..end]);
         self.used = end;
         self.copies.push(PendingCopy {
             to,
