@@ -1,0 +1,1 @@
+"""Spiking neurons as operators and modules of PyTorch."""
