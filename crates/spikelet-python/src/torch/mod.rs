@@ -1,8 +1,88 @@
-//! Neurons as PyTorch operators.
+//! Layers as PyTorch operators.
 
+mod call;
+mod kernel;
+mod register;
+mod shim;
+mod tensor;
+mod workers;
+mod workspace;
+
+use crate::errors::exception;
+use crate::operator::{self, Definition, Signature};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spikelet::neuron::{self, OutputKind};
+
+/// Registers the operators with this many states and parameters with the libtorch at these paths, which the process has
+/// loaded.
+#[pyfunction]
+fn register_layer(torch: &str, gpu: Option<&str>, states: usize, params: usize) -> PyResult<()> {
+    register::register(torch, gpu, states, params).map_err(PyRuntimeError::new_err)
+}
+
+/// The names and schemas of the operators with this many states and parameters.
+#[pyfunction]
+fn layer_schemas(states: usize, params: usize) -> Vec<(String, String)> {
+    register::schemas(states, params).into()
+}
+
+/// The description of a layer: its name, states, parameters and the kind of its output, for inputs of a shape.
+#[pyfunction]
+fn describe_layer<'py>(
+    py: Python<'py>,
+    definition: &str,
+    shape: Vec<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let definition = Definition::find(definition).map_err(exception)?;
+    let signature = operator::signature(&definition, &shape).map_err(exception)?;
+    let Signature {
+        states,
+        params,
+        output,
+        ..
+    } = &signature;
+    let neuron = &*definition.neuron;
+    let resets = neuron.states();
+    let all = PyDict::new(py);
+    all.set_item("name", neuron.name())?;
+    all.set_item("elementwise", definition.elementwise)?;
+    all.set_item("parallel", neuron::is_parallel(neuron))?;
+    all.set_item("output", output.clone())?;
+    all.set_item("spikes", matches!(neuron.output_kind(), OutputKind::Spikes))?;
+    let list: Vec<(&str, f64)> = states
+        .iter()
+        .map(|state| {
+            let short = state.name.rsplit('.').next().unwrap_or(&state.name);
+            let reset = resets.iter().find(|s| s.name == short);
+            (state.name.as_str(), reset.map_or(0.0, |s| s.reset))
+        })
+        .collect();
+    all.set_item("states", list)?;
+    let list: Vec<(&str, Vec<usize>, bool)> = (params.iter().zip(&signature.init))
+        .map(|(p, (_, trained))| (p.name.as_str(), p.shape.clone(), *trained))
+        .collect();
+    all.set_item("params", list)?;
+    Ok(all)
+}
+
+/// The initial values of the parameters of a layer for inputs of a shape: a list of values for each.
+#[pyfunction]
+fn initial_params(definition: &str, shape: Vec<usize>, seed: u64) -> PyResult<Vec<Vec<f32>>> {
+    let definition = Definition::find(definition).map_err(exception)?;
+    let signature = operator::signature(&definition, &shape).map_err(exception)?;
+    let values = signature.params.iter().zip(signature.init);
+    Ok(values
+        .map(|(p, (init, _))| init.values(&p.name, seed, p.shape.iter().product()))
+        .collect())
+}
 
 /// Adds the classes and functions of the operators to the module.
-pub(crate) fn register(_m: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(register_layer, m)?)?;
+    m.add_function(wrap_pyfunction!(layer_schemas, m)?)?;
+    m.add_function(wrap_pyfunction!(describe_layer, m)?)?;
+    m.add_function(wrap_pyfunction!(initial_params, m)?)?;
     Ok(())
 }
