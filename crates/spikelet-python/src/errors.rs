@@ -15,21 +15,22 @@ use std::io;
 /// | not enough memory | `MemoryError` |
 /// | a file that cannot be read or written | `OSError` or the fitting subclass |
 /// | everything else | `RuntimeError` |
-pub(crate) fn exception(error: spikelet::Error) -> PyErr {
-    use spikelet::Error;
+pub(crate) fn exception(error: spikelet_core::Error) -> PyErr {
+    use spikelet_core::Error;
     let message = error.to_string();
     match &error {
         Error::Invalid { .. } | Error::TensorFile { .. } => PyValueError::new_err(message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
         Error::File(_) => file_exception(io_kind(&error), message),
+        #[cfg(feature = "engine")]
         Error::Data(_) => match io_kind(&error) {
             None => PyValueError::new_err(message),
             kind => file_exception(kind, message),
         },
         Error::Other(inner) => match io_kind(&error) {
             Some(kind) => file_exception(Some(kind), message),
-            None if inner.is::<spikelet::DefinitionError>()
-                || inner.is::<spikelet::LayerError>() =>
+            None if inner.is::<spikelet_nn::DefinitionError>()
+                || inner.is::<spikelet_nn::LayerError>() =>
             {
                 PyValueError::new_err(message)
             }
@@ -40,7 +41,8 @@ pub(crate) fn exception(error: spikelet::Error) -> PyErr {
 }
 
 /// The exception of a definition: of a neuron, a surrogate or another registered type.
-pub(crate) fn definition(error: spikelet::DefinitionError) -> PyErr {
+#[cfg(feature = "engine")]
+pub(crate) fn definition(error: spikelet_nn::DefinitionError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 

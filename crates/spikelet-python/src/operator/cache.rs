@@ -1,7 +1,7 @@
 //! Compiled passes by layer, device and shape.
 
 use super::{Compiled, Definition, Place, Request};
-use spikelet::Result;
+use spikelet_core::Result;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};

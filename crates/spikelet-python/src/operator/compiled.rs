@@ -2,8 +2,8 @@
 
 use super::trace::TracedPass;
 use super::{Definition, Place, Request, device, trace};
-use spikelet::graph::{Plan, TensorType};
-use spikelet::{Error, Result};
+use spikelet_graph::{Plan, TensorType};
+use spikelet_core::{Error, Result};
 use spikelet_cpu::Workers;
 
 /// A compiled pass.
@@ -17,7 +17,7 @@ pub(crate) struct Compiled {
 
 enum Code {
     Cpu(spikelet_cpu::CallablePlan),
-    Cuda(spikelet::cuda::CallablePlan),
+    Cuda(spikelet_cuda::CallablePlan),
 }
 
 /// The memory of a call: addresses of the operands and results in order, 0 for those that are not given.

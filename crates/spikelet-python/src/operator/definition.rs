@@ -1,10 +1,10 @@
 //! Definitions of layers, from their text.
 
 use serde_json::Value;
-use spikelet::layer::Recurrent;
-use spikelet::module::Module;
-use spikelet::neuron::{self, Granularity, Neuron};
-use spikelet::{Error, Result};
+use spikelet_nn::layer::Recurrent;
+use spikelet_nn::module::Module;
+use spikelet_nn::neuron::{self, Granularity, Neuron};
+use spikelet_core::{Error, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -57,6 +57,14 @@ impl Definition {
             )
         })?;
         let neuron = neuron::from_spec(&spec).map_err(Error::other)?;
+        let common = neuron.common();
+        if common.surrogate.needs_noise() && common.spiking {
+            return Err(Error::invalid(
+                "the surrogate of a neuron",
+                "it draws random numbers, which this layer does not do",
+                "use another surrogate, or run the network on spikelet's engine",
+            ));
+        }
         let recurrent = match spec.get("recurrent") {
             None | Some(Value::Null) => None,
             Some(features) => Some(features.as_u64().ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! The devices that layers run on, opened when first needed.
 
-use spikelet::Result;
-use spikelet::cuda::Cuda;
+use spikelet_core::Result;
+use spikelet_cuda::Cuda;
 use spikelet_cpu::Cpu;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,7 +5,7 @@ use super::tensor::{self, Axes, Device, Tensor, Text, elements, is_dense};
 use super::workers::TorchThreads;
 use super::workspace;
 use crate::operator::{Call, Compiled, Definition, Pass, Place, Request, compiled};
-use spikelet::graph::{DType, TensorType};
+use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
 
 /// The most tensors of a call.

@@ -13,7 +13,9 @@ use crate::operator::{self, Definition, Signature};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spikelet::neuron::{self, OutputKind};
+use serde_json::{Map, Value, json};
+use spikelet_nn::neuron::{self, OutputKind};
+use spikelet_nn::surrogate;
 
 /// Registers the operators with this many states and parameters with the libtorch at these paths, which the process has
 /// loaded.
@@ -67,6 +69,14 @@ fn describe_layer<'py>(
     Ok(all)
 }
 
+/// Which states of a layer start from random values.
+#[pyfunction]
+fn random_states(definition: &str) -> PyResult<Vec<bool>> {
+    let definition = Definition::find(definition).map_err(exception)?;
+    let states = definition.neuron.states();
+    Ok(states.iter().map(|state| state.start.is_some()).collect())
+}
+
 /// The initial values of the parameters of a layer for inputs of a shape: a list of values for each.
 #[pyfunction]
 fn initial_params(definition: &str, shape: Vec<usize>, seed: u64) -> PyResult<Vec<Vec<f32>>> {
@@ -78,11 +88,53 @@ fn initial_params(definition: &str, shape: Vec<usize>, seed: u64) -> PyResult<Ve
         .collect())
 }
 
+/// Adds a folder in which CUDA's libraries are searched for.
+#[pyfunction]
+fn search_libraries_in(folder: &str) {
+    spikelet_cuda::library::search_in(folder);
+}
+
+/// All neurons and surrogates of the library as JSON, from which `python/spikelet/torch/neurons.py` and its siblings are
+/// generated: names, summaries, documentation, constants with their defaults, states.
+#[pyfunction]
+fn layer_catalog() -> String {
+    let neurons = neuron::entries().into_iter().map(|entry| {
+        let made = (entry.build)(&Map::new());
+        let states = made.iter().flat_map(|neuron| neuron.states());
+        let states: Vec<Value> = states.map(|s| json!([s.name, s.reset])).collect();
+        let params = made.iter().flat_map(|neuron| neuron.params());
+        let params: Vec<&str> = params.map(|p| p.name).collect();
+        json!({
+            "name": entry.name,
+            "summary": entry.summary,
+            "head": entry.head(),
+            "description": entry.description(),
+            "defaults": (entry.defaults)(),
+            "states": states,
+            "params": params,
+        })
+    });
+    let surrogates = surrogate::entries().into_iter().map(|entry| {
+        json!({
+            "name": entry.name,
+            "summary": entry.summary,
+            "head": entry.head(),
+            "description": entry.description(),
+            "defaults": (entry.defaults)(),
+        })
+    });
+    let (neurons, surrogates): (Vec<_>, Vec<_>) = (neurons.collect(), surrogates.collect());
+    json!({"neurons": neurons, "surrogates": surrogates}).to_string()
+}
+
 /// Adds the classes and functions of the operators to the module.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(register_layer, m)?)?;
     m.add_function(wrap_pyfunction!(layer_schemas, m)?)?;
     m.add_function(wrap_pyfunction!(describe_layer, m)?)?;
     m.add_function(wrap_pyfunction!(initial_params, m)?)?;
+    m.add_function(wrap_pyfunction!(layer_catalog, m)?)?;
+    m.add_function(wrap_pyfunction!(random_states, m)?)?;
+    m.add_function(wrap_pyfunction!(search_libraries_in, m)?)?;
     Ok(())
 }

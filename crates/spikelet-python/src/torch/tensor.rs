@@ -1,7 +1,7 @@
 //! Tensors of libtorch, and their layouts in memory.
 
 use super::shim::{Handle, StringHandle, shim};
-use spikelet::graph::DType;
+use spikelet_graph::DType;
 use std::ffi::c_void;
 
 /// An owned tensor.

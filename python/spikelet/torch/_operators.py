@@ -1,0 +1,253 @@
+"""Layers as operators of PyTorch: registration, gradients, fake tensors and vmap.
+
+An operator runs the layer with a definition, a text: `spikelet::layer_1_0(x, v, definition, time_steps)` has one state
+and no parameters. Kernels for the CPU and for CUDA are registered by the native part; the rules are here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .. import _native
+from ._libraries import libtorch, use_nvrtc_of_torch
+
+__all__ = ["Description", "call", "describe", "operators", "state_dtype"]
+
+
+class Description(NamedTuple):
+    """The operands of a layer."""
+
+    name: str
+    #: Whether each element is computed independently of its position.
+    elementwise: bool
+    #: Whether all time steps are computed at once, so that the layer cannot run step by step.
+    parallel: bool
+    #: Whether the output has one step only.
+    reduces_time: bool
+    #: Names and reset values.
+    states: tuple[tuple[str, float], ...]
+    #: Names, shapes and whether they are trained.
+    params: tuple[tuple[str, tuple[int, ...], bool], ...]
+
+
+def describe(definition: str, shape: Sequence[int]) -> Description:
+    """Return the operands of a layer for inputs of a shape `[T, N, ...]`."""
+    found = _native.describe_layer(definition, list(shape))
+    return Description(
+        name=found["name"],
+        elementwise=found["elementwise"],
+        parallel=found["parallel"],
+        reduces_time=found["output"][0] != shape[0],
+        states=tuple(found["states"]),
+        params=tuple((name, tuple(size), trained) for name, size, trained in found["params"]),
+    )
+
+
+@functools.cache
+def _layout(definition: str) -> tuple[bool, bool]:
+    """Whether a layer follows the layout of its input, and whether its output has one step."""
+    described = describe(definition, (2, 1, 1))
+    return described.elementwise, described.reduces_time
+
+
+def state_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Return the type of the states and parameters for inputs of a type."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+class Operators(NamedTuple):
+    """The operators for a number of states and parameters."""
+
+    forward: Callable[..., Any]
+    backward: Callable[..., Any]
+    #: An `autograd.Function` around them, for eager mode.
+    function: Any
+
+
+def _contiguous_strides(sizes: Sequence[Any]) -> list[Any]:
+    strides, stride = [], 1
+    for size in reversed(sizes):
+        strides.append(stride)
+        stride = stride * max(size, 1) if isinstance(size, int) else stride * size
+    return strides[::-1]
+
+
+def _is_dense(x: Tensor) -> bool:
+    """Whether the elements of a time step are dense in memory, in whatever order of the axes."""
+    axes = sorted((stride, size) for stride, size in zip(x.stride()[1:], x.shape[1:]) if size != 1)
+    expected = 1
+    for stride, size in axes:
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _strides_of_call(x: Tensor, definition: str) -> list[Any]:
+    """The strides that all sequences of a call have."""
+    follows = _layout(definition)[0] and _is_dense(x)
+    strides = list(x.stride()[1:]) if follows else _contiguous_strides(x.shape[1:])
+    step = 1
+    for size in x.shape[1:]:
+        step = step * size
+    return [step, *strides]
+
+
+def _empty(sizes: Sequence[Any], strides: Sequence[Any], like: Tensor, dtype: torch.dtype) -> Tensor:
+    return torch.empty_strided(sizes, strides, dtype=dtype, device=like.device)
+
+
+def _flatten(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _one_or_tuple(tensors: Sequence[Any]) -> Any:
+    return tuple(tensors) if len(tensors) > 1 else tensors[0]
+
+
+def _make(states: int, params: int) -> Operators:
+    torch_path, gpu_path = libtorch()
+    _native.register_layer(torch_path, gpu_path, states, params)
+    (name, _), (backward_name, _) = _native.layer_schemas(states, params)
+    forward_op = getattr(torch.ops.spikelet, name).default
+    backward_op = getattr(torch.ops.spikelet, backward_name).default
+    operands = 1 + states + params
+
+    def fake(x: Tensor, *rest: Any) -> Any:
+        definition, time_steps = rest[-2], rest[-1]
+        strides = _strides_of_call(x, definition)
+        steps = 1 if _layout(definition)[1] else time_steps or x.shape[0]
+        y = _empty((steps, *x.shape[1:]), strides, x, x.dtype)
+        last = [_empty(x.shape[1:], strides[1:], x, state_dtype(x.dtype)) for _ in range(states)]
+        return _one_or_tuple([y, *last])
+
+    def fake_backward(*args: Any) -> Any:
+        x, definition, wanted = args[1 + states], args[-3], args[-1]
+        strides = _strides_of_call(x, definition)
+        float_type = state_dtype(x.dtype)
+        made = []
+        for k in range(operands):
+            if not wanted >> k & 1:
+                made.append(_empty((0,), (1,), x, float_type))
+            elif k == 0:
+                made.append(_empty(x.shape, strides, x, x.dtype))
+            elif k <= states:
+                made.append(_empty(x.shape[1:], strides[1:], x, float_type))
+            else:
+                param = args[1 + states + k]
+                made.append(_empty(param.shape, _contiguous_strides(param.shape), x, float_type))
+        return _one_or_tuple(made)
+
+    def gradients(saved: Sequence[Any], needed: Sequence[bool], definition: str, time_steps: int,
+                  grads: Sequence[Any]) -> list[Any]:
+        wanted = 0
+        for k in range(operands):
+            if needed[k] and saved[k] is not None:
+                wanted |= 1 << k
+        if wanted == 0 or all(grad is None for grad in grads):
+            return [None] * operands
+        made = _flatten(backward_op(*grads, *saved, definition, time_steps, wanted))
+        return [grad if wanted >> k & 1 else None for k, grad in enumerate(made)]
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        *tensors, ctx.definition, ctx.time_steps = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        made = gradients(ctx.saved_tensors, ctx.needs_input_grad, ctx.definition, ctx.time_steps, grads)
+        return (*made, None, None)
+
+    def refuse(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(
+            "a layer of spikelet has no second derivative: the slope of its surrogate is not differentiated; "
+            "compute gradients without create_graph=True"
+        )
+
+    def vmap(info: Any, in_dims: Sequence[Any], x: Tensor, *rest: Any) -> Any:
+        definition, time_steps = rest[-2], rest[-1]
+        if any(dim is not None for dim in in_dims[1 + states : operands]):
+            raise RuntimeError("vmap over the parameters of a layer is not supported; loop over them")
+        size = info.batch_size
+        x = x.movedim(in_dims[0], 1) if in_dims[0] is not None else x.unsqueeze(1).expand(
+            x.shape[0], size, *x.shape[1:])
+        moved: list[Any] = []
+        for state, dim in zip(rest[:states], in_dims[1:]):
+            if state is None:
+                moved.append(None)
+            elif dim is None:
+                moved.append(state.unsqueeze(0).expand(size, *state.shape))
+            else:
+                moved.append(state.movedim(dim, 0))
+        # A batch of batches is one batch; other layers than elementwise ones know their axes by position.
+        merges = not _layout(definition)[0]
+        if merges:
+            x = x.flatten(1, 2)
+            moved = [None if state is None else state.flatten(0, 1) for state in moved]
+        made = _flatten(forward_op(x, *moved, *rest[states:-2], definition, time_steps))
+        if merges:
+            made = (made[0].unflatten(1, (size, -1)), *(last.unflatten(0, (size, -1)) for last in made[1:]))
+        return _one_or_tuple(made), _one_or_tuple([1] + [0] * states)
+
+    torch.library.register_fake(f"spikelet::{name}", fake)
+    torch.library.register_fake(f"spikelet::{backward_name}", fake_backward)
+    torch.library.register_autograd(f"spikelet::{name}", backward, setup_context=setup_context)
+    torch.library.register_autograd(f"spikelet::{backward_name}", refuse)
+    torch.library.register_vmap(f"spikelet::{name}", vmap)
+
+    class Layer(torch.autograd.Function):
+        """The operator with its gradient, without the generality of `register_autograd`."""
+
+        @staticmethod
+        def forward(ctx: Any, definition: str, time_steps: int, *tensors: Any) -> Any:
+            ctx.save_for_backward(*tensors)
+            ctx.definition, ctx.time_steps = definition, time_steps
+            ctx.set_materialize_grads(False)
+            return forward_op(*tensors, definition, time_steps)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, *grads: Any) -> Any:
+            needed = ctx.needs_input_grad[2:]
+            return None, None, *gradients(ctx.saved_tensors, needed, ctx.definition, ctx.time_steps, grads)
+
+    return Operators(forward_op, backward_op, Layer)
+
+
+_MADE: dict[tuple[int, int], Operators] = {}
+
+
+def operators(states: int, params: int) -> Operators:
+    """Return the operators for a number of states and parameters."""
+    found = _MADE.get((states, params))
+    if found is None:
+        found = _MADE[states, params] = _make(states, params)
+    return found
+
+
+_is_functorch = torch._C._are_functorch_transforms_active
+
+
+def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | None) -> Any:
+    """Call a layer with its input, states and parameters."""
+    if torch.compiler.is_compiling():
+        return ops.forward(*tensors, definition, time_steps)
+    if torch.is_grad_enabled():
+        for tensor in tensors:
+            if tensor is not None and tensor.requires_grad:
+                if _is_functorch():
+                    break
+                return ops.function.apply(definition, time_steps, *tensors)
+    return ops.forward(*tensors, definition, time_steps)
+
+
+use_nvrtc_of_torch()
+# Those of a loaded program, which was exported, must be known before a layer is made.
+for _states in range(4):
+    for _params in range(4):
+        operators(_states, _params)
