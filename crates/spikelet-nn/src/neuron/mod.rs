@@ -19,7 +19,7 @@ mod unfused;
 
 pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
-pub use common::{Common, NeuronExt, ResetGrad};
+pub use common::{Common, FireOn, NeuronExt, ResetGrad};
 pub use discretization::{Discretization, UnknownDiscretization};
 pub use liaf::Act;
 pub use readout::Readout;
@@ -272,7 +272,7 @@ family! { "neuron", Neuron, check;
 }
 
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
-/// constants, `v_threshold` and `v_reset`), `surrogate` and `reset_grad`.
+/// constants, and `v_threshold`, `v_reset`, `strict`, `resets`, `fire_on`), `surrogate` and `reset_grad`.
 ///
 /// # Errors
 /// When a name or a constant is unknown, or a constant is outside its domain.

@@ -346,7 +346,7 @@ fn write(
     let n = Scope::new(neuron);
     let charge = neuron.charge(&n, Expr::symbol("x"));
     let h = hand_on(CHARGED, &charge);
-    let fire = neuron.fire(&n, &h);
+    let fire = neuron.fire(&n, &n.fires_on(&h));
     let s = hand_on(FIRED, &fire);
     let states = neuron.states();
     // A neuron without states has no reset and does not use its constants.
