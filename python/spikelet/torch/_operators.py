@@ -67,6 +67,8 @@ class Operators(NamedTuple):
     backward: Callable[..., Any]
     #: An `autograd.Function` around them, for eager mode.
     function: Any
+    #: The same under the transforms of `torch.func`.
+    transformed: Any
 
 
 def _contiguous_strides(sizes: Sequence[Any]) -> list[Any]:
@@ -151,7 +153,8 @@ def _make(states: int, params: int) -> Operators:
                 wanted |= 1 << k
         if wanted == 0 or all(grad is None for grad in grads):
             return [None] * operands
-        made = _flatten(backward_op(*grads, *saved, definition, time_steps, wanted))
+        run = Gradient.apply if torch.is_grad_enabled() and not torch.compiler.is_compiling() else backward_op
+        made = _flatten(run(*grads, *saved, definition, time_steps, wanted))
         return [grad if wanted >> k & 1 else None for k, grad in enumerate(made)]
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -169,36 +172,88 @@ def _make(states: int, params: int) -> Operators:
             "compute gradients without create_graph=True"
         )
 
+    def merges(definition: str) -> bool:
+        """Whether a batch of batches must be one batch: other layers than elementwise ones know their axes by position."""
+        return not _layout(definition)[0]
+
+    def batched(tensor: Tensor | None, dim: int | None, size: int, axis: int, merge: bool) -> Tensor | None:
+        """Move the axis of a batch behind time (`axis` is 1) or to the front of a step (0)."""
+        if tensor is None:
+            return None
+        if dim is not None:
+            tensor = tensor.movedim(dim, axis)
+        else:
+            tensor = tensor.unsqueeze(axis)
+            tensor = tensor.expand(*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
+        return tensor.flatten(axis, axis + 1) if merge else tensor
+
+    def unmerged(made: Sequence[Tensor], size: int, merge: bool) -> list[Tensor]:
+        """Results of a merged batch: a sequence, then steps."""
+        if not merge:
+            return list(made)
+        return [made[0].unflatten(1, (size, -1)), *(step.unflatten(0, (size, -1)) for step in made[1:])]
+
     def vmap(info: Any, in_dims: Sequence[Any], x: Tensor, *rest: Any) -> Any:
         definition, time_steps = rest[-2], rest[-1]
         if any(dim is not None for dim in in_dims[1 + states : operands]):
             raise RuntimeError("vmap over the parameters of a layer is not supported; loop over them")
-        size = info.batch_size
-        x = x.movedim(in_dims[0], 1) if in_dims[0] is not None else x.unsqueeze(1).expand(
-            x.shape[0], size, *x.shape[1:])
-        moved: list[Any] = []
-        for state, dim in zip(rest[:states], in_dims[1:]):
-            if state is None:
-                moved.append(None)
-            elif dim is None:
-                moved.append(state.unsqueeze(0).expand(size, *state.shape))
+        size, merge = info.batch_size, merges(definition)
+        sequence = batched(x, in_dims[0], size, 1, merge)
+        steps = [batched(s, d, size, 0, merge) for s, d in zip(rest[:states], in_dims[1:])]
+        made = _flatten(forward_op(sequence, *steps, *rest[states:-2], definition, time_steps))
+        return _one_or_tuple(unmerged(made, size, merge)), _one_or_tuple([1] + [0] * states)
+
+    def vmap_backward(info: Any, in_dims: Sequence[Any], *args: Any) -> Any:
+        size, (definition, time_steps, wanted) = info.batch_size, args[-3:]
+        tensors, dims = args[:-3], in_dims[: len(args) - 3]
+        of_params = dims[2 + 2 * states :]
+        if wanted >> (1 + states) or any(dim is not None for dim in of_params):
+            # The gradient of a parameter is one of each member of the batch.
+            each = []
+            for k in range(size):
+                one = [t if t is None or d is None else t.select(d, k) for t, d in zip(tensors, dims)]
+                each.append(_flatten(backward_op(*one, definition, time_steps, wanted)))
+            made = [torch.stack(grads) for grads in zip(*each)]
+            return _one_or_tuple(made), _one_or_tuple([0] * operands)
+        merge = merges(definition)
+        axes = [1] + [0] * states + [1] + [0] * states
+        moved = [batched(t, d, size, axis, merge) for t, d, axis in zip(tensors, dims, axes)]
+        made = _flatten(backward_op(*moved, *tensors[2 + 2 * states :], definition, time_steps, wanted))
+        results: list[Tensor] = []
+        for k, grad in enumerate(made):
+            if not wanted >> k & 1:
+                results.append(grad.unsqueeze(0).expand(size, 0))
+            elif k == 0:
+                results.append((grad.unflatten(1, (size, -1)) if merge else grad).movedim(1, 0))
             else:
-                moved.append(state.movedim(dim, 0))
-        # A batch of batches is one batch; other layers than elementwise ones know their axes by position.
-        merges = not _layout(definition)[0]
-        if merges:
-            x = x.flatten(1, 2)
-            moved = [None if state is None else state.flatten(0, 1) for state in moved]
-        made = _flatten(forward_op(x, *moved, *rest[states:-2], definition, time_steps))
-        if merges:
-            made = (made[0].unflatten(1, (size, -1)), *(last.unflatten(0, (size, -1)) for last in made[1:]))
-        return _one_or_tuple(made), _one_or_tuple([1] + [0] * states)
+                results.append(grad.unflatten(0, (size, -1)) if merge else grad)
+        return _one_or_tuple(results), _one_or_tuple([0] * operands)
 
     torch.library.register_fake(f"spikelet::{name}", fake)
     torch.library.register_fake(f"spikelet::{backward_name}", fake_backward)
     torch.library.register_autograd(f"spikelet::{name}", backward, setup_context=setup_context)
     torch.library.register_autograd(f"spikelet::{backward_name}", refuse)
     torch.library.register_vmap(f"spikelet::{name}", vmap)
+    torch.library.register_vmap(f"spikelet::{backward_name}", vmap_backward)
+
+    class Gradient(torch.autograd.Function):
+        """The backward operator where a graph of it is recorded, so that a second derivative is refused."""
+
+        @staticmethod
+        def forward(*args: Any) -> Any:
+            return backward_op(*args)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            refuse(ctx, *grads)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+            return vmap_backward(info, in_dims, *args)
 
     class Layer(torch.autograd.Function):
         """The operator with its gradient, without the generality of `register_autograd`."""
@@ -211,12 +266,30 @@ def _make(states: int, params: int) -> Operators:
             return forward_op(*tensors, definition, time_steps)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *grads: Any) -> Any:
             needed = ctx.needs_input_grad[2:]
             return None, None, *gradients(ctx.saved_tensors, needed, ctx.definition, ctx.time_steps, grads)
 
-    return Operators(forward_op, backward_op, Layer)
+    class TransformedLayer(torch.autograd.Function):
+        """The same for the transforms of `torch.func`."""
+
+        @staticmethod
+        def forward(*args: Any) -> Any:
+            return forward_op(*args)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            setup_context(ctx, inputs, output)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return backward(ctx, *grads)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+            return vmap(info, in_dims, *args)
+
+    return Operators(forward_op, backward_op, Layer, TransformedLayer)
 
 
 _MADE: dict[tuple[int, int], Operators] = {}
@@ -241,7 +314,7 @@ def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | No
         for tensor in tensors:
             if tensor is not None and tensor.requires_grad:
                 if _is_functorch():
-                    break
+                    return ops.transformed.apply(*tensors, definition, time_steps)
                 return ops.function.apply(definition, time_steps, *tensors)
     return ops.forward(*tensors, definition, time_steps)
 

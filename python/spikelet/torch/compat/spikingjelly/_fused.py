@@ -87,7 +87,7 @@ class Fused:
     def _surrogate(self) -> Any:
         return self.surrogate_function
 
-    def _parameters(self) -> dict[str, Tensor]:
+    def _operands(self) -> dict[str, Tensor]:
         return {name: getattr(self, name) for name in self._learned}
 
     def _spec(self) -> Union[_engine.Spec, str]:
@@ -128,7 +128,7 @@ class Fused:
         # The kernel starts from the resting potential itself.
         before = (None if not isinstance(before[0], Tensor) and before[0] == rest else before[0], *before[1:])
         operands = tuple(_engine.as_state(state, x_seq) for state in before)
-        return _engine.run(spec, x_seq, operands, self._parameters())
+        return _engine.run(spec, x_seq, operands, self._operands())
 
     # The methods of SpikingJelly's modules.
 

@@ -243,7 +243,7 @@ class GatedLIFNode(Fused, _peer.GatedLIFNode):
         if why is not None or x_seq.shape[0] != self.T:
             return super(Fused, self).multi_step_functional_forward(inputs, states, **kwargs)
         # There, no neuron has fired before the first step of a call.
-        y, (v, _) = _engine.run(spec, x_seq, (_engine.as_state(states[0], x_seq), None), self._parameters())
+        y, (v, _) = _engine.run(spec, x_seq, (_engine.as_state(states[0], x_seq), None), self._operands())
         return (y,), (v, v)
 
     def multi_step_forward(self, x_seq: Tensor, *args: Any, **kwargs: Any) -> Any:
