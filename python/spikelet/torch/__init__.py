@@ -19,7 +19,8 @@ same neurons as functions, `surrogate` the surrogate gradients.
 from . import functional, surrogate
 from ._layer import Learn, Neuron
 from ._warmup import warmup
+from .compat import convert_
 from .neurons import *
 from .neurons import __all__ as _neurons
 
-__all__ = ["Learn", "Neuron", "functional", "surrogate", "warmup", *_neurons]
+__all__ = ["Learn", "Neuron", "convert_", "functional", "surrogate", "warmup", *_neurons]

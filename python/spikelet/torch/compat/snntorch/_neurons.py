@@ -29,7 +29,7 @@ class _Fused:
     @property
     def implementation(self) -> str:
         """``spikelet``, or ``snntorch`` with the reason."""
-        found = self._definition(torch.empty(1, 1))
+        found = self._spec()
         return f"snntorch: {found}" if isinstance(found, str) else "spikelet"
 
     def _number(self, name: str) -> Optional[float]:
@@ -45,7 +45,7 @@ class _Fused:
             found = kept[name] = (tensor, tensor._version, tensor.item())
         return found[2]
 
-    def _operands(self, x: Tensor) -> Union[tuple[dict[str, Any], dict[str, Tensor]], str]:
+    def _operands(self) -> Union[tuple[dict[str, Any], dict[str, Tensor]], str]:
         """The constants of the kernel and its operands."""
         constants, operands = {}, {}
         for theirs, ours, decay in self._constants():
@@ -65,7 +65,8 @@ class _Fused:
         """The reset."""
         return {**_RESETS[self.reset_mechanism], "reset_delay": getattr(self, "reset_delay", True)}
 
-    def _definition(self, x: Tensor) -> Union[tuple[_engine.Spec, dict[str, Tensor]], str]:
+    def _spec(self) -> Union[tuple[_engine.Spec, dict[str, Tensor]], str]:
+        """The definition of the neuron as it is now with its operands, or why there is none."""
         if self.inhibition:
             return "inhibition between neurons"
         if self.state_quant:
@@ -73,15 +74,11 @@ class _Fused:
         gate = gate_of(self.spike_grad)
         if isinstance(gate, str):
             return gate
-        found = self._operands(x)
+        found = self._operands()
         if isinstance(found, str):
             return found
         constants, operands = found
-        shared = {name: tensor.numel() == 1 for name, tensor in operands.items()}
-        grains = {name: "layer" if one else "neuron" for name, one in shared.items()}
-        operands = {
-            name: tensor.reshape(()) if shared[name] else tensor.expand(x.shape[1:]) for name, tensor in operands.items()
-        }
+        grains = {name: "layer" if tensor.numel() == 1 else "neuron" for name, tensor in operands.items()}
         try:
             spec = _engine.spec(
                 self._neuron, {**constants, **self._mechanism()}, gate, self._reset_grad(), trainable=grains
@@ -89,6 +86,16 @@ class _Fused:
         except ValueError as error:
             return str(error)
         return spec, operands
+
+    def _step(
+        self, found: tuple[_engine.Spec, dict[str, Tensor]], x: Tensor, states: tuple[Optional[Tensor], ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        spec, operands = found
+        shaped = {
+            name: tensor.reshape(()) if tensor.numel() == 1 else tensor.expand(x.shape[1:])
+            for name, tensor in operands.items()
+        }
+        return _engine.step(spec, x, states, shaped)
 
     def _reset_grad(self) -> str:
         return "surrogate"
@@ -122,12 +129,11 @@ class Leaky(_Fused, snntorch.Leaky):
         return {**super()._mechanism(), "keeps_input": True}
 
     def forward(self, input_: Tensor, mem: Optional[Tensor] = None) -> Any:
-        found = self._definition(input_)
+        found = self._spec()
         if isinstance(found, str):
             return super().forward(input_, mem)
         self._given(mem=mem)
-        spec, operands = found
-        y, (v,) = _engine.step(spec, input_, (self._state("mem", input_),), operands)
+        y, (v,) = self._step(found, input_, (self._state("mem", input_),))
         self.mem = v
         return self._result(self._graded(y), v)
 
@@ -138,10 +144,10 @@ class Lapicque(_Fused, snntorch.Lapicque):
     def _constants(self) -> tuple[tuple[str, str, bool], ...]:
         return (("threshold", "v_threshold", False),)
 
-    def _operands(self, x: Tensor) -> Union[tuple[dict[str, Any], dict[str, Tensor]], str]:
+    def _operands(self) -> Union[tuple[dict[str, Any], dict[str, Tensor]], str]:
         if any(self._number(name) is None for name in ("R", "C", "time_step")):
             return "R, C or time_step are not one number"
-        constants, operands = super()._operands(x)
+        constants, operands = super()._operands()
         kept = self.__dict__.get("_spikelet_decay")
         key = (self._number("R"), self._number("C"), self._number("time_step"))
         if kept is None or kept[0] != key:
@@ -150,13 +156,12 @@ class Lapicque(_Fused, snntorch.Lapicque):
         return {**constants, "beta": kept[1]}, operands
 
     def forward(self, input_: Tensor, mem: Optional[Tensor] = None) -> Any:
-        found = self._definition(input_)
+        found = self._spec()
         if isinstance(found, str):
             return super().forward(input_, mem)
         self._given(mem=mem)
-        spec, operands = found
         x = input_ * self.R * (1 / (self.R * self.C)) * self.time_step
-        y, (v,) = _engine.step(spec, x, (self._state("mem", input_),), operands)
+        y, (v,) = self._step(found, x, (self._state("mem", input_),))
         self.mem = v
         return self._result(self._graded(y), v)
 
@@ -170,13 +175,12 @@ class Synaptic(_Fused, snntorch.Synaptic):
         return (("alpha", "alpha", True), *super()._constants())
 
     def forward(self, input_: Tensor, syn: Optional[Tensor] = None, mem: Optional[Tensor] = None) -> Any:
-        found = self._definition(input_)
+        found = self._spec()
         if isinstance(found, str):
             return super().forward(input_, syn, mem)
         self._given(syn=syn, mem=mem)
-        spec, operands = found
         states = (self._state("mem", input_), self._state("syn", input_))
-        y, (self.mem, self.syn) = _engine.step(spec, input_, states, operands)
+        y, (self.mem, self.syn) = self._step(found, input_, states)
         return self._result(self._graded(y), self.syn, self.mem)
 
 
@@ -188,8 +192,8 @@ class Alpha(_Fused, snntorch.Alpha):
     def _constants(self) -> tuple[tuple[str, str, bool], ...]:
         return (("alpha", "alpha", True), *super()._constants())
 
-    def _operands(self, x: Tensor) -> Union[tuple[dict[str, Any], dict[str, Tensor]], str]:
-        constants, operands = super()._operands(x)
+    def _operands(self) -> Union[tuple[dict[str, Any], dict[str, Tensor]], str]:
+        constants, operands = super()._operands()
         learned = [name for name in ("alpha", "beta") if name in operands]
         key = (constants.get("alpha"), constants.get("beta"))
         kept = self.__dict__.get("_spikelet_tau_alpha")
@@ -216,13 +220,12 @@ class Alpha(_Fused, snntorch.Alpha):
         syn_inh: Optional[Tensor] = None,
         mem: Optional[Tensor] = None,
     ) -> Any:
-        found = self._definition(input_)
+        found = self._spec()
         if isinstance(found, str):
             return super().forward(input_, syn_exc, syn_inh, mem)
         self._given(syn_exc=syn_exc, syn_inh=syn_inh, mem=mem)
-        spec, operands = found
         v = self._state("mem", input_)
         fired = None if v is None else (v.detach() - self.threshold > 0).to(v)
         states = (v, self._state("syn_exc", input_), self._state("syn_inh", input_), fired)
-        y, (self.mem, self.syn_exc, self.syn_inh, _) = _engine.step(spec, input_, states, operands)
+        y, (self.mem, self.syn_exc, self.syn_inh, _) = self._step(found, input_, states)
         return self._result(self._graded(y), self.syn_exc, self.syn_inh, self.mem)

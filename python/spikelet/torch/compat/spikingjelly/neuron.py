@@ -183,8 +183,8 @@ def _gates_heaviside() -> Any:
     return surrogate.heaviside
 
 
-class SLTTLIFNode(LIFNode, _peer.SLTTLIFNode):
-    """Leaky integrate-and-fire neuron without gradients through time."""
+class _Online(LIFNode):
+    """Each step of a training starts from a potential without a gradient."""
 
     def _surrogate(self) -> Any:
         return self.surrogate_function if self.training else _gates_heaviside()
@@ -194,11 +194,14 @@ class SLTTLIFNode(LIFNode, _peer.SLTTLIFNode):
         return (v.detach() if self.training and isinstance(v, Tensor) else v,)
 
     def multi_step_functional_forward(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
-        # Each step starts from a potential without a gradient.
         return self._by_single_steps(inputs, states, **kwargs)
 
 
-class OTTTLIFNode(SLTTLIFNode, _peer.OTTTLIFNode):
+class SLTTLIFNode(_Online, _peer.SLTTLIFNode):
+    """Leaky integrate-and-fire neuron without gradients through time."""
+
+
+class OTTTLIFNode(_Online, _peer.OTTTLIFNode):
     """As :class:`SLTTLIFNode`; in training it returns ``[spikes, trace]``, the trace that weights are learned from."""
 
     def single_step_functional_forward(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
