@@ -60,10 +60,16 @@ def state_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
+_is_functorch = torch._C._are_functorch_transforms_active
+_LIBRARY = torch.library.Library("spikelet", "FRAGMENT")
+
+
 class Operators(NamedTuple):
     """The operators for a number of states and parameters."""
 
     forward: Callable[..., Any]
+    #: The same without a rule for gradients.
+    eager: Callable[..., Any]
     backward: Callable[..., Any]
     #: An `autograd.Function` around them, for eager mode.
     function: Any
@@ -118,6 +124,8 @@ def _make(states: int, params: int) -> Operators:
     (name, _), (backward_name, _) = _native.layer_schemas(states, params)
     forward_op = getattr(torch.ops.spikelet, name).default
     backward_op = getattr(torch.ops.spikelet, backward_name).default
+    eager_op = getattr(torch.ops.spikelet, name).eager
+    eager_backward_op = getattr(torch.ops.spikelet, backward_name).eager
     operands = 1 + states + params
 
     def fake(x: Tensor, *rest: Any) -> Any:
@@ -153,7 +161,13 @@ def _make(states: int, params: int) -> Operators:
                 wanted |= 1 << k
         if wanted == 0 or all(grad is None for grad in grads):
             return [None] * operands
-        run = Gradient.apply if torch.is_grad_enabled() and not torch.compiler.is_compiling() else backward_op
+        run: Any = eager_backward_op
+        if torch.compiler.is_compiling():
+            run = backward_op
+        elif torch.is_grad_enabled():
+            run = Gradient.apply
+        elif _is_functorch():
+            run = backward_op
         made = _flatten(run(*grads, *saved, definition, time_steps, wanted))
         return [grad if wanted >> k & 1 else None for k, grad in enumerate(made)]
 
@@ -231,6 +245,9 @@ def _make(states: int, params: int) -> Operators:
 
     torch.library.register_fake(f"spikelet::{name}", fake)
     torch.library.register_fake(f"spikelet::{backward_name}", fake_backward)
+    for overload, rule in ((f"{name}.eager", fake), (f"{backward_name}.eager", fake_backward)):
+        torch.library.register_fake(f"spikelet::{overload}", rule)
+        _LIBRARY.impl(overload, torch.library.fallthrough_kernel, "Autograd")
     torch.library.register_autograd(f"spikelet::{name}", backward, setup_context=setup_context)
     torch.library.register_autograd(f"spikelet::{backward_name}", refuse)
     torch.library.register_vmap(f"spikelet::{name}", vmap)
@@ -241,7 +258,7 @@ def _make(states: int, params: int) -> Operators:
 
         @staticmethod
         def forward(*args: Any) -> Any:
-            return backward_op(*args)
+            return backward_op(*args) if _is_functorch() else eager_backward_op(*args)
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -263,7 +280,7 @@ def _make(states: int, params: int) -> Operators:
             ctx.save_for_backward(*tensors)
             ctx.definition, ctx.time_steps = definition, time_steps
             ctx.set_materialize_grads(False)
-            return forward_op(*tensors, definition, time_steps)
+            return eager_op(*tensors, definition, time_steps)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -289,7 +306,7 @@ def _make(states: int, params: int) -> Operators:
         def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
             return vmap(info, in_dims, *args)
 
-    return Operators(forward_op, backward_op, Layer, TransformedLayer)
+    return Operators(forward_op, eager_op, backward_op, Layer, TransformedLayer)
 
 
 _MADE: dict[tuple[int, int], Operators] = {}
@@ -303,7 +320,6 @@ def operators(states: int, params: int) -> Operators:
     return found
 
 
-_is_functorch = torch._C._are_functorch_transforms_active
 
 
 def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | None) -> Any:
@@ -316,7 +332,9 @@ def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | No
                 if _is_functorch():
                     return ops.transformed.apply(*tensors, definition, time_steps)
                 return ops.function.apply(definition, time_steps, *tensors)
-    return ops.forward(*tensors, definition, time_steps)
+    if _is_functorch():
+        return ops.forward(*tensors, definition, time_steps)
+    return ops.eager(*tensors, definition, time_steps)
 
 
 use_nvrtc_of_torch()

@@ -32,6 +32,18 @@ pub(crate) struct Call<'a> {
     pub(crate) workers: &'a dyn Workers,
 }
 
+/// Runs `work` on a thread of its own: opening a GPU makes its context current, and the caller's thread keeps its own.
+fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let done = std::thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|_| {
+        Err(Error::invalid(
+            "a layer",
+            "its compilation panicked",
+            "please report this, it is an internal error",
+        ))
+    })
+}
+
 /// The most operands or results of a call.
 const MAX: usize = 64;
 
@@ -50,11 +62,11 @@ impl Compiled {
                 let plan = Plan::new(graph, cpu);
                 (Code::Cpu(cpu.callable(&plan)?), plan)
             }
-            Place::Cuda(index) => {
+            Place::Cuda(index) => on_own_thread(|| {
                 let gpu = device::cuda(index)?;
                 let plan = Plan::new(graph, &gpu);
-                (Code::Cuda(gpu.callable(&plan)?), plan)
-            }
+                Ok((Code::Cuda(gpu.callable(&plan)?), plan))
+            })?,
         };
         let slot = |names: &[String], name: &str| {
             names.iter().position(|n| n == name).ok_or_else(|| {

@@ -4,6 +4,9 @@
 //! number of states and parameters:
 //!
 //! `layer_1_0(Tensor x, Tensor? s0, str definition, int time_steps) -> (Tensor, Tensor)`
+//!
+//! Each has an overload `eager` with the same kernel, for calls that need no gradient from the dispatcher: rules for
+//! gradients that are written in Python cost more than a small call.
 
 use super::kernel::{backward_entry, forward_entry};
 use super::shim::{self, LibraryHandle, Shim, VERSION};
@@ -85,17 +88,15 @@ pub(super) fn register(
             0,
             &mut library,
         );
-        for (_, schema) in [&forward, &backward] {
-            let schema = text(schema.clone())?;
-            failed |= (shim.aoti_torch_library_def)(library, schema.as_ptr());
-        }
-        for key in [c"CPU", c"CUDA"] {
-            failed |= implement(
-                shim,
-                key,
-                &text(forward.0.clone())?,
-                &text(backward.0.clone())?,
-            );
+        for overload in ["", ".eager"] {
+            let named = |name: &str| text(format!("{name}{overload}"));
+            for (name, schema) in [&forward, &backward] {
+                let schema = text(schema.replacen(name, &format!("{name}{overload}"), 1))?;
+                failed |= (shim.aoti_torch_library_def)(library, schema.as_ptr());
+            }
+            for key in [c"CPU", c"CUDA"] {
+                failed |= implement(shim, key, &named(&forward.0)?, &named(&backward.0)?);
+            }
         }
     }
     if failed != 0 {
