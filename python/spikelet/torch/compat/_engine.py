@@ -15,7 +15,8 @@ class Spec(NamedTuple):
     """A neuron with its constants."""
 
     definition: str
-    operators: _operators.Operators
+    states: int
+    """Their number."""
     params: tuple[str, ...]
     """The names of the operands behind the states."""
 
@@ -23,6 +24,7 @@ class Spec(NamedTuple):
 _SPECS: dict[Any, Spec] = {}
 
 
+@torch.compiler.assume_constant_result
 def spec(
     neuron: str,
     constants: Mapping[str, Any],
@@ -65,7 +67,9 @@ def _make(
     definition = json.dumps(given)
     described = _operators.describe(definition, shape)
     names = tuple(name for name, _, _ in described.params)
-    return Spec(definition, _operators.operators(len(described.states), len(names)), names)
+    # Registered before a graph with it is compiled.
+    _operators.operators(len(described.states), len(names))
+    return Spec(definition, len(described.states), names)
 
 
 def as_state(state: Any, x_seq: Tensor) -> Optional[Tensor]:
@@ -89,7 +93,8 @@ def run(
     if spec.params:
         dtype = _operators.state_dtype(x_seq.dtype)
         operands = tuple(params[name].to(dtype) for name in spec.params)
-    made = _operators.call(spec.operators, spec.definition, 0, x_seq, *states, *operands)
+    ops = _operators.operators(spec.states, len(spec.params))
+    made = _operators.call(ops, spec.definition, 0, x_seq, *states, *operands)
     return (made[0], made[1:]) if isinstance(made, tuple) else (made, ())
 
 

@@ -6,6 +6,9 @@ from typing import Any, Callable, Optional, Union
 
 import norse.torch as norse
 import torch
+from norse.torch.functional.iaf import IAFFeedForwardState
+from norse.torch.functional.lif import LIFFeedForwardState
+from norse.torch.functional.lif_box import LIFBoxFeedForwardState
 from norse.torch.functional.reset import reset_value
 from torch import Tensor
 
@@ -37,6 +40,7 @@ class _Fused:
 
     _neuron = "norse_lif"
     _names: tuple[str, ...] = ("v",)
+    _kind: Any = IAFFeedForwardState
 
     @property
     def implementation(self) -> str:
@@ -66,7 +70,9 @@ class _Fused:
     def _constants(self, p: dict[str, Any]) -> Union[dict[str, Any], str]:
         raise NotImplementedError
 
+    @torch.compiler.assume_constant_result
     def _spec(self) -> Union[_engine.Spec, str]:
+        """The definition of the neuron as it is now, or why there is none."""
         p = self._numbers()
         if isinstance(p, str):
             return p
@@ -81,6 +87,15 @@ class _Fused:
             return _engine.spec(self._neuron, everything, gate, "surrogate")
         except ValueError as error:
             return str(error)
+
+    def _rest(self, input_tensor: Tensor, x: Tensor) -> Any:
+        """The state before the first step; `x` is the input of a step."""
+        if not torch.compiler.is_compiling():
+            return self.state_fallback(input_tensor)
+        # Norse makes a tensor a leaf of the graph, which cannot be compiled.
+        zero = torch.zeros_like(x, dtype=torch.float32)
+        v = zero + (self.p.v_leak if hasattr(self.p, "v_leak") else self.p.v_reset)
+        return self._kind(*(v if name == "v" else zero for name in self._names))
 
     def _states(self, state: Any, x: Tensor) -> tuple[Optional[Tensor], ...]:
         """The states before the first step; those that Norse keeps as one number get the shape of a step."""
@@ -97,7 +112,7 @@ class _Cell(_Fused):
         spec = "the input is sparse" if input_tensor.is_sparse else self._spec()
         if isinstance(spec, str):
             return super().forward(input_tensor, state)
-        state = state if state is not None else self.state_fallback(input_tensor)
+        state = state if state is not None else self._rest(input_tensor, input_tensor)
         y, last = _engine.step(spec, input_tensor, self._states(state, input_tensor), {})
         return y, self._state(last, state)
 
@@ -109,7 +124,7 @@ class _Sequence(_Fused):
         spec = "the input is sparse" if input_tensor.is_sparse else self._spec()
         if isinstance(spec, str):
             return super().forward(input_tensor, state)
-        state = state if state is not None else self.state_fallback(input_tensor)
+        state = state if state is not None else self._rest(input_tensor, input_tensor[0])
         states = self._states(state, input_tensor[0])
         if not self.record_states:
             y, last = _engine.run(spec, input_tensor, states, {})
@@ -132,6 +147,7 @@ class LIFCell(_Cell, norse.LIFCell):
     """Leaky integrate-and-fire neuron with a current, one step a call."""
 
     _names = ("v", "i")
+    _kind = LIFFeedForwardState
 
     def _constants(self, p: dict[str, Any]) -> Union[dict[str, Any], str]:
         return _lif(p)
@@ -141,6 +157,7 @@ class LIF(_Sequence, norse.LIF):
     """Leaky integrate-and-fire neuron with a current, for sequences."""
 
     _names = ("v", "i")
+    _kind = LIFFeedForwardState
 
     def _constants(self, p: dict[str, Any]) -> Union[dict[str, Any], str]:
         return _lif(p)
@@ -148,6 +165,8 @@ class LIF(_Sequence, norse.LIF):
 
 class LIFBoxCell(_Cell, norse.LIFBoxCell):
     """Leaky integrate-and-fire neuron without a current, one step a call."""
+
+    _kind = LIFBoxFeedForwardState
 
     def _constants(self, p: dict[str, Any]) -> Union[dict[str, Any], str]:
         if p["v_leak"] != 0.0:

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from .. import _engine
 from . import _installed
-from ._fused import Fused, FusedNode
+from ._fused import Fused as _Fused
+from ._fused import FusedNode as _FusedNode
 
 _peer: Any = _installed.find("neuron")
 if _peer is None:
@@ -30,39 +31,39 @@ SlidingPSN = _peer.SlidingPSN
 _LEAK = {"tau": "tau", "decay_input": "decay_input"}
 
 
-class IFNode(FusedNode, _peer.IFNode):
+class IFNode(_FusedNode, _peer.IFNode):
     """Integrate-and-fire neuron."""
 
     _neuron = "if"
 
 
-class SimpleIFNode(Fused, _peer.SimpleIFNode):
+class SimpleIFNode(_Fused, _peer.SimpleIFNode):
     """Integrate-and-fire neuron whose subclasses can override ``neuronal_charge``."""
 
     _neuron = "if"
 
 
-class HalfThresholdIFNode(FusedNode, _peer.HalfThresholdIFNode):
+class HalfThresholdIFNode(_FusedNode, _peer.HalfThresholdIFNode):
     """Integrate-and-fire neuron that starts at half of its threshold."""
 
     _neuron = "if"
 
 
-class LIFNode(FusedNode, _peer.LIFNode):
+class LIFNode(_FusedNode, _peer.LIFNode):
     """Leaky integrate-and-fire neuron."""
 
     _neuron = "lif"
     _numbers: ClassVar[dict[str, str]] = _LEAK
 
 
-class SimpleLIFNode(Fused, _peer.SimpleLIFNode):
+class SimpleLIFNode(_Fused, _peer.SimpleLIFNode):
     """Leaky integrate-and-fire neuron whose subclasses can override ``neuronal_charge``."""
 
     _neuron = "lif"
     _numbers: ClassVar[dict[str, str]] = _LEAK
 
 
-class ParametricLIFNode(FusedNode, _peer.ParametricLIFNode):
+class ParametricLIFNode(_FusedNode, _peer.ParametricLIFNode):
     """Leaky integrate-and-fire neuron with a trained time constant."""
 
     _neuron = "plif"
@@ -70,14 +71,14 @@ class ParametricLIFNode(FusedNode, _peer.ParametricLIFNode):
     _learned = ("w",)
 
 
-class QIFNode(FusedNode, _peer.QIFNode):
+class QIFNode(_FusedNode, _peer.QIFNode):
     """Quadratic integrate-and-fire neuron."""
 
     _neuron = "qif"
     _numbers: ClassVar[dict[str, str]] = {"tau": "tau", "v_c": "v_c", "a0": "a0", "v_rest": "v_rest"}
 
 
-class EIFNode(FusedNode, _peer.EIFNode):
+class EIFNode(_FusedNode, _peer.EIFNode):
     """Exponential integrate-and-fire neuron."""
 
     _neuron = "eif"
@@ -86,7 +87,7 @@ class EIFNode(FusedNode, _peer.EIFNode):
     }
 
 
-class IzhikevichNode(FusedNode, _peer.IzhikevichNode):
+class IzhikevichNode(_FusedNode, _peer.IzhikevichNode):
     """Quadratic integrate-and-fire neuron with an adaptation current."""
 
     _neuron = "izhikevich"
@@ -95,7 +96,7 @@ class IzhikevichNode(FusedNode, _peer.IzhikevichNode):
     }
 
 
-class KLIFNode(FusedNode, _peer.KLIFNode):
+class KLIFNode(_FusedNode, _peer.KLIFNode):
     """Leaky integrate-and-fire neuron with a trained scale of its potential."""
 
     _neuron = "klif"
@@ -121,14 +122,14 @@ class LIAFNode(LIFNode, _peer.LIAFNode):
         return {**super()._constants(), "act": act, "threshold_related": bool(self.threshold_related)}
 
 
-class CUBALIFNode(FusedNode, _peer.CUBALIFNode):
+class CUBALIFNode(_FusedNode, _peer.CUBALIFNode):
     """Leaky integrate-and-fire neuron with a current that decays."""
 
     _neuron = "cuba_lif"
     _numbers: ClassVar[dict[str, str]] = {"c_decay": "c_decay", "v_decay": "v_decay"}
 
 
-class ComplementaryLIFNode(FusedNode, _peer.ComplementaryLIFNode):
+class ComplementaryLIFNode(_FusedNode, _peer.ComplementaryLIFNode):
     """Leaky integrate-and-fire neuron with a complementary potential."""
 
     _neuron = "clif"
@@ -150,7 +151,7 @@ class ComplementaryLIFNode(FusedNode, _peer.ComplementaryLIFNode):
         return torch.stack(steps)
 
 
-class RAFNode(FusedNode, _peer.RAFNode):
+class RAFNode(_FusedNode, _peer.RAFNode):
     """Resonate-and-fire neuron."""
 
     _neuron = "raf"
@@ -164,13 +165,13 @@ class ILIFNode(LIFNode, _peer.ILIFNode):
     _numbers: ClassVar[dict[str, str]] = {"tau": "tau"}
 
 
-class TernaryIFNode(FusedNode, _peer.TernaryIFNode):
+class TernaryIFNode(_FusedNode, _peer.TernaryIFNode):
     """Integrate-and-fire neuron with positive and negative spikes."""
 
     _neuron = "ternary_if"
 
 
-class TernaryLIFNode(FusedNode, _peer.TernaryLIFNode):
+class TernaryLIFNode(_FusedNode, _peer.TernaryLIFNode):
     """Leaky integrate-and-fire neuron with positive and negative spikes."""
 
     _neuron = "ternary_lif"
@@ -218,7 +219,7 @@ class OTTTLIFNode(_Online, _peer.OTTTLIFNode):
         return list(outputs) if len(outputs) > 1 else outputs[0]
 
 
-class GatedLIFNode(Fused, _peer.GatedLIFNode):
+class GatedLIFNode(_Fused, _peer.GatedLIFNode):
     """Leaky integrate-and-fire neuron with trained gates between two ways of leaking, charging and resetting."""
 
     _neuron = "gated_lif"
@@ -244,13 +245,13 @@ class GatedLIFNode(Fused, _peer.GatedLIFNode):
         x_seq = inputs[0]
         why = spec if isinstance(spec, str) else self._is_fused(x_seq)
         if why is not None or x_seq.shape[0] != self.T:
-            return super(Fused, self).multi_step_functional_forward(inputs, states, **kwargs)
+            return super(_Fused, self).multi_step_functional_forward(inputs, states, **kwargs)
         # There, no neuron has fired before the first step of a call.
         y, (v, _) = _engine.run(spec, x_seq, (_engine.as_state(states[0], x_seq), None), self._operands())
         return (y,), (v, v)
 
     def multi_step_forward(self, x_seq: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return super(Fused, self).multi_step_forward(x_seq, *args, **kwargs)
+        return super(_Fused, self).multi_step_forward(x_seq, *args, **kwargs)
 
 
 class _NonSpiking:
@@ -295,5 +296,7 @@ for _name in _OTHERS:
     globals()[_name] = getattr(_peer, _name)
 
 __all__ = sorted(
-    name for name, value in globals().items() if isinstance(value, type) and name.endswith(("Node", "PSN", "SN"))
+    name
+    for name, value in globals().items()
+    if isinstance(value, type) and not name.startswith("_") and name.endswith(("Node", "PSN", "SN"))
 )
