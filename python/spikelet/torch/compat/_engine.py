@@ -89,7 +89,7 @@ def run(
     """The output of all steps ``[T, N, ...]`` and the states after the last one."""
     if not x_seq.dtype.is_floating_point:
         x_seq = x_seq.to(torch.get_default_dtype())
-    operands = ()
+    operands: tuple[Tensor, ...] = ()
     if spec.params:
         dtype = _operators.state_dtype(x_seq.dtype)
         operands = tuple(params[name].to(dtype) for name in spec.params)

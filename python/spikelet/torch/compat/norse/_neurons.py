@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, TYPE_CHECKING, Union
 
 import norse.torch as norse
 import torch
@@ -15,6 +15,12 @@ from torch import Tensor
 from .. import _engine
 
 Gate = dict[str, Any]
+
+if TYPE_CHECKING:
+    # The attributes of the module that it is mixed into.
+    _Module = Any
+else:
+    _Module = object
 
 
 def _scaled(name: str, alpha: float, factor: float) -> Gate:
@@ -32,7 +38,7 @@ _GATES: dict[str, Callable[[float], Gate]] = {
 }
 
 
-class _Fused:
+class _Fused(_Module):
     """In front of a module of Norse in the list of bases: its steps are run by spikelet.
 
     The constants are numbers; a module with trained or different constants for each neuron runs as Norse's.
@@ -48,7 +54,7 @@ class _Fused:
         spec = self._spec()
         return f"norse: {spec}" if isinstance(spec, str) else "spikelet"
 
-    def _numbers(self) -> Union[dict[str, float], str]:
+    def _numbers(self) -> Union[dict[str, Any], str]:
         """The constants of ``p``. Reading them from a GPU once is enough."""
         kept = self.__dict__.get("_spikelet_numbers")
         if kept is not None and kept[0] is self.p and kept[1] == self.dt:

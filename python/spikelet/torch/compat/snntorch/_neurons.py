@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Optional, TYPE_CHECKING, Union
 
 import snntorch
 import torch
@@ -11,6 +11,12 @@ from torch import Tensor
 from .. import _engine
 from ._gates import gate_of
 
+if TYPE_CHECKING:
+    # The attributes of the module that it is mixed into.
+    _Module = Any
+else:
+    _Module = object
+
 _RESETS: dict[str, dict[str, Any]] = {
     "subtract": {"v_reset": None},
     "zero": {"v_reset": 0.0},
@@ -18,7 +24,7 @@ _RESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class _Fused:
+class _Fused(_Module):
     """In front of a neuron of snnTorch in the list of bases: its steps are run by spikelet.
 
     Constants that are parameters, or that have a value for each neuron, are operands of the kernel; the others are part of it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from typing import Any, ClassVar, Optional, Union
+from typing import Any, ClassVar, Optional, TYPE_CHECKING, Union
 
 import torch
 from torch import Tensor
@@ -19,8 +19,14 @@ _EQUATIONS = (
 )
 _PACKAGE = __name__.rpartition(".")[0]
 
+if TYPE_CHECKING:
+    # The attributes of the module that it is mixed into.
+    _Module = Any
+else:
+    _Module = object
 
-class Fused:
+
+class Fused(_Module):
     """In front of a neuron of SpikingJelly in the list of bases: its steps are run by spikelet.
 
     States stay where they are there, in ``_memories``; parameters as well, so that state dicts are the same.
@@ -187,13 +193,17 @@ class Fused:
 class FusedNode(Fused):
     """A neuron with ``store_v_seq``."""
 
+    v_seq: Optional[Tensor]
+
     def _record_v(self) -> None:
         if not self.store_v_seq:
             return
         v = self._memories["v"].unsqueeze(0)
         kept = self.v_seq
-        fits = kept is not None and kept.shape[1:] == v.shape[1:] and kept.device == v.device and kept.dtype == v.dtype
-        self.v_seq = torch.cat((kept, v)) if fits else v.clone()
+        if kept is None or kept.shape[1:] != v.shape[1:] or kept.device != v.device or kept.dtype != v.dtype:
+            self.v_seq = v.clone()
+        else:
+            self.v_seq = torch.cat((kept, v))
 
     def multi_step_forward(self, x_seq: Tensor, *args: Any, **kwargs: Any) -> Any:
         spec = self._spec()

@@ -45,10 +45,11 @@ def gate_of(function: Callable[..., Any]) -> Union[tuple[dict[str, Any], bool], 
     name = type(function).__name__
     if found is None:
         return f"spikelet has no surrogate for {name}"
+    constants: Any = function
     spec: dict[str, Any] = {"name": found[0]}
     for theirs, ours in found[1].items():
-        value = getattr(function, theirs)
+        value = getattr(constants, theirs)
         if not isinstance(value, numbers.Real):
             return f"{theirs} of {name} is {type(value).__name__}, not a number"
         spec[ours] = value
-    return spec, bool(function.spiking)
+    return spec, bool(constants.spiking)

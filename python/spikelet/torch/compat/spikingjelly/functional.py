@@ -15,9 +15,8 @@ _peer = _installed.find("functional")
 
 if _peer is not None:
     from spikingjelly.activation_based.functional import *  # noqa: F403
-    from spikingjelly.activation_based.functional import detach_net, reset_net, set_step_mode  # noqa: F401
 else:
-    from ._own.functional import detach_net, reset_net, set_step_mode  # noqa: F401
+    from ._own.functional import *  # noqa: F403
 
 
 def set_backend(net: nn.Module, backend: str, instance: Optional[type] = None) -> None:

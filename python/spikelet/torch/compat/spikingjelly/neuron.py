@@ -119,7 +119,8 @@ class LIAFNode(LIFNode, _peer.LIAFNode):
         act = _ACTIVATIONS.get(self.act, _ACTIVATION_MODULES.get(type(self.act)))
         if act is None:
             return "act is not relu, sigmoid or tanh"
-        return {**super()._constants(), "act": act, "threshold_related": bool(self.threshold_related)}
+        own = super()._constants()
+        return own if isinstance(own, str) else {**own, "act": act, "threshold_related": bool(self.threshold_related)}
 
 
 class CUBALIFNode(_FusedNode, _peer.CUBALIFNode):
@@ -243,8 +244,7 @@ class GatedLIFNode(_Fused, _peer.GatedLIFNode):
     def multi_step_functional_forward(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
         spec = self._spec()
         x_seq = inputs[0]
-        why = spec if isinstance(spec, str) else self._is_fused(x_seq)
-        if why is not None or x_seq.shape[0] != self.T:
+        if isinstance(spec, str) or self._is_fused(x_seq) is not None or x_seq.shape[0] != self.T:
             return super(_Fused, self).multi_step_functional_forward(inputs, states, **kwargs)
         # There, no neuron has fired before the first step of a call.
         y, (v, _) = _engine.run(spec, x_seq, (_engine.as_state(states[0], x_seq), None), self._operands())
@@ -259,6 +259,7 @@ class _NonSpiking:
 
     v: Tensor
     decode: Optional[str]
+    tau: float
 
     def _potentials(self) -> _engine.Spec:
         raise NotImplementedError

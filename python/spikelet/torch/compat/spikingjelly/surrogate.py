@@ -8,7 +8,9 @@ _peer = _installed.find("surrogate")
 
 if _peer is not None:
     from spikingjelly.activation_based.surrogate import *  # noqa: F403
-    from spikingjelly.activation_based.surrogate import SurrogateFunctionBase, heaviside  # noqa: F401
+    from spikingjelly.activation_based.surrogate import SurrogateFunctionBase as SurrogateFunctionBase
+    from spikingjelly.activation_based.surrogate import heaviside as heaviside
 else:
     from ._own.surrogate import *  # noqa: F403
-    from ._own.surrogate import SurrogateFunctionBase, heaviside  # noqa: F401
+    from ._own.surrogate import SurrogateFunctionBase as SurrogateFunctionBase
+    from ._own.surrogate import heaviside as heaviside

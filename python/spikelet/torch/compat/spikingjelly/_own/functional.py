@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import nn
+
+__all__ = ["detach_net", "reset_net", "set_step_mode"]
 
 
 def reset_net(net: nn.Module) -> None:
     """Sets the states of all neurons back."""
     for module in net.modules():
-        if callable(getattr(module, "reset", None)):
-            module.reset()
+        reset: Any = getattr(module, "reset", None)
+        if callable(reset):
+            reset()
 
 
 def detach_net(net: nn.Module) -> None:
     """Detaches the states of all neurons from the graph."""
     for module in net.modules():
-        if callable(getattr(module, "detach", None)):
-            module.detach()
+        detach: Any = getattr(module, "detach", None)
+        if callable(detach):
+            detach()
 
 
 def set_step_mode(net: nn.Module, step_mode: str) -> None:
@@ -24,7 +30,7 @@ def set_step_mode(net: nn.Module, step_mode: str) -> None:
     from .layer import SeqToANNContainer
 
     if hasattr(net, "step_mode"):
-        net.step_mode = step_mode
+        setattr(net, "step_mode", step_mode)
     if not isinstance(net, SeqToANNContainer):
         for child in net.children():
             set_step_mode(child, step_mode)

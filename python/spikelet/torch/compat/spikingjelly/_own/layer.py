@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,14 @@ def _merged(call: Any, x: Tensor) -> Tensor:
     return y.view(*x.shape[:2], *y.shape[1:])
 
 
-class _OverTime(StepModule):
+if TYPE_CHECKING:
+    # The layer that it is mixed into.
+    _Layer = Any
+else:
+    _Layer = object
+
+
+class _OverTime(StepModule, _Layer):
     """The forward method of a layer that treats time steps as a batch."""
 
     def __init__(self, *args: Any, step_mode: str = "s", **kwargs: Any) -> None:
@@ -91,6 +98,8 @@ class Flatten(_OverTime, nn.Flatten):
 
 class Dropout(MemoryModule):
     """Drops the same elements at all steps until it is reset; in mode ``'m'`` at all steps of a sequence."""
+
+    mask: Optional[Tensor]
 
     def __init__(self, p: float = 0.5, step_mode: str = "s") -> None:
         super().__init__()
