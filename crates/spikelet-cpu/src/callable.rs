@@ -39,6 +39,10 @@ pub struct CallablePlan {
     idle: Mutex<Vec<BoundPlan>>,
 }
 
+/// The bytes that a plan moves at least before its work is divided among threads: less takes less time than it takes to
+/// wake a thread.
+const DIVIDED: u64 = 256 << 10;
+
 /// Whether the kernel of a node divides its work among the caller's threads.
 fn is_callable(node: &Node) -> bool {
     match &node.op {
@@ -73,8 +77,11 @@ impl CallablePlan {
             }
         }
         let this = Self {
+            threads: match plan.moved_bytes() < DIVIDED {
+                true => 1,
+                false => threads,
+            },
             plan: plan.clone(),
-            threads,
             idle: Mutex::default(),
         };
         let first = this.prepare()?;

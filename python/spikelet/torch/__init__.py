@@ -16,11 +16,12 @@ All time steps are one operator, with fused kernels forward and backward, on the
 same neurons as functions, `surrogate` the surrogate gradients.
 """
 
-from . import functional, surrogate
+from . import expression, functional, surrogate
 from ._layer import Learn, Neuron
+from ._own import neuron
 from ._warmup import warmup
 from .compat import convert_
 from .neurons import *
 from .neurons import __all__ as _neurons
 
-__all__ = ["Learn", "Neuron", "convert_", "functional", "surrogate", "warmup", *_neurons]
+__all__ = ["Learn", "Neuron", "convert_", "expression", "functional", "neuron", "surrogate", "warmup", *_neurons]

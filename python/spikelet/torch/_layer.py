@@ -156,7 +156,7 @@ class Neuron(nn.Module):
         drawn = dict(constants)
         if drawn.get("random_start"):
             drawn["random_start"] = False
-        self.definition = _definition(self.name, drawn, surrogate, reset_grad, learn, recurrent)
+        self.definition = _definition(self.name, self._spec(drawn), surrogate, reset_grad, learn, recurrent)
         last = [recurrent] if recurrent is not None else [3, 2, 2]
         small = describe(self.definition, [2, 1, *last])
         if recurrent is None:
@@ -167,7 +167,7 @@ class Neuron(nn.Module):
         self._rest = (None,) * len(small.states)
         self._random: tuple[bool, ...] = ()
         if constants.get("random_start"):
-            given = _definition(self.name, constants, surrogate, reset_grad, learn, recurrent)
+            given = _definition(self.name, self._spec(constants), surrogate, reset_grad, learn, recurrent)
             self._random = tuple(_native.random_states(given))
         self._params = tuple(name.replace(".", "_") for name, _, _ in small.params)
         self._is_parallel = small.parallel
@@ -185,6 +185,10 @@ class Neuron(nn.Module):
                     self.register_buffer(name, UninitializedBuffer())
         # The last attribute: from now on constants cannot be set.
         self.constants = dict(constants)
+
+    def _spec(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the entries of the definition for these constants."""
+        return constants
 
     def _create(self, params: Sequence[tuple[str, tuple[int, ...], bool]], shape: Sequence[int]) -> None:
         """Create the parameters for inputs of a shape, on the device of those that are replaced."""
@@ -303,6 +307,34 @@ class Neuron(nn.Module):
             )
         y, state = self.forward(x.unsqueeze(0), state)
         return cast(Tensor, y.squeeze(0)), state
+
+    def equations(self) -> str:
+        """Return the equations of a time step: the output and the next value of each state.
+
+        Examples
+        --------
+        >>> import spikelet.torch as st
+        >>> print(st.If().equations())
+        s = v + x - 1 ≥ 0
+        v = v + x - 1 ≥ 0 ? 0 : v + x
+        """
+        return "\n".join(f"{name} = {value}" for name, value in _native.layer_equations(self.definition))
+
+    def gradient(self) -> str:
+        """Return the gradients of a time step; `d_v` is the gradient of the state v."""
+        return "\n".join(f"{name} = {value}" for name, value in _native.layer_gradients(self.definition))
+
+    def kernel(
+        self,
+        direction: Literal["forward", "backward"] = "forward",
+        *,
+        time_steps: int = 4,
+        neurons: int = 1 << 20,
+        capability: tuple[int, int] = (9, 0),
+    ) -> str:
+        """Return the text of the CUDA kernel, for a GPU of a compute capability; no GPU is needed."""
+        return cast(
+            str, _native.layer_kernel(self.definition, direction == "backward", time_steps, neurons, capability))
 
     def extra_repr(self) -> str:
         """Return the constants that are printed with the module."""

@@ -66,6 +66,9 @@ def if_(
     *,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -82,6 +85,12 @@ def if_(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -97,8 +106,8 @@ def if_(
         The state after the last step.
     """
     definition = definition_of(
-        'if', ('v_threshold', 'v_reset',),
-        (v_threshold, v_reset,), surrogate, reset_grad,
+        'if', ('v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -112,6 +121,9 @@ def lif(
     decay_input: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -132,6 +144,12 @@ def lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -147,8 +165,8 @@ def lif(
         The state after the last step.
     """
     definition = definition_of(
-        'lif', ('tau', 'decay_input', 'v_threshold', 'v_reset',),
-        (tau, decay_input, v_threshold, v_reset,), surrogate, reset_grad,
+        'lif', ('tau', 'decay_input', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, decay_input, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -164,6 +182,9 @@ def plif(
     granularity: str = 'layer',
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -188,6 +209,12 @@ def plif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -203,8 +230,8 @@ def plif(
         The state after the last step.
     """
     definition = definition_of(
-        'plif', ('init_tau', 'decay_input', 'granularity', 'v_threshold', 'v_reset',),
-        (init_tau, decay_input, granularity, v_threshold, v_reset,), surrogate, reset_grad,
+        'plif', ('init_tau', 'decay_input', 'granularity', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (init_tau, decay_input, granularity, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (w,), time_steps)
     return made
@@ -220,6 +247,9 @@ def qif(
     v_rest: float = 0.0,
     v_threshold: float = 1.0,
     v_reset: float | None = -0.1,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -244,6 +274,12 @@ def qif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -259,8 +295,8 @@ def qif(
         The state after the last step.
     """
     definition = definition_of(
-        'qif', ('tau', 'v_c', 'a0', 'v_rest', 'v_threshold', 'v_reset',),
-        (tau, v_c, a0, v_rest, v_threshold, v_reset,), surrogate, reset_grad,
+        'qif', ('tau', 'v_c', 'a0', 'v_rest', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, v_c, a0, v_rest, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -276,6 +312,9 @@ def eif(
     v_rest: float = 0.0,
     v_threshold: float = 1.0,
     v_reset: float | None = -0.1,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -300,6 +339,12 @@ def eif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -315,8 +360,8 @@ def eif(
         The state after the last step.
     """
     definition = definition_of(
-        'eif', ('tau', 'delta_t', 'theta_rh', 'v_rest', 'v_threshold', 'v_reset',),
-        (tau, delta_t, theta_rh, v_rest, v_threshold, v_reset,), surrogate, reset_grad,
+        'eif', ('tau', 'delta_t', 'theta_rh', 'v_rest', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, delta_t, theta_rh, v_rest, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -337,6 +382,9 @@ def izhikevich(
     b: float = 0.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -371,6 +419,12 @@ def izhikevich(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -388,8 +442,10 @@ def izhikevich(
         The state after the last step.
     """
     definition = definition_of(
-        'izhikevich', ('tau', 'v_c', 'a0', 'v_rest', 'w_rest', 'tau_w', 'a', 'b', 'v_threshold', 'v_reset',),
-        (tau, v_c, a0, v_rest, w_rest, tau_w, a, b, v_threshold, v_reset,), surrogate, reset_grad,
+        'izhikevich', ('tau', 'v_c', 'a0', 'v_rest', 'w_rest', 'tau_w', 'a', 'b', 'v_threshold', 'v_reset', 'strict',
+        'fire_on', 'resets',),
+        (tau, v_c, a0, v_rest, w_rest, tau_w, a, b, v_threshold, v_reset, strict, fire_on, resets,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, w), (), time_steps)
     return made
@@ -406,6 +462,9 @@ def klif(
     granularity: str = 'layer',
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -432,6 +491,12 @@ def klif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -447,8 +512,10 @@ def klif(
         The state after the last step.
     """
     definition = definition_of(
-        'klif', ('tau', 'decay_input', 'scale_reset', 'granularity', 'v_threshold', 'v_reset',),
-        (tau, decay_input, scale_reset, granularity, v_threshold, v_reset,), surrogate, reset_grad,
+        'klif', ('tau', 'decay_input', 'scale_reset', 'granularity', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets',),
+        (tau, decay_input, scale_reset, granularity, v_threshold, v_reset, strict, fire_on, resets,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (k,), time_steps)
     return made
@@ -464,6 +531,9 @@ def liaf(
     threshold_related: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -488,6 +558,12 @@ def liaf(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -503,8 +579,10 @@ def liaf(
         The state after the last step.
     """
     definition = definition_of(
-        'liaf', ('tau', 'decay_input', 'act', 'threshold_related', 'v_threshold', 'v_reset',),
-        (tau, decay_input, act, threshold_related, v_threshold, v_reset,), surrogate, reset_grad,
+        'liaf', ('tau', 'decay_input', 'act', 'threshold_related', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets',),
+        (tau, decay_input, act, threshold_related, v_threshold, v_reset, strict, fire_on, resets,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -519,6 +597,9 @@ def cuba_lif(
     v_decay: float = 0.75,
     v_threshold: float = 0.5,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -541,6 +622,12 @@ def cuba_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -558,8 +645,8 @@ def cuba_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'cuba_lif', ('c_decay', 'v_decay', 'v_threshold', 'v_reset',),
-        (c_decay, v_decay, v_threshold, v_reset,), surrogate, reset_grad,
+        'cuba_lif', ('c_decay', 'v_decay', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (c_decay, v_decay, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, i), (), time_steps)
     return made
@@ -572,6 +659,9 @@ def ilif(
     tau: float = 1.3333333333333333,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -590,6 +680,12 @@ def ilif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `MultiLevelSpikeCount(grad_max=None, grad_min=0.0, max_spike_count=4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -605,8 +701,8 @@ def ilif(
         The state after the last step.
     """
     definition = definition_of(
-        'ilif', ('tau', 'v_threshold', 'v_reset',),
-        (tau, v_threshold, v_reset,), surrogate, reset_grad,
+        'ilif', ('tau', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -620,6 +716,9 @@ def clif(
     tau: float = 2.0,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -640,6 +739,12 @@ def clif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -657,8 +762,8 @@ def clif(
         The state after the last step.
     """
     definition = definition_of(
-        'clif', ('tau', 'v_threshold', 'v_reset',),
-        (tau, v_threshold, v_reset,), surrogate, reset_grad,
+        'clif', ('tau', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, m), (), time_steps)
     return made
@@ -674,6 +779,9 @@ def raf(
     dt: float = 1.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -698,6 +806,12 @@ def raf(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -715,8 +829,8 @@ def raf(
         The state after the last step.
     """
     definition = definition_of(
-        'raf', ('b', 'omega', 'dt', 'v_threshold', 'v_reset',),
-        (b, omega, dt, v_threshold, v_reset,), surrogate, reset_grad,
+        'raf', ('b', 'omega', 'dt', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (b, omega, dt, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, u), (), time_steps)
     return made
@@ -728,6 +842,9 @@ def half_threshold_if(
     *,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -744,6 +861,12 @@ def half_threshold_if(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -759,8 +882,8 @@ def half_threshold_if(
         The state after the last step.
     """
     definition = definition_of(
-        'half_threshold_if', ('v_threshold', 'v_reset',),
-        (v_threshold, v_reset,), surrogate, reset_grad,
+        'half_threshold_if', ('v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -774,6 +897,9 @@ def sltt_lif(
     decay_input: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -794,6 +920,12 @@ def sltt_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -809,8 +941,8 @@ def sltt_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'sltt_lif', ('tau', 'decay_input', 'v_threshold', 'v_reset',),
-        (tau, decay_input, v_threshold, v_reset,), surrogate, reset_grad,
+        'sltt_lif', ('tau', 'decay_input', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, decay_input, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -825,6 +957,9 @@ def ottt_lif(
     decay_input: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -847,6 +982,12 @@ def ottt_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -864,8 +1005,8 @@ def ottt_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'ottt_lif', ('tau', 'decay_input', 'v_threshold', 'v_reset',),
-        (tau, decay_input, v_threshold, v_reset,), surrogate, reset_grad,
+        'ottt_lif', ('tau', 'decay_input', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, decay_input, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, trace), (), time_steps)
     return made
@@ -877,6 +1018,9 @@ def ternary_if(
     *,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -893,6 +1037,12 @@ def ternary_if(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -908,8 +1058,8 @@ def ternary_if(
         The state after the last step.
     """
     definition = definition_of(
-        'ternary_if', ('v_threshold', 'v_reset',),
-        (v_threshold, v_reset,), surrogate, reset_grad,
+        'ternary_if', ('v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -923,6 +1073,9 @@ def ternary_lif(
     decay_input: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -943,6 +1096,12 @@ def ternary_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -958,8 +1117,8 @@ def ternary_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'ternary_lif', ('tau', 'decay_input', 'v_threshold', 'v_reset',),
-        (tau, decay_input, v_threshold, v_reset,), surrogate, reset_grad,
+        'ternary_lif', ('tau', 'decay_input', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, decay_input, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -972,6 +1131,9 @@ def non_spiking_if(
     readout: str | None = None,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -990,6 +1152,12 @@ def non_spiking_if(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1005,8 +1173,8 @@ def non_spiking_if(
         The state after the last step.
     """
     definition = definition_of(
-        'non_spiking_if', ('readout', 'v_threshold', 'v_reset',),
-        (readout, v_threshold, v_reset,), surrogate, reset_grad,
+        'non_spiking_if', ('readout', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (readout, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -1021,6 +1189,9 @@ def non_spiking_lif(
     readout: str | None = None,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1043,6 +1214,12 @@ def non_spiking_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1058,8 +1235,9 @@ def non_spiking_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'non_spiking_lif', ('tau', 'decay_input', 'readout', 'v_threshold', 'v_reset',),
-        (tau, decay_input, readout, v_threshold, v_reset,), surrogate, reset_grad,
+        'non_spiking_lif', ('tau', 'decay_input', 'readout', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets',),
+        (tau, decay_input, readout, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -1075,6 +1253,9 @@ def alif(
     beta: float = 1.8,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1099,6 +1280,12 @@ def alif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1116,8 +1303,8 @@ def alif(
         The state after the last step.
     """
     definition = definition_of(
-        'alif', ('tau', 'tau_a', 'beta', 'v_threshold', 'v_reset',),
-        (tau, tau_a, beta, v_threshold, v_reset,), surrogate, reset_grad,
+        'alif', ('tau', 'tau_a', 'beta', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau, tau_a, beta, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, a), (), time_steps)
     return made
@@ -1138,6 +1325,9 @@ def adex(
     dt: float = 1.0,
     v_threshold: float = 2.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1172,6 +1362,12 @@ def adex(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1189,8 +1385,10 @@ def adex(
         The state after the last step.
     """
     definition = definition_of(
-        'adex', ('tau', 'delta_t', 'theta_rh', 'v_rest', 'tau_w', 'a', 'b', 'dt', 'v_threshold', 'v_reset',),
-        (tau, delta_t, theta_rh, v_rest, tau_w, a, b, dt, v_threshold, v_reset,), surrogate, reset_grad,
+        'adex', ('tau', 'delta_t', 'theta_rh', 'v_rest', 'tau_w', 'a', 'b', 'dt', 'v_threshold', 'v_reset', 'strict',
+        'fire_on', 'resets',),
+        (tau, delta_t, theta_rh, v_rest, tau_w, a, b, dt, v_threshold, v_reset, strict, fire_on, resets,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, w), (), time_steps)
     return made
@@ -1206,6 +1404,9 @@ def synaptic(
     beta: float = 0.8,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -1230,6 +1431,12 @@ def synaptic(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1249,8 +1456,8 @@ def synaptic(
         The state after the last step.
     """
     definition = definition_of(
-        'synaptic', ('alpha', 'beta', 'v_threshold', 'v_reset',),
-        (alpha, beta, v_threshold, v_reset,), surrogate, reset_grad,
+        'synaptic', ('alpha', 'beta', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (alpha, beta, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, syn, fired), (), time_steps)
     return made
@@ -1265,8 +1472,13 @@ def alpha(
     *,
     alpha: float = 0.9,
     beta: float = 0.8,
+    tau_alpha: Any = None,
+    resets_currents: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -1289,10 +1501,20 @@ def alpha(
         Decay factor of the excitatory current, `beta` to 1.
     beta : float
         Decay factor of the inhibitory current, 0 to `alpha`.
+    tau_alpha : Any
+        Τ_α; without one it follows from α and β.
+    resets_currents : bool
+        Whether the soft reset acts on the currents.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1314,8 +1536,10 @@ def alpha(
         The state after the last step.
     """
     definition = definition_of(
-        'alpha', ('alpha', 'beta', 'v_threshold', 'v_reset',),
-        (alpha, beta, v_threshold, v_reset,), surrogate, reset_grad,
+        'alpha', ('alpha', 'beta', 'tau_alpha', 'resets_currents', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets',),
+        (alpha, beta, tau_alpha, resets_currents, v_threshold, v_reset, strict, fire_on, resets,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, exc, inh, fired), (), time_steps)
     return made
@@ -1333,6 +1557,9 @@ def brf(
     dt: float = 0.01,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1361,6 +1588,12 @@ def brf(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1380,8 +1613,8 @@ def brf(
         The state after the last step.
     """
     definition = definition_of(
-        'brf', ('omega', 'b_offset', 'gamma', 'dt', 'v_threshold', 'v_reset',),
-        (omega, b_offset, gamma, dt, v_threshold, v_reset,), surrogate, reset_grad,
+        'brf', ('omega', 'b_offset', 'gamma', 'dt', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (omega, b_offset, gamma, dt, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, u, q), (), time_steps)
     return made
@@ -1397,6 +1630,9 @@ def refractory_lif(
     tau: float = 2.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1421,6 +1657,12 @@ def refractory_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1438,8 +1680,9 @@ def refractory_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'refractory_lif', ('decay_input', 'refractory', 'tau', 'v_threshold', 'v_reset',),
-        (decay_input, refractory, tau, v_threshold, v_reset,), surrogate, reset_grad,
+        'refractory_lif', ('decay_input', 'refractory', 'tau', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets',),
+        (decay_input, refractory, tau, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, silent), (), time_steps)
     return made
@@ -1451,6 +1694,9 @@ def soft_pulse_if(
     *,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'soft',
     time_steps: int = 0,
@@ -1467,6 +1713,12 @@ def soft_pulse_if(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1482,8 +1734,8 @@ def soft_pulse_if(
         The state after the last step.
     """
     definition = definition_of(
-        'soft_pulse_if', ('v_threshold', 'v_reset',),
-        (v_threshold, v_reset,), surrogate, reset_grad,
+        'soft_pulse_if', ('v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -1497,6 +1749,9 @@ def soft_pulse_lif(
     tau: float = 100.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'soft',
     time_steps: int = 0,
@@ -1517,6 +1772,12 @@ def soft_pulse_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1532,8 +1793,8 @@ def soft_pulse_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'soft_pulse_lif', ('decay_input', 'tau', 'v_threshold', 'v_reset',),
-        (decay_input, tau, v_threshold, v_reset,), surrogate, reset_grad,
+        'soft_pulse_lif', ('decay_input', 'tau', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (decay_input, tau, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -1547,6 +1808,9 @@ def sparch_lif(
     alpha: float = 0.9,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1568,6 +1832,12 @@ def sparch_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1585,8 +1855,8 @@ def sparch_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'sparch_lif', ('alpha', 'v_threshold', 'v_reset', 'random_start',),
-        (alpha, v_threshold, v_reset, False,), surrogate, reset_grad,
+        'sparch_lif', ('alpha', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets', 'random_start',),
+        (alpha, v_threshold, v_reset, strict, fire_on, resets, False,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, fired), (), time_steps)
     return made
@@ -1604,6 +1874,9 @@ def adlif(
     b: float = 1.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1632,6 +1905,12 @@ def adlif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1651,8 +1930,9 @@ def adlif(
         The state after the last step.
     """
     definition = definition_of(
-        'adlif', ('alpha', 'beta', 'a', 'b', 'v_threshold', 'v_reset', 'random_start',),
-        (alpha, beta, a, b, v_threshold, v_reset, False,), surrogate, reset_grad,
+        'adlif', ('alpha', 'beta', 'a', 'b', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',
+        'random_start',),
+        (alpha, beta, a, b, v_threshold, v_reset, strict, fire_on, resets, False,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, w, fired), (), time_steps)
     return made
@@ -1671,6 +1951,9 @@ def silif(
     b: float = 1.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1701,6 +1984,12 @@ def silif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1720,8 +2009,9 @@ def silif(
         The state after the last step.
     """
     definition = definition_of(
-        'silif', ('alpha', 'beta', 'dt', 'a', 'b', 'v_threshold', 'v_reset', 'random_start',),
-        (alpha, beta, dt, a, b, v_threshold, v_reset, False,), surrogate, reset_grad,
+        'silif', ('alpha', 'beta', 'dt', 'a', 'b', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',
+        'random_start',),
+        (alpha, beta, dt, a, b, v_threshold, v_reset, strict, fire_on, resets, False,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, w, fired), (), time_steps)
     return made
@@ -1739,6 +2029,9 @@ def csilif(
     b: float = 0.5,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -1767,6 +2060,12 @@ def csilif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1786,8 +2085,10 @@ def csilif(
         The state after the last step.
     """
     definition = definition_of(
-        'csilif', ('log_log_alpha', 'alpha_img', 'log_dt', 'b', 'v_threshold', 'v_reset', 'random_start',),
-        (log_log_alpha, alpha_img, log_dt, b, v_threshold, v_reset, False,), surrogate, reset_grad,
+        'csilif', ('log_log_alpha', 'alpha_img', 'log_dt', 'b', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets', 'random_start',),
+        (log_log_alpha, alpha_img, log_dt, b, v_threshold, v_reset, strict, fire_on, resets, False,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, i, fired), (), time_steps)
     return made
@@ -1800,6 +2101,9 @@ def decay_lif(
     tau_u: float = 15.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -1818,6 +2122,12 @@ def decay_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1833,8 +2143,8 @@ def decay_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'decay_lif', ('tau_u', 'v_threshold', 'v_reset',),
-        (tau_u, v_threshold, v_reset,), surrogate, reset_grad,
+        'decay_lif', ('tau_u', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau_u, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -1852,6 +2162,9 @@ def se_adlif(
     q: float = 120.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -1880,6 +2193,12 @@ def se_adlif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1897,8 +2216,8 @@ def se_adlif(
         The state after the last step.
     """
     definition = definition_of(
-        'se_adlif', ('tau_u', 'tau_w', 'a', 'b', 'q', 'v_threshold', 'v_reset',),
-        (tau_u, tau_w, a, b, q, v_threshold, v_reset,), surrogate, reset_grad,
+        'se_adlif', ('tau_u', 'tau_w', 'a', 'b', 'q', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau_u, tau_w, a, b, q, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, w), (), time_steps)
     return made
@@ -1917,6 +2236,9 @@ def ef_adlif(
     q: float = 60.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -1947,6 +2269,12 @@ def ef_adlif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1966,8 +2294,8 @@ def ef_adlif(
         The state after the last step.
     """
     definition = definition_of(
-        'ef_adlif', ('tau_u', 'tau_w', 'a', 'b', 'q', 'v_threshold', 'v_reset',),
-        (tau_u, tau_w, a, b, q, v_threshold, v_reset,), surrogate, reset_grad,
+        'ef_adlif', ('tau_u', 'tau_w', 'a', 'b', 'q', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau_u, tau_w, a, b, q, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, w, fired), (), time_steps)
     return made
@@ -1986,6 +2314,9 @@ def yin_alif(
     dt: float = 1.0,
     v_threshold: float = 0.01,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2016,6 +2347,12 @@ def yin_alif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `MultiGaussian(gamma=0.5, height=0.15, scale=6.0, sigma=0.5)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2035,8 +2372,9 @@ def yin_alif(
         The state after the last step.
     """
     definition = definition_of(
-        'yin_alif', ('tau_m', 'tau_adp', 'beta', 'r_m', 'dt', 'v_threshold', 'v_reset', 'random_start',),
-        (tau_m, tau_adp, beta, r_m, dt, v_threshold, v_reset, False,), surrogate, reset_grad,
+        'yin_alif', ('tau_m', 'tau_adp', 'beta', 'r_m', 'dt', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',
+        'random_start',),
+        (tau_m, tau_adp, beta, r_m, dt, v_threshold, v_reset, strict, fire_on, resets, False,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, a, fired), (), time_steps)
     return made
@@ -2049,10 +2387,13 @@ def rleaky(
     beta: float = 0.9,
     one_to_one: bool = False,
     feedback: float = 1.0,
-    resets: bool = True,
     reset_delay: bool = True,
+    keeps_input: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2071,14 +2412,20 @@ def rleaky(
         Whether each neuron's last spike is added to its input.
     feedback : float
         Weight of the own spike (snnTorch's `V`).
-    resets : bool
-        False: the potential is not reset.
     reset_delay : bool
         Whether the reset comes one step after the spike.
+    keeps_input : bool
+        Whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2094,8 +2441,10 @@ def rleaky(
         The state after the last step.
     """
     definition = definition_of(
-        'rleaky', ('beta', 'one_to_one', 'feedback', 'resets', 'reset_delay', 'v_threshold', 'v_reset',),
-        (beta, one_to_one, feedback, resets, reset_delay, v_threshold, v_reset,), surrogate, reset_grad,
+        'rleaky', ('beta', 'one_to_one', 'feedback', 'reset_delay', 'keeps_input', 'v_threshold', 'v_reset', 'strict',
+        'fire_on', 'resets',),
+        (beta, one_to_one, feedback, reset_delay, keeps_input, v_threshold, v_reset, strict, fire_on, resets,),
+        surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -2110,10 +2459,13 @@ def rsynaptic(
     beta: float = 0.9,
     one_to_one: bool = False,
     feedback: float = 1.0,
-    resets: bool = True,
     reset_delay: bool = True,
+    keeps_input: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = None,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2136,14 +2488,20 @@ def rsynaptic(
         Whether each neuron's last spike is added to its input.
     feedback : float
         Weight of the own spike (snnTorch's `V`).
-    resets : bool
-        False: the potential is not reset.
     reset_delay : bool
         Whether the reset comes one step after the spike.
+    keeps_input : bool
+        See the equations. Default False.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2161,8 +2519,10 @@ def rsynaptic(
         The state after the last step.
     """
     definition = definition_of(
-        'rsynaptic', ('alpha', 'beta', 'one_to_one', 'feedback', 'resets', 'reset_delay', 'v_threshold', 'v_reset',),
-        (alpha, beta, one_to_one, feedback, resets, reset_delay, v_threshold, v_reset,), surrogate, reset_grad,
+        'rsynaptic', ('alpha', 'beta', 'one_to_one', 'feedback', 'reset_delay', 'keeps_input', 'v_threshold',
+        'v_reset', 'strict', 'fire_on', 'resets',),
+        (alpha, beta, one_to_one, feedback, reset_delay, keeps_input, v_threshold, v_reset, strict, fire_on, resets,),
+        surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, syn), (), time_steps)
     return made
@@ -2179,6 +2539,9 @@ def norse_lif(
     v_leak: float = 0.0,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'detach',
     time_steps: int = 0,
@@ -2205,6 +2568,12 @@ def norse_lif(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `FastSigmoid(slope=100.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2222,8 +2591,9 @@ def norse_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'norse_lif', ('dt', 'tau_mem_inv', 'tau_syn_inv', 'v_leak', 'v_threshold', 'v_reset',),
-        (dt, tau_mem_inv, tau_syn_inv, v_leak, v_threshold, v_reset,), surrogate, reset_grad,
+        'norse_lif', ('dt', 'tau_mem_inv', 'tau_syn_inv', 'v_leak', 'v_threshold', 'v_reset', 'strict', 'fire_on',
+        'resets',),
+        (dt, tau_mem_inv, tau_syn_inv, v_leak, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, i), (), time_steps)
     return made
@@ -2237,6 +2607,9 @@ def leaky_integrator(
     readout: str | None = None,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2257,6 +2630,12 @@ def leaky_integrator(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2272,8 +2651,9 @@ def leaky_integrator(
         The state after the last step.
     """
     definition = definition_of(
-        'leaky_integrator', ('alpha', 'readout', 'v_threshold', 'v_reset', 'random_start',),
-        (alpha, readout, v_threshold, v_reset, False,), surrogate, reset_grad,
+        'leaky_integrator', ('alpha', 'readout', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',
+        'random_start',),
+        (alpha, readout, v_threshold, v_reset, strict, fire_on, resets, False,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -2287,6 +2667,9 @@ def nir_i(
     readout: str | None = None,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = False,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2307,6 +2690,12 @@ def nir_i(
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2322,8 +2711,8 @@ def nir_i(
         The state after the last step.
     """
     definition = definition_of(
-        'nir_i', ('r', 'readout', 'v_threshold', 'v_reset',),
-        (r, readout, v_threshold, v_reset,), surrogate, reset_grad,
+        'nir_i', ('r', 'readout', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (r, readout, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -2334,10 +2723,12 @@ def nir_if(
     v: Tensor | None = None,
     *,
     r: float = 1.0,
-    strict: bool = True,
     reset_delay: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2352,14 +2743,18 @@ def nir_if(
         The state before the first step; None at rest.
     r : float
         Resistance: the factor of X; that of NIR, times the length of a step, in 1/steps.
-    strict : bool
-        Whether H = v_threshold causes no spike.
     reset_delay : bool
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2375,8 +2770,8 @@ def nir_if(
         The state after the last step.
     """
     definition = definition_of(
-        'nir_if', ('r', 'strict', 'reset_delay', 'v_threshold', 'v_reset',),
-        (r, strict, reset_delay, v_threshold, v_reset,), surrogate, reset_grad,
+        'nir_if', ('r', 'reset_delay', 'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (r, reset_delay, v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -2392,9 +2787,11 @@ def nir_li(
     discretization: str = 'euler_seq',
     readout: str | None = None,
     reset_delay: bool = False,
-    strict: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2419,12 +2816,16 @@ def nir_li(
         Last, max, max_abs or mean over time; none: every step is returned.
     reset_delay : bool
         See the equations. Default False.
-    strict : bool
-        See the equations. Default True.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2440,9 +2841,10 @@ def nir_li(
         The state after the last step.
     """
     definition = definition_of(
-        'nir_li', ('tau', 'r', 'v_leak', 'discretization', 'readout', 'reset_delay', 'strict', 'v_threshold',
-        'v_reset',),
-        (tau, r, v_leak, discretization, readout, reset_delay, strict, v_threshold, v_reset,), surrogate, reset_grad,
+        'nir_li', ('tau', 'r', 'v_leak', 'discretization', 'readout', 'reset_delay', 'v_threshold', 'v_reset',
+        'strict', 'fire_on', 'resets',),
+        (tau, r, v_leak, discretization, readout, reset_delay, v_threshold, v_reset, strict, fire_on, resets,),
+        surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -2456,10 +2858,12 @@ def nir_lif(
     r: float = 1.0,
     v_leak: float = 0.0,
     discretization: str = 'euler_seq',
-    strict: bool = True,
     reset_delay: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2480,14 +2884,18 @@ def nir_lif(
         Potential without input.
     discretization : str
         Euler, euler_seq, exact or exact_seq.
-    strict : bool
-        Whether H = v_threshold causes no spike.
     reset_delay : bool
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2503,8 +2911,10 @@ def nir_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'nir_lif', ('tau', 'r', 'v_leak', 'discretization', 'strict', 'reset_delay', 'v_threshold', 'v_reset',),
-        (tau, r, v_leak, discretization, strict, reset_delay, v_threshold, v_reset,), surrogate, reset_grad,
+        'nir_lif', ('tau', 'r', 'v_leak', 'discretization', 'reset_delay', 'v_threshold', 'v_reset', 'strict',
+        'fire_on', 'resets',),
+        (tau, r, v_leak, discretization, reset_delay, v_threshold, v_reset, strict, fire_on, resets,), surrogate,
+        reset_grad,
     )
     made: tuple[Tensor, Tensor] = run(definition, x, (v,), (), time_steps)
     return made
@@ -2523,9 +2933,11 @@ def nir_cuba_li(
     discretization: str = 'euler_seq',
     readout: str | None = None,
     reset_delay: bool = False,
-    strict: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2556,12 +2968,16 @@ def nir_cuba_li(
         Last, max, max_abs or mean over time; none: every step is returned.
     reset_delay : bool
         See the equations. Default False.
-    strict : bool
-        See the equations. Default True.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2580,9 +2996,9 @@ def nir_cuba_li(
     """
     definition = definition_of(
         'nir_cuba_li', ('tau_syn', 'tau_mem', 'r', 'v_leak', 'w_in', 'discretization', 'readout', 'reset_delay',
-        'strict', 'v_threshold', 'v_reset',),
-        (tau_syn, tau_mem, r, v_leak, w_in, discretization, readout, reset_delay, strict, v_threshold, v_reset,),
-        surrogate, reset_grad,
+        'v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau_syn, tau_mem, r, v_leak, w_in, discretization, readout, reset_delay, v_threshold, v_reset, strict,
+        fire_on, resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, i), (), time_steps)
     return made
@@ -2599,10 +3015,12 @@ def nir_cuba_lif(
     v_leak: float = 0.0,
     w_in: float = 1.0,
     discretization: str = 'euler_seq',
-    strict: bool = True,
     reset_delay: bool = False,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2629,14 +3047,18 @@ def nir_cuba_lif(
         The factor of X.
     discretization : str
         Euler, euler_seq, exact or exact_seq.
-    strict : bool
-        Whether H = v_threshold causes no spike.
     reset_delay : bool
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2654,10 +3076,10 @@ def nir_cuba_lif(
         The state after the last step.
     """
     definition = definition_of(
-        'nir_cuba_lif', ('tau_syn', 'tau_mem', 'r', 'v_leak', 'w_in', 'discretization', 'strict', 'reset_delay',
-        'v_threshold', 'v_reset',),
-        (tau_syn, tau_mem, r, v_leak, w_in, discretization, strict, reset_delay, v_threshold, v_reset,), surrogate,
-        reset_grad,
+        'nir_cuba_lif', ('tau_syn', 'tau_mem', 'r', 'v_leak', 'w_in', 'discretization', 'reset_delay', 'v_threshold',
+        'v_reset', 'strict', 'fire_on', 'resets',),
+        (tau_syn, tau_mem, r, v_leak, w_in, discretization, reset_delay, v_threshold, v_reset, strict, fire_on,
+        resets,), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor] = run(definition, x, (v, i), (), time_steps)
     return made
@@ -2666,9 +3088,11 @@ def nir_cuba_lif(
 def heaviside(
     x: Tensor,
     *,
-    strict: bool = True,
     v_threshold: float = 1.0,
     v_reset: float | None = 0.0,
+    strict: bool = True,
+    fire_on: str = 'charged',
+    resets: bool = True,
     surrogate: Surrogate | None = None,
     reset_grad: ResetGrad = 'surrogate',
     time_steps: int = 0,
@@ -2679,12 +3103,16 @@ def heaviside(
     ----------
     x : Tensor [T, N, ...]
         The input.
-    strict : bool
-        Whether X = v_threshold causes no spike.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2698,8 +3126,8 @@ def heaviside(
         The output.
     """
     definition = definition_of(
-        'heaviside', ('strict', 'v_threshold', 'v_reset',),
-        (strict, v_threshold, v_reset,), surrogate, reset_grad,
+        'heaviside', ('v_threshold', 'v_reset', 'strict', 'fire_on', 'resets',),
+        (v_threshold, v_reset, strict, fire_on, resets,), surrogate, reset_grad,
     )
     made: Tensor = run(definition, x, (), (), time_steps)
     return made

@@ -134,6 +134,12 @@ class If(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -152,13 +158,16 @@ class If(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -189,6 +198,12 @@ class Lif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -209,13 +224,17 @@ class Lif(Neuron):
         decay_input: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -249,6 +268,12 @@ class Plif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -270,6 +295,9 @@ class Plif(Neuron):
         granularity: str = 'layer',
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -277,7 +305,7 @@ class Plif(Neuron):
     ) -> None:
         super().__init__(
             {'init_tau': init_tau, 'decay_input': decay_input, 'granularity': granularity, 'v_threshold': v_threshold,
-            'v_reset': v_reset},
+            'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -313,6 +341,12 @@ class Qif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -335,13 +369,17 @@ class Qif(Neuron):
         v_rest: float = 0.0,
         v_threshold: float = 1.0,
         v_reset: float | None = -0.1,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'v_c': v_c, 'a0': a0, 'v_rest': v_rest, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'v_c': v_c, 'a0': a0, 'v_rest': v_rest, 'v_threshold': v_threshold, 'v_reset': v_reset,
+            'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -377,6 +415,12 @@ class Eif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -399,6 +443,9 @@ class Eif(Neuron):
         v_rest: float = 0.0,
         v_threshold: float = 1.0,
         v_reset: float | None = -0.1,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -406,7 +453,7 @@ class Eif(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'delta_t': delta_t, 'theta_rh': theta_rh, 'v_rest': v_rest, 'v_threshold': v_threshold,
-            'v_reset': v_reset},
+            'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -450,6 +497,12 @@ class Izhikevich(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -476,6 +529,9 @@ class Izhikevich(Neuron):
         b: float = 0.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -483,7 +539,7 @@ class Izhikevich(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'v_c': v_c, 'a0': a0, 'v_rest': v_rest, 'w_rest': w_rest, 'tau_w': tau_w, 'a': a, 'b': b,
-            'v_threshold': v_threshold, 'v_reset': v_reset},
+            'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -517,6 +573,12 @@ class Klif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -539,6 +601,9 @@ class Klif(Neuron):
         granularity: str = 'layer',
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -546,7 +611,7 @@ class Klif(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'decay_input': decay_input, 'scale_reset': scale_reset, 'granularity': granularity,
-            'v_threshold': v_threshold, 'v_reset': v_reset},
+            'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -581,6 +646,12 @@ class Liaf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -603,6 +674,9 @@ class Liaf(Neuron):
         threshold_related: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -610,7 +684,7 @@ class Liaf(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'decay_input': decay_input, 'act': act, 'threshold_related': threshold_related,
-            'v_threshold': v_threshold, 'v_reset': v_reset},
+            'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -640,6 +714,12 @@ class CubaLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -660,13 +740,17 @@ class CubaLif(Neuron):
         v_decay: float = 0.75,
         v_threshold: float = 0.5,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'c_decay': c_decay, 'v_decay': v_decay, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'c_decay': c_decay, 'v_decay': v_decay, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -711,6 +795,12 @@ class GatedLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -734,6 +824,9 @@ class GatedLif(Neuron):
         conduct: float = 0.5,
         v_threshold: float = 0.5,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -741,7 +834,8 @@ class GatedLif(Neuron):
     ) -> None:
         super().__init__(
             {'inplane': inplane, 'tau': tau, 'linear_decay': linear_decay, 'v_subreset': v_subreset, 'conduct':
-            conduct, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            conduct, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets':
+            resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -770,6 +864,12 @@ class Ilif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `MultiLevelSpikeCount(grad_max=None, grad_min=0.0, max_spike_count=4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -789,13 +889,17 @@ class Ilif(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on,
+            'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -827,6 +931,12 @@ class Clif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -846,13 +956,17 @@ class Clif(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on,
+            'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -890,6 +1004,12 @@ class Raf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -911,13 +1031,17 @@ class Raf(Neuron):
         dt: float = 1.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'b': b, 'omega': omega, 'dt': dt, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'b': b, 'omega': omega, 'dt': dt, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -945,6 +1069,12 @@ class HalfThresholdIf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -963,13 +1093,16 @@ class HalfThresholdIf(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -999,6 +1132,12 @@ class SlttLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1019,13 +1158,17 @@ class SlttLif(Neuron):
         decay_input: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1056,6 +1199,12 @@ class OtttLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1076,13 +1225,17 @@ class OtttLif(Neuron):
         decay_input: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1109,6 +1262,12 @@ class TernaryIf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1127,13 +1286,16 @@ class TernaryIf(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1163,6 +1325,12 @@ class TernaryLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1183,13 +1351,17 @@ class TernaryLif(Neuron):
         decay_input: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'decay_input': decay_input, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1214,6 +1386,12 @@ class Psn(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1232,13 +1410,16 @@ class Psn(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1268,6 +1449,12 @@ class MaskedPsn(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1288,13 +1475,17 @@ class MaskedPsn(Neuron):
         lambda_: float = 1.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'k': k, 'lambda': lambda_, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'k': k, 'lambda': lambda_, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on':
+            fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1308,7 +1499,7 @@ class SlidingPsn(Neuron):
     """Parallel, with the same few weights at every step.
 
     H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
-    for sequences of any length. w is initialized with 2^(i−k+1); w and b are trained.
+    for sequences of any length. w is initialized with 2^(i−k+1), or uniformly; w and b are trained.
 
     Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
     long-term dependencies, NeurIPS 2023.
@@ -1317,10 +1508,18 @@ class SlidingPsn(Neuron):
     ----------
     k : int
         Steps in the window, the current one included.
+    exp_init : bool
+        Whether the weights start at powers of 2; otherwise uniform, bound 1/√k.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1338,15 +1537,20 @@ class SlidingPsn(Neuron):
         self,
         k: int = 4,
         *,
+        exp_init: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'k': k, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'k': k, 'exp_init': exp_init, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1374,6 +1578,12 @@ class NonSpikingIf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1393,13 +1603,17 @@ class NonSpikingIf(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'readout': readout, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'readout': readout, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on,
+            'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1431,6 +1645,12 @@ class NonSpikingLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1452,6 +1672,9 @@ class NonSpikingLif(Neuron):
         readout: str | None = None,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -1459,7 +1682,7 @@ class NonSpikingLif(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'decay_input': decay_input, 'readout': readout, 'v_threshold': v_threshold, 'v_reset':
-            v_reset},
+            v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1495,6 +1718,12 @@ class Alif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1516,13 +1745,17 @@ class Alif(Neuron):
         beta: float = 1.8,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'tau_a': tau_a, 'beta': beta, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'tau_a': tau_a, 'beta': beta, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict':
+            strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1569,6 +1802,12 @@ class AdEx(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1595,6 +1834,9 @@ class AdEx(Neuron):
         dt: float = 1.0,
         v_threshold: float = 2.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -1602,7 +1844,8 @@ class AdEx(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'delta_t': delta_t, 'theta_rh': theta_rh, 'v_rest': v_rest, 'tau_w': tau_w, 'a': a, 'b': b,
-            'dt': dt, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            'dt': dt, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets':
+            resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1637,6 +1880,12 @@ class Synaptic(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1657,13 +1906,17 @@ class Synaptic(Neuron):
         beta: float = 0.8,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'alpha': alpha, 'beta': beta, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'alpha': alpha, 'beta': beta, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1686,7 +1939,9 @@ class Alpha(Neuron):
     reset E, I and H are reset where S[t−1] is 1. V[t] = H[t].
 
     The reset comes one step after the spike, as in snnTorch; the soft one has no lasting effect,
-    since H does not depend on the previous V.
+    since H does not depend on the previous V. With `resets_currents` it is that of snnTorch 1.0, which acts on the
+    currents: where S[t−1] is 1, v_threshold is subtracted from E[t], I[t] is 0, and H[t] = τ_α·(E[t] + I[t]) + I[t−1]
+    with the currents before the reset.
 
     Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
     Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Alpha`); Rall, Distinguishing theoretical
@@ -1699,10 +1954,20 @@ class Alpha(Neuron):
         Decay factor of the excitatory current, `beta` to 1.
     beta : float
         Decay factor of the inhibitory current, 0 to `alpha`.
+    tau_alpha : Any
+        Τ_α; without one it follows from α and β.
+    resets_currents : bool
+        Whether the soft reset acts on the currents.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1721,15 +1986,21 @@ class Alpha(Neuron):
         alpha: float = 0.9,
         *,
         beta: float = 0.8,
+        tau_alpha: Any = None,
+        resets_currents: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'alpha': alpha, 'beta': beta, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'alpha': alpha, 'beta': beta, 'tau_alpha': tau_alpha, 'resets_currents': resets_currents, 'v_threshold':
+            v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1770,6 +2041,12 @@ class Brf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1792,6 +2069,9 @@ class Brf(Neuron):
         dt: float = 0.01,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -1799,7 +2079,7 @@ class Brf(Neuron):
     ) -> None:
         super().__init__(
             {'omega': omega, 'b_offset': b_offset, 'gamma': gamma, 'dt': dt, 'v_threshold': v_threshold, 'v_reset':
-            v_reset},
+            v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1831,6 +2111,12 @@ class RefractoryLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1852,6 +2138,9 @@ class RefractoryLif(Neuron):
         tau: float = 2.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -1859,7 +2148,7 @@ class RefractoryLif(Neuron):
     ) -> None:
         super().__init__(
             {'decay_input': decay_input, 'refractory': refractory, 'tau': tau, 'v_threshold': v_threshold, 'v_reset':
-            v_reset},
+            v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1884,6 +2173,12 @@ class SoftPulseIf(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1902,13 +2197,16 @@ class SoftPulseIf(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'soft',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1937,6 +2235,12 @@ class SoftPulseLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -1957,13 +2261,17 @@ class SoftPulseLif(Neuron):
         tau: float = 100.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'soft',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'decay_input': decay_input, 'tau': tau, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'decay_input': decay_input, 'tau': tau, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -1999,6 +2307,12 @@ class SparchLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2019,13 +2333,17 @@ class SparchLif(Neuron):
         random_start: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'alpha': alpha, 'random_start': random_start, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'alpha': alpha, 'random_start': random_start, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict':
+            strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2070,6 +2388,12 @@ class AdLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2093,6 +2417,9 @@ class AdLif(Neuron):
         random_start: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2100,7 +2427,7 @@ class AdLif(Neuron):
     ) -> None:
         super().__init__(
             {'alpha': alpha, 'beta': beta, 'a': a, 'b': b, 'random_start': random_start, 'v_threshold': v_threshold,
-            'v_reset': v_reset},
+            'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2148,6 +2475,12 @@ class SiLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2172,6 +2505,9 @@ class SiLif(Neuron):
         random_start: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2179,7 +2515,7 @@ class SiLif(Neuron):
     ) -> None:
         super().__init__(
             {'alpha': alpha, 'beta': beta, 'dt': dt, 'a': a, 'b': b, 'random_start': random_start, 'v_threshold':
-            v_threshold, 'v_reset': v_reset},
+            v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2226,6 +2562,12 @@ class CSiLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2249,6 +2591,9 @@ class CSiLif(Neuron):
         random_start: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2256,7 +2601,8 @@ class CSiLif(Neuron):
     ) -> None:
         super().__init__(
             {'log_log_alpha': log_log_alpha, 'alpha_img': alpha_img, 'log_dt': log_dt, 'b': b, 'random_start':
-            random_start, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            random_start, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on,
+            'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2287,6 +2633,12 @@ class DecayLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2306,13 +2658,17 @@ class DecayLif(Neuron):
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau_u': tau_u, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau_u': tau_u, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on,
+            'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2355,6 +2711,12 @@ class SeAdLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2378,13 +2740,17 @@ class SeAdLif(Neuron):
         q: float = 120.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau_u': tau_u, 'tau_w': tau_w, 'a': a, 'b': b, 'q': q, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau_u': tau_u, 'tau_w': tau_w, 'a': a, 'b': b, 'q': q, 'v_threshold': v_threshold, 'v_reset': v_reset,
+            'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2423,6 +2789,12 @@ class EfAdLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2446,13 +2818,17 @@ class EfAdLif(Neuron):
         q: float = 60.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau_u': tau_u, 'tau_w': tau_w, 'a': a, 'b': b, 'q': q, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau_u': tau_u, 'tau_w': tau_w, 'a': a, 'b': b, 'q': q, 'v_threshold': v_threshold, 'v_reset': v_reset,
+            'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2498,6 +2874,12 @@ class YinAlif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `MultiGaussian(gamma=0.5, height=0.15, scale=6.0, sigma=0.5)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2522,6 +2904,9 @@ class YinAlif(Neuron):
         random_start: bool = True,
         v_threshold: float = 0.01,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2529,7 +2914,7 @@ class YinAlif(Neuron):
     ) -> None:
         super().__init__(
             {'tau_m': tau_m, 'tau_adp': tau_adp, 'beta': beta, 'r_m': r_m, 'dt': dt, 'random_start': random_start,
-            'v_threshold': v_threshold, 'v_reset': v_reset},
+            'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2551,6 +2936,8 @@ class RLeaky(Neuron):
 
     S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; V[t] = H[t]: the reset comes one step after the spike
 
+    With `keeps_input`, the hard reset comes before the charge: V[t−1] is v_reset where R[t] = 1, and H[t] = G[t]
+
     Without `reset_delay`, D = S[t] − R[t] and V[t] = H[t] − D·v_threshold for the soft reset, H[t] − D·(H[t] −
     v_reset) for the hard reset: the reset comes in the step of the spike.
 
@@ -2565,14 +2952,20 @@ class RLeaky(Neuron):
         Whether each neuron's last spike is added to its input.
     feedback : float
         Weight of the own spike (snnTorch's `V`).
-    resets : bool
-        False: the potential is not reset.
     reset_delay : bool
         Whether the reset comes one step after the spike.
+    keeps_input : bool
+        Whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2592,18 +2985,22 @@ class RLeaky(Neuron):
         *,
         one_to_one: bool = False,
         feedback: float = 1.0,
-        resets: bool = True,
         reset_delay: bool = True,
+        keeps_input: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'beta': beta, 'one_to_one': one_to_one, 'feedback': feedback, 'resets': resets, 'reset_delay':
-            reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'beta': beta, 'one_to_one': one_to_one, 'feedback': feedback, 'reset_delay': reset_delay, 'keeps_input':
+            keeps_input, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on,
+            'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2635,14 +3032,20 @@ class RSynaptic(Neuron):
         Whether each neuron's last spike is added to its input.
     feedback : float
         Weight of the own spike (snnTorch's `V`).
-    resets : bool
-        False: the potential is not reset.
     reset_delay : bool
         Whether the reset comes one step after the spike.
+    keeps_input : bool
+        See the equations. Default False.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2663,18 +3066,22 @@ class RSynaptic(Neuron):
         beta: float = 0.9,
         one_to_one: bool = False,
         feedback: float = 1.0,
-        resets: bool = True,
         reset_delay: bool = True,
+        keeps_input: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = None,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'alpha': alpha, 'beta': beta, 'one_to_one': one_to_one, 'feedback': feedback, 'resets': resets,
-            'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'alpha': alpha, 'beta': beta, 'one_to_one': one_to_one, 'feedback': feedback, 'reset_delay': reset_delay,
+            'keeps_input': keeps_input, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on':
+            fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2711,6 +3118,12 @@ class NorseLif(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `FastSigmoid(slope=100.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2733,6 +3146,9 @@ class NorseLif(Neuron):
         v_leak: float = 0.0,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'detach',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2740,7 +3156,7 @@ class NorseLif(Neuron):
     ) -> None:
         super().__init__(
             {'dt': dt, 'tau_mem_inv': tau_mem_inv, 'tau_syn_inv': tau_syn_inv, 'v_leak': v_leak, 'v_threshold':
-            v_threshold, 'v_reset': v_reset},
+            v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2771,6 +3187,12 @@ class LeakyIntegrator(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2792,6 +3214,9 @@ class LeakyIntegrator(Neuron):
         random_start: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2799,7 +3224,7 @@ class LeakyIntegrator(Neuron):
     ) -> None:
         super().__init__(
             {'alpha': alpha, 'readout': readout, 'random_start': random_start, 'v_threshold': v_threshold, 'v_reset':
-            v_reset},
+            v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2828,6 +3253,12 @@ class NirI(Neuron):
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2848,13 +3279,17 @@ class NirI(Neuron):
         readout: str | None = None,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = False,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'r': r, 'readout': readout, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'r': r, 'readout': readout, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on':
+            fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2879,14 +3314,18 @@ class NirIf(Neuron):
     ----------
     r : float
         Resistance: the factor of X; that of NIR, times the length of a step, in 1/steps.
-    strict : bool
-        Whether H = v_threshold causes no spike.
     reset_delay : bool
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2904,17 +3343,20 @@ class NirIf(Neuron):
         self,
         r: float = 1.0,
         *,
-        strict: bool = True,
         reset_delay: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'r': r, 'strict': strict, 'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'r': r, 'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict,
+            'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -2948,12 +3390,16 @@ class NirLi(Neuron):
         Last, max, max_abs or mean over time; none: every step is returned.
     reset_delay : bool
         See the equations. Default False.
-    strict : bool
-        See the equations. Default True.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -2976,9 +3422,11 @@ class NirLi(Neuron):
         discretization: str = 'euler_seq',
         readout: str | None = None,
         reset_delay: bool = False,
-        strict: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -2986,7 +3434,8 @@ class NirLi(Neuron):
     ) -> None:
         super().__init__(
             {'tau': tau, 'r': r, 'v_leak': v_leak, 'discretization': discretization, 'readout': readout,
-            'reset_delay': reset_delay, 'strict': strict, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on':
+            fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -3017,14 +3466,18 @@ class NirLif(Neuron):
         Potential without input.
     discretization : str
         Euler, euler_seq, exact or exact_seq.
-    strict : bool
-        Whether H = v_threshold causes no spike.
     reset_delay : bool
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -3045,18 +3498,20 @@ class NirLif(Neuron):
         r: float = 1.0,
         v_leak: float = 0.0,
         discretization: str = 'euler_seq',
-        strict: bool = True,
         reset_delay: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'tau': tau, 'r': r, 'v_leak': v_leak, 'discretization': discretization, 'strict': strict, 'reset_delay':
-            reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'tau': tau, 'r': r, 'v_leak': v_leak, 'discretization': discretization, 'reset_delay': reset_delay,
+            'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -3094,12 +3549,16 @@ class NirCubaLi(Neuron):
         Last, max, max_abs or mean over time; none: every step is returned.
     reset_delay : bool
         See the equations. Default False.
-    strict : bool
-        See the equations. Default True.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -3124,9 +3583,11 @@ class NirCubaLi(Neuron):
         discretization: str = 'euler_seq',
         readout: str | None = None,
         reset_delay: bool = False,
-        strict: bool = True,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -3134,8 +3595,8 @@ class NirCubaLi(Neuron):
     ) -> None:
         super().__init__(
             {'tau_syn': tau_syn, 'tau_mem': tau_mem, 'r': r, 'v_leak': v_leak, 'w_in': w_in, 'discretization':
-            discretization, 'readout': readout, 'reset_delay': reset_delay, 'strict': strict, 'v_threshold':
-            v_threshold, 'v_reset': v_reset},
+            discretization, 'readout': readout, 'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset':
+            v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -3174,14 +3635,18 @@ class NirCubaLif(Neuron):
         The factor of X.
     discretization : str
         Euler, euler_seq, exact or exact_seq.
-    strict : bool
-        Whether H = v_threshold causes no spike.
     reset_delay : bool
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -3204,10 +3669,12 @@ class NirCubaLif(Neuron):
         v_leak: float = 0.0,
         w_in: float = 1.0,
         discretization: str = 'euler_seq',
-        strict: bool = True,
         reset_delay: bool = False,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
@@ -3215,8 +3682,8 @@ class NirCubaLif(Neuron):
     ) -> None:
         super().__init__(
             {'tau_syn': tau_syn, 'tau_mem': tau_mem, 'r': r, 'v_leak': v_leak, 'w_in': w_in, 'discretization':
-            discretization, 'strict': strict, 'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset':
-            v_reset},
+            discretization, 'reset_delay': reset_delay, 'v_threshold': v_threshold, 'v_reset': v_reset, 'strict':
+            strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )
 
@@ -3236,12 +3703,16 @@ class Heaviside(Neuron):
 
     Parameters
     ----------
-    strict : bool
-        Whether X = v_threshold causes no spike.
     v_threshold : float
         The neuron fires if the potential is at least this.
     v_reset : float or None
         Potential of the hard reset; None for the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : {"charged", "previous"}
+        The potential that is compared with the threshold: after charging, or before the step.
+    resets : bool
+        Whether the potential is reset.
     surrogate : Surrogate, optional
         The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : {"surrogate", "detach", "soft"}
@@ -3257,16 +3728,18 @@ class Heaviside(Neuron):
 
     def __init__(
         self,
-        strict: bool = True,
         *,
         v_threshold: float = 1.0,
         v_reset: float | None = 0.0,
+        strict: bool = True,
+        fire_on: str = 'charged',
+        resets: bool = True,
         surrogate: Surrogate | None = None,
         reset_grad: ResetGrad = 'surrogate',
         learn: Mapping[str, Learn | str] | None = None,
         shape: Sequence[int] | None = None,
     ) -> None:
         super().__init__(
-            {'strict': strict, 'v_threshold': v_threshold, 'v_reset': v_reset},
+            {'v_threshold': v_threshold, 'v_reset': v_reset, 'strict': strict, 'fire_on': fire_on, 'resets': resets},
             surrogate, reset_grad, learn, shape,
         )

@@ -10,11 +10,13 @@ __all__ = [
     'Atan',
     'BilinearLeakyRelu',
     'Boxcar',
+    'Circ',
     'DeterministicPass',
     'Erf',
     'FakeNumericalGradient',
     'FastSigmoid',
     'LeakyKRelu',
+    'LeakySpikeOperator',
     'LogTailedRelu',
     'MultiGaussian',
     'MultiLevelSpikeCount',
@@ -26,10 +28,13 @@ __all__ = [
     'QPseudoSpike',
     'Rect',
     'S2nn',
+    'Scaled',
     'Sigmoid',
     'SignSwish',
     'Slayer',
     'SoftSign',
+    'SparseFastSigmoid',
+    'SpikeRateEscape',
     'SquarewaveFourierSeries',
     'SuperSpike',
     'Surrogate',
@@ -45,6 +50,25 @@ class Surrogate:
     def spec(self) -> dict[str, Any]:
         """Return the name and constants, as definitions have them."""
         return {"name": self.name, **dataclasses.asdict(self)}
+
+    def __mul__(self, factor: float) -> Scaled:
+        """Return the surrogate with its derivative multiplied by a factor."""
+        return Scaled(self, float(factor))
+
+    __rmul__ = __mul__
+
+
+@dataclasses.dataclass(frozen=True)
+class Scaled(Surrogate):
+    """A surrogate whose derivative is multiplied by a factor: `2.0 * Atan()`."""
+
+    surrogate: Surrogate
+    factor: float
+
+    def spec(self) -> dict[str, Any]:
+        """Return the name and constants, as definitions have them."""
+        given = self.surrogate.spec()
+        return {**given, "factor": self.factor * float(given.get("factor", 1.0))}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +134,24 @@ class Boxcar(Surrogate):
     """
 
     name: ClassVar[str] = 'boxcar'
+    alpha: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Circ(Surrogate):
+    """Derivative of x/√(x² + α²), 1 at the threshold.
+
+    g(x) = α·(1 + x/√(x² + α²)), g′(x) = α³ / (x² + α²)^(3/2)
+
+    Source: Norse's `circ`, with its factor 2α: 1 at the threshold.
+
+    Parameters
+    ----------
+    alpha : float
+        Width.
+    """
+
+    name: ClassVar[str] = 'circ'
     alpha: float = 1.0
 
 
@@ -203,6 +245,28 @@ class LeakyKRelu(Surrogate):
     name: ClassVar[str] = 'leaky_k_relu'
     leak: float = 0.0
     k: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LeakySpikeOperator(Surrogate):
+    """1 above the threshold, a small slope at and below it.
+
+    g′(x) = 1 if x > 0, else leak; g(x) = x·g′(x)
+
+    Unlike that of `leaky_k_relu`, the slope at the threshold is the lower one: with leak = 0 the derivative is the spike of
+    a strict threshold.
+
+    Source: Kaiser et al., Synaptic plasticity dynamics for deep continuous local learning, Frontiers in Neuroscience
+    14:424, 2020; snnTorch's `LSO` and `heaviside`.
+
+    Parameters
+    ----------
+    leak : float
+        Slope at and below the threshold.
+    """
+
+    name: ClassVar[str] = 'leaky_spike_operator'
+    leak: float = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -536,6 +600,49 @@ class SoftSign(Surrogate):
 
     name: ClassVar[str] = 'soft_sign'
     alpha: float = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class SparseFastSigmoid(Surrogate):
+    """Derivative of a fast sigmoid above a bound, 0 elsewhere.
+
+    g′(x) = 1 / (1 + slope·|x|)² if x > b, else 0
+
+    Source: Perez-Nieves and Goodman, Sparse spiking gradient descent, NeurIPS 2021; the form is that of snnTorch's `SFS`.
+
+    Parameters
+    ----------
+    slope : float
+        Steepness.
+    b : float
+        The bound.
+    """
+
+    name: ClassVar[str] = 'sparse_fast_sigmoid'
+    slope: float = 25.0
+    b: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class SpikeRateEscape(Surrogate):
+    """Exponential decay on both sides of 1 above the threshold.
+
+    g′(x) = slope·e^(−β·|x − 1|)
+
+    Source: Shrestha and Orchard, SLAYER: spike layer error reassignment in time, NeurIPS 2018; the form is that of
+    snnTorch's `spike_rate_escape`.
+
+    Parameters
+    ----------
+    beta : float
+        Steepness of the decay.
+    slope : float
+        The largest value.
+    """
+
+    name: ClassVar[str] = 'spike_rate_escape'
+    beta: float = 1.0
+    slope: float = 25.0
 
 
 @dataclasses.dataclass(frozen=True)

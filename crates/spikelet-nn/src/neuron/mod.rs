@@ -7,6 +7,7 @@
 mod case;
 mod common;
 mod discretization;
+mod equation;
 mod ops;
 mod over_time;
 mod readout;
@@ -274,6 +275,8 @@ family! { "neuron", Neuron, check;
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
 /// constants, and `v_threshold`, `v_reset`, `strict`, `resets`, `fire_on`), `surrogate` and `reset_grad`.
 ///
+/// The neuron `equation` is not in the list of neurons: its equation is a part of the specification.
+///
 /// # Errors
 /// When a name or a constant is unknown, or a constant is outside its domain.
 ///
@@ -300,5 +303,8 @@ pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
             constants.insert(key.to_string(), value.clone());
         }
     }
-    (find(name)?.build)(&constants)
+    match name {
+        equation::NAME => equation::build(&constants),
+        name => (find(name)?.build)(&constants),
+    }
 }

@@ -14,6 +14,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use spikelet_cuda::Properties;
+use spikelet_cuda::scan_source::{Direction, NeuronScan};
+use spikelet_graph::op::Recurrence;
 use spikelet_nn::neuron::{self, OutputKind};
 use spikelet_nn::surrogate;
 
@@ -127,6 +130,52 @@ fn layer_catalog() -> String {
     json!({"neurons": neurons, "surrogates": surrogates}).to_string()
 }
 
+/// The equations of one time step: the output and the next value of each state.
+#[pyfunction]
+fn layer_equations(definition: &str) -> PyResult<Vec<(String, String)>> {
+    let step = step_of(definition)?;
+    let outputs = step.outputs.iter().map(|o| (o.name.clone(), o.value.to_string()));
+    let next = step.states.iter().zip(&step.next);
+    let next = next.map(|(name, value)| (name.clone(), value.to_string()));
+    Ok(outputs.chain(next).collect())
+}
+
+/// The gradients of one time step: of the input, the states before it and the parameters, from those of the output and of
+/// the states after it, which have the prefix `d_`.
+#[pyfunction]
+fn layer_gradients(definition: &str) -> PyResult<Vec<(String, String)>> {
+    let step = step_of(definition)?;
+    let names = [&step.inputs, &step.states, &step.params];
+    let names = names.into_iter().flatten().map(|name| Recurrence::grad_name(name));
+    let gradients = step.step_gradients();
+    Ok(names.zip(gradients.iter().map(ToString::to_string)).collect())
+}
+
+/// The text of the CUDA kernel of a neuron, for `time_steps` steps of `neurons` neurons.
+#[pyfunction]
+fn layer_kernel(
+    definition: &str,
+    backward: bool,
+    time_steps: usize,
+    neurons: usize,
+    capability: (i32, i32),
+) -> PyResult<String> {
+    let scan = NeuronScan::new(step_of(definition)?, time_steps, neurons);
+    let direction = match backward {
+        true => Direction::Backward,
+        false => Direction::Forward,
+    };
+    let made = scan.source(direction, &Properties::large(capability));
+    made.map(|source| source.full_codes())
+        .map_err(|error| exception(error.into()))
+}
+
+fn step_of(definition: &str) -> PyResult<Recurrence> {
+    let definition = Definition::find(definition).map_err(exception)?;
+    neuron::derive(&*definition.neuron)
+        .map_err(|error| exception(spikelet_core::Error::other(error)))
+}
+
 /// Adds the classes and functions of the operators to the module.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(register_layer, m)?)?;
@@ -136,5 +185,8 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(layer_catalog, m)?)?;
     m.add_function(wrap_pyfunction!(random_states, m)?)?;
     m.add_function(wrap_pyfunction!(search_libraries_in, m)?)?;
+    m.add_function(wrap_pyfunction!(layer_equations, m)?)?;
+    m.add_function(wrap_pyfunction!(layer_gradients, m)?)?;
+    m.add_function(wrap_pyfunction!(layer_kernel, m)?)?;
     Ok(())
 }
