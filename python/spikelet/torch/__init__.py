@@ -17,11 +17,12 @@ same neurons as functions, `surrogate` the surrogate gradients.
 """
 
 from . import expression, functional, surrogate
-from ._layer import Learn, Neuron
+from ._layer import Layer, Learn, Neuron
 from ._own import neuron
+from ._recurrent import Recurrent
 from ._warmup import warmup
 from .compat import convert_
 from .neurons import *
 from .neurons import __all__ as _neurons
 
-__all__ = ["Learn", "Neuron", "convert_", "expression", "functional", "neuron", "surrogate", "warmup", *_neurons]
+__all__ = ["Layer", "Learn", "Neuron", "Recurrent", "convert_", "expression", "functional", "neuron", "surrogate", "warmup", *_neurons]

@@ -15,7 +15,7 @@ from .. import _native
 from ._operators import call, describe, operators, state_dtype
 from .surrogate import Surrogate
 
-__all__ = ["Learn", "Neuron", "definition_of", "run"]
+__all__ = ["Layer", "Learn", "Neuron", "definition_of", "run"]
 
 ResetGrad = Literal["surrogate", "detach", "soft"]
 
@@ -76,7 +76,6 @@ def _definition(
     surrogate: Surrogate | None,
     reset_grad: str,
     learn: Mapping[str, Learn | str] | None = None,
-    recurrent: int | None = None,
 ) -> str:
     params = dict(constants)
     if learn:
@@ -87,8 +86,6 @@ def _definition(
     spec: dict[str, Any] = {"neuron": neuron, "params": params, "reset_grad": reset_grad}
     if surrogate is not None:
         spec["surrogate"] = surrogate.spec()
-    if recurrent is not None:
-        spec["recurrent"] = recurrent
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
 
 
@@ -126,69 +123,31 @@ class _NoState:
 NO_STATE: Any = _NoState()
 
 
-class Neuron(nn.Module):
-    """A layer of neurons, `[T, N, ...]` to `[T, N, ...]`.
+class Layer(nn.Module):
+    """A layer that is one operator for all time steps, `[T, N, ...]` to `[T, N, ...]`."""
 
-    `layer(x)` runs a sequence from rest. `layer(x, state)` continues from a state, `None` at first, and returns the output
-    with the state after the last step. `layer.step(x, state)` runs one time step, `[N, ...]`. The module keeps no state.
-    """
-
-    #: The name in definitions.
-    name: ClassVar[str]
     #: The type of its state, a NamedTuple.
-    State: ClassVar[Any]
+    State: Any
 
-    constants: dict[str, Any]
-
-    def __init__(
-        self,
-        constants: Mapping[str, Any],
-        surrogate: Surrogate | None,
-        reset_grad: ResetGrad,
-        learn: Mapping[str, Learn | str] | None,
-        shape: Sequence[int] | None,
-        recurrent: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.surrogate = surrogate
-        self.reset_grad = reset_grad
-        # Random states are drawn here, by torch's generator.
-        drawn = dict(constants)
-        if drawn.get("random_start"):
-            drawn["random_start"] = False
-        self.definition = _definition(self.name, self._spec(drawn), surrogate, reset_grad, learn, recurrent)
-        last = [recurrent] if recurrent is not None else [3, 2, 2]
-        small = describe(self.definition, [2, 1, *last])
-        if recurrent is None:
-            other = describe(self.definition, [3, 1, 5, 3, 2])
-        else:
-            other = describe(self.definition, [3, 1, *last])
-        self._states = tuple(name for name, _ in small.states)
-        self._rest = (None,) * len(small.states)
+    def _setup(self, definition: str, shapes: Sequence[Sequence[int]]) -> None:
+        """Set the definition and create the parameters, if they are the same for all of the shapes."""
+        self.definition = definition
+        found = [describe(definition, shape) for shape in shapes]
+        first = found[0]
+        self._states = tuple(name for name, _ in first.states)
+        self._rest = (None,) * len(first.states)
         self._random: tuple[bool, ...] = ()
-        if constants.get("random_start"):
-            given = _definition(self.name, self._spec(constants), surrogate, reset_grad, learn, recurrent)
-            self._random = tuple(_native.random_states(given))
-        self._params = tuple(name.replace(".", "_") for name, _, _ in small.params)
-        self._is_parallel = small.parallel
-        self._pending = False
-        if shape is not None:
-            self._create(describe(self.definition, shape).params, shape)
-        elif small.params == other.params:
-            self._create(small.params, [2, 1, *last])
-        else:
-            self._pending = True
-            for name, (_, _, trained) in zip(self._params, small.params):
-                if trained:
-                    self.register_parameter(name, UninitializedParameter())
-                else:
-                    self.register_buffer(name, UninitializedBuffer())
-        # The last attribute: from now on constants cannot be set.
-        self.constants = dict(constants)
-
-    def _spec(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the entries of the definition for these constants."""
-        return constants
+        self._params = tuple(name.replace(".", "_") for name, _, _ in first.params)
+        self._is_parallel = first.parallel
+        self._pending = any(other.params != first.params for other in found)
+        if not self._pending:
+            self._create(first.params, shapes[0])
+            return
+        for name, (_, _, trained) in zip(self._params, first.params):
+            if trained:
+                self.register_parameter(name, UninitializedParameter())
+            else:
+                self.register_buffer(name, UninitializedBuffer())
 
     def _create(self, params: Sequence[tuple[str, tuple[int, ...], bool]], shape: Sequence[int]) -> None:
         """Create the parameters for inputs of a shape, on the device of those that are replaced."""
@@ -222,20 +181,6 @@ class Neuron(nn.Module):
                     self.register_buffer(name, tensor)
             self._pending = False
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        constants = self.__dict__.get("constants")
-        if constants is not None and name in constants and name not in self.__dict__.get("_parameters", ()):
-            return constants[name]
-        return super().__getattr__(name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        constants = self.__dict__.get("constants")
-        if constants is not None and name in constants and not isinstance(value, (nn.Parameter, Tensor)):
-            raise AttributeError(
-                f"`{name}` of {type(self).__name__} is a constant of its kernels; make a new module with {name}={value!r}"
-            )
-        super().__setattr__(name, value)
 
     def _operands(self, x: Tensor) -> Iterator[Tensor]:
         if self._pending:
@@ -307,6 +252,60 @@ class Neuron(nn.Module):
             )
         y, state = self.forward(x.unsqueeze(0), state)
         return cast(Tensor, y.squeeze(0)), state
+
+
+class Neuron(Layer):
+    """A layer of neurons, `[T, N, ...]` to `[T, N, ...]`.
+
+    `layer(x)` runs a sequence from rest. `layer(x, state)` continues from a state, `None` at first, and returns the output
+    with the state after the last step. `layer.step(x, state)` runs one time step, `[N, ...]`. The module keeps no state.
+    """
+
+    #: The name in definitions.
+    name: ClassVar[str]
+
+    constants: dict[str, Any]
+
+    def __init__(
+        self,
+        constants: Mapping[str, Any],
+        surrogate: Surrogate | None,
+        reset_grad: ResetGrad,
+        learn: Mapping[str, Learn | str] | None,
+        shape: Sequence[int] | None,
+    ) -> None:
+        super().__init__()
+        self.surrogate = surrogate
+        self.reset_grad = reset_grad
+        # Random states are drawn here, by torch's generator.
+        drawn = dict(constants)
+        if drawn.get("random_start"):
+            drawn["random_start"] = False
+        definition = _definition(self.name, self._spec(drawn), surrogate, reset_grad, learn)
+        self._setup(definition, [shape] if shape is not None else [(2, 1, 3, 2, 2), (3, 1, 5, 3, 2)])
+        if constants.get("random_start"):
+            given = _definition(self.name, self._spec(constants), surrogate, reset_grad, learn)
+            self._random = tuple(_native.random_states(given))
+        # The last attribute: from now on constants cannot be set.
+        self.constants = dict(constants)
+
+    def _spec(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the entries of the definition for these constants."""
+        return constants
+
+    def __getattr__(self, name: str) -> Any:
+        constants = self.__dict__.get("constants")
+        if constants is not None and name in constants and name not in self.__dict__.get("_parameters", ()):
+            return constants[name]
+        return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        constants = self.__dict__.get("constants")
+        if constants is not None and name in constants and not isinstance(value, (nn.Parameter, Tensor)):
+            raise AttributeError(
+                f"`{name}` of {type(self).__name__} is a constant of its kernels; make a new module with {name}={value!r}"
+            )
+        super().__setattr__(name, value)
 
     def equations(self) -> str:
         """Return the equations of a time step: the output and the next value of each state.

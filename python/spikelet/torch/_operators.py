@@ -7,6 +7,7 @@ and no parameters. Kernels for the CPU and for CUDA are registered by the native
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -51,7 +52,8 @@ def describe(definition: str, shape: Sequence[int]) -> Description:
 @functools.cache
 def _layout(definition: str) -> tuple[bool, bool]:
     """Whether a layer follows the layout of its input, and whether its output has one step."""
-    described = describe(definition, (2, 1, 1))
+    features = json.loads(definition).get("recurrent") or 1
+    described = describe(definition, (2, 1, features))
     return described.elementwise, described.reduces_time
 
 
