@@ -83,11 +83,26 @@ def devices() -> list[str]:
     return _native.devices()
 
 
-def diff(first: Any, second: Any, **options: Any) -> Any:
-    """The first difference between two networks, and its cause: see `spikelet.nir.diff`."""
+def diff(first: Any, second: Any, inputs: Any = None, **options: Any) -> nir.Diff:
+    """The first difference between two networks, and its cause: see `spikelet.nir.diff`.
+
+    Parameters
+    ----------
+    first, second : Graph, Network, path or mapping
+        Two networks.
+    inputs : mapping or array_like, optional
+        Their input, sequences `[T, N, …]`.
+    **options
+        Those of `spikelet.nir.diff`.
+
+    Returns
+    -------
+    spikelet.nir.Diff
+        False if they are equal.
+    """
     from . import nir
 
-    return nir.diff(first, second, **options)
+    return nir.diff(first, second, inputs, **options)
 
 
 def __getattr__(name: str) -> Any:

@@ -75,7 +75,7 @@ def as_float(x: Any, what: str = "array") -> Array:
     """A contiguous array of float32."""
     import numpy as np
 
-    return np.ascontiguousarray(as_numpy(x, what), dtype=np.float32)
+    return np.require(as_numpy(x, what), dtype=np.float32, requirements=("C", "A"))
 
 
 def as_samples(x: Any, what: str = "x") -> Array:
@@ -83,7 +83,7 @@ def as_samples(x: Any, what: str = "x") -> Array:
     import numpy as np
 
     array = as_numpy(x, what)
-    return np.ascontiguousarray(array, dtype=np.uint8 if array.dtype == np.uint8 else np.float32)
+    return np.require(array, dtype=np.uint8 if array.dtype == np.uint8 else np.float32, requirements=("C", "A"))
 
 
 def as_labels(y: Any, classes: int, samples: int) -> Array:
@@ -102,7 +102,7 @@ def as_labels(y: Any, classes: int, samples: int) -> Array:
             f"labels: they have the shape {list(labels.shape)}, there are {samples} samples\n"
             "  help: give a class for each sample, an array [N] of integers from 0"
         )
-    labels = np.ascontiguousarray(labels, dtype=np.int64)
+    labels = np.require(labels, dtype=np.int64, requirements=("C", "A"))
     low, high = int(labels.min()), int(labels.max())
     if low < 0 or high >= classes:
         wrong = low if low < 0 else high

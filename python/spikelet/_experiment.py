@@ -29,7 +29,7 @@ class Experiment:
     1
     """
 
-    _native: _native.Experiment
+    _made: _native.Experiment
     _net: Network | None
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Experiment:
     @classmethod
     def _of(cls, native: _native.Experiment, net: Network | None = None) -> Experiment:
         made = object.__new__(cls)
-        made._native = native
+        made._made = native
         made._net = net
         return made
 
@@ -132,7 +132,7 @@ class Experiment:
         for part in path:
             inner = inner.setdefault(part, {})
         inner[last] = "none" if value is None else value
-        changed = self._native.with_(json.dumps(tables, default=_plain))
+        changed = self._made.with_(json.dumps(tables, default=_plain))
         return Experiment._of(changed, self._net if path[0] != "network" else None)
 
     def get(self, key: str) -> Any:
@@ -164,7 +164,7 @@ class Experiment:
         dict
             As in the file.
         """
-        return dict(json.loads(self._native.to_json()))
+        return dict(json.loads(self._made.to_json()))
 
     def to_toml(self) -> str:
         """The experiment with all keys.
@@ -174,7 +174,7 @@ class Experiment:
         str
             TOML, which `load` and `spikelet train` read.
         """
-        return self._native.to_toml()
+        return self._made.to_toml()
 
     def save(self, path: PathLike) -> None:
         """Writes the experiment with all keys.
@@ -191,7 +191,7 @@ class Experiment:
     def network(self) -> Network:
         """The network; after `run`, with the trained weights."""
         if self._net is None:
-            self._net = Network._of(self._native.network)
+            self._net = Network._of(self._made.network)
         return self._net
 
     def run(
@@ -234,7 +234,7 @@ class Experiment:
             The history, and the paths of the files.
         """
         place = data_folder if data_folder is not None else os.environ.get("SPIKELET_DATA", "data")
-        split, experiment = self._native.load(os.fspath(place), download)
+        split, experiment = self._made.load(os.fspath(place), download)
         native = experiment.network
         if self._net is None or self._net.spec() != json.loads(native.to_json()):
             self._net = Network._of(native)
@@ -268,8 +268,8 @@ class Experiment:
         return FitReport(**json.loads(report))
 
     def __repr__(self) -> str:
-        epochs, batch = self._native.sizes
-        return f"<Experiment {self._native.network.name}: {epochs} epochs, batches of {batch}>"
+        epochs, batch = self._made.sizes
+        return f"<Experiment {self._made.network.name}: {epochs} epochs, batches of {batch}>"
 
 
 def _plain(value: Any) -> Any:

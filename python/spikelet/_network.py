@@ -89,7 +89,7 @@ class Network:
     >>> net = spikelet.model("mnist-fc", hidden=64)
     >>> net.input, net.classes
     ((1, 28, 28), 10)
-    >>> net.state_dict()["fc.0.weight"].shape
+    >>> net.state_dict()["fc.1.weight"].shape
     (64, 784)
     """
 
@@ -361,7 +361,7 @@ class Network:
     def _settings_for(self, sequence_steps: int | None, **changes: Any) -> dict[str, Any]:
         """The settings of the last training, or else the defaults, with changes."""
         if self._settings is None:
-            settings = json.loads(_native.settings(self._network, sequence_steps, "{}"))
+            settings: dict[str, Any] = json.loads(_native.settings(self._network, sequence_steps, "{}"))
         else:
             settings = dict(self._settings)
             if sequence_steps is not None:
@@ -681,7 +681,8 @@ class Sequential(Network):
         if not layers:
             raise ValueError("Sequential: there are no layers\n  help: give at least one, such as `spikelet.Linear(784, 10)`")
         self._layers = list(layers)
-        self._spec: dict[str, Any] = {"name": name, "layers": [layer_spec(layer) for layer in layers]}
+        specs = [layer_spec(layer) for layer in self._layers]
+        self._spec: dict[str, Any] = {"name": name, "layers": specs}
         if neuron is not None:
             self._spec["neuron"] = neuron.spec() if isinstance(neuron, Neuron) else layer_spec(neuron)
         self._given = None if input is None else tuple(int(size) for size in input)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Union
@@ -49,8 +48,15 @@ class Part:
 
     @classmethod
     def _parameters(cls) -> Iterator[tuple[str, Any]]:
-        for name, parameter in inspect.signature(cls).parameters.items():
-            yield name, parameter.default
+        """The names of the arguments with their defaults, `...` for those without."""
+        init = cls.__init__
+        code = init.__code__
+        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        positional = names[: code.co_argcount - 1]
+        defaults = dict(zip(positional[::-1], (init.__defaults__ or ())[::-1]))
+        defaults.update(init.__kwdefaults__ or {})
+        for name in names:
+            yield name, defaults.get(name, ...)
 
     def options(self) -> dict[str, Any]:
         """The options that differ from the defaults.
@@ -68,7 +74,7 @@ class Part:
         found = {}
         for name, default in self._parameters():
             value = getattr(self, name)
-            if default is inspect.Parameter.empty or type(value) is not type(default) or value != default:
+            if default is ... or type(value) is not type(default) or value != default:
                 found[name] = value
         return found
 
@@ -90,7 +96,7 @@ class Part:
 
     def __repr__(self) -> str:
         given = []
-        required = {name for name, default in self._parameters() if default is inspect.Parameter.empty}
+        required = {name for name, default in self._parameters() if default is ...}
         for name, value in self.options().items():
             given.append(repr(value) if name in required else f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(given)})"
@@ -199,12 +205,12 @@ def both_sizes(layer: Layer, given: int, made: int | None, names: tuple[str, str
     return layer._named({**spec, **options})
 
 
-def layer_spec(layer: LayerLike) -> Any:
+def layer_spec(layer: Any) -> Any:
     """The layer as a file has it.
 
     Parameters
     ----------
-    layer : Layer, Neuron, str, mapping or list
+    layer : Layer, Neuron, Sequential, str, mapping or list
         A layer, a neuron, the name of a layer, or a table of a file.
 
     Returns

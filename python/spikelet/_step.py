@@ -328,20 +328,23 @@ class TrainStep:
             array = as_numpy(values, name)
             if dtype is np.int64 and array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
                 raise ValueError(f"{name}: fractions were given\n  help: give integers")
-            arrays[name] = np.ascontiguousarray(array, dtype=dtype)
+            arrays[name] = np.require(array, dtype=dtype, requirements=("C", "A"))
             expected = self._inputs[name]
             self._check(name, arrays[name].shape, expected)
         return arrays
 
     def _check(self, name: str, shape: tuple[int, ...], expected: Input) -> None:
         sizes = list(expected.shape)
+        # A sequence of a stream has one time step.
+        first = (sizes[:1], [1]) if expected.kind == "sequence" else ((), ())
         if expected.kind == "batch":
             sizes = [-1, *sizes]
         elif expected.kind == "sequence":
             sizes = [sizes[0], -1, *sizes[1:]]
-        fits = len(shape) == len(sizes) and all(size in (-1, own) for size, own in zip(sizes, shape))
-        # A time step of a stream has one step.
-        if not fits and not (expected.kind == "sequence" and len(shape) == len(sizes)):
+        fits = len(shape) == len(sizes) and all(
+            own == size or size == -1 or (at == 0 and [own] in first) for at, (size, own) in enumerate(zip(sizes, shape))
+        )
+        if not fits:
             text = ", ".join("N" if size == -1 else str(size) for size in sizes)
             raise ValueError(f"{name}: an array of the shape {list(shape)} was given\n  help: give [{text}]")
 

@@ -306,7 +306,7 @@ class Trainer:
         """
         net = self.net
         split = getattr(x, "_native_split", None)
-        data: Any
+        data: Any = None
         if split is not None:
             if y is not None or test is not None:
                 raise ValueError("labels: a split has its labels and its test set\n  help: leave `y` and `test` out")
@@ -388,8 +388,9 @@ class Trainer:
             if name == "test":
                 raise TypeError("test: a number was given\n  help: give samples with labels, `test=(x, y)`")
             return float(given)
-        if hasattr(given, "_native_samples"):
-            return given._native_samples()
+        native = getattr(given, "_native_samples", None)
+        if native is not None:
+            return native()
         if isinstance(given, (list, tuple)) and len(given) == 2:
             return self.net._samples(given[0], given[1], sequence, name)
         raise TypeError(

@@ -279,7 +279,7 @@ def load(
     --------
     >>> digits = spikelet.data.load("synthetic", train=60, test=10)
     >>> digits
-    <Split generated digits, 60 + 10 samples>
+    <Split synthetic digits, 60 + 10 samples>
     """
     place = folder if folder is not None else os.environ.get("SPIKELET_DATA", "data")
     recipe: dict[str, Any] = {

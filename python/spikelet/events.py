@@ -73,7 +73,7 @@ def make(*, t: Any, x: Any, y: Any = None, p: Any = None) -> Array:
     import numpy as np
 
     times = np.asarray(t)
-    events = np.empty(times.shape, dtype=_dtype())
+    events: Any = np.empty(times.shape, dtype=_dtype())
     for name, values, default in (("t", times, 0), ("x", x, 0), ("y", y, 0), ("p", p, 1)):
         column = default if values is None else np.asarray(values)
         if np.shape(column) not in ((), times.shape):
@@ -85,16 +85,18 @@ def make(*, t: Any, x: Any, y: Any = None, p: Any = None) -> Array:
         if limits is not None and np.size(column) and not (np.min(column) >= 0 and np.max(column) <= limits):
             raise ValueError(f"events: the column `{name}` has values outside of 0 to {limits}")
         events[name] = column
-    return events
+    made: Array = events
+    return made
 
 
 def _of_columns(columns: Columns) -> Array:
     import numpy as np
 
-    events = np.empty(columns[0].shape, dtype=_dtype())
+    events: Any = np.empty(columns[0].shape, dtype=_dtype())
     for name, column in zip(("t", "x", "y", "p"), columns):
         events[name] = column
-    return events
+    made: Array = events
+    return made
 
 
 def _to_columns(events: Any) -> Columns:
@@ -116,10 +118,10 @@ def _to_columns(events: Any) -> Columns:
     if array.size and p.dtype != np.bool_ and (p.min() < -1 or p.max() > 1):
         raise ValueError("events: the column `p` has values other than 0 and 1")
     return (
-        np.ascontiguousarray(array["t"], dtype=np.int64),
-        np.ascontiguousarray(array["x"], dtype=np.uint16),
-        np.ascontiguousarray(y, dtype=np.uint16),
-        np.ascontiguousarray(p > 0, dtype=np.uint8),
+        np.require(array["t"], dtype=np.int64, requirements=("C", "A")),
+        np.require(array["x"], dtype=np.uint16, requirements=("C", "A")),
+        np.require(y, dtype=np.uint16, requirements=("C", "A")),
+        np.require(p > 0, dtype=np.uint8, requirements=("C", "A")),
     )
 
 

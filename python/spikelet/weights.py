@@ -63,7 +63,7 @@ def _plain(tensors: Mapping[str, Any]) -> dict[str, Array]:
     arrays = {}
     for name, values in tensors.items():
         array = as_numpy(values, str(name))
-        arrays[str(name)] = np.ascontiguousarray(array, dtype=np.int64 if array.dtype.kind in "iub" else np.float32)
+        arrays[str(name)] = np.require(array, dtype=np.int64 if array.dtype.kind in "iub" else np.float32, requirements=("C", "A"))
     return arrays
 
 

@@ -21,8 +21,17 @@ pub(super) struct Array {
     pub values: Values,
 }
 
-/// The elements of a contiguous array.
-fn values_of<T: numpy::Element + Copy>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Vec<T>> {
+/// The elements of an array, copied, row-major.
+pub(super) fn values_of<T: numpy::Element + Copy>(
+    array: &Bound<'_, PyArrayDyn<T>>,
+) -> PyResult<Vec<T>> {
+    if !(array.data() as usize).is_multiple_of(align_of::<T>()) {
+        return Err(invalid(
+            "array",
+            "its memory is not aligned, as that of fields of structured arrays",
+            "copy it first",
+        ));
+    }
     let read = array.try_readonly().map_err(|_| {
         invalid(
             "array",
@@ -104,11 +113,15 @@ pub(super) fn from_tensor(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, 
         Data::F32(values) => numpy_of(py, &shape, values),
         Data::F64(values) => numpy_of(py, &shape, values),
         Data::I64(values) => numpy_of(py, &shape, values),
-        Data::F16(values) => {
-            numpy_of(py, &shape, values.into_iter().map(f32::from).collect::<Vec<_>>())
-        }
-        Data::BF16(values) => {
-            numpy_of(py, &shape, values.into_iter().map(f32::from).collect::<Vec<_>>())
-        }
+        Data::F16(values) => numpy_of(
+            py,
+            &shape,
+            values.into_iter().map(f32::from).collect::<Vec<_>>(),
+        ),
+        Data::BF16(values) => numpy_of(
+            py,
+            &shape,
+            values.into_iter().map(f32::from).collect::<Vec<_>>(),
+        ),
     }
 }

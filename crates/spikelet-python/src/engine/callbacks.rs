@@ -26,7 +26,10 @@ impl Errors {
     }
 
     fn exist(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
     }
 
     /// A function that tells whether a run should end: there is an error, or Python has a signal such as Ctrl-C.

@@ -75,7 +75,11 @@ impl PySplit {
                 None,
             ),
             Loaded::LazyImages(split) => (
-                [Some(split.train().clone()), None, Some(split.test().clone())],
+                [
+                    Some(split.train().clone()),
+                    None,
+                    Some(split.test().clone()),
+                ],
                 SequenceLabels::Sequence,
                 None,
             ),
@@ -89,9 +93,15 @@ impl PySplit {
                 split.device_frames,
             ),
         };
-        let at = ["train", "validation", "test"].iter().position(|part| *part == name);
+        let at = ["train", "validation", "test"]
+            .iter()
+            .position(|part| *part == name);
         let at = at.ok_or_else(|| {
-            invalid("part", format!("`{name}` is unknown"), "use train, validation or test")
+            invalid(
+                "part",
+                format!("`{name}` is unknown"),
+                "use train, validation or test",
+            )
         })?;
         Ok(parts[at].clone().map(|dataset| PySamples {
             dataset,
@@ -105,13 +115,16 @@ impl PySplit {
 pub(super) fn find(name: &str) -> PyResult<Entry> {
     let all = entries();
     let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
-    all.iter().find(|entry| entry.name == name).copied().ok_or_else(|| {
-        let help = match spikelet::suggest::closest(name, known.iter().copied()) {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => format!("data sets: {}", known.join(", ")),
-        };
-        invalid("data set", format!("`{name}` is unknown"), help)
-    })
+    all.iter()
+        .find(|entry| entry.name == name)
+        .copied()
+        .ok_or_else(|| {
+            let help = match spikelet::suggest::closest(name, known.iter().copied()) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => format!("data sets: {}", known.join(", ")),
+            };
+            invalid("data set", format!("`{name}` is unknown"), help)
+        })
 }
 
 /// What is read of a data set.
@@ -147,10 +160,18 @@ pub(super) fn read(
             train,
             test,
         };
-        return images.load(folder, wanted).map(Loaded::LazyImages).map_err(raise);
+        return images
+            .load(folder, wanted)
+            .map(Loaded::LazyImages)
+            .map_err(raise);
     }
-    if let Some(source) = entry.sequences_of(&wanted.frames, wanted.time_steps).map_err(raise)? {
-        let mut read = source.load(folder, wanted.split.as_deref()).map_err(raise)?;
+    if let Some(source) = entry
+        .sequences_of(&wanted.frames, wanted.time_steps)
+        .map_err(raise)?
+    {
+        let mut read = source
+            .load(folder, wanted.split.as_deref())
+            .map_err(raise)?;
         for (part, kept) in [(&mut read.train, train), (&mut read.test, test)] {
             if let Some(kept) = kept.filter(|kept| *kept < part.len()) {
                 *part = Arc::new(Subset::new(part.clone(), (0..kept).collect()).map_err(raise)?);

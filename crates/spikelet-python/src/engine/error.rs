@@ -83,7 +83,9 @@ fn system_error(error: &Error) -> Option<io::ErrorKind> {
         _ => error.downcast_ref::<spikelet_nir::Error>(),
     };
     match &*graph?.kind {
-        OfGraphs::Open(error) | OfGraphs::Read(error) | OfGraphs::Write(error) => Some(error.kind()),
+        OfGraphs::Open(error) | OfGraphs::Read(error) | OfGraphs::Write(error) => {
+            Some(error.kind())
+        }
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Files of events, and frames of events.
 
-use super::array::numpy_of;
+use super::array::{numpy_of, values_of};
 use super::error::{invalid, raise};
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -46,14 +46,18 @@ fn columns<'py>(py: Python<'py>, events: EventBuffer) -> PyResult<Columns<'py>> 
 /// A column of one axis, copied.
 fn column<T: numpy::Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let array = array.cast::<PyArrayDyn<T>>().map_err(|_| {
-        PyTypeError::new_err(format!("events: the column `{name}` has another element type"))
+        PyTypeError::new_err(format!(
+            "events: the column `{name}` has another element type"
+        ))
     })?;
     if array.ndim() != 1 {
-        return Err(invalid("events", format!("the column `{name}` has {} axes", array.ndim()), "give one axis"));
+        return Err(invalid(
+            "events",
+            format!("the column `{name}` has {} axes", array.ndim()),
+            "give one axis",
+        ));
     }
-    let read = array.try_readonly();
-    let read = read.map_err(|_| invalid("events", "they are being written to", "copy them first"))?;
-    Ok(read.as_array().iter().copied().collect())
+    values_of(array)
 }
 
 impl GivenColumns<'_> {
@@ -65,10 +69,19 @@ impl GivenColumns<'_> {
             y: column("y", &self.2)?,
             p: column("p", &self.3)?,
         };
-        let lens = [events.t.len(), events.x.len(), events.y.len(), events.p.len()];
+        let lens = [
+            events.t.len(),
+            events.x.len(),
+            events.y.len(),
+            events.p.len(),
+        ];
         match lens.iter().all(|len| *len == lens[0]) {
             true => Ok(events),
-            false => Err(invalid("events", format!("the columns have {lens:?} elements"), "give one of each for an event")),
+            false => Err(invalid(
+                "events",
+                format!("the columns have {lens:?} elements"),
+                "give one of each for an event",
+            )),
         }
     }
 }
@@ -82,7 +95,11 @@ fn options(
         "fields" => Ok(Orientation::Fields),
         "jaer" => Ok(Orientation::Jaer),
         "spikingjelly" => Ok(Orientation::SpikingJelly),
-        _ => Err(invalid("orientation", format!("`{name}` is unknown"), "use fields, jaer or spikingjelly")),
+        _ => Err(invalid(
+            "orientation",
+            format!("`{name}` is unknown"),
+            "use fields, jaer or spikingjelly",
+        )),
     });
     Ok(Options {
         format: format.map(Format::from_name).transpose().map_err(raise)?,
@@ -94,9 +111,30 @@ fn options(
 fn triggers(py: Python<'_>, triggers: Vec<Trigger>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let len = [triggers.len()];
-    dict.set_item("t", numpy_of(py, &len, triggers.iter().map(|one| one.t).collect::<Vec<_>>())?)?;
-    dict.set_item("id", numpy_of(py, &len, triggers.iter().map(|one| one.id).collect::<Vec<_>>())?)?;
-    dict.set_item("value", numpy_of(py, &len, triggers.iter().map(|one| one.value).collect::<Vec<_>>())?)?;
+    dict.set_item(
+        "t",
+        numpy_of(
+            py,
+            &len,
+            triggers.iter().map(|one| one.t).collect::<Vec<_>>(),
+        )?,
+    )?;
+    dict.set_item(
+        "id",
+        numpy_of(
+            py,
+            &len,
+            triggers.iter().map(|one| one.id).collect::<Vec<_>>(),
+        )?,
+    )?;
+    dict.set_item(
+        "value",
+        numpy_of(
+            py,
+            &len,
+            triggers.iter().map(|one| one.value).collect::<Vec<_>>(),
+        )?,
+    )?;
     Ok(dict)
 }
 
@@ -119,7 +157,9 @@ impl PyEventReader {
     ) -> PyResult<Self> {
         let options = options(format, sensor, orientation)?;
         let reader = py.detach(|| open(&path, &options).map_err(raise))?;
-        Ok(Self { reader: Mutex::new(reader) })
+        Ok(Self {
+            reader: Mutex::new(reader),
+        })
     }
 
     /// The next events, at least `least` if there are so many; None at the end.
@@ -149,7 +189,10 @@ impl PyEventReader {
     /// Format, sensor and faults so far, as JSON text.
     fn info(&self) -> String {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let faults = reader.faults().iter().map(|(fault, count)| json!([format!("{fault:?}"), count]));
+        let faults = reader
+            .faults()
+            .iter()
+            .map(|(fault, count)| json!([format!("{fault:?}"), count]));
         json!({
             "format": reader.format().name(),
             "sensor": reader.sensor().map(|sensor| [sensor.width, sensor.height]),
@@ -160,7 +203,11 @@ impl PyEventReader {
 
     /// The triggers so far that were not taken yet, as columns.
     fn triggers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let taken = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take_triggers();
+        let taken = self
+            .reader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take_triggers();
         triggers(py, taken)
     }
 }
@@ -178,10 +225,15 @@ impl PyEventWriter {
     fn new(path: PathBuf, format: &str, sensor: (u32, u32), compress: bool) -> PyResult<Self> {
         let options = WriteOptions {
             compress,
-            ..WriteOptions::new(Format::from_name(format).map_err(raise)?, Sensor::new(sensor.0, sensor.1))
+            ..WriteOptions::new(
+                Format::from_name(format).map_err(raise)?,
+                Sensor::new(sensor.0, sensor.1),
+            )
         };
         let writer = EventWriter::create(&path, &options).map_err(raise)?;
-        Ok(Self { writer: Mutex::new(Some(writer)) })
+        Ok(Self {
+            writer: Mutex::new(Some(writer)),
+        })
     }
 
     fn write(&self, py: Python<'_>, events: GivenColumns<'_>) -> PyResult<()> {
@@ -195,14 +247,21 @@ impl PyEventWriter {
 
     /// Ends the file, which appears under its path.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let taken = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = self
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let writer = taken.ok_or_else(closed)?;
         py.detach(|| writer.finish().map_err(raise))
     }
 
     /// Removes what was written, unless the file was ended.
     fn discard(&self) {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 }
 
@@ -213,7 +272,9 @@ fn closed() -> PyErr {
 /// The formats: name, and whether files can be written, as JSON text.
 #[pyfunction]
 pub(super) fn event_formats() -> String {
-    let formats = Format::ALL.iter().map(|format| json!([format.name(), format.is_writable()]));
+    let formats = Format::ALL
+        .iter()
+        .map(|format| json!([format.name(), format.is_writable()]));
     Value::from(formats.collect::<Vec<_>>()).to_string()
 }
 
@@ -228,10 +289,14 @@ pub(super) fn event_frames<'py>(
     size: Option<(usize, usize)>,
     bilinear: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rule: FrameRule = rule.parse().map_err(|error: spikelet::events::Error| raise(error))?;
+    let rule: FrameRule = rule
+        .parse()
+        .map_err(|error: spikelet::events::Error| raise(error))?;
     let events = events.buffer()?;
     let frames = py.detach(|| -> PyResult<_> {
-        let made = rule.tensor(&events, Sensor::new(sensor.0, sensor.1)).map_err(raise)?;
+        let made = rule
+            .tensor(&events, Sensor::new(sensor.0, sensor.1))
+            .map_err(raise)?;
         let Some((height, width)) = size else {
             return Ok(made);
         };
@@ -239,7 +304,13 @@ pub(super) fn event_frames<'py>(
             true => Interpolation::Bilinear,
             false => Interpolation::Nearest,
         };
-        Resize { width, height, interpolation }.apply(&made).map_err(raise)
+        Resize {
+            width,
+            height,
+            interpolation,
+        }
+        .apply(&made)
+        .map_err(raise)
     })?;
     numpy_of(py, &frames.shape, frames.values)
 }

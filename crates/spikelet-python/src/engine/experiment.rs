@@ -40,7 +40,9 @@ impl PyExperiment {
     /// The experiment of a network with its defaults.
     #[staticmethod]
     fn of_network(network: &PyNetwork) -> Self {
-        Self { experiment: Experiment::of_network(network.network.clone()) }
+        Self {
+            experiment: Experiment::of_network(network.network.clone()),
+        }
     }
 
     /// The names of the tables.
@@ -65,7 +67,8 @@ impl PyExperiment {
 
     /// All keys as JSON text.
     fn to_json(&self) -> PyResult<String> {
-        let document = Document::from_toml("experiment", &self.experiment.to_toml()).map_err(raise)?;
+        let document =
+            Document::from_toml("experiment", &self.experiment.to_toml()).map_err(raise)?;
         Ok(document.root().to_json().to_string())
     }
 
@@ -90,7 +93,12 @@ impl PyExperiment {
 
     /// Reads the data set. The network has as many classes as these afterwards, unless it is a list of layers.
     fn load(&self, py: Python<'_>, folder: PathBuf, download: bool) -> PyResult<(PySplit, Self)> {
-        let Experiment { data, network, settings, .. } = &self.experiment;
+        let Experiment {
+            data,
+            network,
+            settings,
+            ..
+        } = &self.experiment;
         let name = match (data.dataset.as_deref(), network.image()) {
             (Some(name), _) => name,
             (None, [1, 28, 28]) => "synthetic",
@@ -98,7 +106,9 @@ impl PyExperiment {
             (None, image) => {
                 return Err(invalid(
                     "data.dataset",
-                    format!("none was named, and no data set is the default for inputs of {image:?}"),
+                    format!(
+                        "none was named, and no data set is the default for inputs of {image:?}"
+                    ),
                     "name one, such as `experiment.set(\"data.dataset\", \"shd\")`",
                 ));
             }

@@ -73,8 +73,12 @@ pub(super) struct RunOptions {
 impl RunOptions {
     /// Takes what an experiment says.
     pub fn of_experiment(&mut self, experiment: &Experiment) {
-        self.layers.extend(experiment.output.monitor.iter().cloned());
-        self.loader_threads = experiment.data.loader_threads.unwrap_or(self.loader_threads);
+        self.layers
+            .extend(experiment.output.monitor.iter().cloned());
+        self.loader_threads = experiment
+            .data
+            .loader_threads
+            .unwrap_or(self.loader_threads);
         if let Some(file) = &experiment.init_from {
             self.init_from = Some(file.display().to_string());
         }
@@ -95,7 +99,11 @@ impl RunOptions {
             let text = text.as_str().unwrap_or_default();
             let parsed: Result<LayerMonitors, _> = text.parse();
             layers.push(parsed.map_err(|error| {
-                invalid("monitor_layers", format!("`{text}`: {error}"), "give texts such as \"rate=*\"")
+                invalid(
+                    "monitor_layers",
+                    format!("`{text}`: {error}"),
+                    "give texts such as \"rate=*\"",
+                )
             })?);
         }
         Ok(Self {
@@ -126,7 +134,9 @@ impl Trained {
     ) -> impl Fn(&VarStore) -> spikelet::Result<()> + Send + Sync + 'static {
         let target = self.0.clone();
         move |store| {
-            let copied = names.iter().map(|name| Ok((name.clone(), store.get(name)?)));
+            let copied = names
+                .iter()
+                .map(|name| Ok((name.clone(), store.get(name)?)));
             let copied: BTreeMap<String, Tensor> = copied.collect::<spikelet::Result<_>>()?;
             *target.lock().unwrap_or_else(PoisonError::into_inner) = copied;
             Ok(())
@@ -140,7 +150,8 @@ impl Trained {
 
 /// The report of a run as JSON.
 pub(super) fn report_json(report: &FitReport) -> Value {
-    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let path =
+        |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     json!({
         "history": report.history,
         "best": report.best(),
@@ -211,7 +222,11 @@ pub(super) fn run(
             None => trainer,
         },
         (None, true) => {
-            return Err(invalid("resume", "there is no folder", "give the folder of the run"));
+            return Err(invalid(
+                "resume",
+                "there is no folder",
+                "give the folder of the run",
+            ));
         }
     };
     if let Some(experiment) = &options.experiment {
@@ -287,4 +302,3 @@ pub(super) fn run(
     }
     Ok(report_json(&report).to_string())
 }
-

@@ -55,7 +55,10 @@ pub(super) fn loss_of(
     second: Option<PyRef<'_, PyVar>>,
     numbers: &Bound<'_, PyTuple>,
 ) -> PyResult<PyVar> {
-    let numbers: Vec<f64> = numbers.iter().map(|number| number.extract()).collect::<PyResult<_>>()?;
+    let numbers: Vec<f64> = numbers
+        .iter()
+        .map(|number| number.extract())
+        .collect::<PyResult<_>>()?;
     let x = &first.var;
     let n = |k: usize| {
         let number = numbers.get(k).copied();
@@ -96,7 +99,13 @@ pub(super) fn loss_of(
         "rate_target" => loss::rate_target(x, n(0)?),
         "rate_bounds" => loss::rate_bounds(x, n(0)?, n(1)?),
         "spike_count" => loss::spike_count(x),
-        _ => return Err(invalid("loss", format!("`{name}` is unknown"), "see `spikelet.graph`")),
+        _ => {
+            return Err(invalid(
+                "loss",
+                format!("`{name}` is unknown"),
+                "see `spikelet.graph`",
+            ));
+        }
     })
 }
 
@@ -120,7 +129,13 @@ pub(super) fn metric_of(
         "f1" => metric::f1(x, y()?),
         "r2" => metric::r2(x, y()?),
         "mean" => metric::mean(x),
-        _ => return Err(invalid("metric", format!("`{name}` is unknown"), "see `spikelet.graph`")),
+        _ => {
+            return Err(invalid(
+                "metric",
+                format!("`{name}` is unknown"),
+                "see `spikelet.graph`",
+            ));
+        }
     };
     x.tracer().check().map_err(raise)?;
     Ok(PyMetric { metric: found })
@@ -152,7 +167,11 @@ pub(super) fn parameter(name: &str, shape: Vec<usize>, init: &str, number: f64) 
 
 /// The output of a network for a sequence `[T, N, …]`, with its parameters under `path`, in the step that is traced.
 #[pyfunction]
-pub(super) fn call_network(network: &PyNetwork, path: &str, x: PyRef<'_, PyVar>) -> PyResult<PyVar> {
+pub(super) fn call_network(
+    network: &PyNetwork,
+    path: &str,
+    x: PyRef<'_, PyVar>,
+) -> PyResult<PyVar> {
     let cx = context()?;
     let module = network.network.module().map_err(raise)?;
     let x = x.var.clone();
@@ -167,7 +186,8 @@ pub(super) fn call_network(network: &PyNetwork, path: &str, x: PyRef<'_, PyVar>)
 #[pyfunction]
 pub(super) fn encode(encoder: &str, x: PyRef<'_, PyVar>, time_steps: usize) -> PyResult<PyVar> {
     let cx = context()?;
-    let encoder = spikelet::encoder::parse(encoder).map_err(|error| raise(spikelet::Error::other(error)))?;
+    let encoder =
+        spikelet::encoder::parse(encoder).map_err(|error| raise(spikelet::Error::other(error)))?;
     made(encoder.encode(&cx, &x.var, time_steps))
 }
 
@@ -182,7 +202,11 @@ pub(super) fn recorded(path: &str) -> PyResult<PyVar> {
 pub(super) fn join(parts: Vec<PyRef<'_, PyVar>>, axis: isize, stack: bool) -> PyResult<PyVar> {
     let vars: Vec<&Var> = parts.iter().map(|part| &part.var).collect();
     let Some(first) = vars.first() else {
-        return Err(invalid("concat", "there are no tensors", "give at least one"));
+        return Err(invalid(
+            "concat",
+            "there are no tensors",
+            "give at least one",
+        ));
     };
     let axis = super::var::axis(first.rank() + usize::from(stack), axis)?;
     made(match stack {

@@ -94,7 +94,9 @@ impl PyModel {
     /// The state, for one thread at a time.
     pub fn state(&self) -> MutexGuard<'_, State> {
         // The state is whole after a panic: it is changed by complete assignments only.
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Prepares the weights for sequences of so many time steps: some neurons have weights for each of them. Weights that
@@ -115,7 +117,9 @@ impl PyModel {
                 return Ok(());
             }
             let mut store = VarStore::new(state.store.backend().clone());
-            store.initialize(&traced, DType::F32, state.seed).map_err(raise)?;
+            store
+                .initialize(&traced, DType::F32, state.seed)
+                .map_err(raise)?;
             state.programs.clear();
             state.steps.clear();
             state.store = store;
@@ -135,7 +139,11 @@ impl PyModel {
             .filter(|name| !tensors.contains_key(name.as_str()))
             .collect();
         let known = |name: &str| self.names.iter().any(|own| own == name);
-        let unknown: Vec<&str> = tensors.keys().copied().filter(|name| !known(name)).collect();
+        let unknown: Vec<&str> = tensors
+            .keys()
+            .copied()
+            .filter(|name| !known(name))
+            .collect();
         let wrong: Vec<String> = (tensors.iter())
             .filter_map(|(name, tensor)| {
                 let own = state.store.ty(name)?;
@@ -145,18 +153,28 @@ impl PyModel {
             .collect();
         let mut problems = vec![];
         if !missing.is_empty() {
-            problems.push(format!("missing: {}", joined(missing.iter().map(|n| n.as_str()))));
+            problems.push(format!(
+                "missing: {}",
+                joined(missing.iter().map(|n| n.as_str()))
+            ));
         }
         if !unknown.is_empty() {
             problems.push(format!("unknown: {}", joined(unknown.into_iter())));
         }
         if !wrong.is_empty() {
-            problems.push(format!("other shapes: {}", joined(wrong.iter().map(|w| w.as_str()))));
+            problems.push(format!(
+                "other shapes: {}",
+                joined(wrong.iter().map(|w| w.as_str()))
+            ));
         }
         if !problems.is_empty() {
             return Err(invalid(
                 "weights",
-                format!("they are not those of the network `{}`: {}", self.network.name(), problems.join("; ")),
+                format!(
+                    "they are not those of the network `{}`: {}",
+                    self.network.name(),
+                    problems.join("; ")
+                ),
                 "compare with `state_dict()`; `spikelet.weights` converts the names of other frameworks",
             ));
         }
@@ -170,7 +188,10 @@ impl PyModel {
                 }),
                 _ => None,
             };
-            state.store.set(name, cast.as_ref().unwrap_or(tensor)).map_err(raise)?;
+            state
+                .store
+                .set(name, cast.as_ref().unwrap_or(tensor))
+                .map_err(raise)?;
         }
         state.fresh = false;
         Ok(())
@@ -318,7 +339,11 @@ impl PyModel {
                 let checkpoint = Checkpoint::read(path).map_err(raise)?;
                 return self.set_tensors(checkpoint.model_tensors());
             }
-            self.set_tensors(file.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)))
+            self.set_tensors(
+                file.tensors
+                    .iter()
+                    .map(|(name, tensor)| (name.as_str(), tensor)),
+            )
         })
     }
 
@@ -362,9 +387,14 @@ impl PyModel {
                 };
                 let mut state = self.state();
                 let step = state.program(key, |store| {
-                    let shape = SampleBatch { batch: given.len(), sample: shape };
+                    let shape = SampleBatch {
+                        batch: given.len(),
+                        sample: shape,
+                    };
                     let step = Step::classifier_eval(&*self.module, &parsed, shape)?;
-                    let step = values.iter().fold(step, |step, value| step.read_activations(value));
+                    let step = values
+                        .iter()
+                        .fold(step, |step, value| step.read_activations(value));
                     step.outputs(true).compile_eval(store)
                 })?;
                 EvalEngine::start(step, &given, first)
@@ -379,7 +409,9 @@ impl PyModel {
                 first += given.len();
             }
             let scores = concat(scores, 0)?;
-            let recorded = recorded.into_iter().map(|(path, parts)| Ok((path, concat(parts, 1)?)));
+            let recorded = recorded
+                .into_iter()
+                .map(|(path, parts)| Ok((path, concat(parts, 1)?)));
             Ok((scores, recorded.collect::<PyResult<Vec<_>>>()?))
         })?;
         let dict = PyDict::new(py);
@@ -396,7 +428,10 @@ impl PyModel {
         let loader = samples.loader(parsed.test_batches(1))?;
         py.detach(|| {
             self.prepare(parsed.time_steps)?;
-            let batch = SampleBatch { batch: parsed.batch_size, sample: shape };
+            let batch = SampleBatch {
+                batch: parsed.batch_size,
+                sample: shape,
+            };
             let step = Step::classifier_eval(&*self.module, &parsed, batch).map_err(raise)?;
             let mut state = self.state();
             // The evaluation shares the arena of the programs that are kept.
@@ -404,7 +439,11 @@ impl PyModel {
             let found = step.evaluate(&loader, &mut state.store).map_err(raise)?;
             let mut values = serde_json::Map::new();
             values.insert("loss".to_string(), json!(found.loss()));
-            values.extend(found.iter().map(|(name, value)| (name.to_string(), json!(value))));
+            values.extend(
+                found
+                    .iter()
+                    .map(|(name, value)| (name.to_string(), json!(value))),
+            );
             values.insert("samples".to_string(), json!(found.samples()));
             Ok(Value::Object(values).to_string())
         })
@@ -441,7 +480,8 @@ impl PyModel {
                 let step = step.batch_size(batch).sequence("x", DType::F32, sizes);
                 step.compile_predict(store)
             })?;
-            step.predict([("x", HostTensor::F32(values))]).map_err(raise)?;
+            step.predict([("x", HostTensor::F32(values))])
+                .map_err(raise)?;
             step.output("y").map_err(raise)
         })?;
         from_tensor(py, output)
@@ -470,7 +510,10 @@ impl PyModel {
             },
         };
         py.detach(|| {
-            let batch = SampleBatch { batch: parsed.batch_size, sample: shape };
+            let batch = SampleBatch {
+                batch: parsed.batch_size,
+                sample: shape,
+            };
             let backend = self.state().store.backend().clone();
             let module = &*self.module;
             let plan = match training {
@@ -523,7 +566,13 @@ fn sizes(shape: SampleShape) -> Vec<usize> {
 
 /// Tensors of f32 one after the other along an axis.
 fn concat(parts: Vec<Tensor>, axis: usize) -> PyResult<Tensor> {
-    let unlike = || invalid("predict", "the outputs of batches differ in their shapes", "");
+    let unlike = || {
+        invalid(
+            "predict",
+            "the outputs of batches differ in their shapes",
+            "",
+        )
+    };
     let first = parts.first().ok_or_else(unlike)?;
     if parts.len() == 1 {
         return Ok(first.clone());
@@ -539,7 +588,11 @@ fn concat(parts: Vec<Tensor>, axis: usize) -> PyResult<Tensor> {
         .iter()
         .map(|part| match &part.data {
             Data::F32(values) => values.clone(),
-            _ => part.to_f64().into_iter().map(|value| value as f32).collect(),
+            _ => part
+                .to_f64()
+                .into_iter()
+                .map(|value| value as f32)
+                .collect(),
         })
         .collect();
     for row in 0..outer {
@@ -548,7 +601,10 @@ fn concat(parts: Vec<Tensor>, axis: usize) -> PyResult<Tensor> {
             values.extend_from_slice(&part[row * width..(row + 1) * width]);
         }
     }
-    Ok(Tensor { shape, data: Data::F32(values) })
+    Ok(Tensor {
+        shape,
+        data: Data::F32(values),
+    })
 }
 
 /// The settings of a training: those of the network, of sequences of so many time steps if they are given, with changes of
@@ -596,7 +652,11 @@ pub(super) fn read_checkpoint(path: &str) -> PyResult<(PyNetwork, String)> {
 #[pyfunction]
 pub(super) fn devices() -> Vec<String> {
     let mut found = vec!["cpu".to_string()];
-    let gpus = (0..64).map_while(|k| spikelet::device::cuda(k).is_ok().then(|| format!("cuda:{k}")));
+    let gpus = (0..64).map_while(|k| {
+        spikelet::device::cuda(k)
+            .is_ok()
+            .then(|| format!("cuda:{k}"))
+    });
     found.extend(gpus);
     found
 }

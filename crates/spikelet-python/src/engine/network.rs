@@ -48,7 +48,10 @@ impl PyNetwork {
     fn read(path: &str) -> PyResult<Self> {
         let document = Document::read(path.as_ref()).map_err(raise)?;
         let tables = Experiment::tables();
-        let others: Vec<&str> = tables.into_iter().filter(|name| *name != "network").collect();
+        let others: Vec<&str> = tables
+            .into_iter()
+            .filter(|name| *name != "network")
+            .collect();
         Self::new(Network::from_document(&document, &others).map_err(raise)?)
     }
 

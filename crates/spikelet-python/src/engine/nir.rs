@@ -25,7 +25,9 @@ fn choice<T: FromStr<Err: std::fmt::Display>>(options: &Value, key: &str) -> PyR
         return Ok(None);
     };
     let parsed = text.parse::<T>();
-    parsed.map(Some).map_err(|error| invalid(key, error.to_string(), "see `spikelet.nir`"))
+    parsed
+        .map(Some)
+        .map_err(|error| invalid(key, error.to_string(), "see `spikelet.nir`"))
 }
 
 /// How a graph runs, from JSON.
@@ -45,9 +47,17 @@ fn options_of(text: &str) -> PyResult<SimulateOptions> {
     let float = match options["dtype"].as_str() {
         None | Some("f32") => DType::F32,
         Some("f64") => DType::F64,
-        Some(other) => return Err(invalid("dtype", format!("`{other}` was given"), "use f32 or f64")),
+        Some(other) => {
+            return Err(invalid(
+                "dtype",
+                format!("`{other}` was given"),
+                "use f32 or f64",
+            ));
+        }
     };
-    let device = options["device"].as_str().map(|name| spikelet::device::find(name, 0));
+    let device = options["device"]
+        .as_str()
+        .map(|name| spikelet::device::find(name, 0));
     Ok(SimulateOptions {
         import,
         record: match options["record"].as_str() {
@@ -61,9 +71,9 @@ fn options_of(text: &str) -> PyResult<SimulateOptions> {
 
 /// Sequences by name.
 fn sequences(given: &Bound<'_, PyDict>) -> PyResult<BTreeMap<String, Tensor>> {
-    let each = given.iter().map(|(name, array)| {
-        Ok((name.extract::<String>()?, Array::of(&array)?.into_tensor()))
-    });
+    let each = given
+        .iter()
+        .map(|(name, array)| Ok((name.extract::<String>()?, Array::of(&array)?.into_tensor())));
     each.collect()
 }
 
@@ -78,7 +88,12 @@ impl PyGraph {
 
     /// The graph of a network with its weights, and what was changed.
     #[staticmethod]
-    fn of_model(py: Python<'_>, model: &PyModel, dt: f64, approximate: bool) -> PyResult<(Self, Vec<String>)> {
+    fn of_model(
+        py: Python<'_>,
+        model: &PyModel,
+        dt: f64,
+        approximate: bool,
+    ) -> PyResult<(Self, Vec<String>)> {
         let options = ExportOptions {
             dt,
             approximate,
@@ -93,7 +108,11 @@ impl PyGraph {
 
     /// Writes a `.nir` file, which h5py and the package nir read.
     fn write(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        py.detach(|| self.graph.write(path).map_err(|error| raise(spikelet::nir::NirError::from(error))))
+        py.detach(|| {
+            self.graph
+                .write(path)
+                .map_err(|error| raise(spikelet::nir::NirError::from(error)))
+        })
     }
 
     /// Nodes and edges as JSON text.
@@ -107,7 +126,9 @@ impl PyGraph {
                 json!({"name": name, "type": node.kind.name(), "shape": shape})
             })
             .collect();
-        let edges: Vec<Value> = (self.graph.edges.iter()).map(|edge| json!([edge.from, edge.to])).collect();
+        let edges: Vec<Value> = (self.graph.edges.iter())
+            .map(|edge| json!([edge.from, edge.to]))
+            .collect();
         json!({"nodes": nodes, "edges": edges}).to_string()
     }
 
@@ -119,7 +140,8 @@ impl PyGraph {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, String, Vec<String>)> {
         let (inputs, options) = (sequences(inputs)?, options_of(options)?);
-        let traces = py.detach(|| spikelet::nir::simulate(&self.graph, &inputs, &options).map_err(raise))?;
+        let traces =
+            py.detach(|| spikelet::nir::simulate(&self.graph, &inputs, &options).map_err(raise))?;
         let dict = PyDict::new(py);
         for (name, tensor) in traces.sequences {
             dict.set_item(name, from_tensor(py, tensor)?)?;
@@ -181,7 +203,10 @@ fn report_json(report: &DiffReport) -> Value {
 /// Compares two networks on the same input; the report as JSON text.
 #[pyfunction]
 #[pyo3(signature = (first, second, inputs, options, tolerance, map, find_cause))]
-#[allow(clippy::too_many_arguments, reason = "the arguments of Python, by name there")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the arguments of Python, by name there"
+)]
 pub(super) fn nir_diff(
     py: Python<'_>,
     first: Network<'_>,
@@ -195,7 +220,11 @@ pub(super) fn nir_diff(
     let a = first.side(&options_of(&options.0)?)?;
     let b = second.side(&options_of(&options.1)?)?;
     let inputs = sequences(inputs)?;
-    let options = DiffOptions { tolerance, map, find_cause };
+    let options = DiffOptions {
+        tolerance,
+        map,
+        find_cause,
+    };
     let report = py.detach(|| diff::diff(&a, &b, &inputs, &options).map_err(raise))?;
     Ok(report_json(&report).to_string())
 }

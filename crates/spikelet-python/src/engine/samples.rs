@@ -103,7 +103,8 @@ impl PySamples {
     ) -> PyResult<Self> {
         let x = Array::of(x)?;
         let labels = labels.map(Array::of).transpose()?;
-        py.detach(|| of_arrays(x, labels, sequence, name)).map(Self::new)
+        py.detach(|| of_arrays(x, labels, sequence, name))
+            .map(Self::new)
     }
 
     fn __len__(&self) -> usize {
@@ -138,7 +139,10 @@ impl PySamples {
     /// Whether the samples are sequences.
     #[getter]
     fn is_sequence(&self) -> bool {
-        self.dataset.fields().iter().any(|field| field.name == SEQUENCES)
+        self.dataset
+            .fields()
+            .iter()
+            .any(|field| field.name == SEQUENCES)
     }
 
     /// The number of time steps of sequences; None for images.
@@ -187,7 +191,13 @@ impl PySamples {
                     columns.set_item("p", numpy_of(py, &len, events.p.to_vec())?)?;
                     columns.into_any()
                 }
-                _ => return Err(invalid("sample", format!("`{name}` has an unknown type"), "")),
+                _ => {
+                    return Err(invalid(
+                        "sample",
+                        format!("`{name}` has an unknown type"),
+                        "",
+                    ));
+                }
             };
             dict.set_item(name, array)?;
         }
@@ -211,7 +221,11 @@ impl PySamples {
         });
         match (parts.next(), parts.next()) {
             (Some(first), Some(second)) => Ok((first, second)),
-            _ => Err(invalid("validation", "a part is empty", "use another fraction")),
+            _ => Err(invalid(
+                "validation",
+                "a part is empty",
+                "use another fraction",
+            )),
         }
     }
 
@@ -241,14 +255,21 @@ fn of_arrays(
     }
     let n = x.shape[0];
     if n == 0 {
-        return Err(invalid("samples", "there are none", "give at least one sample"));
+        return Err(invalid(
+            "samples",
+            "there are none",
+            "give at least one sample",
+        ));
     }
     let labels = match labels {
         None => vec![0; n],
         Some(labels) if labels.shape != [n] => {
             return Err(invalid(
                 "labels",
-                format!("they have the shape {:?}, there are {n} samples", labels.shape),
+                format!(
+                    "they have the shape {:?}, there are {n} samples",
+                    labels.shape
+                ),
                 "give a class for each sample: an array [N] of integers from 0",
             ));
         }

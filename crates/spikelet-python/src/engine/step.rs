@@ -66,8 +66,13 @@ fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'stati
     });
     for (name, input) in declared.iter().zip(&inputs) {
         let dtype = dtype_of(input["dtype"].as_str().unwrap_or("f32"))?;
-        let shape: Vec<usize> = serde_json::from_value(input["shape"].clone())
-            .map_err(|_| invalid(name, "its shape is no list of sizes", "give for example (10, 4)"))?;
+        let shape: Vec<usize> = serde_json::from_value(input["shape"].clone()).map_err(|_| {
+            invalid(
+                name,
+                "its shape is no list of sizes",
+                "give for example (10, 4)",
+            )
+        })?;
         step = match input["kind"].as_str() {
             Some("sequence") => step.sequence(name, dtype, shape),
             Some("shared") => step.shared_input(name, dtype, shape),
@@ -86,12 +91,20 @@ fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'stati
     let rate = number("learning_rate").unwrap_or(1e-3);
     for group in definition["groups"].as_array().into_iter().flatten() {
         let group: ParameterGroup = serde_json::from_value(group.clone()).map_err(|error| {
-            invalid("groups", error.to_string(), "give parameters, optimizer, constants, learning_rate or frozen")
+            invalid(
+                "groups",
+                error.to_string(),
+                "give parameters, optimizer, constants, learning_rate or frozen",
+            )
         })?;
         let own = group.config(main).map_err(raise)?;
         step = match group.frozen {
             true => step.freeze(group.parameters),
-            false => step.group(group.parameters, own.shared(), group.learning_rate.unwrap_or(rate)),
+            false => step.group(
+                group.parameters,
+                own.shared(),
+                group.learning_rate.unwrap_or(rate),
+            ),
         };
     }
     step = step.optimizer(main.shared(), rate);
@@ -103,25 +116,46 @@ fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'stati
         (None, Some(value)) => Some(Clip::Value(value)),
         _ => None,
     };
-    for pattern in definition["read_gradients"].as_array().into_iter().flatten() {
+    for pattern in definition["read_gradients"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
         step = step.read_gradients(pattern.as_str().unwrap_or_default());
     }
-    for pattern in definition["read_activations"].as_array().into_iter().flatten() {
+    for pattern in definition["read_activations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
         step = step.read_activations(pattern.as_str().unwrap_or_default());
     }
     if let Some(precision) = text("precision") {
         let parsed: Result<Precision, _> = precision.parse();
         let known = || Precision::ALL.map(|precision| precision.name()).join(", ");
-        step = step.precision(parsed.map_err(|_| invalid("precision", precision, format!("use {}", known())))?);
+        step = step.precision(
+            parsed.map_err(|_| invalid("precision", precision, format!("use {}", known())))?,
+        );
     }
     if let Some(order) = text("propagation") {
         let parsed: Result<Propagation, _> = order.parse();
         let known = || Propagation::ALL.map(|order| order.name()).join(", ");
-        step = step.propagation(parsed.map_err(|_| invalid("propagation", order, format!("use {}", known())))?);
+        step = step.propagation(
+            parsed.map_err(|_| invalid("propagation", order, format!("use {}", known())))?,
+        );
     }
     if let Some(budget) = text("memory_budget") {
         let parsed: Result<spikelet::MemoryBudget, _> = budget.parse();
-        step = step.memory_budget(parsed.map_err(|error| invalid("memory budget", error.to_string(), "give for example 400MiB"))?);
+        step = step.memory_budget(parsed.map_err(|error| {
+            invalid(
+                "memory budget",
+                error.to_string(),
+                "give for example 400MiB",
+            )
+        })?);
+    }
+    if flag("outputs") {
+        step = step.outputs(true);
     }
     Ok(step
         .batch_size(count("batch_size").unwrap_or(1))
@@ -129,7 +163,6 @@ fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'stati
         .carry_states(flag("carry_states"))
         .clip(clip)
         .ema(number("ema"))
-        .outputs(flag("outputs"))
         .seed(definition["seed"].as_u64().unwrap_or(0)))
 }
 
@@ -188,7 +221,13 @@ impl PyTrainStep {
     fn forward(&self, inputs: &BTreeMap<String, Array>, run: Run) -> PyResult<Option<String>> {
         let values = values(inputs)?;
         let mut state = self.state();
-        let State { store, eval, predict, stream, .. } = &mut *state;
+        let State {
+            store,
+            eval,
+            predict,
+            stream,
+            ..
+        } = &mut *state;
         let program = match run {
             Run::Evaluate => eval,
             Run::Predict => predict,
@@ -225,9 +264,16 @@ impl PyTrainStep {
             let Some(program) = program else {
                 return Ok(vec![]);
             };
-            let outputs = program.outputs().map(|name| Ok((name.to_string(), program.output(name)?)));
-            let values = program.activations().map(|path| Ok((path.to_string(), program.activation(path)?)));
-            outputs.chain(values).collect::<spikelet::Result<_>>().map_err(raise)
+            let outputs = program
+                .outputs()
+                .map(|name| Ok((name.to_string(), program.output(name)?)));
+            let values = program
+                .activations()
+                .map(|path| Ok((path.to_string(), program.activation(path)?)));
+            outputs
+                .chain(values)
+                .collect::<spikelet::Result<_>>()
+                .map_err(raise)
         })?;
         let dict = PyDict::new(py);
         for (name, tensor) in tensors {
@@ -254,8 +300,17 @@ impl PyTrainStep {
             let backend = spikelet::device::find(device, threads).map_err(raise)?;
             let mut store = VarStore::new(backend);
             let train = step.compile(&mut store).map_err(raise)?;
-            let state = State { store, train, eval: None, predict: None, stream: None };
-            Ok(Self { step, state: Mutex::new(state) })
+            let state = State {
+                store,
+                train,
+                eval: None,
+                predict: None,
+                stream: None,
+            };
+            Ok(Self {
+                step,
+                state: Mutex::new(state),
+            })
         })
     }
 
@@ -285,14 +340,22 @@ impl PyTrainStep {
     }
 
     /// The outputs of a batch.
-    fn predict<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let inputs = arrays(inputs)?;
         py.detach(|| self.forward(&inputs, Run::Predict))?;
         self.outputs(py, Run::Predict)
     }
 
     /// The outputs of a time step, whose states are carried to the next.
-    fn stream<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let inputs = arrays(inputs)?;
         py.detach(|| self.forward(&inputs, Run::Stream))?;
         self.outputs(py, Run::Stream)
@@ -302,7 +365,13 @@ impl PyTrainStep {
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let mut state = self.state();
-            let State { store, train, eval, predict, stream } = &mut *state;
+            let State {
+                store,
+                train,
+                eval,
+                predict,
+                stream,
+            } = &mut *state;
             train.reset(store).map_err(raise)?;
             for program in [eval, predict, stream].into_iter().flatten() {
                 program.reset(store).map_err(raise)?;
@@ -337,9 +406,14 @@ impl PyTrainStep {
     fn state_dict<'py>(&self, py: Python<'py>, averaged: bool) -> PyResult<Bound<'py, PyDict>> {
         let tensors = py.detach(|| -> spikelet::Result<Vec<(String, Tensor)>> {
             let state = self.state();
-            let averages = averaged.then(|| state.train.averaged(&state.store)).transpose()?;
+            let averages = averaged
+                .then(|| state.train.averaged(&state.store))
+                .transpose()?;
             let store = averages.as_ref().unwrap_or(&state.store);
-            let model = state.train.model().map(|name| Ok((name.to_string(), store.get(name)?)));
+            let model = state
+                .train
+                .model()
+                .map(|name| Ok((name.to_string(), store.get(name)?)));
             model.collect()
         });
         let dict = PyDict::new(py);
@@ -363,7 +437,10 @@ impl PyTrainStep {
                         format!("its tensors: {}", known.join(", ")),
                     ));
                 }
-                state.store.set(&name, &array.into_tensor()).map_err(raise)?;
+                state
+                    .store
+                    .set(&name, &array.into_tensor())
+                    .map_err(raise)?;
             }
             Ok(())
         })
@@ -408,6 +485,8 @@ impl PyTrainStep {
 
 /// Arrays by name.
 fn arrays(dict: &Bound<'_, PyDict>) -> PyResult<BTreeMap<String, Array>> {
-    let items = dict.iter().map(|(name, array)| Ok((name.extract::<String>()?, Array::of(&array)?)));
+    let items = dict
+        .iter()
+        .map(|(name, array)| Ok((name.extract::<String>()?, Array::of(&array)?)));
     items.collect()
 }

@@ -210,20 +210,35 @@ impl PyVar {
             if let Ok(slice) = item.cast::<PySlice>() {
                 let found = slice.indices(size as isize)?;
                 if found.step != 1 {
-                    return Err(invalid("slice", format!("the step is {}", found.step), "use a step of 1"));
+                    return Err(invalid(
+                        "slice",
+                        format!("the step is {}", found.step),
+                        "use a step of 1",
+                    ));
                 }
-                let (start, stop) = (found.start.max(0) as usize, found.stop.max(found.start) as usize);
+                let (start, stop) = (
+                    found.start.max(0) as usize,
+                    found.stop.max(found.start) as usize,
+                );
                 var = var.slice(at, start..stop);
                 at += 1;
                 continue;
             }
             let number: isize = item.extract().map_err(|_| {
-                PyTypeError::new_err("index: give integers and slices; `gather` selects by a tensor")
+                PyTypeError::new_err(
+                    "index: give integers and slices; `gather` selects by a tensor",
+                )
             })?;
-            let place = if number < 0 { number + size as isize } else { number };
+            let place = if number < 0 {
+                number + size as isize
+            } else {
+                number
+            };
             let place = usize::try_from(place).ok().filter(|place| *place < size);
             let place = place.ok_or_else(|| {
-                PyIndexError::new_err(format!("index: {number} was given, axis {at} has {size} elements"))
+                PyIndexError::new_err(format!(
+                    "index: {number} was given, axis {at} has {size} elements"
+                ))
             })?;
             var = var.slice(at, place..place + 1).squeeze(at);
         }
@@ -447,10 +462,17 @@ impl PyVar {
                 Ok(sizes) => sizes,
                 Err(_) => shape.extract()?,
             },
-            _ => shape.iter().map(|size| size.extract()).collect::<PyResult<_>>()?,
+            _ => shape
+                .iter()
+                .map(|size| size.extract())
+                .collect::<PyResult<_>>()?,
         };
         let total: usize = self.var.shape().iter().product();
-        let known: usize = sizes.iter().filter(|size| **size >= 0).map(|size| *size as usize).product();
+        let known: usize = sizes
+            .iter()
+            .filter(|size| **size >= 0)
+            .map(|size| *size as usize)
+            .product();
         let wanted = sizes.iter().map(|&size| match size {
             -1 => total.checked_div(known).unwrap_or(0),
             size => size.max(0) as usize,
@@ -466,7 +488,10 @@ impl PyVar {
 
     /// The axes in another order.
     fn permute(&self, order: Vec<isize>) -> PyResult<Self> {
-        let order: Vec<usize> = order.into_iter().map(|one| self.axis(one)).collect::<PyResult<_>>()?;
+        let order: Vec<usize> = order
+            .into_iter()
+            .map(|one| self.axis(one))
+            .collect::<PyResult<_>>()?;
         made(self.var.permute(&order))
     }
 
@@ -549,6 +574,10 @@ pub(super) fn dtype_of(name: &str) -> PyResult<DType> {
     match name {
         "f32" | "float32" => Ok(DType::F32),
         "i64" | "int64" => Ok(DType::I64),
-        _ => Err(invalid("dtype", format!("`{name}` was given"), "use \"f32\" or \"i64\"")),
+        _ => Err(invalid(
+            "dtype",
+            format!("`{name}` was given"),
+            "use \"f32\" or \"i64\"",
+        )),
     }
 }

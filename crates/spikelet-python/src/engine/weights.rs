@@ -13,7 +13,9 @@ use std::path::Path;
 fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     match tensor.to_i64() {
         Some(values) if !is_float(tensor) => numpy_of(py, tensor.shape(), values),
-        _ if tensor.bytes().len() == 8 * tensor.len() => numpy_of(py, tensor.shape(), tensor.to_f64()),
+        _ if tensor.bytes().len() == 8 * tensor.len() => {
+            numpy_of(py, tensor.shape(), tensor.to_f64())
+        }
         _ => numpy_of(py, tensor.shape(), tensor.to_f32()),
     }
 }
@@ -60,21 +62,33 @@ pub(super) fn read_weights<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'
 
 /// Writes tensors to a file, by its extension.
 #[pyfunction]
-pub(super) fn write_weights(py: Python<'_>, path: &str, tensors: &Bound<'_, PyDict>) -> PyResult<()> {
+pub(super) fn write_weights(
+    py: Python<'_>,
+    path: &str,
+    tensors: &Bound<'_, PyDict>,
+) -> PyResult<()> {
     let weights = weights_of(tensors)?;
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    let extension = Path::new(path)
+        .extension()
+        .and_then(|extension| extension.to_str());
     py.detach(|| match extension {
         Some("safetensors") => weights.write_safetensors(path).map_err(file_error),
         Some("pt" | "pth") => weights.write_torch(path).map_err(file_error),
         Some("npz") => weights.write_npz(path).map_err(file_error),
-        _ => Err(invalid(path, "the extension is unknown", "use .safetensors, .npz, .pt or .pth")),
+        _ => Err(invalid(
+            path,
+            "the extension is unknown",
+            "use .safetensors, .npz, .pt or .pth",
+        )),
     })
 }
 
 fn framework(name: &str) -> PyResult<Framework> {
     match name {
         "spikelet" => Ok(Framework::Spikelet),
-        name => name.parse().map_err(|error: String| invalid("framework", error, "use one of these")),
+        name => name
+            .parse()
+            .map_err(|error: String| invalid("framework", error, "use one of these")),
     }
 }
 
