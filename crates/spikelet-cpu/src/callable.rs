@@ -34,7 +34,10 @@ use std::sync::{Mutex, PoisonError};
 /// ```
 pub struct CallablePlan {
     plan: Plan,
+    /// The number of threads that the plan was computed for.
     threads: usize,
+    /// The most threads that work at the same time.
+    at_once: usize,
     /// Prepared kernels that no call uses.
     idle: Mutex<Vec<BoundPlan>>,
 }
@@ -77,7 +80,8 @@ impl CallablePlan {
             }
         }
         let this = Self {
-            threads: match plan.moved_bytes() < DIVIDED {
+            threads,
+            at_once: match plan.moved_bytes() < DIVIDED {
                 true => 1,
                 false => threads,
             },
@@ -153,7 +157,7 @@ impl CallablePlan {
             bound.set_output(k, *pointer as *mut u8);
         }
         let done = catch_unwind(AssertUnwindSafe(|| {
-            parallel::on_workers(workers, self.threads, || {
+            parallel::on_workers(workers, self.at_once, || {
                 // SAFETY: the caller's promise; the plan was checked.
                 unsafe { bound.run(&mut |_| ()) }
             })
