@@ -16,13 +16,13 @@ All time steps are one operator, with fused kernels forward and backward, on the
 same neurons as functions, `surrogate` the surrogate gradients.
 """
 
-from . import expression, functional, surrogate
+from . import expression, functional, neurons, surrogate
 from ._layer import Layer, Learn, Neuron
 from ._own import neuron
 from ._recurrent import Recurrent
 from ._warmup import warmup
 from .compat import convert_
 from .neurons import *
-from .neurons import __all__ as _neurons
 
-__all__ = ["Layer", "Learn", "Neuron", "Recurrent", "convert_", "expression", "functional", "neuron", "surrogate", "warmup", *_neurons]
+__all__ = ["Layer", "Learn", "Neuron", "Recurrent", "convert_", "expression", "functional", "neuron", "surrogate", "warmup"]
+__all__ += neurons.__all__

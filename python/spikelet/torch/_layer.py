@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
 import torch
@@ -98,12 +98,16 @@ def _cached_definition(
     return _definition(neuron, {**constants, "trainable": {}}, surrogate, reset_grad)
 
 
-@torch.compiler.assume_constant_result
-def definition_of(
+def _definition_of(
     neuron: str, names: tuple[str, ...], values: tuple[Any, ...], surrogate: Surrogate | None, reset_grad: str
 ) -> str:
     """Return the text that defines a neuron with these constants."""
     return _cached_definition(neuron, names, values, surrogate, reset_grad)
+
+
+_as_constant: Any = torch.compiler.assume_constant_result
+#: The text that defines a neuron with these constants; compiled code takes it as a constant.
+definition_of: Callable[[str, tuple[str, ...], tuple[Any, ...], Surrogate | None, str], str] = _as_constant(_definition_of)
 
 
 def run(
@@ -145,7 +149,7 @@ class Layer(nn.Module):
             return
         for name, (_, _, trained) in zip(self._params, first.params):
             if trained:
-                self.register_parameter(name, UninitializedParameter())
+                self.register_parameter(name, cast(nn.Parameter, UninitializedParameter()))
             else:
                 self.register_buffer(name, UninitializedBuffer())
 
@@ -332,8 +336,7 @@ class Neuron(Layer):
         capability: tuple[int, int] = (9, 0),
     ) -> str:
         """Return the text of the CUDA kernel, for a GPU of a compute capability; no GPU is needed."""
-        return cast(
-            str, _native.layer_kernel(self.definition, direction == "backward", time_steps, neurons, capability))
+        return _native.layer_kernel(self.definition, direction == "backward", time_steps, neurons, capability)
 
     def extra_repr(self) -> str:
         """Return the constants that are printed with the module."""

@@ -63,7 +63,9 @@ def state_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 _is_functorch = torch._C._are_functorch_transforms_active
-_LIBRARY = torch.library.Library("spikelet", "FRAGMENT")
+# torch.library has no annotations.
+_make_library: Any = torch.library.Library
+_LIBRARY = _make_library("spikelet", "FRAGMENT")
 
 
 class Operators(NamedTuple):
@@ -203,11 +205,16 @@ def _make(states: int, params: int) -> Operators:
             tensor = tensor.expand(*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
         return tensor.flatten(axis, axis + 1) if merge else tensor
 
+    def split(tensor: Any, axis: int, size: int) -> Tensor:
+        """Split the axis of a merged batch."""
+        made: Tensor = tensor.unflatten(axis, (size, -1))
+        return made
+
     def unmerged(made: Sequence[Tensor], size: int, merge: bool) -> list[Tensor]:
         """Results of a merged batch: a sequence, then steps."""
         if not merge:
             return list(made)
-        return [made[0].unflatten(1, (size, -1)), *(step.unflatten(0, (size, -1)) for step in made[1:])]
+        return [split(made[0], 1, size), *(split(step, 0, size) for step in made[1:])]
 
     def vmap(info: Any, in_dims: Sequence[Any], x: Tensor, *rest: Any) -> Any:
         definition, time_steps = rest[-2], rest[-1]
@@ -229,8 +236,8 @@ def _make(states: int, params: int) -> Operators:
             for k in range(size):
                 one = [t if t is None or d is None else t.select(d, k) for t, d in zip(tensors, dims)]
                 each.append(_flatten(backward_op(*one, definition, time_steps, wanted)))
-            made = [torch.stack(grads) for grads in zip(*each)]
-            return _one_or_tuple(made), _one_or_tuple([0] * operands)
+            stacked = [torch.stack(grads) for grads in zip(*each)]
+            return _one_or_tuple(stacked), _one_or_tuple([0] * operands)
         merge = merges(definition)
         axes = [1] + [0] * states + [1] + [0] * states
         moved = [batched(t, d, size, axis, merge) for t, d, axis in zip(tensors, dims, axes)]
@@ -240,9 +247,9 @@ def _make(states: int, params: int) -> Operators:
             if not wanted >> k & 1:
                 results.append(grad.unsqueeze(0).expand(size, 0))
             elif k == 0:
-                results.append((grad.unflatten(1, (size, -1)) if merge else grad).movedim(1, 0))
+                results.append((split(grad, 1, size) if merge else grad).movedim(1, 0))
             else:
-                results.append(grad.unflatten(0, (size, -1)) if merge else grad)
+                results.append(split(grad, 0, size) if merge else grad)
         return _one_or_tuple(results), _one_or_tuple([0] * operands)
 
     torch.library.register_fake(f"spikelet::{name}", fake)

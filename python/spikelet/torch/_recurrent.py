@@ -46,7 +46,7 @@ class Recurrent(Layer):
         self._setup(json.dumps(spec, sort_keys=True, separators=(",", ":")), [(2, 1, self.features)])
 
     @property
-    def State(self) -> Any:  # type: ignore[override]  # noqa: N802
+    def State(self) -> Any:  # noqa: N802
         """The type of the state."""
         return state_type(self._states)
 
