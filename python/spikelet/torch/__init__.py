@@ -13,7 +13,12 @@ Sequences are `[T, N, ...]`; state is a value. A neuron is a module without hidd
 ((4, 2, 8), (2, 8))
 
 All time steps are one operator, with fused kernels forward and backward, on the CPU and on NVIDIA GPUs. `functional` has the
-same neurons as functions, `surrogate` the surrogate gradients.
+same neurons as functions, `surrogate` the surrogate gradients; `neuron` makes a neuron from an equation in Python.
+
+CUDA graphs. Kernels are compiled and loaded at the first call with a shape, which a capture does not allow: run the module once
+before it, or call `warmup`. Under `torch.compile(mode="reduce-overhead")` the forward pass of a training step is recorded anew
+as long as its backward pass has not run: call `backward()` after each forward pass, run an evaluation under
+`torch.no_grad()`, or call `torch.compiler.cudagraph_mark_step_begin()` before each step.
 """
 
 from . import expression, functional, neurons, surrogate

@@ -9,6 +9,7 @@ use crate::gpu::Gpu;
 use crate::shared::Shared;
 use cudarc::driver::sys::{self, CUstream, CUstreamCaptureMode};
 use cudarc::driver::{CudaFunction, result};
+use spikelet_graph::op::Op;
 use spikelet_graph::{Location, Plan, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -118,6 +119,13 @@ impl CallablePlan {
                 Location::Unused => 0,
             })
         };
+        let mut nodes = plan.graph.nodes.iter();
+        if nodes.any(|node| matches!(node.op, Op::Custom(_))) {
+            return Err(failure(
+                &shared.gpu.name,
+                "the arguments of a custom operation's kernels cannot be replaced; load the plan with Backend::load",
+            ));
+        }
         let Planned { steps, names, .. } = planning::plan_at(&shared, plan, &address)?;
         for step in &steps {
             check(&shared.gpu, step, &names)?;

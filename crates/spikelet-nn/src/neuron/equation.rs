@@ -282,8 +282,8 @@ impl Equation {
             }
         }
         let mut values: Vec<Expr> = Vec::with_capacity(term + 1);
-        for k in 0..=term {
-            let value = match (needed[k], known(k)) {
+        for (k, needed) in needed.into_iter().enumerate() {
+            let value = match (needed, known(k)) {
                 (false, _) => Expr::constant(0.0),
                 (true, Some(value)) => value,
                 (true, None) => self.step(n, k, &values),

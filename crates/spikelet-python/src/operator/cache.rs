@@ -3,7 +3,7 @@
 use super::{Compiled, Definition, Place, Request};
 use spikelet_core::Result;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -46,9 +46,7 @@ pub(crate) fn compiled(
     request: &Request,
 ) -> Result<Arc<Compiled>> {
     let (cache, state) = cache();
-    let mut hasher = state.build_hasher();
-    (definition.id, place, request).hash(&mut hasher);
-    let hash = hasher.finish();
+    let hash = state.hash_one((definition.id, place, request));
     let now = cache.clock.fetch_add(1, Ordering::Relaxed);
     let is_it = |kept: &&Kept| {
         kept.key.definition == definition.id

@@ -2,9 +2,9 @@
 
 use super::trace::TracedPass;
 use super::{Definition, Place, Request, device, trace};
-use spikelet_graph::{Plan, TensorType};
 use spikelet_core::{Error, Result};
 use spikelet_cpu::Workers;
+use spikelet_graph::{Plan, TensorType};
 
 /// A compiled pass.
 pub(crate) struct Compiled {
@@ -16,7 +16,7 @@ pub(crate) struct Compiled {
 }
 
 enum Code {
-    Cpu(spikelet_cpu::CallablePlan),
+    Cpu(Box<spikelet_cpu::CallablePlan>),
     Cuda(spikelet_cuda::CallablePlan),
 }
 
@@ -60,7 +60,7 @@ impl Compiled {
             Place::Cpu => {
                 let cpu = device::cpu()?;
                 let plan = Plan::new(graph, cpu);
-                (Code::Cpu(cpu.callable(&plan)?), plan)
+                (Code::Cpu(Box::new(cpu.callable(&plan)?)), plan)
             }
             Place::Cuda(index) => on_own_thread(|| {
                 let gpu = device::cuda(index)?;

@@ -218,8 +218,8 @@ impl Arguments {
         // All are taken first: an error frees them.
         let mut given = Slots::new();
         for (k, word) in words[..=states + params].iter().enumerate() {
-            // SAFETY: the types are those of the schema.
             given.push(match (1..=states).contains(&k) {
+                // SAFETY: the types are those of the schema.
                 true => unsafe { Tensor::optional(*word) },
                 // SAFETY: as above.
                 false => Some(unsafe { Tensor::argument(*word) }),

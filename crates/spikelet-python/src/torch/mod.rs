@@ -134,7 +134,10 @@ fn layer_catalog() -> String {
 #[pyfunction]
 fn layer_equations(definition: &str) -> PyResult<Vec<(String, String)>> {
     let step = step_of(definition)?;
-    let outputs = step.outputs.iter().map(|o| (o.name.clone(), o.value.to_string()));
+    let outputs = step
+        .outputs
+        .iter()
+        .map(|o| (o.name.clone(), o.value.to_string()));
     let next = step.states.iter().zip(&step.next);
     let next = next.map(|(name, value)| (name.clone(), value.to_string()));
     Ok(outputs.chain(next).collect())
@@ -146,9 +149,14 @@ fn layer_equations(definition: &str) -> PyResult<Vec<(String, String)>> {
 fn layer_gradients(definition: &str) -> PyResult<Vec<(String, String)>> {
     let step = step_of(definition)?;
     let names = [&step.inputs, &step.states, &step.params];
-    let names = names.into_iter().flatten().map(|name| Recurrence::grad_name(name));
+    let names = names
+        .into_iter()
+        .flatten()
+        .map(|name| Recurrence::grad_name(name));
     let gradients = step.step_gradients();
-    Ok(names.zip(gradients.iter().map(ToString::to_string)).collect())
+    Ok(names
+        .zip(gradients.iter().map(ToString::to_string))
+        .collect())
 }
 
 /// The text of the CUDA kernel of a neuron, for `time_steps` steps of `neurons` neurons.
