@@ -11,7 +11,7 @@ import numpy as np
 from spikelet import events
 
 # A dot that moves over a sensor of 34 × 34 pixels for 0.1 s.
-n = 5000
+n = 100_000
 rng = np.random.default_rng(0)
 t = np.sort(rng.integers(0, 100_000, n))
 x = (t * 30 // 100_000 + rng.integers(0, 4, n)).astype(np.uint16)
@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     found = events.read(path)
     assert np.array_equal(found.events, recording)
-    for block in events.open(path, block=1000):
+    for block in events.open(path, block=20_000):
         print(f"{len(block)} events from {block['t'][0]} µs")
 
 frames = events.frames(recording, steps=5, sensor=(34, 34))

@@ -29,6 +29,6 @@ with tempfile.TemporaryDirectory() as folder:
     # What another simulator would compute that subtracts the threshold.
     print(spikelet.diff(net, path, x, second_choices={"reset": "subtract"}))
 
-    weights = spikelet.weights.export(net, "snntorch")
+    weights = spikelet.weights.export(net, "spikingjelly")
     spikelet.weights.write(Path(folder) / "weights.pt", weights)
     print({name: tuple(array.shape) for name, array in weights.items()})

@@ -37,8 +37,9 @@ for epoch in range(10):
     metrics = spikelet.EpochMetrics()
     train.set_learning_rate_factor(1.0 - epoch / 10)
     for _ in range(50):
-        x = 2 * rng.random((T, N, 2), dtype=np.float32)
-        metrics.add(train.run(x=x, y=np.sin(x.mean(0).sum(1, keepdims=True)), penalty=0.1))
+        x = 2 * rng.random((N, 2), dtype=np.float32)
+        y = np.sin(x.sum(1, keepdims=True))
+        metrics.add(train.run(x=np.broadcast_to(x, (T, N, 2)), y=y, penalty=0.1))
     print(f"epoch {epoch + 1}: {metrics}")
 
 train.update_networks()

@@ -39,8 +39,6 @@ __all__ = [
     "write",
 ]
 
-PathLike = "str | os.PathLike[str]"
-
 
 def _dtype() -> Any:
     import numpy as np
