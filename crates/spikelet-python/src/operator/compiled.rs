@@ -2,9 +2,9 @@
 
 use super::trace::TracedPass;
 use super::{Definition, Place, Request, device, trace};
-use spikelet_graph::{Plan, TensorType};
 use spikelet_core::{Error, Result};
 use spikelet_cpu::Workers;
+use spikelet_graph::{Plan, TensorType};
 
 /// A compiled pass.
 pub(crate) struct Compiled {

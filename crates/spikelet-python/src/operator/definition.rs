@@ -1,10 +1,10 @@
 //! Definitions of layers, from their text.
 
 use serde_json::Value;
+use spikelet_core::{Error, Result};
 use spikelet_nn::layer::Recurrent;
 use spikelet_nn::module::Module;
 use spikelet_nn::neuron::{self, Granularity, Neuron};
-use spikelet_core::{Error, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};

@@ -1,8 +1,8 @@
 //! The devices that layers run on, opened when first needed.
 
 use spikelet_core::Result;
-use spikelet_cuda::Cuda;
 use spikelet_cpu::Cpu;
+use spikelet_cuda::Cuda;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -1,9 +1,9 @@
 //! Graphs of a layer's forward and backward pass for a shape of its input.
 
 use super::Definition;
+use spikelet_core::{Error, Result};
 use spikelet_graph::{DType, Graph, Var};
 use spikelet_nn::module::{Chunk, Context, Init, Mode};
-use spikelet_core::{Error, Result};
 
 /// A pass of a layer. Bit `k` of a mask stands for operand or result `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
