@@ -97,8 +97,11 @@ impl Step<'_> {
     /// Whether readable values of layers are potentials or inputs of neurons, which are recorded on request only.
     pub(super) fn reads_potentials(&self) -> bool {
         let on_request = [Recorded::Potentials, Recorded::Inputs];
-        (self.activations.iter())
-            .any(|names| on_request.iter().any(|value| names.text().ends_with(value.suffix())))
+        (self.activations.iter()).any(|names| {
+            on_request
+                .iter()
+                .any(|value| names.text().ends_with(value.suffix()))
+        })
     }
 
     /// Makes the chosen values of layers outputs.
