@@ -22,7 +22,8 @@ use std::sync::Arc;
 const STEPS: usize = 7;
 const SHAPE: [usize; 3] = [STEPS, 3, 4];
 
-/// A neuron as it comes, with the other reset, and with all its constants learned.
+/// A neuron as it comes, with the other reset, without a reset, firing on the potential before the step, and with all its
+/// constants learned.
 fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
     let build = |params: Value| {
         from_spec(&json!({"neuron": name, "params": params})).expect("known constants")
@@ -42,17 +43,28 @@ fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
             (constant, how)
         })
         .collect();
-    vec![
-        (format!("{name} as it comes"), plain),
+    let mut all = vec![
+        (
+            format!("{name} without a reset"),
+            build(json!({"resets": false, "strict": !plain.common().strict})),
+        ),
         (
             format!("{name}, v_reset {other}"),
             build(json!({"v_reset": other})),
         ),
-        (
-            format!("{name} with all constants learned"),
-            build(json!({"trainable": learn})),
-        ),
-    ]
+    ];
+    if plain.states().iter().any(|state| state.name == "v") {
+        all.push((
+            format!("{name} that fires on the potential before the step"),
+            build(json!({"fire_on": "previous"})),
+        ));
+    }
+    all.push((format!("{name} as it comes"), plain));
+    all.push((
+        format!("{name} with all constants learned"),
+        build(json!({"trainable": learn})),
+    ));
+    all
 }
 
 fn all() -> impl Iterator<Item = (String, Arc<dyn Neuron>)> {

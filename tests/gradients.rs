@@ -9,7 +9,7 @@ use spikelet::device;
 use spikelet::graph::op::{Conv, Recurrence};
 use spikelet::layer::spiking;
 use spikelet::module::{TracedState, TracedTensor};
-use spikelet::neuron;
+use spikelet::neuron::{self, FireOn};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::surrogate;
@@ -165,6 +165,29 @@ fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() -> 
                     let what = format!("{} × {} × v_reset {v_reset}", entry.name, surrogate.name);
                     checked += check(&*neuron, &what, &mut failures)?;
                 }
+            }
+        }
+    }
+    for entry in neuron::entries() {
+        for params in [
+            serde_json::json!({"fire_on": "previous"}),
+            serde_json::json!({"fire_on": "previous", "v_reset": null}),
+            serde_json::json!({"resets": false, "strict": true}),
+        ] {
+            let what = format!("{} × {params}", entry.name);
+            let mut constants = params;
+            constants["spiking"] = false.into();
+            let spec = serde_json::json!({
+                "neuron": entry.name, "params": constants, "reset_grad": "surrogate",
+                "surrogate": {"name": "sigmoid", "alpha": 2.0, "factor": 0.75},
+            });
+            let neuron = neuron::from_spec(&spec).expect("known");
+            let has_potential = neuron.states().iter().any(|state| state.name == "v");
+            // A potential without a gradient through time has one through such a spike.
+            let plain = neuron::from_spec(&serde_json::json!({"neuron": entry.name}));
+            let fits = has_potential && !cuts_time(&*plain.expect("known"));
+            if fits || neuron.common().fire_on == FireOn::Charged {
+                checked += check(&*neuron, &what, &mut failures)?;
             }
         }
     }

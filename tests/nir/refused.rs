@@ -1,7 +1,7 @@
 //! Networks that NIR cannot express: each is refused with the reason.
 
 use spikelet::layer::Reshape;
-use spikelet::neuron;
+use spikelet::neuron::{self, FireOn};
 use spikelet::nir::{self, ExportOptions, NirError};
 use spikelet::prelude::*;
 use spikelet::surrogate::MultiLevelSpikeCount;
@@ -152,11 +152,12 @@ fn constants_without_a_form_are_named() {
             "`i_start` is trained",
         ),
         (
-            Arc::new(RLeakyCell {
-                resets: false,
-                ..RLeakyCell::default()
-            }),
+            Arc::new(RLeakyCell::default().resets(false)),
             "`resets` is false",
+        ),
+        (
+            Arc::new(Lif::default().fire_on(FireOn::Previous)),
+            "`fire_on` is previous",
         ),
         (
             Arc::new(RLeakyCell {

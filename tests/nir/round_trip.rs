@@ -97,9 +97,9 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
         let lif = NirLif {
             discretization,
             v_leak: 0.1,
-            strict: false,
             ..NirLif::default()
-        };
+        }
+        .strict(false);
         check_resets(&format!("nir_lif {discretization}"), lif);
         let cuba = NirCubaLif {
             discretization,

@@ -67,6 +67,8 @@ pub fn cases() -> Vec<Case> {
     smooth(&mut cases);
     piecewise(&mut cases);
     rational(&mut cases);
+    sparse_fast_sigmoid(&mut cases);
+    scaled(&mut cases);
     straight_through(&mut cases);
     cases
 }
@@ -138,6 +140,19 @@ fn smooth(cases: &mut Vec<Case>) {
         };
         cases.push(Case::new(spec, derivative).primitive(primitive));
     }
+    for alpha in [1.0_f64, 0.3] {
+        let spec = json!({"name": "circ", "alpha": alpha});
+        let root = move |x: f64| (x * x + alpha * alpha).sqrt();
+        cases.push(
+            Case::new(spec, move |x| (alpha / root(x)).powi(3))
+                .primitive(move |x| alpha * (1.0 + x / root(x))),
+        );
+    }
+    for (beta, slope) in [(1.0, 25.0), (3.0, 0.5)] {
+        let spec = json!({"name": "spike_rate_escape", "beta": beta, "slope": slope});
+        let derivative = move |x: f64| slope * (-beta * (x - 1.0).abs()).exp();
+        cases.push(Case::new(spec, derivative).kinks([1.0]));
+    }
     for (alpha, c) in [(5.0, 0.4), (2.0, 1.5)] {
         let spec = json!({"name": "slayer", "alpha": alpha, "c": c});
         let primitive = move |x: f64| match x < 0.0 {
@@ -206,6 +221,16 @@ fn piecewise(cases: &mut Vec<Case>) {
     for (leak, k) in [(0.0, 1.0), (0.1, 2.0)] {
         let spec = json!({"name": "leaky_k_relu", "leak": leak, "k": k});
         let derivative = move |x: f64| if x >= 0.0 { k } else { leak };
+        cases.push(
+            Case::new(spec, derivative)
+                .primitive(move |x| derivative(x) * x)
+                .kinks([0.0])
+                .at_nan(leak),
+        );
+    }
+    for leak in [0.1, 0.0] {
+        let spec = json!({"name": "leaky_spike_operator", "leak": leak});
+        let derivative = move |x: f64| if x > 0.0 { 1.0 } else { leak };
         cases.push(
             Case::new(spec, derivative)
                 .primitive(move |x| derivative(x) * x)
@@ -336,6 +361,30 @@ fn rational(cases: &mut Vec<Case>) {
         let spec = json!({"name": "super_spike", "alpha": alpha});
         let derivative = move |x: f64| alpha / (1.0 + x.abs()).powi(2);
         cases.push(Case::new(spec, derivative));
+    }
+}
+
+fn sparse_fast_sigmoid(cases: &mut Vec<Case>) {
+    for (slope, b) in [(25.0, 1.0), (2.0, -0.5)] {
+        let spec = json!({"name": "sparse_fast_sigmoid", "slope": slope, "b": b});
+        let derivative = move |x: f64| match x > b {
+            true => 1.0 / (slope * x.abs() + 1.0).powi(2),
+            false => 0.0,
+        };
+        cases.push(Case::new(spec, derivative).kinks([b, 0.0]).at_nan(0.0));
+    }
+}
+
+/// Surrogates with a factor.
+fn scaled(cases: &mut Vec<Case>) {
+    for factor in [0.25, -2.0] {
+        let spec = json!({"name": "soft_sign", "alpha": 2.0, "factor": factor});
+        let derivative = move |x: f64| factor / (4.0 * (0.5 + x.abs()).powi(2));
+        cases.push(
+            Case::new(spec, derivative)
+                .primitive(move |x| factor * 0.5 * (2.0 * x / (1.0 + (2.0 * x).abs()) + 1.0))
+                .kinks([0.0]),
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! The CPU as a backend.
 
+use crate::callable::CallablePlan;
 use crate::executor::CpuExecutor;
 use crate::machine;
 use crate::memory::{View, ViewMut, for_each_dtype};
@@ -95,6 +96,18 @@ impl Cpu {
             group: Some(group),
             ..self
         }
+    }
+
+    /// Prepares the kernels of a plan for calls with memory and threads of another program; a call uses at most as many
+    /// threads as this CPU has.
+    ///
+    /// # Errors
+    /// When the plan was computed for another device, or has an operation that cannot run on the threads of a
+    /// caller.
+    pub fn callable(&self, plan: &Plan) -> Result<CallablePlan> {
+        plan.check()?;
+        plan.check_target(self)?;
+        CallablePlan::new(plan, self.threads())
     }
 
     /// The number of threads.

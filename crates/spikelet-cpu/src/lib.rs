@@ -7,13 +7,17 @@
 mod backend;
 mod bound_plan;
 mod broadcast;
+mod callable;
 mod executor;
 pub mod gemm;
 mod machine;
 mod memory;
 mod op;
+mod parallel;
 mod scratch;
 mod shared;
 pub mod spikes;
 
 pub use backend::Cpu;
+pub use callable::CallablePlan;
+pub use parallel::{CallingThread, Workers};

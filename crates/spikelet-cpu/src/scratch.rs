@@ -1,6 +1,7 @@
 //! Scratch memory with a separate piece for every thread of a pool.
 
 use crate::memory::SharedSlice;
+use crate::parallel;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// A value for each thread of the pool, created when a plan is loaded.
@@ -25,7 +26,7 @@ impl<T> PerThread<T> {
 
     /// The running thread's index and its value.
     fn index_and_value(&self) -> (usize, MutexGuard<'_, T>) {
-        let k = rayon::current_thread_index().unwrap_or(0) % self.0.len();
+        let k = parallel::thread_index() % self.0.len();
         let value = match self.0[k].try_lock() {
             Ok(value) => value,
             // After a panic the content is arbitrary; the next user overwrites it.

@@ -3,7 +3,7 @@
 use crate::bytes;
 use crate::dnn::{Convolution, Dnn};
 use crate::error::{Context, failure};
-use crate::executor::{self, CudaExecutor};
+use crate::executor::{self, CallablePlan, CudaExecutor};
 use crate::fetch::{self, Pool};
 use crate::gemm::{Gemm, Product};
 use crate::gpu::group::{self, Group};
@@ -158,6 +158,17 @@ impl Cuda {
     pub fn model(&self) -> Result<String> {
         let gpu = &self.shared.gpu;
         gpu.context.name().context(&gpu.name, "querying the name")
+    }
+
+    /// Compiles and loads the kernels of a plan for calls with memory and streams of another program.
+    ///
+    /// # Errors
+    /// When the plan was computed for another device, a kernel cannot be compiled, or the plan has a convolution, a
+    /// custom kernel or a sum over ranks.
+    pub fn callable(&self, plan: &Plan) -> Result<CallablePlan> {
+        plan.check()?;
+        plan.check_target(self)?;
+        CallablePlan::new(self.shared.clone(), plan)
     }
 
     fn memory_of<'a>(&self, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {

@@ -1,6 +1,7 @@
 //! A loaded plan: its arena, its launches, and the CUDA graph that replays them.
 
 mod action;
+mod callable;
 mod custom_kernel;
 mod dependencies;
 mod planning;
@@ -13,6 +14,7 @@ use crate::memory::DeviceMemory;
 use crate::shared::Shared;
 use crate::while_nodes::{WhileNodes, count_nodes};
 use action::{LoopRecorder, Starter, Step, recorded_loops};
+pub use callable::CallablePlan;
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{
     CUevent_flags, CUgraphInstantiate_flags_enum, CUgraphNode, CUstreamCaptureMode,

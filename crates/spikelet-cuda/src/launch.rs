@@ -115,6 +115,73 @@ impl Launch {
     }
 }
 
+impl Launch {
+    /// Whether all arguments are addresses or sizes in a word each.
+    pub(crate) fn has_words_only(&self) -> bool {
+        self.arguments.iter().all(|argument| argument.bytes == 8)
+    }
+
+    /// Starts the kernel on a stream of the GPU's context, with each argument mapped by `address`. The context is
+    /// current.
+    ///
+    /// # Safety
+    /// As [`Launch::run`], for the mapped arguments; all arguments must be words.
+    pub(crate) unsafe fn run_mapped(
+        &self,
+        gpu: &Gpu,
+        stream: sys::CUstream,
+        address: impl Fn(u64) -> u64,
+    ) -> Result<()> {
+        /// Arguments of most kernels, so that none are allocated.
+        const FEW: usize = 48;
+        let (mut few, mut many) = ([0_u64; FEW], vec![]);
+        let words = match self.words.len() {
+            0..=FEW => &mut few[..self.words.len()],
+            count => {
+                many.resize(count, 0);
+                &mut many[..]
+            }
+        };
+        for (to, word) in words.iter_mut().zip(&self.words) {
+            *to = address(*word);
+        }
+        let (mut few, mut many) = ([std::ptr::null_mut::<c_void>(); FEW], vec![]);
+        let arguments = match words.len() {
+            0..=FEW => &mut few[..words.len()],
+            count => {
+                many.resize(count, std::ptr::null_mut());
+                &mut many[..]
+            }
+        };
+        for (to, word) in arguments.iter_mut().zip(words.iter_mut()) {
+            *to = std::ptr::from_mut(word).cast();
+        }
+        // SAFETY: the caller's promise; the driver copies the arguments before it returns.
+        unsafe {
+            result::launch_kernel(
+                self.function.cu_function(),
+                self.grid.into(),
+                self.block.into(),
+                self.shared,
+                stream,
+                arguments,
+            )
+        }
+        .with_context(&gpu.name, || format!("starting kernel `{}`", self.name))
+    }
+
+    /// Loads the kernel, which the driver otherwise does when it is first started.
+    pub(crate) fn load(&self) {
+        /// `cuFuncLoad` of `cuda.h`.
+        type Load = unsafe extern "C" fn(CUfunction) -> u32;
+        // SAFETY: the driver is loaded, and the type is that of the function in `cuda.h`; drivers before 12.4 lack it.
+        if let Ok(load) = unsafe { sys::culib().get::<Load>(b"cuFuncLoad") } {
+            // SAFETY: the function belongs to a loaded module. A failure is that of the first start.
+            unsafe { load(self.function.cu_function()) };
+        }
+    }
+}
+
 /// Up to eight bytes in memory order, padded with zeros.
 fn word_of(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];

@@ -39,5 +39,6 @@ pub use backend::Cuda;
 pub use cache::kernel_files;
 pub use cache::{KernelCache, kernel_cache};
 pub use compiler::CompileError;
+pub use executor::CallablePlan;
 pub use gpu::Properties;
 pub use offline::OfflineTarget;

@@ -20,6 +20,9 @@ pub(super) type OnEpoch = Box<dyn Fn(&EpochRecord) -> ControlFlow<()> + Send + S
 /// A function that is called when a checkpoint has been written.
 pub(super) type OnCheckpoint = Arc<dyn Fn(&Path, &Progress) + Send + Sync>;
 
+/// A function that is called with the tensors of the network.
+pub(super) type OnWeights = Box<dyn Fn(&VarStore) -> Result<()> + Send + Sync>;
+
 /// The functions of a trainer.
 #[derive(Default)]
 pub(super) struct Callbacks {
@@ -27,4 +30,6 @@ pub(super) struct Callbacks {
     pub(super) step: Option<OnStep>,
     pub(super) epoch: Option<OnEpoch>,
     pub(super) checkpoint: Option<OnCheckpoint>,
+    pub(super) improvement: Option<OnWeights>,
+    pub(super) end: Option<OnWeights>,
 }

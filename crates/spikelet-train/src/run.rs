@@ -374,7 +374,15 @@ impl<'a> Run<'a> {
         Ok(Some(self.store.gathered(&device)?))
     }
 
+    /// The weights that are evaluated.
+    pub(super) fn evaluated_weights(&self) -> &VarStore {
+        self.averaged.as_ref().unwrap_or(&self.store)
+    }
+
     fn finish(&mut self, interrupted: bool) -> Result<FitReport> {
+        if let Some(call) = &self.trainer.callbacks.end {
+            call(self.evaluated_weights())?;
+        }
         if let Some(logs) = &self.logs {
             logs.checkpoints.finish()?;
         }

@@ -91,6 +91,8 @@ pub struct Trainer<'a> {
     pub(super) experiment: Option<String>,
     /// Returns whether the run should end; called between batches.
     pub(super) end_request: Option<EndRequest>,
+    /// The same, of the program that trains.
+    pub(super) end_when: Option<EndRequest>,
     pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<RankGroup>>,
     pub(super) engine: Option<Box<dyn BuildEngine>>,
@@ -273,6 +275,7 @@ impl<'a> Trainer<'a> {
             curve_steps: curve_steps as u64,
             experiment: None,
             end_request: None,
+            end_when: None,
             loader_threads: 0,
             group: None,
             engine: None,
@@ -437,7 +440,8 @@ impl<'a> Trainer<'a> {
 
     /// Whether the run should end before its next batch.
     pub(super) fn is_end_requested(&self) -> bool {
-        self.end_request.as_ref().is_some_and(|asked| asked())
+        let requests = [&self.end_request, &self.end_when];
+        requests.into_iter().flatten().any(|asked| asked())
     }
 }
 

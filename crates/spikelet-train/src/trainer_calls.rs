@@ -80,6 +80,55 @@ impl Trainer<'_> {
         self
     }
 
+    /// Calls a function after each epoch that improves the monitored metric on the validation set, with the weights that
+    /// were evaluated: a copy of them is the best network so far, also without a folder.
+    #[must_use]
+    pub fn on_improvement(
+        mut self,
+        call: impl Fn(&VarStore) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.improvement = Some(Box::new(call));
+        self
+    }
+
+    /// Calls a function at the end of the run, also of an interrupted one, with the weights that an evaluation would use:
+    /// the averages, if there are any.
+    ///
+    /// ```
+    /// use spikelet_train::prelude::*;
+    /// use std::sync::{Arc, Mutex};
+    /// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
+    /// let digits = spikelet_data::synthetic::digits_of(0, 512, 128);
+    /// let settings = Settings { time_steps: 4, epochs: 1, ..Settings::default() };
+    /// let trained = Arc::new(Mutex::new(None));
+    /// let copy = trained.clone();
+    /// Trainer::new(net, settings)
+    ///     .on_end(move |store| {
+    ///         *copy.lock().expect("no thread has panicked") = Some(store.get("1.weight")?);
+    ///         Ok(())
+    ///     })
+    ///     .fit(&digits)?;
+    /// let weight = trained.lock().expect("no thread has panicked").take();
+    /// assert_eq!(weight.map(|weight| weight.shape), Some(vec![10, 784]));
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_end(
+        mut self,
+        call: impl Fn(&VarStore) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.end = Some(Box::new(call));
+        self
+    }
+
+    /// Asks a function between batches whether the run should end, as Ctrl-C does with
+    /// [`Trainer::interruptible`]: the run is saved, and its report is marked as interrupted.
+    #[must_use]
+    pub fn end_when(mut self, asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.end_when = Some(Arc::new(asked));
+        self
+    }
+
     /// Ends the run when the monitored metric ([`Trainer::monitor`]) has not improved on the validation set for
     /// `patience` epochs. The best epoch is that of
     /// [`FitReport::best`](super::FitReport::best), whose weights are in `best.safetensors`.

@@ -4,7 +4,7 @@ use super::super::error::NirError;
 use super::constants::Constants;
 use super::refused;
 use spikelet_core::Result;
-use spikelet_nn::neuron::{Common, Discretization, Readout};
+use spikelet_nn::neuron::{Common, Discretization, FireOn, Readout};
 
 /// A neuron in the form of NIR. Each constant has a value for each neuron.
 #[derive(Clone, Debug)]
@@ -83,7 +83,13 @@ pub(super) fn low_pass(c: &Constants<'_>, alpha: f64) -> Result<Dynamics> {
 
 impl Constants<'_> {
     /// Threshold and reset of a neuron with the default reset.
-    pub(super) fn spiking(&self, common: &Common, strict: bool) -> Result<Option<Fire>, NirError> {
+    pub(super) fn spiking(&self, common: &Common) -> Result<Option<Fire>, NirError> {
+        if !common.resets {
+            return Err(refused::no_reset(self.path));
+        }
+        if common.fire_on != FireOn::Charged {
+            return Err(refused::fires_on_previous(self.path));
+        }
         if !common.spiking || !common.surrogate.is_binary() {
             return Err(refused::not_spikes(self.path));
         }
@@ -93,7 +99,7 @@ impl Constants<'_> {
                 Some(v_reset) => Some(self.get("v_reset", v_reset)?),
                 None => None,
             },
-            strict,
+            strict: common.strict,
             reset_delay: false,
         }))
     }
@@ -102,10 +108,9 @@ impl Constants<'_> {
     pub(super) fn late(
         &self,
         common: &Common,
-        strict: bool,
         reset_delay: bool,
     ) -> Result<Option<Fire>, NirError> {
-        let fire = self.spiking(common, strict)?;
+        let fire = self.spiking(common)?;
         Ok(fire.map(|fire| Fire {
             reset_delay,
             ..fire

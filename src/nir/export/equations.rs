@@ -26,12 +26,12 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
         };
     }
     neurons! {
-        If => |n, c| integrator(c, c.spiking(&n.common, false)?),
-        SoftPulseIf => |n, c| integrator(c, c.spiking(n.common(), false)?),
+        If => |n, c| integrator(c, c.spiking(&n.common)?),
+        SoftPulseIf => |n, c| integrator(c, c.spiking(n.common())?),
         HalfThresholdIf => |n, c| Ok(Dynamics {
             v_start: c.all(0.0),
             approximation: Some("V starts at half its threshold, which NIR cannot say; as an approximation it starts at 0"),
-            ..integrator(c, c.spiking(n.common(), false)?)?
+            ..integrator(c, c.spiking(n.common())?)?
         }),
         Lif => |n, c| leaky(c, n.tau, n.decay_input),
         SlttLif => |n, c| leaky(c, n.neuron.tau, n.neuron.decay_input),
@@ -64,14 +64,14 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
             };
             Ok(Dynamics {
                 discretization: Discretization::ExactSeq,
-                fire: c.spiking(&n.common, true)?,
+                fire: c.spiking(&n.common)?,
                 ..Dynamics::new(equation, c.start()?)
             })
         },
         CubaLif => |n, c| {
             let equation = c.undivided_current(("c_decay", n.c_decay), ("v_decay", n.v_decay))?;
             Ok(Dynamics {
-                fire: c.spiking(&n.common, false)?,
+                fire: c.spiking(&n.common)?,
                 ..Dynamics::new(equation, c.start()?)
             })
         },
@@ -95,18 +95,18 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
                 tau_syn,
             };
             Ok(Dynamics {
-                fire: c.spiking(&n.common, true)?,
+                fire: c.spiking(&n.common)?,
                 ..Dynamics::new(equation, c.get("v_start", n.v_leak)?)
             })
         },
         NirI => |n, c| Ok(Dynamics { readout: n.readout, ..nir_integrator(c, n.r, None)? }),
-        NirIf => |n, c| nir_integrator(c, n.r, c.late(&n.common, n.strict, n.reset_delay)?),
+        NirIf => |n, c| nir_integrator(c, n.r, c.late(&n.common, n.reset_delay)?),
         NirLi => |n, c| Ok(Dynamics { fire: None, readout: n.readout, ..nir_leaky(c, &n.neuron)? }),
         NirLif => |n, c| nir_leaky(c, n),
         NirCubaLi => |n, c| Ok(Dynamics { fire: None, readout: n.readout, ..nir_current(c, &n.neuron)? }),
         NirCubaLif => |n, c| nir_current(c, n),
         Heaviside => |n, c| Ok(Dynamics {
-            fire: c.spiking(&n.common, n.strict)?,
+            fire: c.spiking(&n.common)?,
             ..Dynamics::new(Equation::Threshold, c.all(0.0))
         }),
     }
@@ -138,7 +138,7 @@ fn leaky_from(c: &Constants<'_>, tau: Vec<f64>, decay_input: bool) -> Result<Dyn
         None => c.all(0.0),
     };
     Ok(Dynamics {
-        fire: c.spiking(c.common, false)?,
+        fire: c.spiking(c.common)?,
         ..Dynamics::new(Equation::Leaky { tau, r, v_leak }, c.start()?)
     })
 }
@@ -159,7 +159,7 @@ fn nir_leaky(c: &Constants<'_>, n: &NirLif) -> Result<Dynamics> {
     };
     Ok(Dynamics {
         discretization: n.discretization,
-        fire: c.late(&n.common, n.strict, n.reset_delay)?,
+        fire: c.late(&n.common, n.reset_delay)?,
         ..Dynamics::new(equation, c.get("v_start", 0.0)?)
     })
 }
@@ -174,7 +174,7 @@ fn nir_current(c: &Constants<'_>, n: &NirCubaLif) -> Result<Dynamics> {
     };
     Ok(Dynamics {
         discretization: n.discretization,
-        fire: c.late(&n.common, n.strict, n.reset_delay)?,
+        fire: c.late(&n.common, n.reset_delay)?,
         ..Dynamics::new(equation, c.get("v_start", 0.0)?)
     })
 }

@@ -14,7 +14,7 @@ const ABOVE_AFTER_RESET: &str = "a potential that is above the threshold after i
 pub(super) fn synaptic(c: &Constants<'_>, n: &Synaptic) -> Result<Dynamics> {
     let equation = c.undivided_current(("alpha", n.alpha), ("beta", n.beta))?;
     Ok(Dynamics {
-        fire: c.late(&n.common, false, true)?,
+        fire: c.late(&n.common, true)?,
         ..Dynamics::new(equation, c.start()?)
     })
 }
@@ -38,11 +38,10 @@ pub(super) fn rsynaptic(c: &Constants<'_>, n: &RSynapticCell) -> Result<Dynamics
 /// The resets of snnTorch depend on the potential V[t−1] in place of the spike S[t−1]. They are the same as long as no
 /// neuron starts above its threshold or is reset to a potential above it.
 fn of_snntorch(c: &Constants<'_>, n: &RLeakyCell, equation: Equation) -> Result<Dynamics> {
-    if !n.resets {
-        return Err(refused::no_reset(c.path).into());
-    }
     let v_start = c.get("v_start", 0.0)?;
-    let fire = c.late(&n.common, true, n.reset_delay)?;
+    // A late hard reset that keeps the input is one in the step of the spike: both start the next charge from v_reset.
+    let at_once = !n.reset_delay || (n.keeps_input && n.common.v_reset.is_some());
+    let fire = c.late(&n.common, !at_once)?;
     let above = |fire: &Fire, potentials: &[f64]| {
         let mut pairs = potentials.iter().zip(&fire.v_threshold);
         pairs.any(|(potential, v_threshold)| potential > v_threshold)
@@ -74,7 +73,7 @@ fn of_snntorch(c: &Constants<'_>, n: &RLeakyCell, equation: Equation) -> Result<
 /// H = α·(V[t−1] − S[t−1]) + (1 − α)·X: the spikes of a reset in the step of the spike that subtracts 1.
 pub(super) fn sparch(c: &Constants<'_>, n: &SparchLif) -> Result<Dynamics> {
     c.no_random_start(n.random_start)?;
-    let fire = c.spiking(&n.common, true)?.map(|fire| Fire {
+    let fire = c.spiking(&n.common)?.map(|fire| Fire {
         v_reset: None,
         ..fire
     });

@@ -158,6 +158,14 @@ pub(super) fn no_reset(path: &str) -> NirError {
     )
 }
 
+pub(super) fn fires_on_previous(path: &str) -> NirError {
+    NirError::node(
+        path,
+        "it fires on the potential before the step (`fire_on` is previous); NIR's neurons fire on the charged potential",
+        "set `fire_on` to charged",
+    )
+}
+
 pub(super) fn above_threshold(path: &str) -> NirError {
     NirError::node(
         path,

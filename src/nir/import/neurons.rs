@@ -30,22 +30,20 @@ pub(super) fn build(
         common: Common {
             surrogate: options.surrogate.clone(),
             reset_grad: options.reset_grad,
+            strict: semantics.fires == Fires::Above,
             v_reset: (semantics.reset == Reset::Value).then_some(0.0),
             ..Common::default()
         },
     };
-    let strict = semantics.fires == Fires::Above;
     let discretization = semantics.discretization;
     let reset_delay = semantics.reset_delay;
     let lif = |common| NirLif {
         discretization,
-        strict,
         common,
         ..NirLif::default()
     };
     let cuba = |common| NirCubaLif {
         discretization,
-        strict,
         common,
         ..NirCubaLif::default()
     };
@@ -61,7 +59,6 @@ pub(super) fn build(
             values.set("r", &n.r, |r| dt * r);
             values.threshold(&n.v_threshold, n.v_reset.as_ref(), None, semantics);
             Arc::new(NirIf {
-                strict,
                 reset_delay,
                 common: values.common.clone(),
                 ..NirIf::default()
@@ -114,7 +111,6 @@ pub(super) fn build(
         NodeKind::Threshold(n) => {
             values.set("v_threshold", &n.threshold, |v| v);
             Arc::new(Heaviside {
-                strict,
                 common: values.common.clone(),
             })
         }

@@ -3,10 +3,10 @@
 use super::{Setting, surrogate_names};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
-use spikelet::DefinitionError;
 use spikelet::neuron::{self, Neuron};
 use spikelet::suggest::closest;
-use spikelet::surrogate;
+use spikelet::surrogate::{self, Surrogate};
+use spikelet::{DefinitionError, Entry};
 use std::sync::Arc;
 
 /// Constants of a neuron.
@@ -55,6 +55,13 @@ pub fn overlay(
         given.insert(key, value);
     }
     Ok(given)
+}
+
+/// The constants of a surrogate with their defaults: its own, and the factor that all have.
+pub fn surrogate_constants(entry: &Entry<dyn Surrogate>) -> Map<String, Value> {
+    let mut known = (entry.defaults)();
+    known.insert("factor".to_string(), Value::from(1.0));
+    known
 }
 
 impl NeuronArgs {
@@ -197,7 +204,7 @@ impl NeuronArgs {
         let entry = surrogate::find(name).map_err(|error| {
             Failure::argument(error.to_string(), "see `spikelet surrogate list`")
         })?;
-        let known = (entry.defaults)();
+        let known = surrogate_constants(&entry);
         let mut spec = match (&self.surrogate, own) {
             // The same surrogate keeps its constants.
             (None, Value::Object(own)) => own.clone(),

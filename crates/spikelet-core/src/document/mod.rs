@@ -61,6 +61,26 @@ impl Document {
         Ok(document)
     }
 
+    /// A document of a JSON value, whose errors have no positions. `file` is its name in messages.
+    ///
+    /// ```
+    /// use spikelet_core::document::Document;
+    /// let document = Document::from_json("options", &serde_json::json!({"epochs": 3}))?;
+    /// assert!(document.root().get("epochs").is_some());
+    /// # Ok::<(), spikelet_core::document::DocumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the value is nested too deeply, or an integer is out of range.
+    pub fn from_json(file: &str, value: &serde_json::Value) -> Result<Self, DocumentError> {
+        let root = Node::from_json(value).map_err(|error| error.without_text(file))?;
+        Ok(Self {
+            file: file.to_string(),
+            text: String::new(),
+            root,
+        })
+    }
+
     /// Reads and parses a TOML file.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::operand::MatrixLayout;
 use super::tile::Tiles;
 use super::{GemmError, GemmLibrary};
 use crate::memory::SharedSlice;
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_expr::Evaluate;
 use std::ffi::c_int;
 
@@ -220,7 +220,7 @@ impl<'a, T: GemmElement> Product<'a, T> {
         match tiles.count() {
             0 => {}
             1 => one(0),
-            count => (0..count).into_par_iter().with_max_len(1).for_each(one),
+            count => parallel::for_each_task(count, one),
         }
     }
 

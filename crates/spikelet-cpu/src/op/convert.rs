@@ -6,10 +6,10 @@
 
 use super::{CHUNK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{View, ViewMut};
+use crate::parallel;
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
-use rayon::prelude::*;
 use spikelet_graph::TensorType;
 
 /// Words of one converted tensor, rounded up to a cache line.
@@ -68,13 +68,15 @@ fn take(workspace: &mut [u64], elements: usize) -> (&mut [f32], &mut [u64]) {
 }
 
 fn widen_f16(from: &[f16], to: &mut [f32]) {
-    let pieces = from.par_chunks(CHUNK).zip(to.par_chunks_mut(CHUNK));
-    pieces.for_each(|(from, to)| from.convert_to_f32_slice(to));
+    parallel::for_each_chunk(to, CHUNK, |k, to| {
+        from[k * CHUNK..][..to.len()].convert_to_f32_slice(to);
+    });
 }
 
 fn widen_bf16(from: &[bf16], to: &mut [f32]) {
-    let pieces = from.par_chunks(CHUNK).zip(to.par_chunks_mut(CHUNK));
-    pieces.for_each(|(from, to)| from.convert_to_f32_slice(to));
+    parallel::for_each_chunk(to, CHUNK, |k, to| {
+        from[k * CHUNK..][..to.len()].convert_to_f32_slice(to);
+    });
 }
 
 /// Converts an operand, or the old content of the result that shares its memory.
@@ -93,16 +95,13 @@ fn widen(read: &View<'_>, writes: &[ViewMut<'_>], to: &mut [f32]) {
 
 /// Rounds a result into its memory.
 fn round(from: &[f32], write: &mut ViewMut<'_>) {
-    let pieces = from.par_chunks(CHUNK);
     match write {
-        ViewMut::F16(to) => to
-            .par_chunks_mut(CHUNK)
-            .zip(pieces)
-            .for_each(|(to, from)| to.convert_from_f32_slice(from)),
-        ViewMut::BF16(to) => to
-            .par_chunks_mut(CHUNK)
-            .zip(pieces)
-            .for_each(|(to, from)| to.convert_from_f32_slice(from)),
+        ViewMut::F16(to) => parallel::for_each_chunk(to, CHUNK, |k, to| {
+            to.convert_from_f32_slice(&from[k * CHUNK..][..to.len()]);
+        }),
+        ViewMut::BF16(to) => parallel::for_each_chunk(to, CHUNK, |k, to| {
+            to.convert_from_f32_slice(&from[k * CHUNK..][..to.len()]);
+        }),
         _ => {}
     }
 }

@@ -3,7 +3,7 @@
 use super::{CHUNK, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, View, ViewMut, for_each_dtype};
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Every element of the result is an element of one operand.
 pub(super) struct CopyKernel {
@@ -64,14 +64,12 @@ impl CopyKernel {
         for (operand, read) in self.operands.iter().zip(reads) {
             let from = &R::of(read)[operand.skip..];
             if operand.row == operand.length {
-                to.par_chunks_mut(CHUNK).enumerate().for_each(|(k, to)| {
+                parallel::for_each_chunk(to, CHUNK, |k, to| {
                     operand.gather.gather(from, k * CHUNK, to);
                 });
             } else if operand.length > 0 {
-                let rows = to
-                    .par_chunks_mut(operand.row)
-                    .zip(from.par_chunks(operand.length));
-                rows.for_each(|(to, from)| {
+                parallel::for_each_chunk(to, operand.row, |k, to| {
+                    let from = &from[k * operand.length..][..operand.length];
                     to[operand.at..operand.at + operand.length].copy_from_slice(from);
                 });
             }

@@ -7,9 +7,9 @@
 
 use super::{Float, Kernel, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
+use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
-use rayon::prelude::*;
 use spikelet_graph::DType;
 use spikelet_graph::op::{DelayedMatMul, DelayedSizes};
 use std::marker::PhantomData;
@@ -93,9 +93,10 @@ impl<R: Float> DelayedMatMulKernel<R> {
             inputs, outputs, ..
         } = self.sizes;
         let lag = |at: usize| (lag[at] + R::from_f64(0.5)).to_index().min(self.lags);
-        let rows = weights.par_chunks_mut(inputs);
-        let rows = rows.zip(starts.par_chunks_mut(inputs)).enumerate();
-        rows.for_each(|(o, (weights, starts))| {
+        let starts = SharedSlice::new(starts);
+        parallel::for_each_chunk(weights, inputs, |o, weights| {
+            // SAFETY: rows are disjoint.
+            let starts = unsafe { starts.range(o * inputs, weights.len()) };
             for (i, (to, start)) in weights.iter_mut().zip(starts).enumerate() {
                 let at = i * outputs + o;
                 *to = weight[at];
@@ -177,7 +178,7 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
         let own = Pieces::new(rest, each, &self.threads);
         let y = SharedSlice::new(y);
         let tiles = steps.div_ceil(tile);
-        (0..tiles * batch).into_par_iter().for_each(|task| {
+        parallel::for_each(tiles * batch, |task| {
             let (sample, first) = (task / tiles, task % tiles * tile);
             own.with(|scratch| {
                 let length = self.lags + tile;

@@ -3,8 +3,8 @@
 use super::{BLOCK, CHUNK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, SharedSlice, View, ViewMut};
+use crate::parallel;
 use crate::scratch::PerThread;
-use rayon::prelude::*;
 use spikelet_graph::op::{Distribution, Draw};
 use spikelet_random::{ActiveGroups, Stream};
 
@@ -83,7 +83,7 @@ impl<R: Float> DrawKernel<R> {
     fn draw(&self, stream: Stream, start_at: Start, p: &[R], out: &mut [R]) {
         let pieces = self.step.div_ceil(CHUNK);
         let out = SharedSlice::new(out);
-        (0..self.steps * pieces).into_par_iter().for_each(|k| {
+        parallel::for_each(self.steps * pieces, |k| {
             let (t, piece) = (k / pieces, k % pieces);
             let time = start_at.step.wrapping_add(t as u32);
             let end = ((piece + 1) * CHUNK).min(self.step);
@@ -120,7 +120,7 @@ impl<R: Float> DrawKernel<R> {
         let words = row.div_ceil(64);
         let rows = self.step / row;
         let out = SharedSlice::new(out);
-        (0..rows).into_par_iter().for_each(|r| {
+        parallel::for_each(rows, |r| {
             let mut scratch = self.scratch.get();
             for t in 0..self.steps {
                 if t == 0 || self.time_stride != 0 {

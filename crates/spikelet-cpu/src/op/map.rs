@@ -3,9 +3,9 @@
 use super::{BLOCK, CHUNK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
+use crate::parallel;
 use crate::scratch::PerThread;
 use arrayvec::ArrayVec;
-use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Map;
 
@@ -98,7 +98,7 @@ impl<R: Float> Kernel for MapKernel<R> {
         }
         let this = &*self;
         let pieces = this.length.div_ceil(CHUNK);
-        (0..pieces).into_par_iter().for_each(|piece| {
+        parallel::for_each(pieces, |piece| {
             let mut scratch = this.scratch.get();
             let end = ((piece + 1) * CHUNK).min(this.length);
             for (k, operand) in this.operands.iter().enumerate() {

@@ -7,9 +7,9 @@
 use super::convert::{self, widened};
 use super::{CHUNK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{View, ViewMut};
+use crate::parallel;
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
-use rayon::prelude::*;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{ConvPart, Op};
 
@@ -180,14 +180,14 @@ pub(super) struct PieceKernel {
 /// Copies elements starting at `at` to f32.
 fn load(read: &View<'_>, writes: &[ViewMut<'_>], at: usize, to: &mut [f32]) {
     let range = at..at + to.len();
-    let to = to.par_chunks_mut(CHUNK);
     macro_rules! copy {
-        ($from:expr, $copy:ident) => {
-            $from[range]
-                .par_chunks(CHUNK)
-                .zip(to)
-                .for_each(|(from, to)| $copy!(from, to))
-        };
+        ($from:expr, $copy:ident) => {{
+            let from = &$from[range];
+            parallel::for_each_chunk(to, CHUNK, |k, to| {
+                let from = &from[k * CHUNK..][..to.len()];
+                $copy!(from, to);
+            })
+        }};
     }
     macro_rules! same {
         ($from:ident, $to:ident) => {
@@ -216,14 +216,17 @@ fn load(read: &View<'_>, writes: &[ViewMut<'_>], at: usize, to: &mut [f32]) {
 /// Copies f32 elements, rounded, to the result starting at `at`.
 fn store(from: &[f32], write: &mut ViewMut<'_>, at: usize) {
     let range = at..at + from.len();
-    let from = from.par_chunks(CHUNK);
+    macro_rules! copy {
+        ($to:expr, $copy:ident) => {
+            parallel::for_each_chunk(&mut $to[range], CHUNK, |k, to| {
+                to.$copy(&from[k * CHUNK..][..to.len()]);
+            })
+        };
+    }
     match write {
-        ViewMut::F32(to) => (to[range].par_chunks_mut(CHUNK).zip(from))
-            .for_each(|(to, from)| to.copy_from_slice(from)),
-        ViewMut::F16(to) => (to[range].par_chunks_mut(CHUNK).zip(from))
-            .for_each(|(to, from)| to.convert_from_f32_slice(from)),
-        ViewMut::BF16(to) => (to[range].par_chunks_mut(CHUNK).zip(from))
-            .for_each(|(to, from)| to.convert_from_f32_slice(from)),
+        ViewMut::F32(to) => copy!(to, copy_from_slice),
+        ViewMut::F16(to) => copy!(to, convert_from_f32_slice),
+        ViewMut::BF16(to) => copy!(to, convert_from_f32_slice),
         _ => {}
     }
 }

@@ -11,9 +11,9 @@ use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
 use super::{Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
+use crate::parallel;
 use crate::scratch::PerThread;
 use arrayvec::ArrayVec;
-use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError};
 use spikelet_graph::op::RecurrentScan;
 use spikelet_graph::{DType, TensorType};
@@ -231,7 +231,7 @@ impl<R: Float> Kernel for RecurrentScanKernel<R> {
         let (weight, table) = tile_operand::weight::<R>(weight, &this.weight, workspace);
         spike_sums::transpose(weight, this.features, table);
         let (table, tile) = (&*table, this.tile * this.features);
-        (0..elements.div_ceil(tile)).into_par_iter().for_each(|k| {
+        parallel::for_each(elements.div_ceil(tile), |k| {
             let start = k * tile;
             let length = tile.min(elements - start);
             this.run_tile((&values, &sequences), &results, table, (start, length));

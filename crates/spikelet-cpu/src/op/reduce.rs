@@ -3,7 +3,7 @@
 use super::{CHUNK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_expr::vectorized;
 use spikelet_graph::dense_strides;
 use spikelet_graph::op::{Reduce, Reduction};
@@ -158,25 +158,20 @@ impl<R: Float> ReduceKernel<R> {
     fn rows(&self, x: &[R], outer: usize, reduced: usize, y: &mut [R], partial: &mut [R]) {
         if reduced <= CHUNK {
             let per_task = (CHUNK / reduced.max(1)).max(1);
-            y.par_chunks_mut(per_task)
-                .enumerate()
-                .for_each(|(task, y)| {
-                    for (k, y) in y.iter_mut().enumerate() {
-                        let o = task * per_task + k;
-                        *y = self.row(&x[o * reduced..(o + 1) * reduced]);
-                    }
-                });
+            parallel::for_each_chunk(y, per_task, |task, y| {
+                for (k, y) in y.iter_mut().enumerate() {
+                    let o = task * per_task + k;
+                    *y = self.row(&x[o * reduced..(o + 1) * reduced]);
+                }
+            });
             return;
         }
         let count = chunks(reduced);
-        partial[..outer * count]
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(k, p)| {
-                let (o, c) = (k / count, k % count);
-                let row = &x[o * reduced..(o + 1) * reduced];
-                *p = self.row(&row[c * CHUNK..((c + 1) * CHUNK).min(reduced)]);
-            });
+        parallel::for_each_chunk(&mut partial[..outer * count], 1, |k, partial| {
+            let (o, c) = (k / count, k % count);
+            let row = &x[o * reduced..(o + 1) * reduced];
+            partial.fill(self.row(&row[c * CHUNK..((c + 1) * CHUNK).min(reduced)]));
+        });
         for (o, y) in y.iter_mut().enumerate() {
             let parts = &partial[o * count..(o + 1) * count];
             *y = parts.iter().fold(self.start(), |a, &b| self.join(a, b));
@@ -241,15 +236,12 @@ impl<R: Float> ReduceKernel<R> {
         let rows = chunk_rows(inner);
         let outer = y.len() / inner;
         let partial = &mut partial[..outer * chunks * inner];
-        partial
-            .par_chunks_exact_mut(inner)
-            .enumerate()
-            .for_each(|(k, partial)| {
-                let (o, first) = (k / chunks, k % chunks * rows);
-                let x = &x[o * reduced * inner..(o + 1) * reduced * inner];
-                let end = (first + rows).min(reduced);
-                self.join_rows(&x[first * inner..end * inner], partial, inner);
-            });
+        parallel::for_each_chunk(partial, inner, |k, partial| {
+            let (o, first) = (k / chunks, k % chunks * rows);
+            let x = &x[o * reduced * inner..(o + 1) * reduced * inner];
+            let end = (first + rows).min(reduced);
+            self.join_rows(&x[first * inner..end * inner], partial, inner);
+        });
         let parts = partial.chunks_exact(chunks * inner);
         for (y, parts) in y.chunks_exact_mut(inner).zip(parts) {
             self.join_rows(parts, y, inner);
@@ -260,7 +252,7 @@ impl<R: Float> ReduceKernel<R> {
     fn columns(&self, x: &[R], (outer, reduced, inner): (usize, usize, usize), y: &mut [R]) {
         let pieces = inner.div_ceil(WIDTH);
         let shared = SharedSlice::new(y);
-        (0..outer * pieces).into_par_iter().for_each(|k| {
+        parallel::for_each(outer * pieces, |k| {
             let (o, i) = (k / pieces, k % pieces * WIDTH);
             let length = WIDTH.min(inner - i);
             // SAFETY: every (o, piece) has its own range.
@@ -324,7 +316,7 @@ impl<R: Float> Kernel for ReduceKernel<R> {
                 }
             },
             Shape::Scattered { gather, reduced } => {
-                y.par_iter_mut().enumerate().for_each(|(o, y)| {
+                parallel::for_each_chunk(y, 1, |o, y| {
                     let mut total = self.start();
                     let mut block = [R::ZERO; LANES];
                     let mut done = 0;
@@ -334,7 +326,7 @@ impl<R: Float> Kernel for ReduceKernel<R> {
                         total = block[..length].iter().fold(total, |a, &b| self.join(a, b));
                         done += length;
                     }
-                    *y = total;
+                    y.fill(total);
                 });
             }
         }

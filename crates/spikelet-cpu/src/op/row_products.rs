@@ -5,8 +5,8 @@
 //! processor can, so its bits do not depend on the partition of the rows.
 
 use super::Float;
+use crate::parallel;
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 use std::mem;
 
 /// Bytes of a row of a panel.
@@ -27,8 +27,7 @@ pub(super) fn packed_elements<R>(rows: usize, columns: usize) -> usize {
 pub(super) fn pack<R: Float>(matrix: &[R], (rows, columns): (usize, usize), packed: &mut [R]) {
     let width = panel_width::<R>();
     let packed = &mut packed[..packed_elements::<R>(rows, columns)];
-    let panels = packed.par_chunks_mut((width * rows).max(1));
-    panels.enumerate().for_each(|(panel, to)| {
+    parallel::for_each_chunk(packed, width * rows, |panel, to| {
         let first = panel * width;
         let count = width.min(columns - first);
         let from = matrix.chunks_exact(columns);

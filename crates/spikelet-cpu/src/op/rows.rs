@@ -7,7 +7,7 @@
 //! treats alike.
 
 use super::Float;
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_expr::vectorized;
 
 /// Weights of at most this many elements are multiplied row by row.
@@ -56,16 +56,16 @@ pub(super) fn multiply<R: Float>(
         }
     }
     let packed = &*packed;
-    let rows = a.par_chunks(TASK * k.max(1));
-    c.par_chunks_mut(TASK * n.max(1))
-        .zip(rows)
-        .for_each(|(c, a)| {
-            vectorized(
-                (c, a, packed, n, k),
-                #[inline(always)]
-                |(c, a, packed, n, k)| task(c, a, packed, n, k),
-            );
-        });
+    let elements = TASK * k.max(1);
+    parallel::for_each_chunk(c, TASK * n.max(1), |number, c| {
+        let first = number * elements;
+        let a = &a[first..(first + elements).min(a.len())];
+        vectorized(
+            (c, a, packed, n, k),
+            #[inline(always)]
+            |(c, a, packed, n, k)| task(c, a, packed, n, k),
+        );
+    });
 }
 
 #[inline(always)]

@@ -7,9 +7,9 @@ use super::pool_tiles::PoolTiles;
 use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
+use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
-use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Scan;
 
@@ -354,16 +354,14 @@ impl<R: Float> Kernel for ScanKernel<R> {
         let elements = this.operands.elements;
         if let Some(pool_tiles) = this.pool_tiles {
             let spikes = Pieces::equal(workspace, &this.threads);
-            (0..elements.div_ceil(pool_tiles.length.max(1)))
-                .into_par_iter()
-                .for_each(|k| {
-                    let start = k * pool_tiles.length;
-                    let length = pool_tiles.length.min(elements - start);
-                    spikes.with(|words| {
-                        let spikes = R::from_words(words);
-                        this.run_band(&values, &shared, pool_tiles, spikes, (start, length));
-                    });
+            parallel::for_each(elements.div_ceil(pool_tiles.length.max(1)), |k| {
+                let start = k * pool_tiles.length;
+                let length = pool_tiles.length.min(elements - start);
+                spikes.with(|words| {
+                    let spikes = R::from_words(words);
+                    this.run_band(&values, &shared, pool_tiles, spikes, (start, length));
                 });
+            });
             return Ok(());
         }
         let outputs = Outputs {
@@ -371,17 +369,15 @@ impl<R: Float> Kernel for ScanKernel<R> {
             first: 0,
             step: elements,
         };
-        (0..elements.div_ceil(this.tile))
-            .into_par_iter()
-            .for_each(|k| {
-                let start = k * this.tile;
-                this.run_tile(
-                    &values,
-                    &outputs,
-                    &shared,
-                    (start, this.tile.min(elements - start)),
-                );
-            });
+        parallel::for_each(elements.div_ceil(this.tile), |k| {
+            let start = k * this.tile;
+            this.run_tile(
+                &values,
+                &outputs,
+                &shared,
+                (start, this.tile.min(elements - start)),
+            );
+        });
         Ok(())
     }
 }

@@ -52,13 +52,14 @@ struct Repeat {
 /// A kernel to be fused with its neighbors, or another step.
 type Item = std::result::Result<BoundKernel, Other>;
 
+/// Lowers a plan whose memory is that of buffers.
 pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Planned> {
     let gpu = &shared.gpu;
     let Bound {
         inputs, outputs, ..
     } = bound;
     let arena = memory_of(gpu, bound.arena)?;
-    let address = |place: Location| -> Result<u64> {
+    plan_at(shared, plan, &|place| {
         Ok(match place {
             Location::Arena(offset) => arena.pointer + offset as u64,
             Location::Input(k) => memory_of(gpu, &inputs[k])?.pointer,
@@ -68,14 +69,23 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
             },
             Location::Unused => 0,
         })
-    };
+    })
+}
+
+/// Lowers a plan whose values are at the addresses of their locations.
+pub(super) fn plan_at(
+    shared: &Shared,
+    plan: &Plan,
+    address: &dyn Fn(Location) -> Result<u64>,
+) -> Result<Planned> {
+    let gpu = &shared.gpu;
     let mut lowering = Lowering {
         shared,
         constants: Constants::default(),
         names: vec![],
         in_loop: None,
     };
-    let mut planned = lowering.kernels(plan, &address)?;
+    let mut planned = lowering.kernels(plan, address)?;
     let last = plan.kernels.len();
     for (from, to, ty) in &plan.copies {
         if ty.bytes() > 0 {
@@ -93,7 +103,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let constants = constants.upload(shared, gpu)?;
     let base = constants.as_ref().map_or(0, |memory| memory.pointer);
     let steps = compile(gpu, fuse(planned), &names, base)?;
-    let dependencies = dependencies::of_steps(plan, &steps, &address)?;
+    let dependencies = dependencies::of_steps(plan, &steps, address)?;
     Ok(Planned {
         constants,
         steps,

@@ -39,7 +39,7 @@ mod python;
 
 pub use gpu::{Gpu, GpuError, gpus};
 pub use missing::{Missing, Refused};
-pub use places::{Candidate, Environment, LibraryFile};
+pub use places::{Candidate, Environment, LibraryFile, search_in};
 
 pub(crate) use includes::beside;
 pub(crate) mod functions;

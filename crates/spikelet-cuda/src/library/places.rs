@@ -5,6 +5,7 @@ use super::{Library, Source, python};
 use std::cmp::Reverse;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The part of the process's environment that determines where libraries are searched for.
 ///
@@ -24,6 +25,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// `CUDA_PATH` and `CUDA_HOME`, those that are set.
     pub cuda: Vec<PathBuf>,
+    /// Folders with libraries that the program named: [`search_in`](super::search_in).
+    pub named: Vec<PathBuf>,
     /// `VIRTUAL_ENV`: the active Python environment.
     pub virtual_env: Option<PathBuf>,
     /// The folders of `PATH`, where `python3` is searched for if no environment is active.
@@ -34,6 +37,29 @@ pub struct Environment {
     pub conda_prefix: Option<PathBuf>,
 }
 
+/// The folders of [`search_in`].
+fn named() -> MutexGuard<'static, Vec<PathBuf>> {
+    static NAMED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    NAMED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a folder in which libraries other than the driver are searched for, behind those of `CUDA_PATH` and `CUDA_HOME`:
+/// for a program that knows where they are, such as a Python package beside the libraries of another one. A library that
+/// was searched for before stays as it is.
+///
+/// ```
+/// use spikelet_cuda::library::{self, Environment, Library};
+/// library::search_in("/opt/packages/nvidia/cu13/lib");
+/// let folders = Environment::current().folders(Library::Nvrtc);
+/// assert!(folders.iter().any(|(_, folder)| folder.ends_with("nvidia/cu13/lib")));
+/// ```
+pub fn search_in(folder: impl Into<PathBuf>) {
+    let (folder, mut named) = (folder.into(), named());
+    if !named.contains(&folder) {
+        named.push(folder);
+    }
+}
+
 impl Default for Environment {
     /// No variable is set, the root is `/`.
     fn default() -> Self {
@@ -41,6 +67,7 @@ impl Default for Environment {
             root: PathBuf::from("/"),
             home: None,
             cuda: Vec::new(),
+            named: Vec::new(),
             virtual_env: None,
             path: Vec::new(),
             pyenv_version: None,
@@ -62,6 +89,7 @@ impl Environment {
                 .into_iter()
                 .flatten()
                 .collect(),
+            named: named().clone(),
             virtual_env: folder("VIRTUAL_ENV"),
             path: std::env::split_paths(&path)
                 .filter(|folder| folder.is_absolute())
@@ -84,6 +112,9 @@ impl Environment {
             libraries(toolkit).for_each(|folder| add(Source::CudaPath, folder));
         }
         if library != Library::Driver {
+            for folder in &self.named {
+                add(Source::Python, folder.clone());
+            }
             for toolkit in self.toolkits() {
                 libraries(&toolkit).for_each(|folder| add(Source::Toolkit, folder));
             }

@@ -13,7 +13,7 @@ mod visitor;
 pub use chunk::{BEFORE, Chunk, ChunkState};
 pub use mode::Mode;
 pub use operations::{CountedKind, CountedLayer};
-pub use traced::{LearnedStart, Traced, TracedState, TracedTensor};
+pub use traced::{LearnedStart, Traced, TracedState, TracedTensor, TracedTensors};
 
 use super::stepping::Stepping;
 use super::{Init, Propagation};

@@ -17,7 +17,7 @@ mod tree;
 pub use context::{BEFORE, GENERATOR};
 pub use context::{
     Chunk, ChunkState, Context, CountedKind, CountedLayer, LearnedStart, Mode, Traced, TracedState,
-    TracedTensor,
+    TracedTensor, TracedTensors,
 };
 pub use init::Init;
 pub use propagation::Propagation;

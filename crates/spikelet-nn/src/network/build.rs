@@ -42,6 +42,16 @@ impl<'a> LayerFields<'a> {
         })
     }
 
+    /// Checks the key `inputs`, if it is given: the sequence has this size on its first axis.
+    pub fn expect_inputs(&self, size: usize) -> Result<(), Located> {
+        match self.fields.get("inputs") {
+            Some(node) if node.integer("inputs", 1..=Layers::MAX_SIZE)? != size => {
+                Err(node.wrong("inputs", format!("{size}, as its input has")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// One size for all axes, or a size for each of `axes`; the value of `key`.
     pub fn sizes(
         &self,

@@ -130,10 +130,6 @@ impl Neuron for AdLifCell {
         adapt(n, x, constants.map(|(name, value)| n.constant(name, value)))
     }
 
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
-    }
-
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
         n.set_state("fired", s.clone());
         h.clone()

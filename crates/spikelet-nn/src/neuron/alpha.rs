@@ -6,7 +6,9 @@
 //! reset E, I and H are reset where S[t−1] is 1. V[t] = H[t].
 //!
 //! The reset comes one step after the spike, as in snnTorch; the soft one has no lasting effect,
-//! since H does not depend on the previous V.
+//! since H does not depend on the previous V. With `resets_currents` it is that of snnTorch 1.0, which acts on the
+//! currents: where S[t−1] is 1, v_threshold is subtracted from E[t], I[t] is 0, and H[t] = τ_α·(E[t] + I[t]) + I[t−1]
+//! with the currents before the reset.
 //!
 //! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Alpha`); Rall, Distinguishing theoretical
@@ -25,6 +27,8 @@ use spikelet_expr::Expr;
 /// |---|---|---|
 /// | `alpha` | 0.9 | decay factor of the excitatory current, `beta` to 1 |
 /// | `beta` | 0.8 | decay factor of the inhibitory current, 0 to `alpha` |
+/// | `tau_alpha` | none | τ_α; without one it follows from α and β |
+/// | `resets_currents` | false | whether the soft reset acts on the currents |
 /// | `v_reset` | none | soft reset |
 /// | `reset_grad` | detach | |
 /// | `surrogate` | atan, α = 2 | |
@@ -41,6 +45,10 @@ pub struct Alpha {
     pub alpha: f64,
     /// Decay factor of the inhibitory current.
     pub beta: f64,
+    /// τ_α; without one it follows from α and β.
+    pub tau_alpha: Option<f64>,
+    /// Whether the soft reset acts on the currents.
+    pub resets_currents: bool,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -51,7 +59,42 @@ impl Default for Alpha {
         Self {
             alpha: 0.9,
             beta: 0.8,
+            tau_alpha: None,
+            resets_currents: false,
             common: subtracting(),
+        }
+    }
+}
+
+/// The currents and the potential of a step.
+struct Currents {
+    exc: Expr,
+    inh: Expr,
+    h: Expr,
+}
+
+impl Alpha {
+    /// The reset by the spike of the step before.
+    fn reset_currents(&self, n: &Scope, charged: Currents) -> Currents {
+        let fired = n.state("fired");
+        let Currents { exc, inh, h } = charged;
+        let emptied = |current: &Expr| n.hard_reset(current, &fired, &0.0.into(), &n.v_threshold());
+        match n.v_reset() {
+            Some(_) => Currents {
+                exc: emptied(&exc),
+                inh: emptied(&inh),
+                h: n.reset(&h, &fired),
+            },
+            None if self.resets_currents => Currents {
+                exc: n.reset(&exc, &fired),
+                inh: emptied(&inh),
+                h: n.soft_reset(&h, &fired, &-n.state("inh")),
+            },
+            None => Currents {
+                h: n.reset(&h, &fired),
+                exc,
+                inh,
+            },
         }
     }
 }
@@ -76,17 +119,17 @@ impl Neuron for Alpha {
             n.constant("alpha", self.alpha),
             n.constant("beta", self.beta),
         );
-        let fired = n.state("fired");
-        let scale = alpha.ln() / (beta.ln() - alpha.ln()) + 1.0;
+        let scale = match self.tau_alpha {
+            Some(tau_alpha) => n.constant("tau_alpha", tau_alpha),
+            None => alpha.ln() / (beta.ln() - alpha.ln()) + 1.0,
+        };
         let exc = alpha * n.state("exc") + &x;
         let inh = beta * n.state("inh") - x;
         let charged = scale * (&exc + &inh);
-        for (name, current) in [("exc", exc), ("inh", inh)] {
-            let emptied = || n.hard_reset(&current, &fired, &0.0.into(), &n.v_threshold());
-            let left = n.v_reset().map(|_| emptied());
-            n.set_state(name, left.unwrap_or(current));
-        }
-        n.reset(&charged, &fired)
+        let Currents { exc, inh, h } = self.reset_currents(n, Currents { exc, inh, h: charged });
+        n.set_state("exc", exc);
+        n.set_state("inh", inh);
+        h
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

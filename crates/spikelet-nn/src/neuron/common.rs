@@ -21,12 +21,27 @@ pub enum ResetGrad {
     Soft,
 }
 
+/// The potential that is compared with the threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FireOn {
+    /// H\[t\], the potential after charging.
+    #[default]
+    Charged,
+    /// V\[t−1\], the potential before the step, as in Spyx: S\[t\] = Θ(V\[t−1\] − v_threshold), V\[t\] is H\[t\] after the
+    /// reset by S\[t\]. Only for neurons with a state `v`.
+    Previous,
+}
+
 /// Threshold, reset and surrogate of a neuron, and its trainable constants.
 ///
 /// | field | default | |
 /// |---|---|---|
 /// | `v_threshold` | 1 | fires when H reaches it |
+/// | `strict` | false | whether H = v_threshold causes no spike |
+/// | `fire_on` | charged | the potential that is compared with the threshold: charged, H\[t\], or previous, V\[t−1\] |
 /// | `v_reset` | 0 | hard reset to this potential; `None`: soft reset, V = H − S·v_threshold |
+/// | `resets` | true | false: V = H, the potential is not reset |
 /// | `surrogate` | sigmoid, α = 4 | the surrogate gradient |
 /// | `reset_grad` | surrogate | the gradient of the reset |
 /// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
@@ -35,8 +50,17 @@ pub enum ResetGrad {
 pub struct Common {
     /// The threshold: the neuron fires if H is at least this.
     pub v_threshold: f64,
+    /// Whether a potential that equals the threshold causes no spike.
+    #[serde(default)]
+    pub strict: bool,
+    /// The potential that is compared with the threshold.
+    #[serde(default)]
+    pub fire_on: FireOn,
     /// The potential of the hard reset; `None` is the soft reset.
     pub v_reset: Option<f64>,
+    /// Whether the potential is reset. Without a reset, `v_reset` is the resting potential only.
+    #[serde(default = "yes")]
+    pub resets: bool,
     /// The surrogate gradient.
     #[serde(serialize_with = "surrogate_out", deserialize_with = "surrogate_in")]
     pub surrogate: Arc<dyn Surrogate>,
@@ -48,6 +72,10 @@ pub struct Common {
     /// and `<state>_start`, the initial value of a state.
     #[serde(default)]
     pub trainable: BTreeMap<String, Trainable>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn surrogate_out<S: Serializer>(from: &Arc<dyn Surrogate>, to: S) -> Result<S::Ok, S::Error> {
@@ -63,7 +91,10 @@ impl Default for Common {
     fn default() -> Self {
         Self {
             v_threshold: 1.0,
+            strict: false,
+            fire_on: FireOn::Charged,
             v_reset: Some(0.0),
+            resets: true,
             surrogate: Arc::new(Sigmoid::default()),
             reset_grad: ResetGrad::Surrogate,
             spiking: true,
@@ -138,6 +169,27 @@ pub trait NeuronExt: Neuron + Sized {
     #[must_use]
     fn v_reset(mut self, v: impl Into<Option<f64>>) -> Self {
         self.common_mut().v_reset = v.into();
+        self
+    }
+
+    /// With `yes`, a potential that equals the threshold causes no spike.
+    #[must_use]
+    fn strict(mut self, yes: bool) -> Self {
+        self.common_mut().strict = yes;
+        self
+    }
+
+    /// Sets the potential that is compared with the threshold.
+    #[must_use]
+    fn fire_on(mut self, fire_on: FireOn) -> Self {
+        self.common_mut().fire_on = fire_on;
+        self
+    }
+
+    /// With `false`, the potential is not reset.
+    #[must_use]
+    fn resets(mut self, yes: bool) -> Self {
+        self.common_mut().resets = yes;
         self
     }
 

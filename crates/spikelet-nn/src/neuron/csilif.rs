@@ -101,7 +101,7 @@ impl Neuron for CSiLifCell {
     }
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(2.0 * h - n.v_threshold())
+        n.spike(2.0 * h - n.v_threshold())
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

@@ -52,6 +52,7 @@ pub(super) fn slayer<const N: usize>(trainable: [(&str, Trainable); N]) -> Commo
     Common {
         surrogate: Arc::new(Slayer::default()),
         reset_grad: ResetGrad::Detach,
+        strict: true,
         trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
         ..Common::default()
     }
@@ -73,9 +74,5 @@ impl Neuron for DecayLif {
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let d = (-1.0 / n.constant("tau_u", self.tau_u)).exp();
         &d * n.state("v") + (1.0 - &d) * x
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
     }
 }

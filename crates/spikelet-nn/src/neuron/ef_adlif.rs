@@ -70,10 +70,6 @@ impl Neuron for EfAdLifCell {
         self.neuron.charge(n, x)
     }
 
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        self.neuron.fire(n, h)
-    }
-
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
         n.set_state("fired", s.clone());
         n.reset(h, s)

@@ -23,8 +23,6 @@ use spikelet_expr::Expr;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Heaviside {
-    /// Whether an input that equals the threshold causes no spike.
-    pub strict: bool,
     /// Threshold, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -33,8 +31,10 @@ pub struct Heaviside {
 impl Default for Heaviside {
     fn default() -> Self {
         Self {
-            strict: true,
-            common: Common::default(),
+            common: Common {
+                strict: true,
+                ..Common::default()
+            },
         }
     }
 }
@@ -48,9 +48,5 @@ impl Neuron for Heaviside {
 
     fn charge(&self, _n: &Scope, x: Expr) -> Expr {
         x
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_at(h - n.v_threshold(), self.strict)
     }
 }

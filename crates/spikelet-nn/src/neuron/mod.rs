@@ -7,6 +7,7 @@
 mod case;
 mod common;
 mod discretization;
+mod equation;
 mod ops;
 mod over_time;
 mod readout;
@@ -19,7 +20,7 @@ mod unfused;
 
 pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
-pub use common::{Common, NeuronExt, ResetGrad};
+pub use common::{Common, FireOn, NeuronExt, ResetGrad};
 pub use discretization::{Discretization, UnknownDiscretization};
 pub use liaf::Act;
 pub use readout::Readout;
@@ -272,7 +273,9 @@ family! { "neuron", Neuron, check;
 }
 
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
-/// constants, `v_threshold` and `v_reset`), `surrogate` and `reset_grad`.
+/// constants, and `v_threshold`, `v_reset`, `strict`, `resets`, `fire_on`), `surrogate` and `reset_grad`.
+///
+/// The neuron `equation` is not in the list of neurons: its equation is a part of the specification.
 ///
 /// # Errors
 /// When a name or a constant is unknown, or a constant is outside its domain.
@@ -300,5 +303,8 @@ pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
             constants.insert(key.to_string(), value.clone());
         }
     }
-    (find(name)?.build)(&constants)
+    match name {
+        equation::NAME => equation::build(&constants),
+        name => (find(name)?.build)(&constants),
+    }
 }

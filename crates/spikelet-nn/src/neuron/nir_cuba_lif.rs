@@ -53,8 +53,6 @@ pub struct NirCubaLif {
     pub w_in: f64,
     /// The way from one step to the next.
     pub discretization: Discretization,
-    /// Whether a potential that equals the threshold causes no spike.
-    pub strict: bool,
     /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
     pub reset_delay: bool,
     /// Threshold, reset, surrogate.
@@ -71,9 +69,11 @@ impl Default for NirCubaLif {
             v_leak: 0.0,
             w_in: 1.0,
             discretization: Discretization::default(),
-            strict: true,
             reset_delay: false,
-            common: Common::default(),
+            common: Common {
+                strict: true,
+                ..Common::default()
+            },
         }
     }
 }
@@ -98,10 +98,6 @@ impl Neuron for NirCubaLif {
         let [current, h] = equations.step(self.discretization, &i, &v, &drive);
         n.set_state("i", current);
         reset_delay::charge(n, self.reset_delay, h)
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_at(h - n.v_threshold(), self.strict)
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

@@ -33,8 +33,6 @@ use spikelet_expr::Expr;
 pub struct NirIf {
     /// Resistance, times the length of a step.
     pub r: f64,
-    /// Whether a potential that equals the threshold causes no spike.
-    pub strict: bool,
     /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
     pub reset_delay: bool,
     /// Threshold, reset, surrogate.
@@ -46,9 +44,11 @@ impl Default for NirIf {
     fn default() -> Self {
         Self {
             r: 1.0,
-            strict: true,
             reset_delay: false,
-            common: Common::default(),
+            common: Common {
+                strict: true,
+                ..Common::default()
+            },
         }
     }
 }
@@ -63,10 +63,6 @@ impl Neuron for NirIf {
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let charged = n.state("v") + n.constant("r", self.r) * x;
         reset_delay::charge(n, self.reset_delay, charged)
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_at(h - n.v_threshold(), self.strict)
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

@@ -43,8 +43,6 @@ pub struct NirLif {
     pub v_leak: f64,
     /// The way from one step to the next.
     pub discretization: Discretization,
-    /// Whether a potential that equals the threshold causes no spike.
-    pub strict: bool,
     /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
     pub reset_delay: bool,
     /// Threshold, reset, surrogate.
@@ -59,9 +57,11 @@ impl Default for NirLif {
             r: 1.0,
             v_leak: 0.0,
             discretization: Discretization::default(),
-            strict: true,
             reset_delay: false,
-            common: Common::default(),
+            common: Common {
+                strict: true,
+                ..Common::default()
+            },
         }
     }
 }
@@ -80,10 +80,6 @@ impl Neuron for NirLif {
         let leak = n.constant("v_leak", self.v_leak) - &v;
         let charged = &v + rate * (leak + n.constant("r", self.r) * x);
         reset_delay::charge(n, self.reset_delay, charged)
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_at(h - n.v_threshold(), self.strict)
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

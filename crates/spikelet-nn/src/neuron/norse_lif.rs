@@ -58,6 +58,7 @@ impl Default for NorseLif {
             v_leak: 0.0,
             common: Common {
                 reset_grad: ResetGrad::Detach,
+                strict: true,
                 surrogate: Arc::new(FastSigmoid { slope: 100.0 }),
                 ..Common::default()
             },
@@ -85,9 +86,5 @@ impl Neuron for NorseLif {
         n.set_state("i", &j - synapse * &j);
         let leak = n.constant("v_leak", self.v_leak) - &v;
         v + membrane * (leak + j)
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
     }
 }

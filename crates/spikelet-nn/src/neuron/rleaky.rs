@@ -8,6 +8,8 @@
 //!
 //! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; V[t] = H[t]: the reset comes one step after the spike
 //!
+//! With `keeps_input`, the hard reset comes before the charge: V[t−1] is v_reset where R[t] = 1, and H[t] = G[t]
+//!
 //! Without `reset_delay`, D = S[t] − R[t] and V[t] = H[t] − D·v_threshold for the soft reset, H[t] − D·(H[t] −
 //! v_reset) for the hard reset: the reset comes in the step of the spike.
 //!
@@ -28,8 +30,9 @@ use spikelet_expr::Expr;
 /// | `beta` | 0.9 | decay factor of the potential, 0 to 1 |
 /// | `one_to_one` | false | whether each neuron's last spike is added to its input |
 /// | `feedback` | 1 | weight of the own spike (snnTorch's `V`) |
-/// | `resets` | true | false: the potential is not reset |
 /// | `reset_delay` | true | whether the reset comes one step after the spike |
+/// | `keeps_input` | false | whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky` |
+/// | `strict` | true | whether H = v_threshold causes no spike |
 /// | `v_reset` | none | soft reset; 0 is snnTorch's reset to zero |
 /// | `surrogate` | atan, α = 2 | |
 ///
@@ -52,10 +55,10 @@ pub struct RLeakyCell {
     pub one_to_one: bool,
     /// Weight of the own spike.
     pub feedback: f64,
-    /// Whether the potential is reset.
-    pub resets: bool,
     /// Whether the reset comes one step after the spike.
     pub reset_delay: bool,
+    /// Whether a hard reset keeps the input of its step.
+    pub keeps_input: bool,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -67,10 +70,11 @@ impl Default for RLeakyCell {
             beta: 0.9,
             one_to_one: false,
             feedback: 1.0,
-            resets: true,
             reset_delay: true,
+            keeps_input: false,
             common: Common {
                 reset_grad: ResetGrad::Surrogate,
+                strict: true,
                 ..subtracting()
             },
         }
@@ -99,15 +103,27 @@ impl RLeakyCell {
 
     /// R, whether the potential after the last step was above the threshold.
     fn late(n: &Scope) -> Expr {
-        (n.state("v") - n.v_threshold()).gt(0.0)
+        n.step(&(n.state("v") - n.v_threshold()))
+    }
+
+    /// The potential that the charge starts from.
+    pub(super) fn before_charge(&self, n: &Scope) -> Expr {
+        let v = n.state("v");
+        match n.v_reset() {
+            Some(v_reset) if self.keeps_input && self.common.resets => {
+                Expr::select(Self::late(n), v_reset, v)
+            }
+            _ => v,
+        }
     }
 
     /// H, the charged potential after the late reset.
     pub(super) fn after_late_reset(&self, n: &Scope, charged: Expr) -> Expr {
-        match (self.resets, n.v_reset()) {
-            (false, _) => charged,
-            (true, None) => &charged - Self::late(n) * n.v_threshold(),
-            (true, Some(v_reset)) => Expr::select(Self::late(n), v_reset, charged),
+        match n.v_reset() {
+            _ if !self.common.resets => charged,
+            None => &charged - Self::late(n) * n.v_threshold(),
+            Some(_) if self.keeps_input => charged,
+            Some(v_reset) => Expr::select(Self::late(n), v_reset, charged),
         }
     }
 
@@ -116,7 +132,7 @@ impl RLeakyCell {
         if self.one_to_one {
             n.set_state("fired", s.clone());
         }
-        if self.reset_delay || !self.resets {
+        if self.reset_delay || !self.common.resets {
             return h.clone();
         }
         let s = match self.common.reset_grad {
@@ -146,12 +162,8 @@ impl Neuron for RLeakyCell {
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
-        let charged = n.constant("beta", self.beta) * n.state("v") + self.input(n, x);
+        let charged = n.constant("beta", self.beta) * self.before_charge(n) + self.input(n, x);
         self.after_late_reset(n, charged)
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

@@ -21,7 +21,7 @@ use spikelet_expr::Expr;
 /// | `beta` | 0.9 | decay factor of the potential, 0 to 1 |
 /// | `one_to_one` | false | whether each neuron's last spike is added to its input |
 /// | `feedback` | 1 | weight of the own spike (snnTorch's `V`) |
-/// | `resets` | true | false: the potential is not reset |
+/// | `strict` | true | whether H = v_threshold causes no spike |
 /// | `reset_delay` | true | whether the reset comes one step after the spike |
 /// | `v_reset` | none | soft reset; 0 is snnTorch's reset to zero |
 /// | `surrogate` | atan, α = 2 | |
@@ -83,12 +83,8 @@ impl Neuron for RSynapticCell {
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let current = n.constant("alpha", self.alpha) * n.state("syn") + self.neuron.input(n, x);
         n.set_state("syn", current.clone());
-        let charged = n.constant("beta", self.neuron.beta) * n.state("v") + current;
+        let charged = n.constant("beta", self.neuron.beta) * self.neuron.before_charge(n) + current;
         self.neuron.after_late_reset(n, charged)
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        self.neuron.fire(n, h)
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

@@ -1,6 +1,6 @@
 //! The symbols that the equations of a neuron can use.
 
-use super::{Common, Neuron, ResetGrad};
+use super::{Common, FireOn, Neuron, ResetGrad};
 use crate::DefinitionError;
 use spikelet_expr::Expr;
 use std::cell::RefCell;
@@ -106,35 +106,35 @@ impl<'a> Scope<'a> {
         self.common.spiking && self.common.surrogate.is_binary()
     }
 
-    /// A spike where `x` ≥ 0, with the surrogate's derivative; the primitive if not `spiking`.
+    /// A spike where `x` ≥ 0, or `x` > 0 if the threshold is [strict](Common::strict), with the surrogate's derivative; the
+    /// primitive if not `spiking`.
     pub fn spike(&self, x: impl Into<Expr>) -> Expr {
         let (x, surrogate) = (x.into(), &self.common.surrogate);
         if !self.common.spiking {
             return self.primitive(&x);
         }
         let value = surrogate.forward(&x, &Expr::symbol(NOISE));
-        Expr::with_gradient_of(value, &x, surrogate.derivative(&x))
-    }
-
-    /// As [`Scope::spike`], but at `x` = 0 there is no spike.
-    pub fn spike_above(&self, x: impl Into<Expr>) -> Expr {
-        let (x, surrogate) = (x.into(), &self.common.surrogate);
-        if !self.common.spiking {
-            return self.primitive(&x);
-        }
-        let value = surrogate.forward(&x, &Expr::symbol(NOISE));
-        let value = match value.same_value(&x.ge(0.0)) {
-            true => x.gt(0.0),
-            false => Expr::select(x.differs(0.0), value, 0.0),
+        let value = match self.common.strict {
+            false => value,
+            true if value.same_value(&x.ge(0.0)) => x.gt(0.0),
+            true => Expr::select(x.differs(0.0), value, 0.0),
         };
         Expr::with_gradient_of(value, &x, surrogate.derivative(&x))
     }
 
-    /// [`Scope::spike_above`] if `strict`, else [`Scope::spike`].
-    pub(super) fn spike_at(&self, x: impl Into<Expr>, strict: bool) -> Expr {
-        match strict {
-            true => self.spike_above(x),
-            false => self.spike(x),
+    /// 1 where the step of the spike is 1, without a gradient: `x` ≥ 0, or `x` > 0 if the threshold is strict.
+    pub(super) fn step(&self, x: &Expr) -> Expr {
+        match self.common.strict {
+            true => x.gt(0.0),
+            false => x.ge(0.0),
+        }
+    }
+
+    /// The potential that is compared with the threshold; `h` is the charged one.
+    pub(super) fn fires_on(&self, h: &Expr) -> Expr {
+        match self.common.fire_on {
+            FireOn::Charged => h.clone(),
+            FireOn::Previous => self.state("v"),
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Scope<'a> {
     }
 
     /// V after the default reset: [`Scope::hard_reset`] to v_reset, or [`Scope::soft_reset`] by v_threshold without
-    /// a v_reset.
+    /// a v_reset. All resets return H for a neuron that is [not reset](Common::resets).
     pub fn reset(&self, h: &Expr, s: &Expr) -> Expr {
         self.reset_by(h, s, &self.v_threshold())
     }
@@ -169,6 +169,9 @@ impl<'a> Scope<'a> {
 
     /// V = H − S·drop
     pub fn soft_reset(&self, h: &Expr, s: &Expr, drop: &Expr) -> Expr {
+        if !self.common.resets {
+            return h.clone();
+        }
         let back = match self.common.reset_grad {
             ResetGrad::Detach => &s.detach(),
             ResetGrad::Surrogate | ResetGrad::Soft => s,
@@ -179,6 +182,9 @@ impl<'a> Scope<'a> {
     /// V = S·v_reset + (1 − S)·H. For a spike it selects instead of multiplying, so that an infinite or
     /// NaN H is discarded when the neuron fires.
     pub fn hard_reset(&self, h: &Expr, s: &Expr, v_reset: &Expr, v_threshold: &Expr) -> Expr {
+        if !self.common.resets {
+            return h.clone();
+        }
         let reset_grad = self.common.reset_grad;
         if !self.is_binary() {
             let back = match reset_grad {
@@ -195,7 +201,7 @@ impl<'a> Scope<'a> {
                 Expr::custom_gradient(&value, &value + through_spike)
             }
             ResetGrad::Soft => {
-                let g = self.primitive(&(h - v_threshold));
+                let g = self.primitive(&(self.fires_on(h) - v_threshold));
                 Expr::custom_gradient(value, v_reset * &g + h * (1.0 - g))
             }
         }

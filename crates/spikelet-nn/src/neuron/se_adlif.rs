@@ -100,10 +100,6 @@ impl Neuron for SeAdLifCell {
         &d * n.state("v") + (1.0 - &d) * (x - n.state("w"))
     }
 
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
-    }
-
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
         let v = n.reset(h, s);
         n.set_state("w", self.adaptation(n, &v, s));

@@ -101,10 +101,6 @@ impl Neuron for SiLifCell {
         adapt(n, x, [alpha, beta, a, b])
     }
 
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
-    }
-
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
         n.set_state("fired", s.clone());
         h.clone()

@@ -1,7 +1,7 @@
 //! Sliding parallel spiking neuron.
 //!
 //! H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
-//! for sequences of any length. w is initialized with 2^(i−k+1); w and b are trained.
+//! for sequences of any length. w is initialized with 2^(i−k+1), or uniformly; w and b are trained.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
@@ -21,11 +21,12 @@ use spikelet_graph::Var;
 /// | field | default | |
 /// |---|---|---|
 /// | `k` | 4 | steps in the window, the current one included |
+/// | `exp_init` | true | whether the weights start at powers of 2; otherwise uniform, bound 1/√k |
 /// | `surrogate` | atan, α = 2 | |
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
-/// | `weight` | `[k]` | 2^(i−k+1): 1 for the current step, ½ for the previous one, … |
+/// | `weight` | `[k]` | 2^(i−k+1): 1 for the current step, ½ for the previous one, …; or uniform |
 /// | `bias` | `[]` | −1 |
 ///
 /// ```
@@ -39,6 +40,8 @@ use spikelet_graph::Var;
 pub struct SlidingPsn {
     /// Steps in the window, the current one included.
     pub k: usize,
+    /// Whether the weights start at powers of 2.
+    pub exp_init: bool,
     /// The surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -55,6 +58,7 @@ impl SlidingPsn {
     pub fn new(k: usize) -> Self {
         Self {
             k,
+            exp_init: true,
             common: parallel(),
         }
     }
@@ -66,7 +70,11 @@ impl Neuron for SlidingPsn {
     domains! { k: WINDOW }
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
-        let weight = cx.parameter("weight", [self.k], Init::Doubling);
+        let init = match self.exp_init {
+            true => Init::Doubling,
+            false => Init::fan_in(self.k),
+        };
+        let weight = cx.parameter("weight", [self.k], init);
         let bias = cx.parameter("bias", [], Init::Constant(-1.0));
         let whole = over_time::band(&weight, x_seq.dim(0));
         Ok(Some(over_time::product(&whole, &bias, x_seq)))

@@ -59,6 +59,7 @@ pub(super) fn clamped([low, high]: [f64; 2]) -> Trainable {
 pub(super) fn boxcar<const N: usize>(trainable: [(&str, Trainable); N]) -> Common {
     Common {
         surrogate: Arc::new(Boxcar::default()),
+        strict: true,
         trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
         ..Common::default()
     }
@@ -88,10 +89,6 @@ impl Neuron for SparchLif {
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let alpha = n.constant("alpha", self.alpha);
         &alpha * (n.state("v") - n.state("fired")) + (1.0 - &alpha) * x
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike_above(h - n.v_threshold())
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

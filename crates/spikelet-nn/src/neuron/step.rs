@@ -94,7 +94,7 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionEr
 
 /// The constants of a neuron that have a domain, without those of its surrogate: its own, and the threshold and the
 /// reset potential if its equations use them. The threshold is above the potential of the hard reset, or above 0
-/// with a soft reset.
+/// with a soft reset; that of a neuron without a state is any number.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -111,11 +111,12 @@ pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
     let common = neuron.common();
     let low = common.v_reset.filter(|_| used("v_reset")).unwrap_or(0.0);
     if used("v_threshold") {
-        all.push(Constant::new(
-            "v_threshold",
-            common.v_threshold,
-            Domain::above(low),
-        ));
+        // Without a potential that is reset any threshold is sound.
+        let domain = match neuron.states().is_empty() {
+            true => Domain::FINITE,
+            false => Domain::above(low),
+        };
+        all.push(Constant::new("v_threshold", common.v_threshold, domain));
     }
     for (name, value) in parts.constants {
         if !all.iter().any(|constant| constant.name == name) {
@@ -346,7 +347,7 @@ fn write(
     let n = Scope::new(neuron);
     let charge = neuron.charge(&n, Expr::symbol("x"));
     let h = hand_on(CHARGED, &charge);
-    let fire = neuron.fire(&n, &h);
+    let fire = neuron.fire(&n, &n.fires_on(&h));
     let s = hand_on(FIRED, &fire);
     let states = neuron.states();
     // A neuron without states has no reset and does not use its constants.

@@ -41,11 +41,13 @@ pub(super) fn fire(n: &Scope, h: &Expr) -> Expr {
 
 /// The hard reset acts on either sign.
 pub(super) fn reset(n: &Scope, h: &Expr, s: &Expr) -> Expr {
-    let Some(v_reset) = n.v_reset() else {
-        return n.soft_reset(h, s, &n.v_threshold());
-    };
-    let [up, down] = both(n, h);
-    n.hard_reset(h, &(up + down), &v_reset, &n.v_threshold())
+    match n.v_reset() {
+        Some(_) => {
+            let [up, down] = both(n, &n.fires_on(h));
+            n.reset(h, &(up + down))
+        }
+        None => n.reset(h, s),
+    }
 }
 
 /// The output if [`fire`] fires.

@@ -76,6 +76,7 @@ impl Default for YinAlif {
             random_start: true,
             common: Common {
                 v_threshold: 0.01,
+                strict: true,
                 surrogate: Arc::new(MultiGaussian::default()),
                 trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
                 ..Common::default()
@@ -117,7 +118,7 @@ impl Neuron for YinAlif {
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         let [_, threshold] = self.adaptation(n);
-        n.spike_above(h - threshold)
+        n.spike(h - threshold)
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {

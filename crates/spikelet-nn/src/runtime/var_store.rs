@@ -268,11 +268,24 @@ impl VarStore {
     /// # Errors
     /// When the device has not enough memory.
     pub fn reset(&mut self, traced: &Traced, float: DType) -> Result<()> {
-        for TracedState { name, shape, reset } in &traced.states {
+        self.reset_states(&traced.states, &traced.starts, float)
+    }
+
+    /// As [`VarStore::reset`], of some carried states; `starts` are those with a learned reset value.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn reset_states(
+        &mut self,
+        states: &[TracedState],
+        starts: &[LearnedStart],
+        float: DType,
+    ) -> Result<()> {
+        for TracedState { name, shape, reset } in states {
             if self.ty(name).is_some_and(|ty| ty.shape != *shape) {
                 self.buffers.remove(name);
             }
-            let learned = traced.starts.iter().find(|start| start.state == *name);
+            let learned = starts.iter().find(|start| start.state == *name);
             let values = match learned {
                 Some(start) => start.values(&self.get(&start.parameter)?, shape),
                 None => vec![*reset; shape.iter().product()],

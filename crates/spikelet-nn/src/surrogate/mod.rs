@@ -8,7 +8,7 @@
 //! define a surrogate in another crate, implement [`Surrogate`].
 
 use crate::DefinitionError;
-use crate::domain::{self, Constant};
+use crate::domain::{self, Constant, Domain};
 use crate::registry::{self, Entry, family};
 use serde_json::Value;
 use spikelet_expr::Expr;
@@ -66,11 +66,15 @@ pub trait Surrogate: Debug + Send + Sync {
     }
 }
 
+mod scaled;
+pub use scaled::Scaled;
+
 family! { "surrogate", Surrogate, check;
     atan::Atan = "atan", "derivative of the arc tangent";
     bilinear_leaky_relu::BilinearLeakyRelu = "bilinear_leaky_relu",
         "steep around the threshold, a flat slope elsewhere";
     boxcar::Boxcar = "boxcar", "rectangle of area 1 with its upper edge";
+    circ::Circ = "circ", "derivative of x/√(x² + α²), 1 at the threshold";
     deterministic_pass::DeterministicPass = "deterministic_pass",
         "straight through: the gradient passes unchanged";
     erf::Erf = "erf", "Gaussian: derivative of the error function";
@@ -78,6 +82,8 @@ family! { "surrogate", Surrogate, check;
         "1/|x|, held below a bound";
     fast_sigmoid::FastSigmoid = "fast_sigmoid", "derivative of a fast sigmoid, 1 at the threshold";
     leaky_k_relu::LeakyKRelu = "leaky_k_relu", "one slope above the threshold, another below";
+    leaky_spike_operator::LeakySpikeOperator = "leaky_spike_operator",
+        "1 above the threshold, a small slope at and below it";
     log_tailed_relu::LogTailedRelu = "log_tailed_relu", "ReLU whose slope decays as 1/x above 1";
     multi_gaussian::MultiGaussian = "multi_gaussian", "Gaussian with slightly negative flanks";
     multi_level_spike_count::MultiLevelSpikeCount = "multi_level_spike_count",
@@ -97,6 +103,10 @@ family! { "surrogate", Surrogate, check;
     sign_swish::SignSwish = "sign_swish", "derivative of sign-swish, negative in its tails";
     slayer::Slayer = "slayer", "exponential decay on both sides, with a factor";
     soft_sign::SoftSign = "soft_sign", "derivative of the soft sign";
+    sparse_fast_sigmoid::SparseFastSigmoid = "sparse_fast_sigmoid",
+        "derivative of a fast sigmoid above a bound, 0 elsewhere";
+    spike_rate_escape::SpikeRateEscape = "spike_rate_escape",
+        "exponential decay on both sides of 1 above the threshold";
     squarewave_fourier_series::SquarewaveFourierSeries = "squarewave_fourier_series",
         "first terms of the Fourier series of a square wave";
     super_spike::SuperSpike = "super_spike", "derivative of a fast sigmoid, scaled";
@@ -109,7 +119,8 @@ pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), DefinitionError> {
     domain::check(&surrogate.domains(), &format!("surrogate `{name}`"))
 }
 
-/// Builds a surrogate from its name and constants, as in `{"name": "atan", "alpha": 2.0}`.
+/// Builds a surrogate from its name and constants, as in `{"name": "atan", "alpha": 2.0}`. Every surrogate has the constant
+/// `factor` as well, by which its derivative is multiplied: see [`Scaled`].
 ///
 /// # Errors
 /// When the name or a constant is unknown, or a constant is outside its domain.
@@ -121,5 +132,21 @@ pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), DefinitionError> {
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Surrogate>, DefinitionError> {
-    registry::from_spec("surrogate", find, spec)
+    let mut spec = spec.clone();
+    let factor = spec.as_object_mut().and_then(|s| s.remove(scaled::FACTOR));
+    let surrogate = registry::from_spec("surrogate", find, &spec)?;
+    let Some(value) = factor else {
+        return Ok(surrogate);
+    };
+    let Some(factor) = value.as_f64() else {
+        return Err(DefinitionError::WrongType {
+            owner: spec["name"].as_str().unwrap_or_default().to_string(),
+            constant: scaled::FACTOR.to_string(),
+            value,
+            expected: Domain::FINITE.to_string(),
+        });
+    };
+    let scaled = Scaled { surrogate, factor };
+    check(&scaled)?;
+    Ok(Arc::new(scaled))
 }

@@ -77,6 +77,37 @@ pub trait Optimizer: Debug + Send + Sync {
     }
 }
 
+/// A shared optimizer, such as that of [`OptimizerConfig::shared`](super::OptimizerConfig::shared), is an optimizer.
+impl Optimizer for Arc<dyn Optimizer> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn constants(&self) -> Map<String, Value> {
+        (**self).constants()
+    }
+
+    fn domains(&self) -> Vec<Constant> {
+        (**self).domains()
+    }
+
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        (**self).states(weight)
+    }
+
+    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+        (**self).scalars(step, learning_rate)
+    }
+
+    fn update(&self, u: &Update<'_>) -> Updated {
+        (**self).update(u)
+    }
+
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        (**self).with_weight_decay(weight_decay)
+    }
+}
+
 /// A tensor that an optimizer stores for a parameter. It is initialized with 0.
 ///
 /// ```

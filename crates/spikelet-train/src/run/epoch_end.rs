@@ -72,6 +72,9 @@ impl Run<'_> {
         }
         if improved {
             self.save_best()?;
+            if let Some(call) = &self.trainer.callbacks.improvement {
+                call(self.evaluated_weights())?;
+            }
         }
         if !self.together.leads() {
             // Rank 0 checks the weights, which are the same on all ranks.

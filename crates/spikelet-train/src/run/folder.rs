@@ -271,7 +271,7 @@ impl Run<'_> {
 
     /// Writes a checkpoint of the weights only, or of their averages if there are any.
     pub(super) fn save_best(&self) -> Result<()> {
-        let weights = self.averaged.as_ref().unwrap_or(&self.store);
+        let weights = self.evaluated_weights();
         self.submit(BEST, weights, |run| run.engine.model())
     }
 }

@@ -8,7 +8,7 @@ use crate::draws::Draws;
 use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, Tensor, TensorType};
-use spikelet_nn::module::{GENERATOR, Traced};
+use spikelet_nn::module::{GENERATOR, TracedTensors};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct EvalStep {
     program: Program,
     pub(super) common: Common,
     pub(super) info: TraceInfo,
-    traced: Traced,
+    tensors: TracedTensors,
     /// The number of time steps before the next run, if states are carried from run to run.
     time: usize,
 }
@@ -25,7 +25,7 @@ pub struct EvalStep {
 impl EvalStep {
     pub(super) fn load(plan: EvalPlan, store: &mut VarStore) -> Result<Self> {
         Ok(Self {
-            traced: plan.trace.traced().clone(),
+            tensors: plan.trace.traced().tensors(),
             program: plan.trace.load(store, plan.common.seed)?,
             common: plan.common,
             info: plan.info,
@@ -46,6 +46,17 @@ impl EvalStep {
     /// The metrics of the step.
     pub fn metrics(&self) -> &MetricSet {
         &self.info.metrics
+    }
+
+    /// The names of the outputs of the step's function.
+    pub fn outputs(&self) -> impl Iterator<Item = &str> {
+        self.info.outputs.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The paths of the readable values of layers; see
+    /// [`Step::read_activations`](super::Step::read_activations).
+    pub fn activations(&self) -> impl Iterator<Item = &str> {
+        self.info.activations.iter().map(String::as_str)
     }
 
     /// The type of an output of the step's function; `None` if it has none of this name.
@@ -102,7 +113,7 @@ impl EvalStep {
             self.program.set(GENERATOR, HostTensor::I64(&state))?;
         }
         self.program.run()?;
-        if !self.traced.states.is_empty() {
+        if !self.tensors.states.is_empty() {
             self.time += self.common.time_steps;
         }
         Ok(())
@@ -114,7 +125,7 @@ impl EvalStep {
     /// When the device fails.
     pub fn reset(&mut self, store: &mut VarStore) -> Result<()> {
         self.time = 0;
-        store.reset(&self.traced, DType::F32)
+        store.reset_states(&self.tensors.states, &self.tensors.starts, DType::F32)
     }
 
     /// An output of the step's function in the last run.

@@ -10,7 +10,7 @@ use crate::optim::feed_scalars_of;
 use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, Plan, Tensor};
-use spikelet_nn::module::{GENERATOR, Traced};
+use spikelet_nn::module::{GENERATOR, TracedTensors};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct TrainStep {
     info: TraceInfo,
     assignment: Assignment,
     pub(super) averages: Averages,
-    traced: Traced,
+    tensors: TracedTensors,
     /// The number of completed updates.
     step: u64,
     /// The number of batches since the last update.
@@ -77,7 +77,7 @@ impl TrainStep {
         let seed = plan.common.seed;
         let accumulate = plan.accumulate.map(|trace| trace.load(store, seed));
         Ok(Self {
-            traced: plan.update.traced().clone(),
+            tensors: plan.update.traced().tensors(),
             update: plan.update.load(store, seed)?,
             accumulate: accumulate.transpose()?,
             accumulated: plan.accumulated,
@@ -161,7 +161,7 @@ impl TrainStep {
 
     /// Names of the parameters, frozen ones included.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
-        self.traced.parameters.iter().map(|p| p.name.as_str())
+        self.tensors.parameters.iter().map(|p| p.name.as_str())
     }
 
     /// Names of the parameters that are trained.
@@ -171,15 +171,15 @@ impl TrainStep {
 
     /// Names of the buffers of the model, such as running statistics.
     pub fn buffers(&self) -> impl Iterator<Item = &str> {
-        self.traced
+        self.tensors
             .buffers
             .iter()
             .map(|buffer| buffer.name.as_str())
     }
 
     /// Parameters, states and buffers of the trace.
-    pub fn traced(&self) -> &Traced {
-        &self.traced
+    pub fn tensors(&self) -> &TracedTensors {
+        &self.tensors
     }
 
     /// The indices of the random numbers of update `step`, counted from 1, for its batch `batch`, counted from 0.
@@ -199,7 +199,7 @@ impl TrainStep {
     /// # Errors
     /// When the device fails.
     pub fn reset(&mut self, store: &mut VarStore) -> Result<()> {
-        store.reset(&self.traced, DType::F32)
+        store.reset_states(&self.tensors.states, &self.tensors.starts, DType::F32)
     }
 
     /// Sets the inputs of the next run, as [`TrainStep::start`] does; for running or profiling

@@ -432,7 +432,8 @@ impl<'a> Step<'a> {
     }
 
     /// Makes the recorded values of layers whose names match `pattern` readable, such as `trunk.lif.spike_seq`: see
-    /// [`TrainStep::activation`].
+    /// [`TrainStep::activation`]. Evaluations and predictions also have membrane potentials, `*.v_seq`, and the inputs
+    /// of neurons, `*.x_seq`.
     #[must_use]
     pub fn read_activations(mut self, pattern: impl Into<String>) -> Self {
         self.activations.push(Names::new(pattern));

@@ -94,6 +94,16 @@ impl Step<'_> {
         self.outputs(true)
     }
 
+    /// Whether readable values of layers are potentials or inputs of neurons, which are recorded on request only.
+    pub(super) fn reads_potentials(&self) -> bool {
+        let on_request = [Recorded::Potentials, Recorded::Inputs];
+        (self.activations.iter()).any(|names| {
+            on_request
+                .iter()
+                .any(|value| names.text().ends_with(value.suffix()))
+        })
+    }
+
     /// Makes the chosen values of layers outputs.
     pub(super) fn record_layers(&self, cx: &Context) -> Result<Vec<RecordedValue>> {
         let Some(recording) = &self.recording else {

@@ -234,7 +234,8 @@ impl Step<'_> {
         let mut cx = self.context(self.carrying(purpose.mode));
         let observes = !purpose.predicts && self.observed > 0;
         let recording = self.recording.as_ref();
-        let watching = watching || recording.is_some_and(|layers| layers.watches());
+        let watching =
+            watching || recording.is_some_and(|layers| layers.watches()) || self.reads_potentials();
         if watching || observes || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }

@@ -23,7 +23,7 @@ use super::network::{NetworkTensors, OurNeuron, join, split};
 use super::rules::Rules;
 use super::value::{Formula, NeuronRules, Relation, integer, matrix, scalar};
 use spikelet_nn::neuron::{
-    Alpha, Common, If, Lif, Neuron, Plif, RLeakyCell, RSynapticCell, Synaptic,
+    Alpha, Common, FireOn, If, Lif, Neuron, Plif, RLeakyCell, RSynapticCell, Synaptic,
 };
 use std::any::Any;
 
@@ -42,7 +42,12 @@ const AT_ONCE: &str = "construct it with reset_delay=False";
 
 fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
     if let Some(cell) = neuron.downcast_ref::<RLeakyCell>() {
-        let drops_input = cell.resets && cell.reset_delay && cell.common.v_reset.is_some();
+        let resets_to_zero =
+            cell.common.resets && cell.reset_delay && cell.common.v_reset.is_some();
+        let drops_input = resets_to_zero && !cell.keeps_input;
+        if resets_to_zero && cell.keeps_input && cell.one_to_one {
+            return None;
+        }
         let needs_feedback = drops_input && !cell.one_to_one;
         let rules = leaky(NeuronRules::new("Leaky"), cell)?;
         return Some(NeuronRules {
@@ -57,6 +62,11 @@ fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
             cell.alpha,
             cell.common(),
         );
+        // The reset of `Synaptic` drops the input.
+        let resets_to_zero = cell.common().resets && cell.common().v_reset.is_some();
+        if resets_to_zero && cell.neuron.keeps_input {
+            return None;
+        }
         return leaky(rules, &cell.neuron);
     }
     if let Some(cell) = neuron.downcast_ref::<Synaptic>() {
@@ -71,15 +81,11 @@ fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
             _ => factor(rules, "alpha", cell.alpha, &cell.common),
         };
         let rules = factor(rules, "beta", cell.beta, &cell.common);
-        return shared(rules, &cell.common, true);
+        return shared(rules, &cell.common);
     }
     if let Some(cell) = neuron.downcast_ref::<Alpha>() {
         let rules = factor(NeuronRules::new("Alpha"), "alpha", cell.alpha, &cell.common);
-        return shared(
-            factor(rules, "beta", cell.beta, &cell.common),
-            &cell.common,
-            true,
-        );
+        return shared(factor(rules, "beta", cell.beta, &cell.common), &cell.common);
     }
     if let Some(lif) = neuron.downcast_ref::<Lif>().filter(|lif| !lif.decay_input) {
         let beta = Relation::new(Formula::TauOfBeta, &lif.common, "tau");
@@ -131,7 +137,7 @@ fn leaky(rules: NeuronRules, cell: &RLeakyCell) -> Option<NeuronRules> {
     if !cell.reset_delay {
         rules = rules.note(AT_ONCE);
     }
-    shared(rules, common, cell.resets)
+    shared(rules, common)
 }
 
 /// The rest of a neuron that resets in the step of its spike.
@@ -140,12 +146,15 @@ fn resets_at_once(rules: NeuronRules, common: &Common) -> Option<NeuronRules> {
         Some(_) => rules,
         None => rules.note(SUBTRACTS_AT_ONCE),
     };
-    shared(rules, common, true)
+    shared(rules, common)
 }
 
 /// Threshold, reset and factor of the spikes.
-fn shared(rules: NeuronRules, common: &Common, resets: bool) -> Option<NeuronRules> {
-    let reset = match (resets, common.v_reset) {
+fn shared(rules: NeuronRules, common: &Common) -> Option<NeuronRules> {
+    if common.fire_on != FireOn::Charged {
+        return None;
+    }
+    let reset = match (common.resets, common.v_reset) {
         (false, _) => 2,
         (true, None) => 0,
         (true, Some(0.0)) => 1,

@@ -1,7 +1,7 @@
 //! `spikelet surrogate show`
 
 use crate::args::{Setting, value};
-use crate::args::{overlay, surrogate_names, svg_path};
+use crate::args::{overlay, surrogate_constants, surrogate_names, svg_path};
 use crate::command::examples;
 use crate::command::neuron::{say_surrogate, surrogate_json};
 use crate::failure::Failure;
@@ -87,10 +87,10 @@ impl Show {
         let settings = self.set.iter().map(|s| (s.key.clone(), s.value.clone()));
         let given = overlay(
             &format!("surrogate `{}`", self.name),
-            &(entry.defaults)(),
+            &surrogate_constants(&entry),
             settings,
         )?;
-        let surrogate = (entry.build)(&given).map_err(wrong)?;
+        let surrogate = self.build(&given).map_err(wrong)?;
         if let Some(out) = &self.out {
             let surrogates = match &self.vary {
                 None => vec![(value::text(&surrogate.spec()), surrogate.clone())],
@@ -113,6 +113,13 @@ impl Show {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The surrogate with these constants.
+    fn build(&self, constants: &Map<String, Value>) -> Result<Arc<dyn Surrogate>, DefinitionError> {
+        let mut spec = constants.clone();
+        spec.insert("name".to_string(), Value::from(self.name.as_str()));
+        surrogate::from_spec(&Value::Object(spec))
+    }
+
     /// The surrogate with each value of a constant.
     fn varied(&self, vary: &Vary, given: &Map<String, Value>) -> Result<Vec<Named>, Failure> {
         let wrong = |error: DefinitionError| Failure::argument(error.to_string(), "correct --vary");
@@ -121,8 +128,8 @@ impl Show {
         let each = vary.values.iter().map(|x| {
             let one = [(vary.key.clone(), x.clone())];
             let mut constants = given.clone();
-            constants.extend(overlay(&what, &(entry.defaults)(), one)?);
-            let surrogate = (entry.build)(&constants).map_err(wrong)?;
+            constants.extend(overlay(&what, &surrogate_constants(&entry), one)?);
+            let surrogate = self.build(&constants).map_err(wrong)?;
             Ok((format!("{} = {}", vary.key, value::text(x)), surrogate))
         });
         each.collect()

@@ -10,9 +10,9 @@ use super::pool_tiles::PoolTiles;
 use super::scan::{Operands, blocks, open, tile};
 use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
+use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
-use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::ScanGrad;
 
@@ -410,7 +410,7 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         let piece = this
             .pool_tiles
             .map_or(this.tile, |pool_tiles| pool_tiles.length.max(1));
-        (0..elements.div_ceil(piece)).into_par_iter().for_each(|k| {
+        parallel::for_each(elements.div_ceil(piece), |k| {
             let at = (k * piece, piece.min(elements - k * piece));
             history.with(|words| {
                 let scratch = R::from_words(words);

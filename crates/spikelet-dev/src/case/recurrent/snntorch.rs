@@ -31,7 +31,7 @@ pub(super) fn set_reset(cell: &mut RLeakyCell, mechanism: &str, delay: bool) -> 
     match mechanism {
         "subtract" => cell.common.v_reset = None,
         "zero" => cell.common.v_reset = Some(0.0),
-        "none" => cell.resets = false,
+        "none" => cell.common.resets = false,
         other => {
             return Err(wrong(
                 format!("its reset mechanism is `{other}`"),

@@ -50,6 +50,31 @@ pub struct Traced {
     pub counted: Vec<CountedLayer>,
 }
 
+/// The tensors of a trace, without its values: what remains of it in a compiled program, which other threads may run.
+#[derive(Clone, Debug, Default)]
+pub struct TracedTensors {
+    /// The parameters, in order of use.
+    pub parameters: Vec<TracedTensor>,
+    /// The carried states.
+    pub states: Vec<TracedState>,
+    /// Carried states that start from a trainable value.
+    pub starts: Vec<LearnedStart>,
+    /// The tensors of the model that are not trained.
+    pub buffers: Vec<TracedTensor>,
+}
+
+impl Traced {
+    /// The tensors without the traced values.
+    pub fn tensors(&self) -> TracedTensors {
+        TracedTensors {
+            parameters: self.parameters.clone(),
+            states: self.states.clone(),
+            starts: self.starts.clone(),
+            buffers: self.buffers.clone(),
+        }
+    }
+}
+
 /// A carried state whose reset value is learned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearnedStart {

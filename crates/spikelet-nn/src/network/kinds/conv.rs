@@ -1,4 +1,5 @@
-//! `{ conv = 128, kernel = 3, padding = 1 }`, `{ conv-transposed = 64, kernel = 2, stride = 2 }`
+//! `{ conv = 128, kernel = 3, padding = 1 }`, `{ conv-transposed = 64, kernel = 2, stride = 2 }`. `inputs` is the
+//! expected number of input channels.
 
 use super::{Kind, MainValue};
 use crate::layer::{Conv, ConvTransposed};
@@ -14,6 +15,7 @@ pub(super) const CONV: Kind = Kind {
     summary: "convolution over one, two or three axes",
     main: MainValue::Required("the number of output channels"),
     keys: &[
+        "inputs",
         "kernel",
         "stride",
         "padding",
@@ -35,6 +37,7 @@ pub(super) const CONV_TRANSPOSED: Kind = Kind {
     summary: "transposed convolution over one, two or three axes",
     main: MainValue::Required("the number of output channels"),
     keys: &[
+        "inputs",
         "kernel",
         "stride",
         "padding",
@@ -55,6 +58,7 @@ pub(super) const CONV_TRANSPOSED: Kind = Kind {
 /// The settings of a convolution of the current input.
 fn settings<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<Conv<D>, Located> {
     let inputs = b.shape[0];
+    layer.expect_inputs(inputs)?;
     let outputs = layer
         .main()?
         .integer(layer.kind.name, 1..=Layers::MAX_SIZE)?;

@@ -1,4 +1,4 @@
-//! `{ linear = 10, bias = true }`
+//! `{ linear = 10, bias = true }`. `inputs` is the expected number of input features.
 
 use super::{Kind, MainValue};
 use crate::layer::Linear;
@@ -8,12 +8,13 @@ pub(super) const LINEAR: Kind = Kind {
     name: "linear",
     summary: "fully connected layer",
     main: MainValue::Required("the number of output features"),
-    keys: &["bias", "init", "bias_init"],
+    keys: &["inputs", "bias", "init", "bias_init"],
     build: |layer, b| {
         let outputs = layer.main()?.integer("linear", 1..=Layers::MAX_SIZE)?;
         let [inputs] = b.shape[..] else {
             return Err(b.wrong_axes("linear", "[features]"));
         };
+        layer.expect_inputs(inputs)?;
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
         let mut module = Linear::new(inputs, outputs).bias(bias);
         [module.weight_init, module.bias_init] = layer.inits(outputs)?;

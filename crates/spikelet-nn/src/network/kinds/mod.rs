@@ -186,7 +186,7 @@ pub(super) fn misspelt(entries: &[Entry]) -> Option<&Entry> {
 /// ```
 /// let kinds = spikelet_nn::network::layer_kinds();
 /// let conv = kinds.iter().find(|kind| kind.name == "conv").expect("a layer");
-/// assert_eq!(conv.keys[0], "kernel");
+/// assert_eq!(conv.keys[1], "kernel");
 /// ```
 pub fn layer_kinds() -> Vec<LayerKind> {
     let described = |kind: &'static Kind| LayerKind {

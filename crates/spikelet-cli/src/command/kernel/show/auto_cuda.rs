@@ -8,7 +8,7 @@ use spikelet::auto_cuda::neuron_kernel::{
     ParametricLIFNodeBPTTKernel, ParametricLIFNodeFPTTKernel,
 };
 use spikelet::auto_cuda::{self, Kernel};
-use spikelet::neuron::{Neuron, ResetGrad};
+use spikelet::neuron::{FireOn, Neuron, ResetGrad};
 
 /// The neurons with kernels.
 const NEURONS: [&str; 3] = ["if", "lif", "plif"];
@@ -130,6 +130,13 @@ fn check(neuron: &dyn Neuron, constants: &Map<String, Value>) -> Result<bool, Fa
     if !common.spiking {
         return Err(Failure::argument(
             "auto_cuda's kernels fire with the step Θ(H − v_threshold), this neuron does not",
+            fused,
+        ));
+    }
+    let common_kind = (common.strict, common.resets, common.fire_on);
+    if common_kind != (false, true, FireOn::Charged) {
+        return Err(Failure::argument(
+            "auto_cuda's kernels fire where H ≥ v_threshold and reset then, this neuron has another `strict`, `resets` or `fire_on`",
             fused,
         ));
     }

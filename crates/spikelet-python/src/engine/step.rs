@@ -1,0 +1,492 @@
+//! Training steps with a loss of one's own.
+
+use super::array::{Array, Values, from_tensor};
+use super::error::{invalid, raise};
+use super::graph::{PyMetric, within};
+use super::json::parse;
+use super::model::plan_json;
+use super::var::{PyVar, dtype_of, made};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Map, Value, json};
+use spikelet::graph::op::HostTensor;
+use spikelet::graph::{Precision, Tensor};
+use spikelet::module::{Context, Propagation};
+use spikelet::optim::{Clip, OptimizerConfig};
+use spikelet::runtime::VarStore;
+use spikelet::train::{EvalStep, Inputs, Outputs, ParameterGroup, Step, StepMetrics, TrainStep};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The result of the function of a step: loss, metrics, outputs.
+type Returned<'py> = (
+    PyRef<'py, PyVar>,
+    Vec<(String, Bound<'py, PyAny>)>,
+    Vec<(String, PyRef<'py, PyVar>)>,
+);
+
+/// Calls the function of a step with its inputs.
+fn call(
+    function: &Py<PyAny>,
+    names: &[String],
+    cx: &Context,
+    inputs: &Inputs,
+) -> PyResult<Outputs> {
+    Python::attach(|py| {
+        let given = PyDict::new(py);
+        for name in names {
+            let var = inputs.get(name).map_err(raise)?.clone();
+            given.set_item(name, made(var)?)?;
+        }
+        let returned = within(cx, || function.call1(py, (given,)))?;
+        let (loss, metrics, outputs): Returned<'_> = returned.bind(py).extract()?;
+        let mut made = Outputs::loss(&loss.var);
+        for (name, metric) in metrics {
+            made = match metric.cast::<PyMetric>() {
+                Ok(metric) => made.metric(name, metric.borrow().metric.clone()),
+                Err(_) => made.metric(name, &metric.extract::<PyRef<'_, PyVar>>()?.var),
+            };
+        }
+        for (name, output) in outputs {
+            made = made.output(name, &output.var);
+        }
+        Ok(made)
+    })
+}
+
+/// The step of a definition.
+fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'static>> {
+    let inputs = definition["inputs"].as_array().cloned().unwrap_or_default();
+    let names: Vec<String> = (inputs.iter())
+        .filter_map(|input| input["name"].as_str().map(String::from))
+        .collect();
+    let declared = names.clone();
+    let mut step = Step::new(move |cx: &Context, inputs: &Inputs| {
+        call(&function, &names, cx, inputs).map_err(spikelet::Error::other)
+    });
+    for (name, input) in declared.iter().zip(&inputs) {
+        let dtype = dtype_of(input["dtype"].as_str().unwrap_or("f32"))?;
+        let shape: Vec<usize> = serde_json::from_value(input["shape"].clone()).map_err(|_| {
+            invalid(
+                name,
+                "its shape is no list of sizes",
+                "give for example (10, 4)",
+            )
+        })?;
+        step = match input["kind"].as_str() {
+            Some("sequence") => step.sequence(name, dtype, shape),
+            Some("shared") => step.shared_input(name, dtype, shape),
+            _ => step.input(name, dtype, shape),
+        };
+    }
+    let number = |key: &str| definition[key].as_f64();
+    let flag = |key: &str| definition[key] == true;
+    let text = |key: &str| definition[key].as_str();
+    let count = |key: &str| definition[key].as_u64().map(|count| count as usize);
+    let main = OptimizerConfig::find(text("optimizer").unwrap_or("adam")).map_err(raise)?;
+    let empty = Map::new();
+    let constants = definition["constants"].as_object().unwrap_or(&empty);
+    let main = main.with(constants).map_err(raise)?;
+    main.check().map_err(raise)?;
+    let rate = number("learning_rate").unwrap_or(1e-3);
+    for group in definition["groups"].as_array().into_iter().flatten() {
+        let group: ParameterGroup = serde_json::from_value(group.clone()).map_err(|error| {
+            invalid(
+                "groups",
+                error.to_string(),
+                "give parameters, optimizer, constants, learning_rate or frozen",
+            )
+        })?;
+        let own = group.config(main).map_err(raise)?;
+        step = match group.frozen {
+            true => step.freeze(group.parameters),
+            false => step.group(
+                group.parameters,
+                own.shared(),
+                group.learning_rate.unwrap_or(rate),
+            ),
+        };
+    }
+    step = step.optimizer(main.shared(), rate);
+    if flag("no_weight_decay_on_vectors") {
+        step = step.no_weight_decay_on_vectors();
+    }
+    let clip = match (number("clip_norm"), number("clip_value")) {
+        (Some(norm), _) => Some(Clip::Norm(norm)),
+        (None, Some(value)) => Some(Clip::Value(value)),
+        _ => None,
+    };
+    for pattern in definition["read_gradients"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        step = step.read_gradients(pattern.as_str().unwrap_or_default());
+    }
+    for pattern in definition["read_activations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        step = step.read_activations(pattern.as_str().unwrap_or_default());
+    }
+    if let Some(precision) = text("precision") {
+        let parsed: Result<Precision, _> = precision.parse();
+        let known = || Precision::ALL.map(|precision| precision.name()).join(", ");
+        step = step.precision(
+            parsed.map_err(|_| invalid("precision", precision, format!("use {}", known())))?,
+        );
+    }
+    if let Some(order) = text("propagation") {
+        let parsed: Result<Propagation, _> = order.parse();
+        let known = || Propagation::ALL.map(|order| order.name()).join(", ");
+        step = step.propagation(
+            parsed.map_err(|_| invalid("propagation", order, format!("use {}", known())))?,
+        );
+    }
+    if let Some(budget) = text("memory_budget") {
+        let parsed: Result<spikelet::MemoryBudget, _> = budget.parse();
+        step = step.memory_budget(parsed.map_err(|error| {
+            invalid(
+                "memory budget",
+                error.to_string(),
+                "give for example 400MiB",
+            )
+        })?);
+    }
+    if flag("outputs") {
+        step = step.outputs(true);
+    }
+    Ok(step
+        .batch_size(count("batch_size").unwrap_or(1))
+        .accumulate(count("accumulate").unwrap_or(1))
+        .carry_states(flag("carry_states"))
+        .clip(clip)
+        .ema(number("ema"))
+        .seed(definition["seed"].as_u64().unwrap_or(0)))
+}
+
+/// The programs of a step on a device, and its tensors.
+struct State {
+    store: VarStore,
+    train: TrainStep,
+    eval: Option<EvalStep>,
+    predict: Option<EvalStep>,
+    stream: Option<EvalStep>,
+}
+
+/// A compiled step.
+#[pyclass(frozen, name = "TrainStep", module = "spikelet._native")]
+pub(super) struct PyTrainStep {
+    step: Step<'static>,
+    state: Mutex<State>,
+}
+
+/// Which program runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Run {
+    Evaluate,
+    Predict,
+    Stream,
+}
+
+fn values(inputs: &BTreeMap<String, Array>) -> PyResult<Vec<(&str, HostTensor<'_>)>> {
+    let given = inputs.iter().map(|(name, array)| {
+        let tensor = match &array.values {
+            Values::F32(values) => HostTensor::F32(values),
+            Values::I64(values) => HostTensor::I64(values),
+            Values::U8(_) => return Err(invalid(name, "it has bytes", "give float32 or int64")),
+        };
+        Ok((name.as_str(), tensor))
+    });
+    given.collect()
+}
+
+fn metrics_json(names: impl Iterator<Item = String>, found: &StepMetrics) -> String {
+    let mut values = Map::new();
+    values.insert("loss".to_string(), json!(found.loss));
+    for name in names {
+        let value = found.get(&name);
+        values.insert(name, json!(value));
+    }
+    Value::Object(values).to_string()
+}
+
+impl PyTrainStep {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a program without training; loss and metrics as JSON text.
+    fn forward(&self, inputs: &BTreeMap<String, Array>, run: Run) -> PyResult<Option<String>> {
+        let values = values(inputs)?;
+        let mut state = self.state();
+        let State {
+            store,
+            eval,
+            predict,
+            stream,
+            ..
+        } = &mut *state;
+        let program = match run {
+            Run::Evaluate => eval,
+            Run::Predict => predict,
+            Run::Stream => stream,
+        };
+        if program.is_none() {
+            let made = match run {
+                Run::Evaluate => self.step.compile_eval(store),
+                Run::Predict => self.step.compile_predict(store),
+                Run::Stream => self.step.compile_stream(store),
+            };
+            *program = Some(made.map_err(raise)?);
+        }
+        let Some(program) = program else {
+            return Ok(None);
+        };
+        if run != Run::Evaluate {
+            program.predict(values).map_err(raise)?;
+            return Ok(None);
+        }
+        let found = program.run(values).map_err(raise)?;
+        let names: Vec<String> = program.metrics().names().map(String::from).collect();
+        Ok(Some(metrics_json(names.into_iter(), &found)))
+    }
+
+    fn outputs<'py>(&self, py: Python<'py>, run: Run) -> PyResult<Bound<'py, PyDict>> {
+        let tensors = py.detach(|| -> PyResult<Vec<(String, Tensor)>> {
+            let state = self.state();
+            let program = match run {
+                Run::Evaluate => &state.eval,
+                Run::Predict => &state.predict,
+                Run::Stream => &state.stream,
+            };
+            let Some(program) = program else {
+                return Ok(vec![]);
+            };
+            let outputs = program
+                .outputs()
+                .map(|name| Ok((name.to_string(), program.output(name)?)));
+            let values = program
+                .activations()
+                .map(|path| Ok((path.to_string(), program.activation(path)?)));
+            outputs
+                .chain(values)
+                .collect::<spikelet::Result<_>>()
+                .map_err(raise)
+        })?;
+        let dict = PyDict::new(py);
+        for (name, tensor) in tensors {
+            dict.set_item(name, from_tensor(py, tensor)?)?;
+        }
+        Ok(dict)
+    }
+}
+
+#[pymethods]
+impl PyTrainStep {
+    /// Compiles the step of a function for a device. `definition` is JSON text.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        function: Py<PyAny>,
+        definition: &str,
+        device: &str,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let definition = parse("step", definition)?;
+        let step = defined(Arc::new(function), &definition)?;
+        py.detach(|| {
+            let backend = spikelet::device::find(device, threads).map_err(raise)?;
+            let mut store = VarStore::new(backend);
+            let train = step.compile(&mut store).map_err(raise)?;
+            let state = State {
+                store,
+                train,
+                eval: None,
+                predict: None,
+                stream: None,
+            };
+            Ok(Self {
+                step,
+                state: Mutex::new(state),
+            })
+        })
+    }
+
+    /// Trains on a batch; loss and metrics as JSON text.
+    fn run(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>) -> PyResult<String> {
+        let inputs = arrays(inputs)?;
+        let found = py.detach(|| -> PyResult<String> {
+            let values = values(&inputs)?;
+            let mut state = self.state();
+            let found = state.train.run(values).map_err(raise)?;
+            let names: Vec<String> = state.train.metrics().names().map(String::from).collect();
+            Ok(metrics_json(names.into_iter(), &found))
+        })?;
+        py.check_signals()?;
+        Ok(found)
+    }
+
+    /// Loss and metrics of a batch as JSON text, and its outputs.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let inputs = arrays(inputs)?;
+        let found = py.detach(|| self.forward(&inputs, Run::Evaluate))?;
+        Ok((found.unwrap_or_default(), self.outputs(py, Run::Evaluate)?))
+    }
+
+    /// The outputs of a batch.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let inputs = arrays(inputs)?;
+        py.detach(|| self.forward(&inputs, Run::Predict))?;
+        self.outputs(py, Run::Predict)
+    }
+
+    /// The outputs of a time step, whose states are carried to the next.
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let inputs = arrays(inputs)?;
+        py.detach(|| self.forward(&inputs, Run::Stream))?;
+        self.outputs(py, Run::Stream)
+    }
+
+    /// Begins new sequences: resets the states that are carried.
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let mut state = self.state();
+            let State {
+                store,
+                train,
+                eval,
+                predict,
+                stream,
+            } = &mut *state;
+            train.reset(store).map_err(raise)?;
+            for program in [eval, predict, stream].into_iter().flatten() {
+                program.reset(store).map_err(raise)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The number of updates.
+    #[getter]
+    fn step(&self) -> u64 {
+        self.state().train.step()
+    }
+
+    /// Multiplies the learning rates from the next update on.
+    fn set_learning_rate_factor(&self, factor: f64) {
+        self.state().train.set_learning_rate_factor(factor);
+    }
+
+    /// The names of the parameters, of those that are trained, and of buffers.
+    fn names(&self) -> (Vec<String>, Vec<String>, Vec<String>) {
+        let state = self.state();
+        let train = &state.train;
+        (
+            train.parameters().map(String::from).collect(),
+            train.trained().map(String::from).collect(),
+            train.buffers().map(String::from).collect(),
+        )
+    }
+
+    /// The tensors of the network by name.
+    fn state_dict<'py>(&self, py: Python<'py>, averaged: bool) -> PyResult<Bound<'py, PyDict>> {
+        let tensors = py.detach(|| -> spikelet::Result<Vec<(String, Tensor)>> {
+            let state = self.state();
+            let averages = averaged
+                .then(|| state.train.averaged(&state.store))
+                .transpose()?;
+            let store = averages.as_ref().unwrap_or(&state.store);
+            let model = state
+                .train
+                .model()
+                .map(|name| Ok((name.to_string(), store.get(name)?)));
+            model.collect()
+        });
+        let dict = PyDict::new(py);
+        for (name, tensor) in tensors.map_err(raise)? {
+            dict.set_item(name, from_tensor(py, tensor)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// Sets tensors of the network by name.
+    fn load_state_dict(&self, py: Python<'_>, tensors: &Bound<'_, PyDict>) -> PyResult<()> {
+        let tensors = arrays(tensors)?;
+        py.detach(|| {
+            let mut state = self.state();
+            let known: Vec<String> = state.train.model().map(String::from).collect();
+            for (name, array) in tensors {
+                if !known.contains(&name) {
+                    return Err(invalid(
+                        "weights",
+                        format!("the step has no tensor `{name}`"),
+                        format!("its tensors: {}", known.join(", ")),
+                    ));
+                }
+                state
+                    .store
+                    .set(&name, &array.into_tensor())
+                    .map_err(raise)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The gradient of a parameter in the last update.
+    fn gradient<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| self.state().train.gradient(name).map_err(raise))?;
+        from_tensor(py, found)
+    }
+
+    /// An output of the function in the last update.
+    fn output<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| self.state().train.output(name).map_err(raise))?;
+        from_tensor(py, found)
+    }
+
+    /// Writes weights, tensors of the optimizer and the number of updates.
+    fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| {
+            let state = self.state();
+            state.train.save(&state.store, path).map_err(raise)
+        })
+    }
+
+    /// Continues from a file of `save`.
+    fn resume(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| {
+            let mut state = self.state();
+            let State { store, train, .. } = &mut *state;
+            train.resume(store, path).map_err(raise)
+        })
+    }
+
+    /// The plan: text, and sizes as JSON text.
+    fn plan(&self) -> (String, String) {
+        let state = self.state();
+        let plan = state.train.plan();
+        (plan.to_string(), plan_json(plan).to_string())
+    }
+}
+
+/// Arrays by name.
+fn arrays(dict: &Bound<'_, PyDict>) -> PyResult<BTreeMap<String, Array>> {
+    let items = dict
+        .iter()
+        .map(|(name, array)| Ok((name.extract::<String>()?, Array::of(&array)?)));
+    items.collect()
+}

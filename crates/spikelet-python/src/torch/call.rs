@@ -1,0 +1,466 @@
+//! A call of an operator: tensors in, tensors out.
+
+use super::shim::shim;
+use super::tensor::{self, Axes, Device, Tensor, Text, elements, is_dense};
+use super::workers::TorchThreads;
+use super::workspace;
+use crate::operator::{Call, Compiled, Definition, Pass, Place, Request, compiled};
+use spikelet_graph::{DType, TensorType};
+use std::sync::Arc;
+
+/// The most tensors of a call.
+const MAX: usize = 64;
+
+/// The input of a layer: its properties, and the layout that all tensors of a call have.
+struct Layout {
+    dtype: DType,
+    device: Device,
+    sizes: Axes,
+    /// Of `[T, N, …]`; those of a step are behind the first. In the order of x's memory if the layer allows it, or
+    /// else contiguous.
+    strides: Axes,
+    time_steps: usize,
+}
+
+fn place(device: Device) -> Result<Place, String> {
+    match device.0 {
+        kind if kind == shim().cpu => Ok(Place::Cpu),
+        kind if kind == shim().cuda => Ok(Place::Cuda(device.1)),
+        _ => Err("expected a tensor on the CPU or on a CUDA device".to_string()),
+    }
+}
+
+fn stream(place: Place) -> Result<usize, String> {
+    let Place::Cuda(index) = place else {
+        return Ok(0);
+    };
+    let get = (shim().current_stream).ok_or("this libtorch has no CUDA")?;
+    let mut stream = std::ptr::null_mut();
+    // SAFETY: one pointer is written.
+    match unsafe { get(index, &mut stream) } {
+        0 => Ok(stream as usize),
+        code => Err(format!(
+            "libtorch has no current stream for cuda:{index} (error {code})"
+        )),
+    }
+}
+
+impl Layout {
+    fn new(definition: &Definition, x: &Tensor, time_steps: i64) -> Result<Self, String> {
+        let view = x.view()?;
+        let name = definition.neuron.name();
+        if view.sizes.len() < 2 && !(definition.elementwise && view.sizes.len() == 1) {
+            return Err(format!(
+                "{name}: x has shape {:?}, expected [T, N, ...]; add the axes of time and of the batch",
+                view.sizes
+            ));
+        }
+        let dtype = tensor::dtype(view.dtype).map_err(|problem| format!("{name}: x: {problem}"))?;
+        let of_x = view.sizes[0];
+        let time_steps = match time_steps {
+            0 => of_x,
+            given if given > 0 && of_x == 1 => given,
+            given => {
+                return Err(format!(
+                    "{name}: time_steps is {given} and x has {of_x} steps; repeat an x of one step"
+                ));
+            }
+        };
+        if time_steps == 0 {
+            return Err(format!(
+                "{name}: x has no time steps; expected [T, N, ...] with T of at least 1"
+            ));
+        }
+        let follows = definition.elementwise && is_dense(&view.sizes[1..], &view.strides[1..]);
+        let mut strides = match follows {
+            true => Axes::new(view.strides)?,
+            false => Axes::contiguous(view.sizes)?,
+        };
+        strides.get_mut()[0] = (elements(&view.sizes[1..]) as i64).max(1);
+        Ok(Self {
+            dtype,
+            device: view.device,
+            sizes: Axes::new(view.sizes)?,
+            strides,
+            time_steps: time_steps as usize,
+        })
+    }
+
+    /// The sizes of x, with `steps` steps.
+    fn sequence(&self, steps: usize) -> Axes {
+        let mut sizes = self.sizes;
+        sizes.get_mut()[0] = steps as i64;
+        sizes
+    }
+
+    fn step_sizes(&self) -> &[i64] {
+        &self.sizes.get()[1..]
+    }
+
+    fn step_strides(&self) -> &[i64] {
+        &self.strides.get()[1..]
+    }
+
+    fn is_empty(&self) -> bool {
+        elements(self.sizes.get()) == 0
+    }
+
+    /// The type of states, parameters and their gradients.
+    fn float(&self) -> i32 {
+        match self.dtype {
+            DType::F64 => tensor::code(DType::F64),
+            _ => tensor::code(DType::F32),
+        }
+    }
+
+    fn request(&self, definition: &Definition, pass: Pass, given: u64) -> Request {
+        let sizes = self.sizes.get();
+        let shape = match definition.elementwise {
+            true => vec![sizes[0] as usize, elements(&sizes[1..])],
+            false => sizes.iter().map(|size| *size as usize).collect(),
+        };
+        Request {
+            pass,
+            dtype: self.dtype,
+            shape,
+            time_steps: self.time_steps,
+            given,
+        }
+    }
+}
+
+/// The operands or results of a call.
+struct Slots {
+    tensors: [Option<Tensor>; MAX],
+    count: usize,
+}
+
+impl Slots {
+    fn new() -> Self {
+        Self {
+            tensors: [const { None }; MAX],
+            count: 0,
+        }
+    }
+
+    fn push(&mut self, tensor: Option<Tensor>) {
+        self.tensors[self.count] = tensor;
+        self.count += 1;
+    }
+
+    /// The addresses of the tensors that a plan needs, with checks of their types.
+    fn addresses(
+        &self,
+        name: &str,
+        kind: &str,
+        wanted: &[(usize, TensorType)],
+        device: Device,
+    ) -> Result<[usize; MAX], String> {
+        let mut all = [0; MAX];
+        for (slot, ty) in wanted {
+            let tensor = self.tensors.get(*slot).and_then(Option::as_ref);
+            let Some(tensor) = tensor else {
+                return Err(format!("{name}: {kind} {slot} is missing"));
+            };
+            let view = tensor.view()?;
+            if view.dtype != tensor::code(ty.dtype)
+                || elements(view.sizes) != ty.len()
+                || view.device != device
+            {
+                return Err(format!(
+                    "{name}: {kind} {slot} has shape {:?}, expected {} elements of {} on the device of x; states and \
+                     parameters of 16-bit inputs are float32",
+                    view.sizes,
+                    ty.len(),
+                    ty.dtype
+                ));
+            }
+            all[*slot] = view.address;
+        }
+        Ok(all)
+    }
+}
+
+/// A tensor in the layout of a sequence or of a step.
+fn operand(
+    name: &str,
+    what: &str,
+    tensor: Option<Tensor>,
+    sizes: &[i64],
+    strides: &[i64],
+) -> Result<Option<Tensor>, String> {
+    let Some(tensor) = tensor else {
+        return Ok(None);
+    };
+    let given = tensor.view()?.sizes;
+    if given != sizes {
+        return Err(format!(
+            "{name}: {what} has shape {given:?}, expected {sizes:?}"
+        ));
+    }
+    tensor.with_strides(strides).map(Some)
+}
+
+/// The arguments of a forward call: x, states, parameters, definition, time steps.
+struct Arguments {
+    /// In this order, in the layout of the call.
+    operands: Slots,
+    layout: Layout,
+    definition: Arc<Definition>,
+    /// The states that are given.
+    given: u64,
+}
+
+impl Arguments {
+    /// # Safety
+    /// The words must be the arguments of a call, which the kernel owns.
+    unsafe fn take(words: &[u64], states: usize, params: usize) -> Result<Self, String> {
+        // All are taken first: an error frees them.
+        let mut given = Slots::new();
+        for (k, word) in words[..=states + params].iter().enumerate() {
+            given.push(match (1..=states).contains(&k) {
+                // SAFETY: the types are those of the schema.
+                true => unsafe { Tensor::optional(*word) },
+                // SAFETY: as above.
+                false => Some(unsafe { Tensor::argument(*word) }),
+            });
+        }
+        // SAFETY: as above.
+        let text = unsafe { Text::argument(words[states + params + 1]) };
+        let definition = Definition::find(text.get()?).map_err(|error| error.to_string())?;
+        let name = definition.neuron.name();
+        let [x, rest @ ..] = given.tensors;
+        let x = x.ok_or_else(|| format!("{name}: x is missing"))?;
+        let layout = Layout::new(&definition, &x, words[states + params + 2] as i64)?;
+        let mut operands = Slots::new();
+        operands.push(Some(x.with_strides(layout.strides.get())?));
+        let mut mask = 0;
+        for (k, tensor) in rest.into_iter().take(states + params).enumerate() {
+            if k < states {
+                mask |= u64::from(tensor.is_some()) << k;
+                let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
+                operands.push(operand(name, "a state", tensor, sizes, strides)?);
+            } else if let Some(tensor) = tensor {
+                let strides = Axes::contiguous(tensor.view()?.sizes)?;
+                operands.push(Some(tensor.with_strides(strides.get())?));
+            }
+        }
+        Ok(Self {
+            operands,
+            layout,
+            definition,
+            given: mask,
+        })
+    }
+
+    fn compiled(&self, pass: Pass) -> Result<Arc<Compiled>, String> {
+        let request = self.layout.request(&self.definition, pass, self.given);
+        compiled(&self.definition, place(self.layout.device)?, &request)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Runs a compiled pass.
+fn run(
+    name: &str,
+    compiled: &Compiled,
+    device: Device,
+    operands: &Slots,
+    results: &Slots,
+) -> Result<(), String> {
+    let place = place(device)?;
+    let from = operands.addresses(name, "operand", compiled.operands(), device)?;
+    let to = results.addresses(name, "result", compiled.results(), device)?;
+    let call = |workspace: usize| {
+        let call = Call {
+            operands: &from[..operands.count],
+            results: &to[..results.count],
+            workspace,
+            stream: stream(place)?,
+            workers: &TorchThreads,
+        };
+        // SAFETY: types, sizes and devices were compared; tensors are dense with one order of their elements; memory
+        // that libtorch's allocator gets back is only used again behind the work of the stream.
+        unsafe { compiled.run(&call) }.map_err(|error| error.to_string())
+    };
+    match (compiled.workspace_bytes(), place) {
+        (0, _) => call(0),
+        (bytes, Place::Cpu) => workspace::with(bytes, call),
+        (bytes, Place::Cuda(_)) => {
+            let memory = Tensor::empty(&[bytes as i64], &[1], shim().byte, device)?;
+            call(memory.address()?)
+        }
+    }
+}
+
+/// Moves results to the stack.
+///
+/// # Safety
+/// The stack must have room for the results.
+unsafe fn give(stack: *mut u64, results: Slots) {
+    for (k, tensor) in results.tensors.into_iter().flatten().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { stack.add(k).write(tensor.into_word()) };
+    }
+}
+
+/// The forward operator: x, states, parameters, definition, time steps.
+///
+/// # Safety
+/// The stack must be that of a call of the operator, with room for the arguments and the results.
+pub(super) unsafe fn forward(stack: *mut u64, inputs: usize, outputs: usize) -> Result<(), String> {
+    // SAFETY: the caller's promise.
+    let words = unsafe { std::slice::from_raw_parts(stack, inputs) };
+    let states = outputs - 1;
+    // SAFETY: the types are those of the schema.
+    let arguments = unsafe { Arguments::take(words, states, inputs - 3 - states) }?;
+    let layout = &arguments.layout;
+    let compiled = match layout.is_empty() {
+        true => None,
+        false => Some(arguments.compiled(Pass::Forward)?),
+    };
+    let of_y = |compiled: &Arc<Compiled>| {
+        let y = compiled.results().iter().find(|(slot, _)| *slot == 0);
+        y.map(|(_, ty)| ty.shape[0])
+    };
+    let steps = compiled.as_ref().and_then(of_y);
+    let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
+    let code = tensor::code(layout.dtype);
+    let mut results = Slots::new();
+    let strides = layout.strides.get();
+    results.push(Some(Tensor::empty(
+        sizes.get(),
+        strides,
+        code,
+        layout.device,
+    )?));
+    for _ in 0..states {
+        let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
+        results.push(Some(Tensor::empty(
+            sizes,
+            strides,
+            layout.float(),
+            layout.device,
+        )?));
+    }
+    if let Some(compiled) = compiled {
+        let name = arguments.definition.neuron.name();
+        run(
+            name,
+            &compiled,
+            layout.device,
+            &arguments.operands,
+            &results,
+        )?;
+    }
+    // SAFETY: the stack has room for the results.
+    unsafe { give(stack, results) };
+    Ok(())
+}
+
+/// The backward operator: the gradients of y and of the last states, the arguments of the forward operator, and a mask of
+/// the operands whose gradients are wanted. The gradients of the others are tensors without elements.
+///
+/// # Safety
+/// As [`forward`].
+pub(super) unsafe fn backward(
+    stack: *mut u64,
+    inputs: usize,
+    outputs: usize,
+) -> Result<(), String> {
+    // SAFETY: the caller's promise.
+    let words = unsafe { std::slice::from_raw_parts(stack, inputs) };
+    // 1 + states gradients, 1 + states + params operands, a definition, the time steps and a mask; 1 + states + params
+    // results.
+    let states = inputs - outputs - 4;
+    let params = outputs - 1 - states;
+    let mut grads = Slots::new();
+    for word in &words[..=states] {
+        // SAFETY: the types are those of the schema.
+        grads.push(unsafe { Tensor::optional(*word) });
+    }
+    // SAFETY: as above.
+    let arguments = unsafe { Arguments::take(&words[1 + states..], states, params) }?;
+    let wanted = words[inputs - 1];
+    let layout = &arguments.layout;
+    let name = arguments.definition.neuron.name();
+    let present = (0..=states).filter(|k| grads.tensors[*k].is_some());
+    let present = present.fold(0, |mask, k| mask | 1 << k);
+    let compiled = match layout.is_empty() || present == 0 || wanted == 0 {
+        true => None,
+        false => Some(arguments.compiled(Pass::Backward { present, wanted })?),
+    };
+    let mut results = Slots::new();
+    for k in 0..outputs {
+        let is_wanted = wanted >> k & 1 == 1;
+        let made = match k {
+            _ if !is_wanted => Tensor::empty(&[0], &[1], layout.float(), layout.device)?,
+            0 => Tensor::empty(
+                layout.sizes.get(),
+                layout.strides.get(),
+                tensor::code(layout.dtype),
+                layout.device,
+            )?,
+            k if k <= states => Tensor::empty(
+                layout.step_sizes(),
+                layout.step_strides(),
+                layout.float(),
+                layout.device,
+            )?,
+            _ => {
+                let param = arguments.operands.tensors[k].as_ref();
+                let view = param.ok_or("a parameter is missing")?.view()?;
+                let strides = Axes::contiguous(view.sizes)?;
+                Tensor::empty(view.sizes, strides.get(), layout.float(), layout.device)?
+            }
+        };
+        if is_wanted && compiled.is_none() {
+            made.clear()?;
+        }
+        results.push(Some(made));
+    }
+    if let Some(compiled) = compiled {
+        let y_steps = |tensor: &Tensor| tensor.view().map(|view| view.sizes[0] as usize);
+        let mut operands = Slots::new();
+        for (k, grad) in grads.tensors.into_iter().take(1 + states).enumerate() {
+            operands.push(match k {
+                0 => {
+                    let steps = grad.as_ref().map(y_steps).transpose()?;
+                    let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
+                    operand(
+                        name,
+                        "the gradient of y",
+                        grad,
+                        sizes.get(),
+                        layout.strides.get(),
+                    )?
+                }
+                _ => {
+                    let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
+                    operand(name, "the gradient of a state", grad, sizes, strides)?
+                }
+            });
+        }
+        let device = layout.device;
+        let Arguments {
+            operands: own,
+            definition,
+            ..
+        } = arguments;
+        for tensor in own.tensors {
+            if operands.count < 2 + 2 * states + params {
+                operands.push(tensor);
+            }
+        }
+        run(
+            definition.neuron.name(),
+            &compiled,
+            device,
+            &operands,
+            &results,
+        )?;
+    }
+    // SAFETY: the stack has room for the results.
+    unsafe { give(stack, results) };
+    Ok(())
+}

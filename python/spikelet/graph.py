@@ -1,0 +1,601 @@
+"""Traced values, losses and metrics: what the function of a `spikelet.Step` is made of.
+
+A `Var` is a value of a graph that is being built. It has the operators of numbers with broadcasting, comparisons (1 or 0),
+slices, and methods such as `sum(axis)`, `mean(axis)`, `exp()`, `reshape(…)`; the functions here make losses and metrics.
+
+Examples
+--------
+>>> from spikelet import graph
+>>> net = spikelet.Sequential(spikelet.Linear(2, 1), input=(2,))
+>>> def loss(inputs):
+...     y = net(inputs["x"]).mean(0)
+...     return graph.mse(y, inputs["y"]), {"r2": graph.r2(y, inputs["y"])}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._native import Metric, Var
+from ._part import Encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Metric",
+    "Var",
+    "accuracy",
+    "binary_cross_entropy",
+    "concat",
+    "cross_entropy",
+    "encode",
+    "f1",
+    "first_spike_cross_entropy",
+    "first_spike_time",
+    "huber",
+    "kl_divergence",
+    "l1",
+    "mean",
+    "mse",
+    "parameter",
+    "r2",
+    "rate_bounds",
+    "rate_target",
+    "recorded",
+    "smooth_l1",
+    "spike_count",
+    "spike_count_cross_entropy",
+    "spike_count_mse",
+    "spike_rate_mse",
+    "stack",
+    "tet",
+    "top_k",
+    "van_rossum",
+    "where",
+]
+
+
+def cross_entropy(
+    scores: Var, labels: Var, *, label_smoothing: float = 0.0, ignore_label: int | None = None
+) -> Var:
+    """Cross entropy of the softmax of the scores, the mean over the samples.
+
+    Parameters
+    ----------
+    scores : Var
+        `[N, classes]`, or `[T, N, classes]` with a label for each time step.
+    labels : Var
+        Classes, i64 `[N]`, or probabilities, f32 `[N, classes]`.
+    label_smoothing : float
+        The share of the target that all classes have, below 1.
+    ignore_label : int, optional
+        Samples of this label do not count.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    extra = () if ignore_label is None else (float(ignore_label),)
+    return _native.loss_of("cross_entropy", scores, labels, label_smoothing, *extra)
+
+
+def mse(given: Var, target: Var) -> Var:
+    """Mean squared error.
+
+    Parameters
+    ----------
+    given : Var
+        Values, or the scores `[N, classes]`.
+    target : Var
+        Values of the same shape, or classes, i64 `[N]`, as vectors with a one.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("mse", given, target)
+
+
+def l1(given: Var, target: Var) -> Var:
+    """Mean absolute error.
+
+    Parameters
+    ----------
+    given, target : Var
+        Values of the same shape.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("l1", given, target)
+
+
+def huber(given: Var, target: Var, delta: float = 1.0) -> Var:
+    """Huber's loss: quadratic up to `delta`, linear above.
+
+    Parameters
+    ----------
+    given, target : Var
+        Values of the same shape.
+    delta : float
+        Where it becomes linear.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("huber", given, target, delta)
+
+
+def smooth_l1(given: Var, target: Var, beta: float = 1.0) -> Var:
+    """Huber's loss divided by `beta`.
+
+    Parameters
+    ----------
+    given, target : Var
+        Values of the same shape.
+    beta : float
+        Where it becomes linear.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("smooth_l1", given, target, beta)
+
+
+def binary_cross_entropy(scores: Var, targets: Var, positive_weight: float = 1.0) -> Var:
+    """Cross entropy of the sigmoid of each score.
+
+    Parameters
+    ----------
+    scores : Var
+        Logits.
+    targets : Var
+        Probabilities of the same shape.
+    positive_weight : float
+        The weight of positive targets.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("binary_cross_entropy", scores, targets, positive_weight)
+
+
+def kl_divergence(student: Var, teacher: Var, temperature: float = 1.0) -> Var:
+    """The divergence of a student's softmax from a teacher's, for distillation.
+
+    Parameters
+    ----------
+    student, teacher : Var
+        Scores `[N, classes]`.
+    temperature : float
+        By which both are divided.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("kl_divergence", student, teacher, temperature)
+
+
+def tet(output_seq: Var, labels: Var) -> Var:
+    """Temporal efficient training: the mean over time of the cross entropy at each step.
+
+    Parameters
+    ----------
+    output_seq : Var
+        The output at each step, `[T, N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("tet", output_seq, labels)
+
+
+def spike_rate_mse(spike_seq: Var, labels: Var, correct: float = 0.8, other: float = 0.2) -> Var:
+    """Squared error of firing rates and target rates.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+    correct, other : float
+        The target rate of the correct class, and of the others.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("spike_rate_mse", spike_seq, labels, correct, other)
+
+
+def spike_count_mse(spike_seq: Var, labels: Var, correct: float, other: float) -> Var:
+    """Squared error of spike counts and target counts.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+    correct, other : float
+        The target count of the correct class, and of the others.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("spike_count_mse", spike_seq, labels, correct, other)
+
+
+def spike_count_cross_entropy(spike_seq: Var, labels: Var) -> Var:
+    """Cross entropy of spike counts.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("spike_count_cross_entropy", spike_seq, labels)
+
+
+def van_rossum(spike_seq: Var, target_seq: Var, tau: float) -> Var:
+    """The van Rossum distance of two spike trains.
+
+    Parameters
+    ----------
+    spike_seq, target_seq : Var
+        Spikes of the same shape, `[T, N, …]`.
+    tau : float
+        The time constant of the kernel in steps.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("van_rossum", spike_seq, target_seq, tau)
+
+
+def first_spike_time(spike_seq: Var) -> Var:
+    """The time step of the first spike, T without one; with a gradient.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, …]`.
+
+    Returns
+    -------
+    Var
+        `[N, …]`.
+    """
+    return _native.loss_of("first_spike_time", spike_seq)
+
+
+def first_spike_cross_entropy(spike_seq: Var, labels: Var) -> Var:
+    """Cross entropy of the negative times of the first spikes.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("first_spike_cross_entropy", spike_seq, labels)
+
+
+def rate_target(spike_seq: Var, target: float) -> Var:
+    """A penalty on firing rates that differ from a target.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, …]`, such as `recorded("1.spike_seq")`.
+    target : float
+        The rate of each neuron.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("rate_target", spike_seq, None, target)
+
+
+def rate_bounds(spike_seq: Var, low: float, high: float) -> Var:
+    """A penalty on firing rates outside of an interval.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, …]`.
+    low, high : float
+        The interval.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("rate_bounds", spike_seq, None, low, high)
+
+
+def spike_count(spike_seq: Var) -> Var:
+    """The mean number of spikes of a neuron.
+
+    Parameters
+    ----------
+    spike_seq : Var
+        Spikes `[T, N, …]`.
+
+    Returns
+    -------
+    Var
+        A scalar.
+    """
+    return _native.loss_of("spike_count", spike_seq)
+
+
+def accuracy(scores: Var, labels: Var) -> Metric:
+    """The fraction of samples whose highest score is that of their class.
+
+    Parameters
+    ----------
+    scores : Var
+        `[N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+
+    Returns
+    -------
+    Metric
+        From 0 to 1.
+    """
+    return _native.metric_of("accuracy", scores, labels)
+
+
+def top_k(scores: Var, labels: Var, k: int = 5) -> Metric:
+    """The fraction of samples whose class is among the `k` highest scores.
+
+    Parameters
+    ----------
+    scores : Var
+        `[N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+    k : int
+        The number of scores.
+
+    Returns
+    -------
+    Metric
+        From 0 to 1.
+    """
+    return _native.metric_of("top_k", scores, labels, k)
+
+
+def f1(scores: Var, labels: Var) -> Metric:
+    """The mean of the F1 scores of all classes.
+
+    Parameters
+    ----------
+    scores : Var
+        `[N, classes]`.
+    labels : Var
+        Classes, i64 `[N]`.
+
+    Returns
+    -------
+    Metric
+        From 0 to 1.
+    """
+    return _native.metric_of("f1", scores, labels)
+
+
+def r2(predictions: Var, targets: Var) -> Metric:
+    """The coefficient of determination.
+
+    Parameters
+    ----------
+    predictions, targets : Var
+        Values of the same shape, `[N, …]`.
+
+    Returns
+    -------
+    Metric
+        Up to 1.
+    """
+    return _native.metric_of("r2", predictions, targets)
+
+
+def mean(values: Var) -> Metric:
+    """The mean of values over all samples.
+
+    Parameters
+    ----------
+    values : Var
+        `[N, …]`.
+
+    Returns
+    -------
+    Metric
+        A number.
+    """
+    return _native.metric_of("mean", values)
+
+
+def parameter(name: str, shape: Sequence[int], init: float | str = 0.0, number: float = 1.0) -> Var:
+    """A trained tensor of the step that is traced.
+
+    Parameters
+    ----------
+    name : str
+        Its name; the same name is the same tensor.
+    shape : sequence of int
+        Its shape.
+    init : float or str
+        The initial value, or `"uniform"` (up to ± `number`), `"normal"` (deviation `number`) or `"orthogonal"`.
+    number : float
+        As `init` says.
+
+    Returns
+    -------
+    Var
+        The tensor.
+    """
+    if isinstance(init, str):
+        return _native.parameter(name, list(shape), init, number)
+    return _native.parameter(name, list(shape), "constant", float(init))
+
+
+def encode(x: Var, time_steps: int, encoder: str | Encoder = "poisson") -> Var:
+    """A sequence of samples.
+
+    Parameters
+    ----------
+    x : Var
+        Samples `[N, …]`.
+    time_steps : int
+        T.
+    encoder : str or Encoder
+        Such as `"poisson"` or `spikelet.encoder.Latency()`.
+
+    Returns
+    -------
+    Var
+        `[T, N, …]`.
+    """
+    text = encoder.text() if isinstance(encoder, Encoder) else str(encoder)
+    return _native.encode(text, x, time_steps)
+
+
+def recorded(path: str) -> Var:
+    """A value that a layer recorded, after the network was called.
+
+    Parameters
+    ----------
+    path : str
+        Such as `"1.spike_seq"`: the spikes of the layer `1`.
+
+    Returns
+    -------
+    Var
+        `[T, N, …]`.
+    """
+    return _native.recorded(path)
+
+
+def where(condition: Var, x: Var | float, y: Var | float) -> Var:
+    """`x` where a condition holds, else `y`.
+
+    Parameters
+    ----------
+    condition : Var
+        1 or 0, such as `a > b`.
+    x, y : Var or float
+        Values.
+
+    Returns
+    -------
+    Var
+        Element by element.
+    """
+    return getattr(condition, "where")(x, y)  # type: ignore[no-any-return]
+
+
+def concat(parts: Sequence[Var], axis: int = 0) -> Var:
+    """Values one after the other along an axis.
+
+    Parameters
+    ----------
+    parts : sequence of Var
+        Values of the same shape but for this axis.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    Var
+        All elements.
+    """
+    return _native.join(list(parts), axis, False)
+
+
+def stack(parts: Sequence[Var], axis: int = 0) -> Var:
+    """Values along a new axis.
+
+    Parameters
+    ----------
+    parts : sequence of Var
+        Values of the same shape.
+    axis : int
+        The new axis.
+
+    Returns
+    -------
+    Var
+        All elements.
+    """
+    return _native.join(list(parts), axis, True)
+
+
+def _result(returned: Any) -> tuple[Var, list[tuple[str, Any]], list[tuple[str, Var]]]:
+    """Loss, metrics and outputs of what a function of a step returns."""
+    loss, metrics, outputs = returned, {}, {}
+    if isinstance(returned, (tuple, list)):
+        if not 1 <= len(returned) <= 3:
+            raise TypeError(
+                f"Step: the function returned {len(returned)} values\n"
+                "  help: return the loss, (loss, metrics) or (loss, metrics, outputs)"
+            )
+        loss, metrics, outputs = (*returned, {}, {})[:3]
+    if not isinstance(loss, Var):
+        raise TypeError(
+            f"Step: the loss is {type(loss).__name__}\n  help: return a Var, such as `graph.mse(y, inputs['y'])`"
+        )
+    for what, table in (("metrics", metrics), ("outputs", outputs)):
+        if not hasattr(table, "items"):
+            raise TypeError(f"Step: {what} are {type(table).__name__}\n  help: return a dictionary of names and values")
+    return loss, _items(metrics, (Var, Metric)), _items(outputs, (Var,))
+
+
+def _items(table: Mapping[str, Any], kinds: tuple[type, ...]) -> list[tuple[str, Any]]:
+    for name, value in table.items():
+        if not isinstance(value, kinds):
+            raise TypeError(f"Step: `{name}` is {type(value).__name__}\n  help: give a traced value, see `spikelet.graph`")
+    return [(str(name), value) for name, value in table.items()]

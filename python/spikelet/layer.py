@@ -1,0 +1,2065 @@
+"""Layers of networks.
+
+Written by python/generate.py from the parts of the engine; change that program instead of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._part import Layer, LayerLike, Neuron, both_sizes
+
+__all__ = [
+    "AdLif",
+    "AdaptiveAvgPool",
+    "AdaptiveMaxPool",
+    "AvgPool",
+    "AxonalDelay",
+    "BatchNorm",
+    "Branches",
+    "CSiLif",
+    "CadLif",
+    "Conv",
+    "ConvTransposed",
+    "Dcls",
+    "DelayedLinear",
+    "DelayedRecurrent",
+    "Dropout",
+    "Dropout2d",
+    "EfAdLif",
+    "Flatten",
+    "Group",
+    "GroupNorm",
+    "LayerNorm",
+    "LiReadout",
+    "LifRecurrent",
+    "Linear",
+    "MaxPool",
+    "NetworkNeuron",
+    "PadTime",
+    "Pointwise",
+    "RAdLif",
+    "RAlif",
+    "RDecayLif",
+    "RLeaky",
+    "RLif",
+    "RSynaptic",
+    "Recurrent",
+    "Residual",
+    "Rnn",
+    "SeAdLif",
+    "SelfAttention",
+    "SiLif",
+    "SoftmaxSum",
+    "SparchReadout",
+    "SpikeDrivenAttention",
+    "Static",
+    "TimeLast",
+    "TimeMax",
+    "TimeMean",
+    "TimeSum",
+    "TokenAttention",
+    "Voting",
+]
+
+
+class Linear(Layer):
+    """Fully connected layer.
+
+    Parameters
+    ----------
+    in_features : int
+        The number of input features. With one number only, that of outputs: inputs are inferred.
+    out_features : int | None, default None
+        The number of output features.
+    bias : bool, default False
+        Whether there is a bias.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "linear"
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int | None = None,
+        *,
+        bias: bool = False,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.in_features = in_features
+        self.out_features = out_features
+        self.bias = bias
+        self.init = init
+        self.bias_init = bias_init
+        self.name = name
+
+    def spec(self) -> dict[str, Any]:
+        return both_sizes(self, self.in_features, self.out_features, ("in_features", "out_features"))
+
+
+class Conv(Layer):
+    """Convolution over one, two or three axes.
+
+    Parameters
+    ----------
+    in_channels : int
+        The number of input channels. With one number only, that of outputs: inputs are inferred.
+    out_channels : int | None, default None
+        The number of output channels.
+    kernel : int | Sequence[int] | None, default None
+        The size of the window.
+    stride : int | Sequence[int], default 1
+        The distance of windows.
+    padding : int | Sequence[int], default 0
+        The elements that are added on both sides of each axis.
+    dilation : int | Sequence[int], default 1
+        The distance of elements in a window.
+    groups : int, default 1
+        The number of groups of channels.
+    bias : bool, default False
+        Whether there is a bias.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "conv"
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int | None = None,
+        kernel: int | Sequence[int] | None = None,
+        *,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = False,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel = kernel
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.groups = groups
+        self.bias = bias
+        self.init = init
+        self.bias_init = bias_init
+        self.name = name
+
+    def spec(self) -> dict[str, Any]:
+        return both_sizes(self, self.in_channels, self.out_channels, ("in_channels", "out_channels"))
+
+
+class ConvTransposed(Layer):
+    """Transposed convolution over one, two or three axes.
+
+    Parameters
+    ----------
+    in_channels : int
+        The number of input channels. With one number only, that of outputs: inputs are inferred.
+    out_channels : int | None, default None
+        The number of output channels.
+    kernel : int | Sequence[int] | None, default None
+        The size of the window.
+    stride : int | Sequence[int], default 1
+        The distance of windows.
+    padding : int | Sequence[int], default 0
+        The elements that are added on both sides of each axis.
+    output_padding : int | Sequence[int], default 0
+        The elements that are added at the end of each axis of the output.
+    dilation : int | Sequence[int], default 1
+        The distance of elements in a window.
+    groups : int, default 1
+        The number of groups of channels.
+    bias : bool, default False
+        Whether there is a bias.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "conv-transposed"
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int | None = None,
+        kernel: int | Sequence[int] | None = None,
+        *,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = False,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel = kernel
+        self.stride = stride
+        self.padding = padding
+        self.output_padding = output_padding
+        self.dilation = dilation
+        self.groups = groups
+        self.bias = bias
+        self.init = init
+        self.bias_init = bias_init
+        self.name = name
+
+    def spec(self) -> dict[str, Any]:
+        return both_sizes(self, self.in_channels, self.out_channels, ("in_channels", "out_channels"))
+
+
+class MaxPool(Layer):
+    """The largest element of each window.
+
+    Parameters
+    ----------
+    window : int | Sequence[int]
+        The size of the window.
+    stride : int | Sequence[int] | None, default None
+        The distance of windows; by default the size of the window.
+    padding : int | Sequence[int], default 0
+        The elements that are added on both sides of each axis.
+    dilation : int | Sequence[int], default 1
+        The distance of elements in a window.
+    ceil : bool, default False
+        Whether windows may reach over the end of an axis.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "max-pool"
+    main = "window"
+
+    def __init__(
+        self,
+        window: int | Sequence[int],
+        *,
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.window = window
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.ceil = ceil
+        self.name = name
+
+
+class AvgPool(Layer):
+    """The mean of each window.
+
+    Parameters
+    ----------
+    window : int | Sequence[int]
+        The size of the window.
+    stride : int | Sequence[int] | None, default None
+        The distance of windows; by default the size of the window.
+    padding : int | Sequence[int], default 0
+        The elements that are added on both sides of each axis.
+    ceil : bool, default False
+        Whether windows may reach over the end of an axis.
+    count_padding : bool, default True
+        Whether padding counts in the mean.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "avg-pool"
+    main = "window"
+
+    def __init__(
+        self,
+        window: int | Sequence[int],
+        *,
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        ceil: bool = False,
+        count_padding: bool = True,
+        name: str | None = None,
+    ) -> None:
+        self.window = window
+        self.stride = stride
+        self.padding = padding
+        self.ceil = ceil
+        self.count_padding = count_padding
+        self.name = name
+
+
+class AdaptiveMaxPool(Layer):
+    """Max pooling to an output of a given size.
+
+    Parameters
+    ----------
+    size : int | Sequence[int]
+        The size of the output.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "adaptive-max-pool"
+    main = "size"
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.size = size
+        self.name = name
+
+
+class AdaptiveAvgPool(Layer):
+    """Average pooling to an output of a given size.
+
+    Parameters
+    ----------
+    size : int | Sequence[int]
+        The size of the output.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "adaptive-avg-pool"
+    main = "size"
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.size = size
+        self.name = name
+
+
+class BatchNorm(Layer):
+    """Batch normalization of each channel.
+
+    Parameters
+    ----------
+    epsilon : float, default 1e-05
+        The number that is added to the variance.
+    momentum : float, default 0.1
+        The share of a batch in the running statistics.
+    affine : bool, default True
+        Whether there are trained scales and offsets.
+    scale : float, default 1.0
+        The initial value of the scales.
+    each_step : bool, default False
+        Whether each time step has statistics of its own.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "batch-norm"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1e-05,
+        momentum: float = 0.1,
+        affine: bool = True,
+        scale: float = 1.0,
+        each_step: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.momentum = momentum
+        self.affine = affine
+        self.scale = scale
+        self.each_step = each_step
+        self.name = name
+
+
+class LayerNorm(Layer):
+    """Layer normalization over the last axes, by default over all.
+
+    Parameters
+    ----------
+    axes : int | None, default None
+        The number of last axes over which is normalized; by default all.
+    epsilon : float, default 1e-05
+        The number that is added to the variance.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "layer-norm"
+
+    def __init__(
+        self,
+        *,
+        axes: int | None = None,
+        epsilon: float = 1e-05,
+        name: str | None = None,
+    ) -> None:
+        self.axes = axes
+        self.epsilon = epsilon
+        self.name = name
+
+
+class GroupNorm(Layer):
+    """Group normalization of channels.
+
+    Parameters
+    ----------
+    groups : int
+        The number of groups.
+    epsilon : float, default 1e-05
+        The number that is added to the variance.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "group-norm"
+    main = "groups"
+
+    def __init__(
+        self,
+        groups: int,
+        *,
+        epsilon: float = 1e-05,
+        name: str | None = None,
+    ) -> None:
+        self.groups = groups
+        self.epsilon = epsilon
+        self.name = name
+
+
+class Dropout(Layer):
+    """Dropout of features, the same at all time steps.
+
+    Parameters
+    ----------
+    p : float
+        The probability.
+    each_step : bool, default False
+        Whether each time step has a mask of its own.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "dropout"
+    main = "p"
+
+    def __init__(
+        self,
+        p: float,
+        *,
+        each_step: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.p = p
+        self.each_step = each_step
+        self.name = name
+
+
+class Dropout2d(Layer):
+    """Dropout of complete channels, the same at all time steps.
+
+    Parameters
+    ----------
+    p : float
+        The probability.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "dropout2d"
+    main = "p"
+
+    def __init__(
+        self,
+        p: float,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.p = p
+        self.name = name
+
+
+class Flatten(Layer):
+    """Merges all axes into features.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "flatten"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class Pointwise(Layer):
+    """The same linear map of the channels at each position.
+
+    Parameters
+    ----------
+    channels : int
+        The number of output channels.
+    bias : bool, default False
+        Whether there is a bias.
+    weights : str | None, default None
+        The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
+        `"conv2d"`.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "pointwise"
+    main = "channels"
+
+    def __init__(
+        self,
+        channels: int,
+        *,
+        bias: bool = False,
+        weights: str | None = None,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.channels = channels
+        self.bias = bias
+        self.weights = weights
+        self.init = init
+        self.bias_init = bias_init
+        self.name = name
+
+
+class SelfAttention(Layer):
+    """Spiking self attention between the positions of a map.
+
+    Parameters
+    ----------
+    heads : int
+        The number of heads.
+    scale : float | None, default None
+        The factor of the products; by default 0.125.
+    state_across_samples : bool, default False
+        Whether states of neurons are carried from sample to sample, as in some programs.
+    product_neuron : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron of the products; by default the network's.
+    bias : bool, default False
+        Whether there is a bias.
+    weights : str | None, default None
+        The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
+        `"conv2d"`.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    momentum : float, default 0.1
+        The share of a batch in the running statistics.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "self-attention"
+    main = "heads"
+
+    def __init__(
+        self,
+        heads: int,
+        *,
+        scale: float | None = None,
+        state_across_samples: bool = False,
+        product_neuron: Neuron | str | Mapping[str, Any] | None = None,
+        bias: bool = False,
+        weights: str | None = None,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        momentum: float = 0.1,
+        name: str | None = None,
+    ) -> None:
+        self.heads = heads
+        self.scale = scale
+        self.state_across_samples = state_across_samples
+        self.product_neuron = product_neuron
+        self.bias = bias
+        self.weights = weights
+        self.init = init
+        self.bias_init = bias_init
+        self.momentum = momentum
+        self.name = name
+
+
+class TokenAttention(Layer):
+    """Attention of positions by the spikes of their queries.
+
+    Parameters
+    ----------
+    heads : int
+        The number of heads.
+    product_neuron : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron of the products; by default the network's.
+    bias : bool, default False
+        Whether there is a bias.
+    weights : str | None, default None
+        The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
+        `"conv2d"`.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    momentum : float, default 0.1
+        The share of a batch in the running statistics.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "token-attention"
+    main = "heads"
+
+    def __init__(
+        self,
+        heads: int,
+        *,
+        product_neuron: Neuron | str | Mapping[str, Any] | None = None,
+        bias: bool = False,
+        weights: str | None = None,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        momentum: float = 0.1,
+        name: str | None = None,
+    ) -> None:
+        self.heads = heads
+        self.product_neuron = product_neuron
+        self.bias = bias
+        self.weights = weights
+        self.init = init
+        self.bias_init = bias_init
+        self.momentum = momentum
+        self.name = name
+
+
+class SpikeDrivenAttention(Layer):
+    """Attention of potentials by sums of spikes.
+
+    Parameters
+    ----------
+    heads : int
+        The number of heads.
+    filters : bool, default False
+        Whether values are filtered by spikes.
+    product_neuron : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron of the products; by default the network's.
+    bias : bool, default False
+        Whether there is a bias.
+    weights : str | None, default None
+        The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
+        `"conv2d"`.
+    init : str | Mapping[str, float] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    bias_init : float | None, default None
+        The initial value of biases; by default that of the weights' distribution.
+    momentum : float, default 0.1
+        The share of a batch in the running statistics.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "spike-driven-attention"
+    main = "heads"
+
+    def __init__(
+        self,
+        heads: int,
+        *,
+        filters: bool = False,
+        product_neuron: Neuron | str | Mapping[str, Any] | None = None,
+        bias: bool = False,
+        weights: str | None = None,
+        init: str | Mapping[str, float] | None = None,
+        bias_init: float | None = None,
+        momentum: float = 0.1,
+        name: str | None = None,
+    ) -> None:
+        self.heads = heads
+        self.filters = filters
+        self.product_neuron = product_neuron
+        self.bias = bias
+        self.weights = weights
+        self.init = init
+        self.bias_init = bias_init
+        self.momentum = momentum
+        self.name = name
+
+
+class NetworkNeuron(Layer):
+    """The network's neuron, or another one.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "neuron"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class Rnn(Layer):
+    """Fully connected layer and neurons with recurrent connections.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    cell : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron; by default the network's.
+    bias : bool, default False
+        Whether there is a bias.
+    last : bool, default False
+        Whether only the last time step is returned.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "rnn"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        cell: Neuron | str | Mapping[str, Any] | None = None,
+        bias: bool = False,
+        last: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.cell = cell
+        self.bias = bias
+        self.last = last
+        self.name = name
+
+
+class Recurrent(Layer):
+    """Neurons with recurrent connections.
+
+    Parameters
+    ----------
+    cell : Neuron | str | Mapping[str, Any] | None, default None
+        The name of a neuron, or a table with `name` and constants.
+    bias : bool, default False
+        Whether there is a bias.
+    last : bool, default False
+        Whether only the last time step is returned.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "recurrent"
+    main = "cell"
+
+    def __init__(
+        self,
+        cell: Neuron | str | Mapping[str, Any] | None = None,
+        *,
+        bias: bool = False,
+        last: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.cell = cell
+        self.bias = bias
+        self.last = last
+        self.name = name
+
+
+class DelayedRecurrent(Layer):
+    """Neurons with recurrent connections with learned delays.
+
+    Parameters
+    ----------
+    cell : Neuron | str | Mapping[str, Any] | None, default None
+        The name of a neuron, or a table with `name` and constants.
+    max_delay : int
+        The longest delay in time steps.
+    synaptic : bool, default False
+        Whether each synapse has a delay; else each neuron.
+    spread : bool, default False
+        Whether the initial delays are spread over all lengths.
+    width : float | None, default None
+        The width of the kernels in time steps.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "delayed-recurrent"
+    main = "cell"
+
+    def __init__(
+        self,
+        cell: Neuron | str | Mapping[str, Any] | None = None,
+        *,
+        max_delay: int,
+        synaptic: bool = False,
+        spread: bool = False,
+        width: float | None = None,
+        dropout_p: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.cell = cell
+        self.max_delay = max_delay
+        self.synaptic = synaptic
+        self.spread = spread
+        self.width = width
+        self.dropout_p = dropout_p
+        self.name = name
+
+
+class Dcls(Layer):
+    """Fully connected layer with a learned delay for each synapse.
+
+    Parameters
+    ----------
+    features : int
+        The number of output features.
+    kernel_size : int
+        The number of delays.
+    kernel_count : int, default 1
+        The number of kernels of a synapse.
+    version : str, default "gaussian"
+        The shape of kernels: `"gaussian"`, `"max"` or `"v1"`.
+    width : float | None, default None
+        The width of the kernels in time steps.
+    bias : bool, default False
+        Whether there is a bias.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "dcls"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        kernel_size: int,
+        kernel_count: int = 1,
+        version: str = "gaussian",
+        width: float | None = None,
+        bias: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.kernel_size = kernel_size
+        self.kernel_count = kernel_count
+        self.version = version
+        self.width = width
+        self.bias = bias
+        self.name = name
+
+
+class DelayedLinear(Layer):
+    """Fully connected layer with a fixed delay for each synapse.
+
+    Parameters
+    ----------
+    features : int
+        The number of output features.
+    max_delay : int
+        The longest delay in time steps.
+    bias : bool, default False
+        Whether there is a bias.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "delayed-linear"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        max_delay: int,
+        bias: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.max_delay = max_delay
+        self.bias = bias
+        self.name = name
+
+
+class AxonalDelay(Layer):
+    """A learned delay for each channel.
+
+    Parameters
+    ----------
+    max_delay : int
+        The longest delay.
+    sigma : float | None, default None
+        The width of the kernels; by default linear interpolation.
+    trainable : bool, default True
+        Whether the delays are trained.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "axonal-delay"
+    main = "max_delay"
+
+    def __init__(
+        self,
+        max_delay: int,
+        *,
+        sigma: float | None = None,
+        trainable: bool = True,
+        name: str | None = None,
+    ) -> None:
+        self.max_delay = max_delay
+        self.sigma = sigma
+        self.trainable = trainable
+        self.name = name
+
+
+class PadTime(Layer):
+    """Steps of zeros behind a sequence, in which delayed spikes arrive.
+
+    Parameters
+    ----------
+    steps : int
+        The number of steps.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "pad-time"
+    main = "steps"
+
+    def __init__(
+        self,
+        steps: int,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.steps = steps
+        self.name = name
+
+
+class Voting(Layer):
+    """The mean of several outputs for each class.
+
+    Parameters
+    ----------
+    votes : int
+        The number of outputs for each class.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "voting"
+    main = "votes"
+
+    def __init__(
+        self,
+        votes: int,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.votes = votes
+        self.name = name
+
+
+class TimeMean(Layer):
+    """The mean over time: of spikes, the firing rate.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "time-mean"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class TimeLast(Layer):
+    """The last time step.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "time-last"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class TimeSum(Layer):
+    """The sum over time: of spikes, the spike count.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "time-sum"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class TimeMax(Layer):
+    """The maximum over time.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "time-max"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class SoftmaxSum(Layer):
+    """The sum over time of the softmax over the classes.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "softmax-sum"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class RLif(Layer):
+    """Recurrent leaky integrate-and-fire neurons of sparch.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "rlif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class AdLif(Layer):
+    """Adaptive neurons of sparch.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "adlif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class RAdLif(Layer):
+    """Recurrent adaptive neurons of sparch.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "radlif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class CadLif(Layer):
+    """Adaptive neurons with the limits of CadLIF.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "cadlif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class SiLif(Layer):
+    """Adaptive neurons in the parametrization of state space models.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "silif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class CSiLif(Layer):
+    """Neurons with a complex potential.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "csilif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class SeAdLif(Layer):
+    """Recurrent adaptive neurons, symplectic Euler.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "se-adlif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class EfAdLif(Layer):
+    """Recurrent adaptive neurons, Euler forward.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "ef-adlif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class RDecayLif(Layer):
+    """Recurrent neurons with an exact decay.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "rdecay-lif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class RLeaky(Layer):
+    """Recurrent leaky neurons of snnTorch.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "rleaky"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class RSynaptic(Layer):
+    """Recurrent second-order neurons of snnTorch.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "rsynaptic"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class LifRecurrent(Layer):
+    """Recurrent neurons of Norse.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "lif-recurrent"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class RAlif(Layer):
+    """Recurrent adaptive neurons of Yin et al.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "ralif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class LiReadout(Layer):
+    """Leaky integrators of classes.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "li-readout"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class SparchReadout(Layer):
+    """Leaky integrators of classes, the sum of their softmax over time.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    bias : bool | None, default None
+        Whether there is a bias; by default as published.
+    normalize : bool | None, default None
+        Whether there is batch norm; by default as published.
+    normalize_each_step : bool | None, default None
+        Whether batch norm has statistics of each step; by default as published.
+    feedback : bool | None, default None
+        Whether spikes are fed back; by default as published.
+    zero_diagonal : bool | None, default None
+        Whether neurons have no connection to themselves; by default as published.
+    dropout_p : float | None, default None
+        The probability of dropout, below 1.
+    bidirectional : bool | None, default None
+        Whether the sequence is processed in both directions; by default as published.
+    constants : Mapping[str, Any] | None, default None
+        Constants of the neuron that differ from the published ones.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "sparch-readout"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        bias: bool | None = None,
+        normalize: bool | None = None,
+        normalize_each_step: bool | None = None,
+        feedback: bool | None = None,
+        zero_diagonal: bool | None = None,
+        dropout_p: float | None = None,
+        bidirectional: bool | None = None,
+        constants: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.bias = bias
+        self.normalize = normalize
+        self.normalize_each_step = normalize_each_step
+        self.feedback = feedback
+        self.zero_diagonal = zero_diagonal
+        self.dropout_p = dropout_p
+        self.bidirectional = bidirectional
+        self.constants = constants
+        self.name = name
+
+
+class Group(Layer):
+    """Layers in sequence, with a common name or repeated.
+
+    Parameters
+    ----------
+    layers : Sequence[LayerLike]
+        A list of layers.
+    repeat : int | None, default None
+        The number of copies, each with weights of its own.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "layers"
+    main = "layers"
+
+    def __init__(
+        self,
+        layers: Sequence[LayerLike],
+        *,
+        repeat: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.layers = layers
+        self.repeat = repeat
+        self.name = name
+
+
+class Residual(Layer):
+    """A main branch joined with a shortcut.
+
+    Parameters
+    ----------
+    layers : Sequence[LayerLike]
+        The layers of the main branch.
+    shortcut : Sequence[LayerLike] | None, default None
+        The layers of the shortcut; by default the input itself.
+    join : str, default "add"
+        How both are joined: `"add"`, `"and"` or `"iand"`.
+    names : Sequence[str] | None, default None
+        The names of main branch and shortcut in paths of parameters.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "residual"
+    main = "layers"
+
+    def __init__(
+        self,
+        layers: Sequence[LayerLike],
+        *,
+        shortcut: Sequence[LayerLike] | None = None,
+        join: str = "add",
+        names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.layers = layers
+        self.shortcut = shortcut
+        self.join = join
+        self.names = names
+        self.name = name
+
+
+class Branches(Layer):
+    """Parallel branches, added or concatenated.
+
+    Parameters
+    ----------
+    branches : Sequence[LayerLike]
+        A list of branches, each a list of layers.
+    combine : str, default "sum"
+        `"sum"`, or `"concat"` along the channels or features.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "branches"
+    main = "branches"
+
+    def __init__(
+        self,
+        branches: Sequence[LayerLike],
+        *,
+        combine: str = "sum",
+        name: str | None = None,
+    ) -> None:
+        self.branches = branches
+        self.combine = combine
+        self.name = name
+
+
+class Static(Layer):
+    """Layers whose input is the same at all time steps, run once.
+
+    Parameters
+    ----------
+    layers : Sequence[LayerLike]
+        A list of layers.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "static"
+    main = "layers"
+
+    def __init__(
+        self,
+        layers: Sequence[LayerLike],
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.layers = layers
+        self.name = name

@@ -1,0 +1,33 @@
+"""Spiking neurons as operators and modules of PyTorch.
+
+Sequences are `[T, N, ...]`; state is a value. A neuron is a module without hidden state:
+
+>>> import torch
+>>> import spikelet.torch as st
+>>> lif = st.Lif(tau=2.0, surrogate=st.surrogate.Atan())
+>>> x = torch.rand(4, 2, 8)
+>>> spikes = lif(x)                      # from rest
+>>> spikes, state = lif(x, None)         # and the state after the last step
+>>> spikes, state = lif(x, state)        # continued
+>>> tuple(spikes.shape), tuple(state.v.shape)
+((4, 2, 8), (2, 8))
+
+All time steps are one operator, with fused kernels forward and backward, on the CPU and on NVIDIA GPUs. `functional` has the
+same neurons as functions, `surrogate` the surrogate gradients; `neuron` makes a neuron from an equation in Python.
+
+CUDA graphs. Kernels are compiled and loaded at the first call with a shape, which a capture does not allow: run the module once
+before it, or call `warmup`. Under `torch.compile(mode="reduce-overhead")` the forward pass of a training step is recorded anew
+as long as its backward pass has not run: call `backward()` after each forward pass, run an evaluation under
+`torch.no_grad()`, or call `torch.compiler.cudagraph_mark_step_begin()` before each step.
+"""
+
+from . import expression, functional, neurons, surrogate
+from ._layer import Layer, Learn, Neuron
+from ._own import neuron
+from ._recurrent import Recurrent
+from ._warmup import warmup
+from .compat import convert_
+from .neurons import *
+
+__all__ = ["Layer", "Learn", "Neuron", "Recurrent", "convert_", "expression", "functional", "neuron", "surrogate", "warmup"]
+__all__ += neurons.__all__

@@ -1,0 +1,347 @@
+"""Neurons as modules: what all of them share."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+from .. import _native
+from ._operators import call, describe, operators, state_dtype
+from .surrogate import Surrogate
+
+__all__ = ["Layer", "Learn", "Neuron", "definition_of", "run"]
+
+ResetGrad = Literal["surrogate", "detach", "soft"]
+
+
+class Learn:
+    """How a constant of a neuron is learned.
+
+    Parameters
+    ----------
+    granularity : {"layer", "channel", "neuron"}
+        One value for the layer, for each channel (axis 2 of `[T, N, C, ...]`) or for each neuron.
+    above : float, optional
+        The constant stays above this value: `above + log(1 + exp(p))`, where p is the parameter.
+    between : tuple of float, optional
+        The constant stays between two values: `low + (high - low) * sigmoid(p)`.
+    clamp : tuple of float, optional
+        The constant is p, clamped to two values.
+
+    Examples
+    --------
+    >>> import spikelet.torch as st
+    >>> lif = st.Lif(tau=4.0, learn={"tau": st.Learn(above=1.0)})
+    >>> [name for name, _ in lif.named_parameters()]
+    ['tau']
+    """
+
+    def __init__(
+        self,
+        granularity: Literal["layer", "channel", "neuron"] = "layer",
+        *,
+        above: float | None = None,
+        between: tuple[float, float] | None = None,
+        clamp: tuple[float, float] | None = None,
+    ) -> None:
+        bounds: dict[str, Any] = {}
+        if above is not None:
+            bounds["above"] = {"low": float(above)}
+        if between is not None:
+            bounds["between"] = {"low": float(between[0]), "high": float(between[1])}
+        if clamp is not None:
+            bounds["clamp"] = {"low": float(clamp[0]), "high": float(clamp[1])}
+        if len(bounds) > 1:
+            raise ValueError(f"a learned constant has one bound, {', '.join(bounds)} were given")
+        self.granularity = granularity
+        self.bound: Any = bounds or "none"
+
+    def spec(self) -> dict[str, Any]:
+        """Return the entry of a definition."""
+        return {"granularity": self.granularity, "bound": self.bound}
+
+    def __repr__(self) -> str:
+        return f"Learn({self.granularity!r}, bound={self.bound})"
+
+
+def _definition(
+    neuron: str,
+    constants: Mapping[str, Any],
+    surrogate: Surrogate | None,
+    reset_grad: str,
+    learn: Mapping[str, Learn | str] | None = None,
+) -> str:
+    params = dict(constants)
+    if learn:
+        params["trainable"] = {
+            name: (Learn(how) if isinstance(how, str) else how).spec()  # type: ignore[arg-type]
+            for name, how in learn.items()
+        }
+    spec: dict[str, Any] = {"neuron": neuron, "params": params, "reset_grad": reset_grad}
+    if surrogate is not None:
+        spec["surrogate"] = surrogate.spec()
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _cached_definition(
+    neuron: str, names: tuple[str, ...], values: tuple[Any, ...], surrogate: Surrogate | None, reset_grad: str
+) -> str:
+    constants = dict(zip(names, values))
+    # Constants are numbers here: what is learned are the parameters that a neuron has anyway.
+    return _definition(neuron, {**constants, "trainable": {}}, surrogate, reset_grad)
+
+
+def _definition_of(
+    neuron: str, names: tuple[str, ...], values: tuple[Any, ...], surrogate: Surrogate | None, reset_grad: str
+) -> str:
+    """Return the text that defines a neuron with these constants."""
+    return _cached_definition(neuron, names, values, surrogate, reset_grad)
+
+
+_as_constant: Any = torch.compiler.assume_constant_result
+#: The text that defines a neuron with these constants; compiled code takes it as a constant.
+definition_of: Callable[[str, tuple[str, ...], tuple[Any, ...], Surrogate | None, str], str] = _as_constant(_definition_of)
+
+
+def run(
+    definition: str, x: Tensor, states: tuple[Tensor | None, ...], params: tuple[Tensor, ...] = (), time_steps: int = 0
+) -> Any:
+    """Run a layer on `[T, N, ...]`: its output and its last states."""
+    return call(operators(len(states), len(params)), definition, time_steps, x, *states, *params)
+
+
+class _NoState:
+    """The default of `state`: the call starts from rest and returns the output alone."""
+
+    def __repr__(self) -> str:
+        return "from rest"
+
+
+NO_STATE: Any = _NoState()
+
+
+class Layer(nn.Module):
+    """A layer that is one operator for all time steps, `[T, N, ...]` to `[T, N, ...]`."""
+
+    #: The type of its state, a NamedTuple.
+    State: Any
+
+    def _setup(self, definition: str, shapes: Sequence[Sequence[int]]) -> None:
+        """Set the definition and create the parameters, if they are the same for all of the shapes."""
+        self.definition = definition
+        found = [describe(definition, shape) for shape in shapes]
+        first = found[0]
+        self._states = tuple(name for name, _ in first.states)
+        self._rest = (None,) * len(first.states)
+        self._random: tuple[bool, ...] = ()
+        self._params = tuple(name.replace(".", "_") for name, _, _ in first.params)
+        self._is_parallel = first.parallel
+        self._pending = any(other.params != first.params for other in found)
+        if not self._pending:
+            self._create(first.params, shapes[0])
+            return
+        for name, (_, _, trained) in zip(self._params, first.params):
+            if trained:
+                self.register_parameter(name, cast(nn.Parameter, UninitializedParameter()))
+            else:
+                self.register_buffer(name, UninitializedBuffer())
+
+    def _create(self, params: Sequence[tuple[str, tuple[int, ...], bool]], shape: Sequence[int]) -> None:
+        """Create the parameters for inputs of a shape, on the device of those that are replaced."""
+        if not params:
+            return
+        seed = int(torch.randint(2**62, ()).item())
+        values = _native.initial_params(self.definition, list(shape), seed)
+        for name, (_, size, trained), initial in zip(self._params, params, values):
+            before = getattr(self, name, None)
+            device = before.device if before is not None else None
+            dtype = before.dtype if before is not None else torch.get_default_dtype()
+            tensor = torch.tensor(initial, dtype=dtype, device=device).reshape(size)
+            if trained:
+                self.register_parameter(name, nn.Parameter(tensor))
+            else:
+                self.register_buffer(name, tensor)
+        self._pending = False
+
+    def _materialize(self, shape: Sequence[int]) -> None:
+        self._create(describe(self.definition, [int(size) for size in shape]).params, shape)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any, **kwargs: Any) -> None:
+        if self._pending and all(prefix + name in state_dict for name in self._params):
+            for name in self._params:
+                given = state_dict[prefix + name]
+                before = getattr(self, name)
+                tensor = torch.empty(given.shape, dtype=before.dtype, device=before.device)
+                if isinstance(before, nn.Parameter):
+                    self.register_parameter(name, nn.Parameter(tensor))
+                else:
+                    self.register_buffer(name, tensor)
+            self._pending = False
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _operands(self, x: Tensor) -> Iterator[Tensor]:
+        if self._pending:
+            self._materialize(x.shape)
+        dtype = state_dtype(x.dtype)
+        for name in self._params:
+            param = getattr(self, name)
+            yield param if param.dtype == dtype else param.to(dtype)
+
+    def forward(self, x: Tensor, state: Any = NO_STATE) -> Any:
+        """Run a sequence.
+
+        Parameters
+        ----------
+        x : Tensor [T, N, ...]
+            The input.
+        state : NamedTuple of Tensor [N, ...], optional
+            The state before the first step. None, or a field that is None, starts from rest.
+
+        Returns
+        -------
+        y : Tensor [T, N, ...]
+            The output.
+        state : NamedTuple of Tensor [N, ...]
+            The state after the last step, if `state` was given.
+        """
+        params = tuple(self._operands(x)) if self._params else ()
+        if state is NO_STATE or state is None:
+            states: tuple[Tensor | None, ...] = self._rest
+            if self._random:
+                states = tuple(
+                    torch.rand(x.shape[1:], dtype=state_dtype(x.dtype), device=x.device) if random else None
+                    for random in self._random
+                )
+        else:
+            states = tuple(state)
+            if len(states) != len(self._rest):
+                raise ValueError(
+                    f"{type(self).__name__} has the states {', '.join(self._states) or 'none'}; "
+                    f"{len(states)} tensors were given"
+                )
+        made = call(operators(len(states), len(params)), self.definition, 0, x, *states, *params)
+        if not states:
+            return made if state is NO_STATE else (made, self.State())
+        if state is NO_STATE:
+            return made[0]
+        return made[0], self.State(*made[1:])
+
+    def step(self, x: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        """Run one time step.
+
+        Parameters
+        ----------
+        x : Tensor [N, ...]
+            The input.
+        state : NamedTuple of Tensor [N, ...], optional
+            The state before the step; None at rest.
+
+        Returns
+        -------
+        y : Tensor [N, ...]
+            The output.
+        state : NamedTuple of Tensor [N, ...]
+            The state after the step.
+        """
+        if self._is_parallel:
+            raise RuntimeError(
+                f"{type(self).__name__} computes all time steps at once and has no single step; call it with [T, N, ...]"
+            )
+        y, state = self.forward(x.unsqueeze(0), state)
+        return cast(Tensor, y.squeeze(0)), state
+
+
+class Neuron(Layer):
+    """A layer of neurons, `[T, N, ...]` to `[T, N, ...]`.
+
+    `layer(x)` runs a sequence from rest. `layer(x, state)` continues from a state, `None` at first, and returns the output
+    with the state after the last step. `layer.step(x, state)` runs one time step, `[N, ...]`. The module keeps no state.
+    """
+
+    #: The name in definitions.
+    name: ClassVar[str]
+
+    constants: dict[str, Any]
+
+    def __init__(
+        self,
+        constants: Mapping[str, Any],
+        surrogate: Surrogate | None,
+        reset_grad: ResetGrad,
+        learn: Mapping[str, Learn | str] | None,
+        shape: Sequence[int] | None,
+    ) -> None:
+        super().__init__()
+        self.surrogate = surrogate
+        self.reset_grad = reset_grad
+        # Random states are drawn here, by torch's generator.
+        drawn = dict(constants)
+        if drawn.get("random_start"):
+            drawn["random_start"] = False
+        definition = _definition(self.name, self._spec(drawn), surrogate, reset_grad, learn)
+        self._setup(definition, [shape] if shape is not None else [(2, 1, 3, 2, 2), (3, 1, 5, 3, 2)])
+        if constants.get("random_start"):
+            given = _definition(self.name, self._spec(constants), surrogate, reset_grad, learn)
+            self._random = tuple(_native.random_states(given))
+        # The last attribute: from now on constants cannot be set.
+        self.constants = dict(constants)
+
+    def _spec(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the entries of the definition for these constants."""
+        return constants
+
+    def __getattr__(self, name: str) -> Any:
+        constants = self.__dict__.get("constants")
+        if constants is not None and name in constants and name not in self.__dict__.get("_parameters", ()):
+            return constants[name]
+        return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        constants = self.__dict__.get("constants")
+        if constants is not None and name in constants and not isinstance(value, (nn.Parameter, Tensor)):
+            raise AttributeError(
+                f"`{name}` of {type(self).__name__} is a constant of its kernels; make a new module with {name}={value!r}"
+            )
+        super().__setattr__(name, value)
+
+    def equations(self) -> str:
+        """Return the equations of a time step: the output and the next value of each state.
+
+        Examples
+        --------
+        >>> import spikelet.torch as st
+        >>> print(st.If().equations())
+        s = v + x - 1 ≥ 0
+        v = v + x - 1 ≥ 0 ? 0 : v + x
+        """
+        return "\n".join(f"{name} = {value}" for name, value in _native.layer_equations(self.definition))
+
+    def gradient(self) -> str:
+        """Return the gradients of a time step; `d_v` is the gradient of the state v."""
+        return "\n".join(f"{name} = {value}" for name, value in _native.layer_gradients(self.definition))
+
+    def kernel(
+        self,
+        direction: Literal["forward", "backward"] = "forward",
+        *,
+        time_steps: int = 4,
+        neurons: int = 1 << 20,
+        capability: tuple[int, int] = (9, 0),
+    ) -> str:
+        """Return the text of the CUDA kernel, for a GPU of a compute capability; no GPU is needed."""
+        return _native.layer_kernel(self.definition, direction == "backward", time_steps, neurons, capability)
+
+    def extra_repr(self) -> str:
+        """Return the constants that are printed with the module."""
+        shown = [f"{name}={value!r}" for name, value in self.constants.items()]
+        shown.append(f"surrogate={self.surrogate!r}" if self.surrogate is not None else "")
+        if self.reset_grad != "surrogate":
+            shown.append(f"reset_grad={self.reset_grad!r}")
+        return ", ".join(part for part in shown if part)

@@ -1,0 +1,183 @@
+"""Steps with a loss, metrics and a loop of one's own."""
+
+import numpy as np
+import pytest
+
+import spikelet
+from spikelet import Step, graph
+
+
+def regression(**options):
+    net = spikelet.Sequential(spikelet.Linear(2, 16), spikelet.Lif(), spikelet.Linear(16, 1), input=(2,))
+
+    def loss(inputs):
+        y = net(inputs["x"]).mean(0)
+        return graph.mse(y, inputs["y"]), {"r2": graph.r2(y, inputs["y"]), "mean": y.mean()}, {"y": y}
+
+    step = Step(loss, {"x": Step.sequence(20, 2), "y": Step.input(1)}, batch_size=32, learning_rate=1e-2, **options)
+    return net, step
+
+
+def batches(count, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        x = rng.random((20, 32, 2), dtype=np.float32) * 2
+        yield x, x.mean(0).sum(1, keepdims=True)
+
+
+def test_an_own_loss_is_learned_in_an_own_loop():
+    net, step = regression()
+    train = step.compile()
+    epoch = [spikelet.EpochMetrics() for _ in range(2)]
+    for k, (x, y) in enumerate(batches(200)):
+        epoch[k >= 150].add(train.run(x=x, y=y))
+    assert epoch[1]["loss"] < 0.2 * epoch[0]["loss"] and epoch[1]["r2"] > 0.3
+    assert train.step == 200
+    x, y = next(batches(1, 7))
+    metrics, outputs = train.evaluate(x=x, y=y)
+    np.testing.assert_allclose(outputs["y"], train.predict(x=x)["y"])
+    assert metrics["loss"] == pytest.approx(np.mean((outputs["y"] - y) ** 2), rel=1e-4)
+    train.update_networks()
+    np.testing.assert_allclose(net(x).mean(0), outputs["y"], atol=1e-5)
+
+
+def test_gradients_are_those_of_finite_differences():
+    net = spikelet.Sequential(spikelet.Linear(3, 2), input=(3,))
+    step = Step(
+        lambda inputs: graph.mse(net(inputs["x"]).sum(0).sigmoid(), inputs["y"]),
+        {"x": Step.sequence(2, 3), "y": Step.input(2)},
+        batch_size=4,
+        optimizer="sgd",
+        learning_rate=0.0,
+        read_gradients=["*"],
+    )
+    train = step.compile()
+    rng = np.random.default_rng(1)
+    x, y = rng.random((2, 4, 3), dtype=np.float32), rng.random((4, 2), dtype=np.float32)
+    train.run(x=x, y=y)
+    w = train.state_dict()["0.weight"].astype(np.float64)
+
+    def loss(w):
+        z = (x.astype(np.float64) @ w.T).sum(0)
+        return np.mean((1 / (1 + np.exp(-z)) - y) ** 2)
+
+    found = train.gradient("0.weight")
+    for place in np.ndindex(*w.shape):
+        d = np.zeros_like(w)
+        d[place] = 1e-5
+        assert found[place] == pytest.approx((loss(w + d) - loss(w - d)) / 2e-5, abs=1e-5)
+
+
+def test_groups_have_their_own_settings():
+    net, step = regression(groups=[{"parameters": "0.*", "frozen": True}])
+    train = step.compile()
+    assert train.trained == ["2.weight"]
+    before = train.state_dict()
+    x, y = next(batches(1))
+    train.run(x=x, y=y)
+    after = train.state_dict()
+    np.testing.assert_array_equal(before["0.weight"], after["0.weight"])
+    assert not np.array_equal(before["2.weight"], after["2.weight"])
+
+
+def test_a_step_starts_from_the_weights_of_its_networks_and_resumes(tmp_path):
+    net, step = regression()
+    weights = {name: np.full_like(x, 0.1) for name, x in net.state_dict().items()}
+    net.load_state_dict(weights)
+    train = step.compile()
+    np.testing.assert_array_equal(train.state_dict()["0.weight"], weights["0.weight"])
+    data = list(batches(6))
+    for x, y in data[:3]:
+        train.run(x=x, y=y)
+    train.save(tmp_path / "state.safetensors")
+    rest = [train.run(x=x, y=y)["loss"] for x, y in data[3:]]
+    other = step.compile()
+    other.resume(tmp_path / "state.safetensors")
+    assert [other.run(x=x, y=y)["loss"] for x, y in data[3:]] == rest
+
+
+def test_several_networks_have_paths():
+    first = spikelet.Sequential(spikelet.Linear(2, 4), spikelet.Lif(), input=(2,))
+    second = spikelet.Sequential(spikelet.Linear(4, 3), input=(4,))
+
+    def loss(inputs):
+        scale = graph.parameter("scale", (3,), 1.0)
+        scores = (second(first(inputs["x"], "trunk"), "head") * scale).mean(0)
+        rate = graph.rate_target(graph.recorded("trunk.1.spike_seq"), 0.1)
+        return graph.cross_entropy(scores, inputs["labels"]) + 0.1 * rate, {"top": graph.top_k(scores, inputs["labels"], 2)}
+
+    train = Step(loss, {"x": Step.sequence(5, 2), "labels": Step.labels()}, batch_size=4).compile()
+    assert set(train.parameters) == {"scale", "trunk.0.weight", "head.0.weight"}
+    found = train.run(x=np.ones((5, 4, 2)), labels=[0, 1, 2, 0])
+    assert set(found) == {"loss", "top"}
+    train.update_networks()
+    np.testing.assert_array_equal(first.state_dict()["0.weight"], train.state_dict()["trunk.0.weight"])
+
+
+def test_streams_carry_states():
+    net = spikelet.Sequential(spikelet.Linear(1, 1), spikelet.Lif(tau=2.0), input=(1,))
+    net.load_state_dict({"0.weight": [[1.0]]})
+
+    def loss(inputs):
+        spikes = net(inputs["x"])
+        return spikes.mean(), {}, {"s": spikes}
+
+    step = Step(loss, {"x": Step.sequence(4, 1)}, batch_size=1, optimizer="sgd", learning_rate=0.0)
+    train = step.compile()
+    x = np.array([0.6, 0.9, 2.0, 1.0], np.float32).reshape(4, 1, 1)
+    together = train.predict(x=x)["s"]
+    train.reset()
+    steps = [train.stream(x=x[t : t + 1])["s"] for t in range(4)]
+    np.testing.assert_array_equal(np.concatenate(steps), together)
+
+
+def test_arithmetic_of_traced_values_is_that_of_numpy():
+    def results(x, np_like):
+        where, stack, concat = np_like
+        return {
+            "half": 0.5 * x + 1 - x / 2,
+            "power": x**2 - 1.0 / (x + 2),
+            "where": where(x > 0.5, x, -x),
+            "slice": x[:, 1:3],
+            "row": x[0],
+            "last": x[..., -1],
+            "stack": stack([x, x], 1),
+            "concat": concat([x, x], 0),
+            "numpy": np.float32(2) * x,
+            "reshape": x.reshape(-1, 2),
+            "mean": x.mean(1),
+            "max": x.max(-1),
+        }
+
+    shapes = {}
+
+    def loss(inputs):
+        x = inputs["x"]
+        found = results(x, (graph.where, graph.stack, graph.concat))
+        shapes.update({name: value.shape for name, value in found.items()})
+        return (x * graph.parameter("w", (4,), 1.0)).sum(), {}, found
+
+    step = Step(loss, {"x": Step.input(4)}, batch_size=3, optimizer="sgd", learning_rate=0.0)
+    train = step.compile()
+    x = np.random.default_rng(0).random((3, 4), dtype=np.float32)
+    expected = results(x, (np.where, np.stack, np.concatenate))
+    outputs = train.predict(x=x)
+    for name, value in expected.items():
+        assert shapes[name] == value.shape
+        np.testing.assert_allclose(outputs[name], value, rtol=1e-6, err_msg=name)
+
+
+def test_errors_of_the_function_are_those_of_python():
+    def step(function):
+        return Step(function, {"x": Step.input(4)}, batch_size=2)
+
+    with pytest.raises(ZeroDivisionError):
+        step(lambda i: 1 / 0).compile()
+    with pytest.raises(KeyError, match="y"):
+        step(lambda i: i["y"]).compile()
+    with pytest.raises(TypeError, match="where"):
+        step(lambda i: i["x"] if i["x"] > 0 else i["x"]).compile()
+    with pytest.raises(TypeError, match="loss is float"):
+        step(lambda i: 1.0).compile()
+    with pytest.raises(ValueError, match="(?i)shape|axes|size"):
+        step(lambda i: (i["x"] + i["x"].reshape(4, 2)).sum()).compile()
