@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from . import encoder, layer, neuron, surrogate
 from ._experiment import Experiment
 from ._native import __version__
-from ._network import Network, Plan, Recording, Sequential, load, model, models
+from ._models import load, model, models
+from ._network import Network, Plan, Recording
 from ._part import Encoder, Layer, Neuron, Surrogate
+from ._sequential import Sequential
 from ._step import EpochMetrics, Step, TrainStep
 from ._trainer import FitReport, Trainer
 from .layer import *

@@ -20,8 +20,4 @@ def main() -> int:
 
     # The program has its own handling of Ctrl-C: it saves, and ends.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _native.command_line(["spikelet", *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return _native.command_line([sys.executable, "-m", "spikelet"], sys.argv[1:])

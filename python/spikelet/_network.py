@@ -1,4 +1,4 @@
-"""Networks: layers in sequence, and networks of the literature."""
+"""Networks with their weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Union, overload
 
 from . import _native
 from ._arrays import as_float, as_labels, as_numpy, as_samples
-from ._part import LayerLike, Neuron, layer_spec
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Network", "Plan", "Recording", "Sequential", "load", "model", "models"]
+__all__ = ["Network", "PathLike", "Plan", "Recording"]
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -635,167 +634,3 @@ class Network:
             sizes = [1] * (3 - len(sizes)) + sizes if len(sizes) <= 3 else [sizes[0] * sizes[1], *sizes[2:]]
         text, numbers = self._model.plan((sizes, steps), json.dumps(settings), training)
         return Plan(text, **json.loads(numbers))
-
-
-class Sequential(Network):
-    """Layers that run one after the other.
-
-    Parameters
-    ----------
-    *layers : Layer, Neuron, str, mapping or Sequential
-        Layers and neurons; names and tables as in files are layers, too.
-    input : sequence of int, optional
-        The sizes of an input at a time step, such as `(1, 28, 28)`. By default those of the first samples.
-    neuron : Neuron, str or mapping, optional
-        The neuron of layers without their own; by default `Lif()`.
-    name : str
-        The name, for titles and folders.
-    device : str
-        The device of the weights: `"cpu"`, `"cuda"`, `"cuda:1"` or `"auto"`.
-    seed : int
-        The seed of the initial weights.
-
-    Examples
-    --------
-    >>> net = spikelet.Sequential(
-    ...     spikelet.Flatten(), spikelet.Linear(784, 10), spikelet.Lif(tau=4.0), input=(1, 28, 28))
-    >>> print(net)
-    layer  kind     output           parameters
-    input           [1, 1, 1, 28, 28]
-    ...
-    """
-
-    def __init__(
-        self,
-        *layers: LayerLike | Sequential,
-        input: Sequence[int] | None = None,
-        neuron: Neuron | str | Mapping[str, Any] | None = None,
-        name: str = "sequential",
-        device: str = "cpu",
-        threads: int = 0,
-        seed: int = 0,
-    ) -> None:
-        self._start(device, threads, seed)
-        if len(layers) == 1 and isinstance(layers[0], (list, tuple)):
-            layers = tuple(layers[0])
-        if not layers:
-            raise ValueError("Sequential: there are no layers\n  help: give at least one, such as `spikelet.Linear(784, 10)`")
-        self._layers = list(layers)
-        specs = [layer_spec(layer) for layer in self._layers]
-        self._spec: dict[str, Any] = {"name": name, "layers": specs}
-        if neuron is not None:
-            self._spec["neuron"] = neuron.spec() if isinstance(neuron, Neuron) else layer_spec(neuron)
-        self._given = None if input is None else tuple(int(size) for size in input)
-        if self._given is not None:
-            self._make(self._given)
-
-    def _make(self, sizes: tuple[int, ...]) -> None:
-        self._made = _native.Network.from_layers(json.dumps({**self._spec, "input": list(sizes)}))
-
-    def _bind(self, sizes: tuple[int, ...]) -> None:
-        if self._made is None:
-            self._make(sizes)
-
-    @property
-    def name(self) -> str:
-        name: str = self._spec["name"]
-        return name
-
-    def spec(self) -> dict[str, Any]:
-        if self._made is not None:
-            return super().spec()
-        return dict(self._spec)
-
-    def __len__(self) -> int:
-        return len(self._layers)
-
-    def __getitem__(self, index: int) -> LayerLike | Sequential:
-        return self._layers[index]
-
-    def __repr__(self) -> str:
-        parts = ",\n    ".join(repr(layer).replace("\n", "\n    ") for layer in self._layers)
-        end = "" if self._given is None else f",\n    input={self._given}"
-        return f"Sequential(\n    {parts}{end},\n)"
-
-
-def model(name: str, **options: Any) -> Network:
-    """A network by its name, with options.
-
-    Parameters
-    ----------
-    name : str
-        One of `spikelet.models()`.
-    **options
-        Options of the network; `spikelet.models(name)` lists them. `neuron` may be a `Neuron`.
-
-    Returns
-    -------
-    Network
-        With initial weights.
-
-    Examples
-    --------
-    >>> net = spikelet.model("sew-resnet18", connect="and", classes=10, size=32)
-    >>> net.input
-    (3, 32, 32)
-    """
-    plain = {key: _option(value) for key, value in options.items()}
-    return Network._of(_native.Network.named(str(name), json.dumps(plain)))
-
-
-def _option(value: Any) -> Any:
-    if isinstance(value, Neuron):
-        return value.spec()
-    if isinstance(value, tuple):
-        return list(value)
-    return value
-
-
-def models(name: str | None = None) -> Any:
-    """The names of all networks, or the options of one.
-
-    Parameters
-    ----------
-    name : str, optional
-        A network of the literature.
-
-    Returns
-    -------
-    list of str, or dict
-        Names; or `summary`, `source`, `time_steps` and `options`, each with its meaning and its default.
-
-    Examples
-    --------
-    >>> "spikformer-4-384" in spikelet.models() or len(spikelet.models()) > 20
-    True
-    >>> spikelet.models("sew-resnet18")["options"]["connect"]["default"]
-    'add'
-    """
-    if name is None:
-        return list(json.loads(_native.registry())["networks"])
-    info = json.loads(_native.model_info(name))
-    info["options"] = {
-        option["name"]: {"meaning": option["meaning"], "default": option["value"]} for option in info["options"]
-    }
-    return info
-
-
-def load(path: PathLike, device: str = "cpu") -> Network:
-    """Reads a network with its weights and its settings.
-
-    Parameters
-    ----------
-    path : path
-        A file of `Network.save`, or a checkpoint of a run.
-    device : str
-        The device of the weights.
-
-    Returns
-    -------
-    Network
-        The network.
-    """
-    made, settings = _native.read_checkpoint(os.fspath(path))
-    net = Network._of(made, json.loads(settings))
-    net._device = device
-    return net.load(path)

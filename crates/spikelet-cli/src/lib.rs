@@ -14,6 +14,7 @@ pub mod equation;
 pub mod failure;
 pub mod help;
 mod machine;
+pub mod program;
 mod progress;
 pub mod table;
 
@@ -24,6 +25,7 @@ use clap::error::Error;
 use failure::Failure;
 use help::Length;
 use spikelet::log::{Console, Output};
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
@@ -79,9 +81,12 @@ pub fn main<C: Cli>() -> ExitCode {
 }
 
 fn parse<C: Cli>() -> Result<C, Error> {
-    let all = std::env::args_os().any(|word| word == "--help-all");
+    let arguments = program::arguments();
+    let all = arguments.iter().any(|word| word == "--help-all");
     let length = if all { Length::All } else { Length::Common };
-    let mut matches = help::of_length(C::command(), length).try_get_matches()?;
+    let command = help::of_length(C::command(), length);
+    let name = OsString::from(command.get_name());
+    let mut matches = command.try_get_matches_from([vec![name], arguments].concat())?;
     C::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut C::command()))
 }
 

@@ -83,6 +83,8 @@ def _definition(
             name: (Learn(how) if isinstance(how, str) else how).spec()  # type: ignore[arg-type]
             for name, how in learn.items()
         }
+    if surrogate is not None and not isinstance(surrogate, Surrogate):
+        raise TypeError(f"surrogate is {surrogate!r}; give one of spikelet.torch.surrogate, such as surrogate.Atan(alpha=2.0)")
     spec: dict[str, Any] = {"neuron": neuron, "params": params, "reset_grad": reset_grad}
     if surrogate is not None:
         spec["surrogate"] = surrogate.spec()

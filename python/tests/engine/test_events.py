@@ -76,6 +76,24 @@ def test_transforms_are_those_of_tonic(recording):
     assert len(jitter[0]) != len(recording) and not np.array_equal(jitter[0], jitter[2])
 
 
+def test_recordings_of_a_folder_are_a_data_set(recording, tmp_path):
+    import pickle
+
+    for label, name in enumerate(("left", "right")):
+        (tmp_path / name).mkdir()
+        for k in range(3):
+            events.write(tmp_path / name / f"{k}.bin", recording[label * 10 :], "atis5", sensor=(34, 34))
+    found = events.recordings("folder", tmp_path, sensor=(34, 34))
+    assert len(found) == 6 and found.classes == ["left", "right"]
+    assert [found[k][1] for k in range(6)] == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_array_equal(found[-1][0], recording[10:])
+    copy = pickle.loads(pickle.dumps(found))
+    copy.transform = len
+    assert copy[0][0] == 1000
+    with pytest.raises(ValueError, match="folder"):
+        events.recordings("n-mnits", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [

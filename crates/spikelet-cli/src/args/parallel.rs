@@ -2,6 +2,7 @@
 
 use super::{DeviceArgs, count, positive, variable};
 use crate::failure::Failure;
+use crate::program;
 use spikelet::device::{check_devices, device_of};
 use spikelet::distributed::{
     Address, Fingerprint, Launcher, RankGroup, Role, Secret, Timeouts, World,
@@ -115,7 +116,7 @@ impl ParallelArgs {
     /// When there are too few GPUs, or a process cannot be started.
     pub fn launch(&self, ranks: usize, device: &DeviceArgs) -> Result<ExitCode, Failure> {
         check_devices(device.name(), ranks).map_err(|error| Failure::wrong(&error))?;
-        let program = std::env::current_exe().map_err(|e| {
+        let (program, words) = program::start().map_err(|e| {
             Failure::other(
                 format!("the path of this program is unknown: {e}"),
                 "start it by its absolute path",
@@ -127,8 +128,9 @@ impl ParallelArgs {
                 .chain(words.iter().map(String::as_str))
                 .map(OsString::from)
                 .collect(),
-            None => std::env::args_os().skip(1).collect(),
+            None => program::arguments(),
         };
+        let arguments = [words, arguments].concat();
         let launcher = Launcher::new(program, arguments, ranks)
             .master(self.master.clone())
             .on_stderr_line(|rank, line| {

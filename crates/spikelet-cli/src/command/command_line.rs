@@ -2,7 +2,7 @@
 
 /// The command of this process, as it is typed in a shell.
 pub fn command_line() -> String {
-    let words = std::env::args_os().skip(1);
+    let words = crate::program::arguments().into_iter();
     let words = words.map(|word| quoted(&word.to_string_lossy()));
     [String::from("spikelet")]
         .into_iter()

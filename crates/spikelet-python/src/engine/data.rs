@@ -214,9 +214,9 @@ pub(super) fn load_data(
     let entry = find(name)?;
     let options = parse("options", options)?;
     let number = |key: &str| options[key].as_u64().map(|number| number as usize);
-    let given = |key: &str, help: &str| match options.get(key) {
-        None => None,
-        Some(value) => Some((value.clone(), help.to_string())),
+    let given = |key: &str, help: &str| {
+        let value = options.get(key);
+        value.map(|value| (value.clone(), help.to_string()))
     };
     let frames = match given("frames", "give for example frames=\"number=16\"") {
         None => FrameSettings::default(),

@@ -31,6 +31,12 @@ pub(super) fn raise(error: impl Into<Error>) -> PyErr {
             _ => PyOSError::new_err(message),
         };
     }
+    if let Error::Data(inner) = &error
+        && let spikelet::data::Error::MissingFiles { .. } | spikelet::data::Error::NoFiles { .. } =
+            &**inner
+    {
+        return PyFileNotFoundError::new_err(error.to_string());
+    }
     let is_wrong_value = match &error {
         Error::Graph(error) => matches!(
             error,

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use spikelet::events::frames::{FrameRule, Interpolation, Representation, Resize};
 use spikelet::events::transforms::{EventTransform, apply_all};
 use spikelet::events::{
-    EventBuffer, EventRandom, EventWriter, Format, Options, Orientation, Sensor, Trigger,
-    WriteOptions, open,
+    EventBuffer, EventDataset, EventRandom, EventSet, EventWriter, Format, Options, Orientation,
+    Sensor, Trigger, WriteOptions, event_sets, open, recording_folder, recording_list,
 };
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -267,6 +267,71 @@ impl PyEventWriter {
 
 fn closed() -> PyErr {
     invalid("writer", "the file was ended", "make another writer")
+}
+
+/// The recordings of a data set, read one by one.
+#[pyclass(frozen, name = "EventRecordings", module = "spikelet._native")]
+pub(super) struct PyEventRecordings {
+    data: EventDataset,
+}
+
+#[pymethods]
+impl PyEventRecordings {
+    /// The data set of a name in a folder; `folder` for a folder of one's own with a folder for each class, `list` for a list
+    /// of files.
+    #[new]
+    #[pyo3(signature = (name, path, sensor=None))]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        path: PathBuf,
+        sensor: Option<(u32, u32)>,
+    ) -> PyResult<Self> {
+        let options = options(None, sensor, None)?;
+        let data = py.detach(|| match name {
+            "folder" => recording_folder(&path, &options).map_err(raise),
+            "list" => recording_list(&path, &options).map_err(raise),
+            name => match EventSet::by_name(name) {
+                Some(set) => set.open(&path).map_err(raise),
+                None => {
+                    let known: Vec<&str> = event_sets().iter().map(|set| set.name).collect();
+                    let help = format!("use folder, list, {}", known.join(", "));
+                    Err(invalid("data set", format!("`{name}` is unknown"), help))
+                }
+            },
+        })?;
+        Ok(Self { data })
+    }
+
+    fn __len__(&self) -> usize {
+        self.data.samples().len()
+    }
+
+    /// Name, classes, width and height of the sensor.
+    fn info(&self) -> (String, Vec<String>, Option<(u32, u32)>) {
+        let sensor = self.data.sensor();
+        (
+            self.data.name().to_string(),
+            self.data.classes().to_vec(),
+            sensor.map(|sensor| (sensor.width, sensor.height)),
+        )
+    }
+
+    /// The split and the class of each sample; −1 where a recording has no class.
+    fn samples(&self) -> (Vec<&'static str>, Vec<i64>) {
+        let samples = self.data.samples();
+        let label = |label: Option<u32>| label.map_or(-1, i64::from);
+        (
+            samples.iter().map(|sample| sample.split.name()).collect(),
+            samples.iter().map(|sample| label(sample.label)).collect(),
+        )
+    }
+
+    /// The events of a sample.
+    fn read<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Columns<'py>> {
+        let events = py.detach(|| self.data.read(index).map_err(raise))?;
+        columns(py, events)
+    }
 }
 
 /// The formats: name, and whether files can be written, as JSON text.

@@ -5,6 +5,8 @@
 
 mod array;
 mod callbacks;
+mod command;
+mod concat;
 mod data;
 mod error;
 mod events;
@@ -17,6 +19,7 @@ mod network;
 mod nir;
 mod registry;
 mod samples;
+mod settings;
 mod step;
 mod var;
 mod weights;
@@ -35,13 +38,15 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<step::PyTrainStep>()?;
     m.add_class::<events::PyEventReader>()?;
     m.add_class::<events::PyEventWriter>()?;
+    m.add_class::<events::PyEventRecordings>()?;
     m.add_class::<nir::PyGraph>()?;
     for function in [
         wrap_pyfunction!(registry::registry, m)?,
         wrap_pyfunction!(registry::model_info, m)?,
-        wrap_pyfunction!(model::settings, m)?,
-        wrap_pyfunction!(model::read_checkpoint, m)?,
-        wrap_pyfunction!(model::devices, m)?,
+        wrap_pyfunction!(settings::settings, m)?,
+        wrap_pyfunction!(settings::read_checkpoint, m)?,
+        wrap_pyfunction!(settings::devices, m)?,
+        wrap_pyfunction!(command::command_line, m)?,
         wrap_pyfunction!(data::load_data, m)?,
         wrap_pyfunction!(fit::fit, m)?,
         wrap_pyfunction!(experiment::experiment_schema, m)?,

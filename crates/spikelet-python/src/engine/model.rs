@@ -1,22 +1,23 @@
 //! A network with its weights on a device, and the programs that run it.
 
 use super::array::{Array, from_tensor};
+use super::concat::concat;
 use super::error::{invalid, raise};
-use super::json::parse;
 use super::network::PyNetwork;
 use super::samples::PySamples;
+use super::settings::{plan_json, settings_of};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{DType, Data, Plan, Tensor};
+use spikelet::graph::{DType, Data, Tensor};
 use spikelet::module::{Context, Mode, Module, Traced, TracedTensor};
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{
     Checkpoint, DatasetId, EvalEngine, EvalStep, Outputs, Progress, RunDefinition, SampleBatch,
-    SampleShape, Settings, Step,
+    SampleShape, Step,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -66,28 +67,6 @@ fn trace(network: &Network, module: &dyn Module, time_steps: usize) -> PyResult<
     let x = cx.tracer().input("x_seq", DType::F32, input);
     cx.trace(module, x).map_err(raise)?;
     Ok(cx.traced())
-}
-
-/// The settings of a JSON text.
-pub(super) fn settings_of(text: &str) -> PyResult<Settings> {
-    serde_json::from_value(parse("settings", text)?)
-        .map_err(|error| invalid("settings", error.to_string(), "correct the value"))
-}
-
-/// A plan as JSON: sizes and kernels.
-pub(super) fn plan_json(plan: &Plan) -> Value {
-    let kernels = plan.kernels.iter().map(|kernel| {
-        let node = &plan.graph.nodes[kernel.node];
-        json!({
-            "name": spikelet::graph::op::Operation::name(&node.op), "layer": &*node.layer,
-            "backward": node.backward, "flops": kernel.flops, "bytes": kernel.bytes,
-        })
-    });
-    json!({
-        "arena_bytes": plan.arena_bytes,
-        "buffer_bytes": plan.buffer_bytes(),
-        "kernels": kernels.collect::<Vec<_>>(),
-    })
 }
 
 impl PyModel {
@@ -437,7 +416,7 @@ impl PyModel {
             // The evaluation shares the arena of the programs that are kept.
             state.programs.clear();
             let found = step.evaluate(&loader, &mut state.store).map_err(raise)?;
-            let mut values = serde_json::Map::new();
+            let mut values = Map::new();
             values.insert("loss".to_string(), json!(found.loss()));
             values.extend(
                 found
@@ -562,101 +541,4 @@ fn sizes(shape: SampleShape) -> Vec<usize> {
         SampleShape::Sequence { steps, shape, .. } => [&[steps], shape.sizes()].concat(),
         _ => vec![],
     }
-}
-
-/// Tensors of f32 one after the other along an axis.
-fn concat(parts: Vec<Tensor>, axis: usize) -> PyResult<Tensor> {
-    let unlike = || {
-        invalid(
-            "predict",
-            "the outputs of batches differ in their shapes",
-            "",
-        )
-    };
-    let first = parts.first().ok_or_else(unlike)?;
-    if parts.len() == 1 {
-        return Ok(first.clone());
-    }
-    let mut shape = first.shape.clone();
-    if axis >= shape.len() {
-        return Err(unlike());
-    }
-    shape[axis] = parts.iter().filter_map(|part| part.shape.get(axis)).sum();
-    let outer: usize = shape[..axis].iter().product();
-    let mut values = Vec::with_capacity(shape.iter().product());
-    let data: Vec<Vec<f32>> = parts
-        .iter()
-        .map(|part| match &part.data {
-            Data::F32(values) => values.clone(),
-            _ => part
-                .to_f64()
-                .into_iter()
-                .map(|value| value as f32)
-                .collect(),
-        })
-        .collect();
-    for row in 0..outer {
-        for part in &data {
-            let width = part.len() / outer.max(1);
-            values.extend_from_slice(&part[row * width..(row + 1) * width]);
-        }
-    }
-    Ok(Tensor {
-        shape,
-        data: Data::F32(values),
-    })
-}
-
-/// The settings of a training: those of the network, of sequences of so many time steps if they are given, with changes of
-/// the tables of an experiment. JSON texts.
-#[pyfunction]
-#[pyo3(signature = (network, time_steps, changes))]
-pub(super) fn settings(
-    network: &PyNetwork,
-    time_steps: Option<usize>,
-    changes: &str,
-) -> PyResult<String> {
-    use spikelet::document::Document;
-    use spikelet::train::experiment::{Experiment, Normalization};
-    let mut experiment = Experiment::of_network(network.network.clone());
-    if let Some(steps) = time_steps {
-        experiment.settings.use_sequences(steps);
-    }
-    let changes = Document::from_json("trainer", &parse("trainer", changes)?).map_err(raise)?;
-    experiment.change_settings(&changes).map_err(raise)?;
-    let mut settings = experiment.settings;
-    if let Normalization::Given(normalize) = experiment.data.normalize {
-        settings.normalize = Some(normalize);
-    }
-    settings.check().map_err(raise)?;
-    serde_json::to_string(&settings)
-        .map_err(|error| invalid("settings", error.to_string(), "use finite numbers"))
-}
-
-/// The network and the settings of a checkpoint, as JSON text of the settings.
-#[pyfunction]
-pub(super) fn read_checkpoint(path: &str) -> PyResult<(PyNetwork, String)> {
-    let checkpoint = Checkpoint::read(path).map_err(raise)?;
-    let Some(network) = checkpoint.network() else {
-        return Err(invalid(
-            path,
-            "the network of the checkpoint is defined by a program",
-            "make the network and use its method `load`",
-        ));
-    };
-    let settings = json!(checkpoint.settings().map_err(raise)?).to_string();
-    Ok((PyNetwork::new(network.clone())?, settings))
-}
-
-/// The names of the devices that can be used.
-#[pyfunction]
-pub(super) fn devices() -> Vec<String> {
-    let mut found = vec!["cpu".to_string()];
-    let gpus = (0..64).map_while(|k| {
-        spikelet::device::cuda(k)
-            .is_ok()
-            .then(|| format!("cuda:{k}"))
-    });
-    found.extend(gpus);
-    found
 }

@@ -4,7 +4,7 @@ use super::array::{Array, Values, from_tensor};
 use super::error::{invalid, raise};
 use super::graph::{PyMetric, within};
 use super::json::parse;
-use super::model::plan_json;
+use super::settings::plan_json;
 use super::var::{PyVar, dtype_of, made};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

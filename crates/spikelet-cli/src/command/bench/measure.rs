@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::machine;
+use crate::program;
 use serde_json::{Value, json};
 use spikelet::timing::Timing;
 use std::process::{Command, Stdio};
@@ -101,11 +102,13 @@ impl Measurement {
                 "run it again with less work",
             )
         };
-        let program = std::env::current_exe().map_err(|e| failed(format!("cannot start: {e}")))?;
+        let started = program::start();
+        let (program, words) = started.map_err(|e| failed(format!("cannot start: {e}")))?;
         let output =
             |word: &std::ffi::OsString| ["-q", "--quiet", "--json"].iter().any(|w| word == w);
         let done = Command::new(program)
-            .args(std::env::args_os().skip(1).filter(|word| !output(word)))
+            .args(words)
+            .args(program::arguments().iter().filter(|word| !output(word)))
             .args(["--json", "--only", name])
             .stderr(Stdio::inherit())
             .output()

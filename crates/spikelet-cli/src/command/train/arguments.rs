@@ -34,8 +34,8 @@ const OF_PROCESS: [&str; 2] = ["json", "quiet"];
 /// When an argument is not UTF-8.
 pub fn of_process() -> Result<Vec<String>, Failure> {
     // The options before the command have no values.
-    let words = std::env::args_os().skip_while(|word| word != "train");
-    let words = words.skip(1).collect();
+    let words = crate::program::arguments().into_iter();
+    let words = words.skip_while(|word| word != "train").skip(1).collect();
     read(words, |id| OF_RUNS.contains(&id))
 }
 

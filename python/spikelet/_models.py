@@ -1,0 +1,96 @@
+"""Networks by name, and networks of files."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from . import _native
+from ._network import Network, PathLike
+from ._part import Neuron
+
+__all__ = ["load", "model", "models"]
+
+
+def model(name: str, **options: Any) -> Network:
+    """A network by its name, with options.
+
+    Parameters
+    ----------
+    name : str
+        One of `spikelet.models()`.
+    **options
+        Options of the network; `spikelet.models(name)` lists them. `neuron` may be a `Neuron`.
+
+    Returns
+    -------
+    Network
+        With initial weights.
+
+    Examples
+    --------
+    >>> net = spikelet.model("sew-resnet18", connect="and", classes=10, size=32)
+    >>> net.input
+    (3, 32, 32)
+    """
+    plain = {key: _option(value) for key, value in options.items()}
+    return Network._of(_native.Network.named(str(name), json.dumps(plain)))
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, Neuron):
+        return value.spec()
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def models(name: str | None = None) -> Any:
+    """The names of all networks, or the options of one.
+
+    Parameters
+    ----------
+    name : str, optional
+        A network of the literature.
+
+    Returns
+    -------
+    list of str, or dict
+        Names; or `summary`, `source`, `time_steps` and `options`, each with its meaning and its default.
+
+    Examples
+    --------
+    >>> "spikformer-4-384" in spikelet.models() or len(spikelet.models()) > 20
+    True
+    >>> spikelet.models("sew-resnet18")["options"]["connect"]["default"]
+    'add'
+    """
+    if name is None:
+        return list(json.loads(_native.registry())["networks"])
+    info = json.loads(_native.model_info(name))
+    info["options"] = {
+        option["name"]: {"meaning": option["meaning"], "default": option["value"]} for option in info["options"]
+    }
+    return info
+
+
+def load(path: PathLike, device: str = "cpu") -> Network:
+    """Reads a network with its weights and its settings.
+
+    Parameters
+    ----------
+    path : path
+        A file of `Network.save`, or a checkpoint of a run.
+    device : str
+        The device of the weights.
+
+    Returns
+    -------
+    Network
+        The network.
+    """
+    made, settings = _native.read_checkpoint(os.fspath(path))
+    net = Network._of(made, json.loads(settings))
+    net._device = device
+    return net.load(path)
