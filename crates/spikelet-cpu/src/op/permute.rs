@@ -4,7 +4,7 @@ use super::copy::CopyKernel;
 use super::{CHUNK, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, View, ViewMut, for_each_dtype};
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_graph::dense_strides;
 use spikelet_graph::op::Permute;
 
@@ -83,8 +83,7 @@ impl TransposeKernel {
             Some(_) => least,
             None => least.next_multiple_of(TILE),
         };
-        let parts = to.par_chunks_mut(each * self.first.to);
-        parts.enumerate().for_each(|(part, to)| {
+        parallel::for_each_chunk(to, each * self.first.to, |part, to| {
             let start = part * each * self.first.from;
             let count = to.len() / self.first.to;
             match self.rows {
