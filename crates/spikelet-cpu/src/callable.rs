@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// use spikelet_cpu::{CallingThread, Cpu};
 /// use spikelet_graph::{DType, Plan, Tracer};
 /// let cpu = Cpu::new(1)?;
-/// let tracer = Tracer::new();
+/// let tracer = Tracer::new(DType::F32);
 /// let x = tracer.input("x", DType::F32, [3]);
 /// tracer.output("y", &(&x * 2.0));
 /// let plan = Plan::new(tracer.finish()?, &cpu);

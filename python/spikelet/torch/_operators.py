@@ -49,6 +49,10 @@ def describe(definition: str, shape: Sequence[int]) -> Description:
     )
 
 
+#: The most time steps of a call on a GPU that saves no checkpoints of the states for its backward pass.
+_SAVING = 4
+
+
 @functools.cache
 def _layout(definition: str) -> tuple[bool, bool]:
     """Whether a layer follows the layout of its input, and whether its output has one step."""
@@ -130,6 +134,8 @@ def _make(states: int, params: int) -> Operators:
     backward_op = getattr(torch.ops.spikelet, backward_name).default
     eager_op = getattr(torch.ops.spikelet, name).eager
     eager_backward_op = getattr(torch.ops.spikelet, backward_name).eager
+    saving_op = getattr(torch.ops.spikelet, name).saving
+    of_saved_op = getattr(torch.ops.spikelet, backward_name).of_saved
     operands = 1 + states + params
 
     def fake(x: Tensor, *rest: Any) -> Any:
@@ -158,7 +164,7 @@ def _make(states: int, params: int) -> Operators:
         return _one_or_tuple(made)
 
     def gradients(saved: Sequence[Any], needed: Sequence[bool], definition: str, time_steps: int,
-                  grads: Sequence[Any]) -> list[Any]:
+                  grads: Sequence[Any], checkpoints: Sequence[Any] = ()) -> list[Any]:
         wanted = 0
         for k in range(operands):
             if needed[k] and saved[k] is not None:
@@ -172,8 +178,17 @@ def _make(states: int, params: int) -> Operators:
             run = Gradient.apply
         elif _is_functorch():
             run = backward_op
+        elif checkpoints:
+            run = functools.partial(of_saved_op, checkpoints[0])
         made = _flatten(run(*grads, *saved, definition, time_steps, wanted))
         return [grad if wanted >> k & 1 else None for k, grad in enumerate(made)]
+
+    def fake_saving(x: Tensor, *rest: Any) -> Any:
+        # The size of the checkpoints is that of the device; without them the backward pass computes the states again.
+        return (*_flatten(fake(x, *rest)), x.new_empty((0,), dtype=torch.uint8))
+
+    def fake_of_saved(saved: Tensor, *args: Any) -> Any:
+        return fake_backward(*args)
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         *tensors, ctx.definition, ctx.time_steps = inputs
@@ -254,7 +269,13 @@ def _make(states: int, params: int) -> Operators:
 
     torch.library.register_fake(f"spikelet::{name}", fake)
     torch.library.register_fake(f"spikelet::{backward_name}", fake_backward)
-    for overload, rule in ((f"{name}.eager", fake), (f"{backward_name}.eager", fake_backward)):
+    rules = {
+        f"{name}.eager": fake,
+        f"{backward_name}.eager": fake_backward,
+        f"{name}.saving": fake_saving,
+        f"{backward_name}.of_saved": fake_of_saved,
+    }
+    for overload, rule in rules.items():
         torch.library.register_fake(f"spikelet::{overload}", rule)
         _LIBRARY.impl(overload, torch.library.fallthrough_kernel, "Autograd")
     torch.library.register_autograd(f"spikelet::{name}", backward, setup_context=setup_context)
@@ -286,15 +307,21 @@ def _make(states: int, params: int) -> Operators:
 
         @staticmethod
         def forward(ctx: Any, definition: str, time_steps: int, *tensors: Any) -> Any:
-            ctx.save_for_backward(*tensors)
             ctx.definition, ctx.time_steps = definition, time_steps
             ctx.set_materialize_grads(False)
+            x = tensors[0]
+            if x.is_cuda and (time_steps or x.shape[0]) > _SAVING:
+                *made, saved = saving_op(*tensors, definition, time_steps)
+                ctx.save_for_backward(*tensors, saved)
+                return _one_or_tuple(made)
+            ctx.save_for_backward(*tensors)
             return eager_op(*tensors, definition, time_steps)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            needed = ctx.needs_input_grad[2:]
-            return None, None, *gradients(ctx.saved_tensors, needed, ctx.definition, ctx.time_steps, grads)
+            needed, tensors = ctx.needs_input_grad[2:], ctx.saved_tensors
+            made = gradients(tensors[:operands], needed, ctx.definition, ctx.time_steps, grads, tensors[operands:])
+            return None, None, *made
 
     class TransformedLayer(torch.autograd.Function):
         """The same for the transforms of `torch.func`."""

@@ -25,7 +25,7 @@ fn a_misspelled_name_is_answered_with_all_names() {
         &["surrogate", "show", "poisson_pass", "--set", "alpha=1"],
         2,
     );
-    assert!(message.contains("it has none"), "{message}");
+    assert!(message.contains("it has: factor"), "{message}");
 }
 
 #[test]

@@ -58,6 +58,9 @@ impl Tree {
         .fold(text, |text, wrapper| unwrapped(&text, wrapper));
         let usual = [
             ", spiking=true",
+            ", strict=false",
+            ", fire_on=Charged",
+            ", resets=true",
             ", trainable={}",
             ", unused=None",
             ", weight_init=None",

@@ -187,27 +187,26 @@ impl PyEventReader {
     }
 
     /// Format, sensor and faults so far, as JSON text.
-    fn info(&self) -> String {
-        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let faults = reader
-            .faults()
-            .iter()
-            .map(|(fault, count)| json!([format!("{fault:?}"), count]));
-        json!({
-            "format": reader.format().name(),
-            "sensor": reader.sensor().map(|sensor| [sensor.width, sensor.height]),
-            "faults": faults.collect::<Vec<Value>>(),
+    fn info(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let faults = reader.faults().iter();
+            let faults = faults.map(|(fault, count)| json!([format!("{fault:?}"), count]));
+            json!({
+                "format": reader.format().name(),
+                "sensor": reader.sensor().map(|sensor| [sensor.width, sensor.height]),
+                "faults": faults.collect::<Vec<Value>>(),
+            })
+            .to_string()
         })
-        .to_string()
     }
 
     /// The triggers so far that were not taken yet, as columns.
     fn triggers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let taken = self
-            .reader
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take_triggers();
+        let taken = py.detach(|| {
+            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.take_triggers()
+        });
         triggers(py, taken)
     }
 }
@@ -247,21 +246,24 @@ impl PyEventWriter {
 
     /// Ends the file, which appears under its path.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let taken = self
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let taken = py.detach(|| self.taken());
         let writer = taken.ok_or_else(closed)?;
         py.detach(|| writer.finish().map_err(raise))
     }
 
     /// Removes what was written, unless the file was ended.
-    fn discard(&self) {
+    fn discard(&self, py: Python<'_>) {
+        py.detach(|| drop(self.taken()));
+    }
+}
+
+impl PyEventWriter {
+    /// The writer, which is gone afterwards.
+    fn taken(&self) -> Option<EventWriter> {
         self.writer
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .take();
+            .take()
     }
 }
 

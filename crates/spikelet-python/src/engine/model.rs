@@ -70,7 +70,8 @@ fn trace(network: &Network, module: &dyn Module, time_steps: usize) -> PyResult<
 }
 
 impl PyModel {
-    /// The state, for one thread at a time.
+    /// The state, for one thread at a time. It is locked without the interpreter's lock, which a thread that has the state
+    /// may need for an error or a function of Python.
     pub fn state(&self) -> MutexGuard<'_, State> {
         // The state is whole after a panic: it is changed by complete assignments only.
         self.state
@@ -239,14 +240,14 @@ impl PyModel {
 
     /// The device's name.
     #[getter]
-    fn device(&self) -> String {
-        self.state().store.backend().name()
+    fn device(&self, py: Python<'_>) -> String {
+        py.detach(|| self.state().store.backend().name())
     }
 
     /// Prepares the weights for sequences of so many time steps.
     #[pyo3(name = "prepare")]
-    fn prepare_for(&self, time_steps: usize) -> PyResult<()> {
-        self.prepare(time_steps)
+    fn prepare_for(&self, py: Python<'_>, time_steps: usize) -> PyResult<()> {
+        py.detach(|| self.prepare(time_steps))
     }
 
     /// The names of the parameters.

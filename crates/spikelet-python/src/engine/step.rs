@@ -213,6 +213,7 @@ fn metrics_json(names: impl Iterator<Item = String>, found: &StepMetrics) -> Str
 }
 
 impl PyTrainStep {
+    /// The state, locked without the interpreter's lock, as that of a model.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -382,24 +383,26 @@ impl PyTrainStep {
 
     /// The number of updates.
     #[getter]
-    fn step(&self) -> u64 {
-        self.state().train.step()
+    fn step(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.state().train.step())
     }
 
     /// Multiplies the learning rates from the next update on.
-    fn set_learning_rate_factor(&self, factor: f64) {
-        self.state().train.set_learning_rate_factor(factor);
+    fn set_learning_rate_factor(&self, py: Python<'_>, factor: f64) {
+        py.detach(|| self.state().train.set_learning_rate_factor(factor));
     }
 
     /// The names of the parameters, of those that are trained, and of buffers.
-    fn names(&self) -> (Vec<String>, Vec<String>, Vec<String>) {
-        let state = self.state();
-        let train = &state.train;
-        (
-            train.parameters().map(String::from).collect(),
-            train.trained().map(String::from).collect(),
-            train.buffers().map(String::from).collect(),
-        )
+    fn names(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, Vec<String>) {
+        py.detach(|| {
+            let state = self.state();
+            let train = &state.train;
+            (
+                train.parameters().map(String::from).collect(),
+                train.trained().map(String::from).collect(),
+                train.buffers().map(String::from).collect(),
+            )
+        })
     }
 
     /// The tensors of the network by name.
@@ -476,10 +479,12 @@ impl PyTrainStep {
     }
 
     /// The plan: text, and sizes as JSON text.
-    fn plan(&self) -> (String, String) {
-        let state = self.state();
-        let plan = state.train.plan();
-        (plan.to_string(), plan_json(plan).to_string())
+    fn plan(&self, py: Python<'_>) -> (String, String) {
+        py.detach(|| {
+            let state = self.state();
+            let plan = state.train.plan();
+            (plan.to_string(), plan_json(plan).to_string())
+        })
     }
 }
 

@@ -1,18 +1,45 @@
 //! A pass of a layer, compiled for a device and a shape.
 
-use super::trace::TracedPass;
+use super::trace::{GRADIENT, Pass, TracedPass};
 use super::{Definition, Place, Request, device, trace};
 use spikelet_core::{Error, Result};
 use spikelet_cpu::Workers;
-use spikelet_graph::{Plan, TensorType};
+use spikelet_graph::{Graph, Output, Plan, Target, TensorType, ValueId};
 
 /// A compiled pass.
 pub(crate) struct Compiled {
     code: Code,
-    /// The operand of the call that each input of the plan is, and its type.
-    inputs: Vec<(usize, TensorType)>,
-    /// The result of the call that each output of the plan is, and its type.
-    outputs: Vec<(usize, TensorType)>,
+    /// The memory of each input and output of the plan.
+    inputs: Vec<Memory>,
+    outputs: Vec<Memory>,
+    /// The operands that are read and the results that are written, with their types.
+    operands: Vec<(usize, TensorType)>,
+    results: Vec<(usize, TensorType)>,
+    /// The types of the values that are saved between the passes.
+    saved: Vec<TensorType>,
+}
+
+/// The memory of an input or output of a plan.
+#[derive(Clone, Copy)]
+enum Memory {
+    /// An operand or a result of the call.
+    Tensor(usize),
+    /// An offset in the memory of saved values.
+    Saved(usize),
+}
+
+/// Saved values start at multiples of this many bytes.
+const ALIGNMENT: usize = 256;
+
+/// The offsets of saved values, and the bytes of all.
+fn offsets(types: &[TensorType]) -> (Vec<usize>, usize) {
+    let mut end = 0;
+    let offsets = types.iter().map(|ty| {
+        let start = end;
+        end = (start + ty.bytes()).next_multiple_of(ALIGNMENT);
+        start
+    });
+    (offsets.collect(), end)
 }
 
 enum Code {
@@ -24,6 +51,8 @@ enum Code {
 pub(crate) struct Call<'a> {
     pub(crate) operands: &'a [usize],
     pub(crate) results: &'a [usize],
+    /// Memory of the saved values, of [`Compiled::saved_bytes`] bytes.
+    pub(crate) saved: usize,
     /// Memory for intermediate values, of [`Compiled::workspace_bytes`] bytes.
     pub(crate) workspace: usize,
     /// The stream of a GPU.
@@ -44,6 +73,30 @@ fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> 
     })
 }
 
+fn internal(problem: &str) -> Error {
+    Error::invalid(
+        "a compiled layer",
+        problem,
+        "please report this, it is an internal error",
+    )
+}
+
+/// The plan of a pass, and the names of the values that are saved between the passes.
+fn planned(graph: Graph, target: &dyn Target, pass: Pass) -> Result<(Plan, Vec<String>)> {
+    let is_forward = |output: &Output| !output.name.starts_with(GRADIENT);
+    Ok(match pass {
+        Pass::Forward | Pass::Backward { .. } => (Plan::new(graph, target), vec![]),
+        Pass::ForwardSaving => {
+            let plans = Plan::forward_backward(graph, target, &is_forward)?;
+            (plans.forward, plans.saved)
+        }
+        Pass::BackwardOfSaved { .. } => {
+            let plans = Plan::forward_backward(graph, target, &is_forward)?;
+            (plans.backward, plans.saved)
+        }
+    })
+}
+
 /// The most operands or results of a call.
 const MAX: usize = 64;
 
@@ -56,36 +109,42 @@ impl Compiled {
             operands,
             results,
         } = traced;
-        let (code, plan) = match place {
+        let (code, plan, saved) = match place {
             Place::Cpu => {
                 let cpu = device::cpu()?;
-                let plan = Plan::new(graph, cpu);
-                (Code::Cpu(Box::new(cpu.callable(&plan)?)), plan)
+                let (plan, saved) = planned(graph, cpu, request.pass)?;
+                (Code::Cpu(Box::new(cpu.callable(&plan)?)), plan, saved)
             }
             Place::Cuda(index) => on_own_thread(|| {
                 let gpu = device::cuda(index)?;
-                let plan = Plan::new(graph, &gpu);
-                Ok((Code::Cuda(gpu.callable(&plan)?), plan))
+                let (plan, saved) = planned(graph, &gpu, request.pass)?;
+                Ok((Code::Cuda(gpu.callable(&plan)?), plan, saved))
             })?,
         };
-        let slot = |names: &[String], name: &str| {
-            names.iter().position(|n| n == name).ok_or_else(|| {
-                Error::invalid(
-                    "a compiled layer",
-                    format!("`{name}` is not an operand or a result of a call"),
-                    "please report this, it is an internal error",
-                )
+        let graph = &plan.graph;
+        let type_of = |name: &String| {
+            let inputs = graph.inputs.iter().map(|input| (&input.name, input.value));
+            let outputs = graph
+                .outputs
+                .iter()
+                .map(|output| (&output.name, output.value));
+            let found = inputs.chain(outputs).find(|(known, _)| *known == name);
+            found.map(|(_, value)| graph.ty(value).clone())
+        };
+        let types: Option<Vec<TensorType>> = saved.iter().map(type_of).collect();
+        let types = types.ok_or_else(|| internal("a saved value is not in the plan"))?;
+        let (at, _) = offsets(&types);
+        let memory_of = |names: &[String], name: &String| {
+            if let Some(k) = saved.iter().position(|known| known == name) {
+                return Ok(Memory::Saved(at[k]));
+            }
+            let slot = names.iter().position(|known| known == name);
+            slot.map(Memory::Tensor).ok_or_else(|| {
+                internal(&format!("`{name}` is not an operand or a result of a call"))
             })
         };
-        let graph = &plan.graph;
-        let inputs = graph.inputs.iter().map(|input| {
-            let ty = graph.ty(input.value).clone();
-            Ok((slot(&operands, &input.name)?, ty))
-        });
-        let outputs = graph.outputs.iter().map(|output| {
-            let ty = graph.ty(output.value).clone();
-            Ok((slot(&results, &output.name)?, ty))
-        });
+        let inputs = graph.inputs.iter().map(|i| memory_of(&operands, &i.name));
+        let outputs = graph.outputs.iter().map(|o| memory_of(&results, &o.name));
         let (inputs, outputs): (Vec<_>, Vec<_>) = (
             inputs.collect::<Result<_>>()?,
             outputs.collect::<Result<_>>()?,
@@ -97,11 +156,34 @@ impl Compiled {
                 format!("use a layer with at most {MAX} states and parameters"),
             ));
         }
+        let tensors = |all: &[Memory], values: Vec<ValueId>| -> Vec<(usize, TensorType)> {
+            let all = all.iter().zip(values);
+            all.filter_map(|(memory, value)| match memory {
+                Memory::Tensor(slot) => Some((*slot, graph.ty(value).clone())),
+                Memory::Saved(_) => None,
+            })
+            .collect()
+        };
+        let of_inputs = graph.inputs.iter().map(|input| input.value).collect();
+        let of_outputs = graph.outputs.iter().map(|output| output.value).collect();
         Ok(Self {
+            operands: tensors(&inputs, of_inputs),
+            results: tensors(&outputs, of_outputs),
             code,
             inputs,
             outputs,
+            saved: types,
         })
+    }
+
+    /// The types of the values that are saved between the passes.
+    pub(crate) fn saved(&self) -> &[TensorType] {
+        &self.saved
+    }
+
+    /// The bytes of the saved values.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        offsets(&self.saved).1
     }
 
     /// The bytes that a call needs for intermediate values, aligned to 64 bytes on the CPU and to 256 on a GPU.
@@ -114,28 +196,34 @@ impl Compiled {
 
     /// The operands that a call reads, with their types.
     pub(crate) fn operands(&self) -> &[(usize, TensorType)] {
-        &self.inputs
+        &self.operands
     }
 
     /// The results that a call writes, with their types.
     pub(crate) fn results(&self) -> &[(usize, TensorType)] {
-        &self.outputs
+        &self.results
     }
 
     /// Runs the pass.
     ///
     /// # Safety
     /// Each address that [`Compiled::operands`] and [`Compiled::results`] name is that of a dense tensor of that type,
-    /// on the device; nothing else accesses the results and the workspace during the call, or until it is done
+    /// on the device; the saved values are those of a pass with the same [`Compiled::saved`]; nothing else accesses the results and the workspace during the call, or until it is done
     /// on the stream, and nothing writes to the operands.
     pub(crate) unsafe fn run(&self, call: &Call<'_>) -> Result<()> {
         let mut inputs = [0_usize; MAX];
         let mut outputs = [0_usize; MAX];
-        for (to, (slot, _)) in inputs.iter_mut().zip(&self.inputs) {
-            *to = call.operands[*slot];
+        for (to, memory) in inputs.iter_mut().zip(&self.inputs) {
+            *to = match memory {
+                Memory::Tensor(slot) => call.operands[*slot],
+                Memory::Saved(offset) => call.saved + offset,
+            };
         }
-        for (to, (slot, _)) in outputs.iter_mut().zip(&self.outputs) {
-            *to = call.results[*slot];
+        for (to, memory) in outputs.iter_mut().zip(&self.outputs) {
+            *to = match memory {
+                Memory::Tensor(slot) => call.results[*slot],
+                Memory::Saved(offset) => call.saved + offset,
+            };
         }
         let (inputs, outputs) = (&inputs[..self.inputs.len()], &outputs[..self.outputs.len()]);
         // SAFETY: the caller's promise.

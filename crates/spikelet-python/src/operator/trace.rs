@@ -10,6 +10,8 @@ use spikelet_nn::module::{Chunk, Context, Init, Mode};
 pub(crate) enum Pass {
     /// From the input, the states before the first step and the parameters to the output and the last states.
     Forward,
+    /// The same, and values that a backward pass of [`Pass::BackwardOfSaved`] reads.
+    ForwardSaving,
     /// From the gradients of the results of the forward pass and its operands to the gradients of the operands.
     Backward {
         /// The gradients that are given: of the output, then of the last states.
@@ -17,6 +19,8 @@ pub(crate) enum Pass {
         /// The operands of the forward pass whose gradients are computed.
         wanted: u64,
     },
+    /// The same, with the values that a [`Pass::ForwardSaving`] saved.
+    BackwardOfSaved { present: u64, wanted: u64 },
 }
 
 /// A call of a layer, as far as its kernels depend on it.
@@ -74,13 +78,21 @@ struct TracedState {
 }
 
 const X: &str = "x_seq";
+const Y: &str = "y_seq";
+
+/// What the names of gradients begin with.
+pub(crate) const GRADIENT: &str = "grad.";
 
 fn before(name: &str) -> String {
     format!("before.{name}")
 }
 
+fn after(name: &str) -> String {
+    format!("after.{name}")
+}
+
 fn grad(name: &str) -> String {
-    format!("grad.{name}")
+    format!("{GRADIENT}{name}")
 }
 
 /// The type of states and parameters.
@@ -159,10 +171,15 @@ fn forward(
 
 /// The operands of a layer for inputs of a shape.
 pub(crate) fn signature(definition: &Definition, shape: &[usize]) -> Result<Signature> {
-    Ok(forward(definition, DType::F32, shape, shape[0], &[])?.signature)
+    let Some(&time_steps) = shape.first() else {
+        let help = "give the shape of a sequence, [T, N, ...]";
+        return Err(Error::invalid("shape", "[] was given", help));
+    };
+    Ok(forward(definition, DType::F32, shape, time_steps, &[])?.signature)
 }
 
-/// Traces a request.
+/// Traces a request. The graph of a pass with saved values has those of the other pass too: the results whose names begin
+/// with [`GRADIENT`] are those of the backward pass.
 ///
 /// # Errors
 /// When the layer does not take inputs of this shape.
@@ -183,70 +200,111 @@ pub(crate) fn pass(definition: &Definition, request: &Request) -> Result<TracedP
         true => plain,
         false => forward(definition, dtype, shape, time_steps, &given)?,
     };
-    let names = |tensors: &[Tensor], form: &dyn Fn(&str) -> String| -> Vec<String> {
-        tensors.iter().map(|tensor| form(&tensor.name)).collect()
-    };
-    let states = &traced.signature.states;
-    let params = names(&traced.signature.params, &str::to_string);
-    let operands = [vec![X.to_string()], names(states, &before), params].concat();
-    let tracer = traced.cx.tracer();
-    match pass {
-        Pass::Forward => {
-            let mut results = vec!["y_seq".to_string()];
-            tracer.output(&results[0], &traced.y);
-            for state in &traced.states {
-                let name = format!("after.{}", state.name);
-                tracer.output(&name, &state.after.expand(state.after.shape()));
-                results.push(name);
-            }
-            Ok(TracedPass {
-                graph: tracer.finish()?,
-                operands,
-                results,
-            })
+    let operands = traced.operands();
+    // A backward pass has the gradients of the output and the states in front.
+    let with_grads = |operands: Vec<String>| [traced.grads(), operands].concat();
+    let (operands, results) = match pass {
+        Pass::Forward => (operands, traced.declare_results()),
+        Pass::ForwardSaving => {
+            // The backward pass that is expected: the gradient of the output is given.
+            let params = (0..traced.signature.params.len()).map(|k| 1 + traced.states.len() + k);
+            traced.declare_gradients(1, params.fold(1, |mask, k| mask | 1 << k))?;
+            (operands, traced.declare_results())
         }
         Pass::Backward { present, wanted } => {
-            let results = std::iter::once(("y_seq", &traced.y));
-            let results = results.chain(traced.states.iter().map(|s| (s.name.as_str(), &s.after)));
-            let mut grads = vec![];
-            let mut pairs = vec![];
-            for (k, (name, value)) in results.enumerate() {
-                grads.push(grad(&format!("after.{name}")));
-                if present >> k & 1 == 1 {
-                    let ty = value.ty();
-                    pairs.push((value, tracer.input(&grads[k], ty.dtype, ty.shape.clone())));
-                }
-            }
-            let mut wrt = vec![];
-            for (k, name) in operands.iter().enumerate() {
-                if wanted >> k & 1 == 1 {
-                    let var = match k {
-                        0 => Some(traced.x.clone()),
-                        k if k <= traced.states.len() => traced.states[k - 1].before.clone(),
-                        _ => tracer.find_input(name),
-                    };
-                    let var = var.ok_or_else(|| {
-                        Error::invalid(
-                            "the gradient of a layer",
-                            format!("`{name}` is not an operand of this call"),
-                            "ask for the gradients of tensors that were given",
-                        )
-                    })?;
-                    wrt.push((grad(name), var));
-                }
-            }
-            let pairs: Vec<(&Var, &Var)> = pairs.iter().map(|(v, g)| (*v, g)).collect();
-            let values: Vec<&Var> = wrt.iter().map(|(_, var)| var).collect();
-            let made = tracer.gradients_given(&pairs, &values);
-            for ((name, _), gradient) in wrt.iter().zip(&made) {
-                tracer.output(name, gradient);
-            }
-            let results = operands.iter().map(|name| grad(name)).collect();
-            Ok(TracedPass {
-                graph: tracer.finish()?,
-                operands: [grads, operands].concat(),
-                results,
-            })
+            let results = traced.declare_gradients(present, wanted)?;
+            (with_grads(operands), results)
         }
+        Pass::BackwardOfSaved { present, wanted } => {
+            traced.declare_results();
+            let results = traced.declare_gradients(present, wanted)?;
+            (with_grads(operands), results)
+        }
+    };
+    Ok(TracedPass {
+        graph: traced.cx.tracer().finish()?,
+        operands,
+        results,
+    })
+}
+
+impl Forward {
+    /// The names of the operands: the input, the states before the first step, the parameters.
+    fn operands(&self) -> Vec<String> {
+        let states = self
+            .signature
+            .states
+            .iter()
+            .map(|state| before(&state.name));
+        let params = self.signature.params.iter().map(|param| param.name.clone());
+        std::iter::once(X.to_string())
+            .chain(states)
+            .chain(params)
+            .collect()
+    }
+
+    /// The results: names and values.
+    fn results(&self) -> Vec<(String, Var)> {
+        let states = self
+            .states
+            .iter()
+            .map(|s| (after(&s.name), s.after.clone()));
+        std::iter::once((Y.to_string(), self.y.clone()))
+            .chain(states)
+            .collect()
+    }
+
+    /// The names of the gradients of the results.
+    fn grads(&self) -> Vec<String> {
+        self.results().iter().map(|(name, _)| grad(name)).collect()
+    }
+
+    /// Makes the results outputs of the graph, and returns their names.
+    fn declare_results(&self) -> Vec<String> {
+        let tracer = self.cx.tracer();
+        let declare = |(name, value): (String, Var)| {
+            tracer.output(&name, &value.expand(value.shape()));
+            name
+        };
+        self.results().into_iter().map(declare).collect()
+    }
+
+    /// Makes gradients outputs of the graph, and returns the names of all of them.
+    fn declare_gradients(&self, present: u64, wanted: u64) -> Result<Vec<String>> {
+        let tracer = self.cx.tracer();
+        let results = self.results();
+        let given: Vec<(&Var, Var)> = (results.iter().enumerate())
+            .filter(|(k, _)| present >> k & 1 == 1)
+            .map(|(_, (name, value))| {
+                let ty = value.ty();
+                (value, tracer.input(&grad(name), ty.dtype, ty.shape.clone()))
+            })
+            .collect();
+        let operands = self.operands();
+        let mut wrt = vec![];
+        for (k, name) in operands.iter().enumerate() {
+            if wanted >> k & 1 == 1 {
+                let var = match k {
+                    0 => Some(self.x.clone()),
+                    k if k <= self.states.len() => self.states[k - 1].before.clone(),
+                    _ => tracer.find_input(name),
+                };
+                let var = var.ok_or_else(|| {
+                    Error::invalid(
+                        "the gradient of a layer",
+                        format!("`{name}` is not an operand of this call"),
+                        "ask for the gradients of tensors that were given",
+                    )
+                })?;
+                wrt.push((grad(name), var));
+            }
+        }
+        let pairs: Vec<(&Var, &Var)> = given.iter().map(|(v, g)| (*v, g)).collect();
+        let values: Vec<&Var> = wrt.iter().map(|(_, var)| var).collect();
+        let made = tracer.gradients_given(&pairs, &values);
+        for ((name, _), gradient) in wrt.iter().zip(&made) {
+            tracer.output(name, gradient);
+        }
+        Ok(operands.iter().map(|name| grad(name)).collect())
     }
 }

@@ -260,19 +260,45 @@ impl Arguments {
     }
 }
 
-/// Runs a compiled pass.
+impl Arguments {
+    /// The backward pass: that of the saved values, if they are those that it reads.
+    fn backward_pass(
+        &self,
+        saved: Option<&Tensor>,
+        present: u64,
+        wanted: u64,
+    ) -> Result<Arc<Compiled>, String> {
+        let has_values = |saved: &Tensor| saved.view().map(|view| elements(view.sizes) > 0);
+        if let Some(saved) = saved
+            && has_values(saved)?
+        {
+            let forward = self.compiled(Pass::ForwardSaving)?;
+            let backward = self.compiled(Pass::BackwardOfSaved { present, wanted })?;
+            let bytes = elements(saved.view()?.sizes);
+            if backward.saved() == forward.saved() && backward.saved_bytes() == bytes {
+                return Ok(backward);
+            }
+        }
+        self.compiled(Pass::Backward { present, wanted })
+    }
+}
+
+/// Runs a compiled pass; `saved` has the values that are saved between the passes.
 fn run(
     name: &str,
     compiled: &Compiled,
     device: Device,
     operands: &Slots,
     results: &Slots,
+    saved: Option<&Tensor>,
 ) -> Result<(), String> {
     let place = place(device)?;
     let from = operands.addresses(name, "operand", compiled.operands(), device)?;
     let to = results.addresses(name, "result", compiled.results(), device)?;
+    let saved = saved.map(Tensor::address).transpose()?.unwrap_or(0);
     let call = |workspace: usize| {
         let call = Call {
+            saved,
             operands: &from[..operands.count],
             results: &to[..results.count],
             workspace,
@@ -304,20 +330,38 @@ unsafe fn give(stack: *mut u64, results: Slots) {
     }
 }
 
-/// The forward operator: x, states, parameters, definition, time steps.
+/// Whether a pass saves values for the other, or reads those that the other saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saving {
+    Nothing,
+    Checkpoints,
+}
+
+/// The forward operator: x, states, parameters, definition, time steps. With checkpoints there is one more result, their
+/// memory; it may be empty.
 ///
 /// # Safety
 /// The stack must be that of a call of the operator, with room for the arguments and the results.
-pub(super) unsafe fn forward(stack: *mut u64, inputs: usize, outputs: usize) -> Result<(), String> {
+pub(super) unsafe fn forward(
+    stack: *mut u64,
+    inputs: usize,
+    outputs: usize,
+    saving: Saving,
+) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let words = unsafe { std::slice::from_raw_parts(stack, inputs) };
-    let states = outputs - 1;
+    let saves = saving == Saving::Checkpoints;
+    let states = outputs - 1 - usize::from(saves);
     // SAFETY: the types are those of the schema.
     let arguments = unsafe { Arguments::take(words, states, inputs - 3 - states) }?;
     let layout = &arguments.layout;
+    let pass = match saves && arguments.definition.elementwise {
+        true => Pass::ForwardSaving,
+        false => Pass::Forward,
+    };
     let compiled = match layout.is_empty() {
         true => None,
-        false => Some(arguments.compiled(Pass::Forward)?),
+        false => Some(arguments.compiled(pass)?),
     };
     let of_y = |compiled: &Arc<Compiled>| {
         let y = compiled.results().iter().find(|(slot, _)| *slot == 0);
@@ -326,32 +370,34 @@ pub(super) unsafe fn forward(stack: *mut u64, inputs: usize, outputs: usize) -> 
     let steps = compiled.as_ref().and_then(of_y);
     let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
     let code = tensor::code(layout.dtype);
+    let device = layout.device;
     let mut results = Slots::new();
     let strides = layout.strides.get();
-    results.push(Some(Tensor::empty(
-        sizes.get(),
-        strides,
-        code,
-        layout.device,
-    )?));
+    results.push(Some(Tensor::empty(sizes.get(), strides, code, device)?));
     for _ in 0..states {
         let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-        results.push(Some(Tensor::empty(
-            sizes,
-            strides,
-            layout.float(),
-            layout.device,
-        )?));
+        results.push(Some(Tensor::empty(sizes, strides, layout.float(), device)?));
+    }
+    let mut saved = None;
+    if saves {
+        let bytes = compiled
+            .as_ref()
+            .map_or(0, |compiled| compiled.saved_bytes());
+        saved = Some(Tensor::empty(&[bytes as i64], &[1], shim().byte, device)?);
     }
     if let Some(compiled) = compiled {
         let name = arguments.definition.neuron.name();
         run(
             name,
             &compiled,
-            layout.device,
+            device,
             &arguments.operands,
             &results,
+            saved.as_ref(),
         )?;
+    }
+    if saves {
+        results.push(saved);
     }
     // SAFETY: the stack has room for the results.
     unsafe { give(stack, results) };
@@ -359,7 +405,8 @@ pub(super) unsafe fn forward(stack: *mut u64, inputs: usize, outputs: usize) -> 
 }
 
 /// The backward operator: the gradients of y and of the last states, the arguments of the forward operator, and a mask of
-/// the operands whose gradients are wanted. The gradients of the others are tensors without elements.
+/// the operands whose gradients are wanted. The gradients of the others are tensors without elements. With checkpoints
+/// their memory is the first argument.
 ///
 /// # Safety
 /// As [`forward`].
@@ -367,12 +414,18 @@ pub(super) unsafe fn backward(
     stack: *mut u64,
     inputs: usize,
     outputs: usize,
+    saving: Saving,
 ) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let words = unsafe { std::slice::from_raw_parts(stack, inputs) };
+    let (saved, words) = match saving {
+        Saving::Nothing => (None, words),
+        // SAFETY: the types are those of the schema.
+        Saving::Checkpoints => (Some(unsafe { Tensor::argument(words[0]) }), &words[1..]),
+    };
     // 1 + states gradients, 1 + states + params operands, a definition, the time steps and a mask; 1 + states + params
     // results.
-    let states = inputs - outputs - 4;
+    let states = words.len() - outputs - 4;
     let params = outputs - 1 - states;
     let mut grads = Slots::new();
     for word in &words[..=states] {
@@ -381,14 +434,14 @@ pub(super) unsafe fn backward(
     }
     // SAFETY: as above.
     let arguments = unsafe { Arguments::take(&words[1 + states..], states, params) }?;
-    let wanted = words[inputs - 1];
+    let wanted = words[words.len() - 1];
     let layout = &arguments.layout;
     let name = arguments.definition.neuron.name();
     let present = (0..=states).filter(|k| grads.tensors[*k].is_some());
     let present = present.fold(0, |mask, k| mask | 1 << k);
     let compiled = match layout.is_empty() || present == 0 || wanted == 0 {
         true => None,
-        false => Some(arguments.compiled(Pass::Backward { present, wanted })?),
+        false => Some(arguments.backward_pass(saved.as_ref(), present, wanted)?),
     };
     let mut results = Slots::new();
     for k in 0..outputs {
@@ -447,18 +500,11 @@ pub(super) unsafe fn backward(
             definition,
             ..
         } = arguments;
-        for tensor in own.tensors {
-            if operands.count < 2 + 2 * states + params {
-                operands.push(tensor);
-            }
+        for tensor in own.tensors.into_iter().take(1 + states + params) {
+            operands.push(tensor);
         }
-        run(
-            definition.neuron.name(),
-            &compiled,
-            device,
-            &operands,
-            &results,
-        )?;
+        let name = definition.neuron.name();
+        run(name, &compiled, device, &operands, &results, saved.as_ref())?;
     }
     // SAFETY: the stack has room for the results.
     unsafe { give(stack, results) };

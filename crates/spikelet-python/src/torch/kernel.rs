@@ -4,7 +4,7 @@
 //! Rust: a wheel that is linked by zig has an unwinder of its own. So an entry point is written in assembly: it calls
 //! the kernel, and if that returns a message, it jumps to `aoti_torch_check`, which throws. No frame of Rust is left then.
 
-use super::call;
+use super::call::{self, Saving};
 use super::shim::CHECK;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -31,15 +31,20 @@ fn message_of(run: impl FnOnce() -> Result<(), String>) -> *const c_char {
     })
 }
 
-unsafe extern "C" fn forward(stack: *mut u64, inputs: u64, outputs: u64) -> *const c_char {
-    // SAFETY: libtorch passes a stack with room for both, and the arguments of the schema.
-    message_of(|| unsafe { call::forward(stack, inputs as usize, outputs as usize) })
+macro_rules! kernel {
+    ($name:ident, $call:ident, $saving:ident) => {
+        unsafe extern "C" fn $name(stack: *mut u64, inputs: u64, outputs: u64) -> *const c_char {
+            let (inputs, outputs) = (inputs as usize, outputs as usize);
+            // SAFETY: libtorch passes a stack with room for both, and the arguments of the schema.
+            message_of(|| unsafe { call::$call(stack, inputs, outputs, Saving::$saving) })
+        }
+    };
 }
 
-unsafe extern "C" fn backward(stack: *mut u64, inputs: u64, outputs: u64) -> *const c_char {
-    // SAFETY: as above.
-    message_of(|| unsafe { call::backward(stack, inputs as usize, outputs as usize) })
-}
+kernel!(forward, forward, Nothing);
+kernel!(forward_saving, forward, Checkpoints);
+kernel!(backward, backward, Nothing);
+kernel!(backward_of_saved, backward, Checkpoints);
 
 macro_rules! entry_point {
     ($name:ident, $kernel:ident, $doc:literal) => {
@@ -87,4 +92,14 @@ macro_rules! entry_point {
 }
 
 entry_point!(forward_entry, forward, "The forward pass of a layer.");
+entry_point!(
+    forward_saving_entry,
+    forward_saving,
+    "The forward pass of a layer, which saves checkpoints of the states."
+);
 entry_point!(backward_entry, backward, "The backward pass of a layer.");
+entry_point!(
+    backward_of_saved_entry,
+    backward_of_saved,
+    "The backward pass of a layer with the checkpoints of the states."
+);

@@ -8,15 +8,15 @@
 //! Each has an overload `eager` with the same kernel, for calls that need no gradient from the dispatcher: rules for
 //! gradients that are written in Python cost more than a small call.
 
-use super::kernel::{backward_entry, forward_entry};
-use super::shim::{self, LibraryHandle, Shim, VERSION};
+use super::kernel::{backward_entry, backward_of_saved_entry, forward_entry, forward_saving_entry};
+use super::shim::{self, Kernel, LibraryHandle, Shim, VERSION};
 use super::workers;
 use crate::operator;
 use std::collections::BTreeSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::{Mutex, PoisonError};
 
-const NAMESPACE: &std::ffi::CStr = c"spikelet";
+const NAMESPACE: &CStr = c"spikelet";
 
 /// The operators that are registered, by their numbers of states and parameters.
 static KNOWN: Mutex<BTreeSet<(usize, usize)>> = Mutex::new(BTreeSet::new());
@@ -34,6 +34,25 @@ fn results(count: usize) -> String {
         1 => "Tensor".to_string(),
         count => format!("({})", vec!["Tensor"; count].join(", ")),
     }
+}
+
+/// The names and schemas of the operators that save checkpoints of the states between the passes, in eager mode.
+fn saving_schemas(states: usize, params: usize) -> [(String, String); 2] {
+    let [(forward, of_forward), (backward, of_backward)] = schemas(states, params);
+    let (forward_saving, of_saved) = (format!("{forward}.saving"), format!("{backward}.of_saved"));
+    let (operands, _) = of_forward.split_once(" -> ").unwrap_or_default();
+    let operands = operands.replacen(&forward, &forward_saving, 1);
+    let first = format!("{of_saved}(Tensor saved, ");
+    [
+        (
+            forward_saving,
+            format!("{operands} -> {}", results(2 + states)),
+        ),
+        (
+            of_saved,
+            of_backward.replacen(&format!("{backward}("), &first, 1),
+        ),
+    ]
 }
 
 /// The names and schemas of the forward and backward operator.
@@ -88,16 +107,25 @@ pub(super) fn register(
             0,
             &mut library,
         );
-        for overload in ["", ".eager"] {
-            let named = |name: &str| text(format!("{name}{overload}"));
-            for (name, schema) in [&forward, &backward] {
-                let schema = text(schema.replacen(name, &format!("{name}{overload}"), 1))?;
-                failed |= (shim.aoti_torch_library_def)(library, schema.as_ptr());
-            }
+        let mut define = |(name, schema): (String, String), entry: Kernel| -> Result<(), String> {
+            let (name, schema) = (text(name)?, text(schema)?);
+            failed |= (shim.aoti_torch_library_def)(library, schema.as_ptr());
             for key in [c"CPU", c"CUDA"] {
-                failed |= implement(shim, key, &named(&forward.0)?, &named(&backward.0)?);
+                failed |= implement(shim, key, &name, entry);
             }
+            Ok(())
+        };
+        for overload in ["", ".eager"] {
+            let with_overload = |(name, schema): &(String, String)| {
+                let full = format!("{name}{overload}");
+                (full.clone(), schema.replacen(name, &full, 1))
+            };
+            define(with_overload(&forward), forward_entry)?;
+            define(with_overload(&backward), backward_entry)?;
         }
+        let [saving, of_saved] = saving_schemas(states, params);
+        define(saving, forward_saving_entry)?;
+        define(of_saved, backward_of_saved_entry)?;
     }
     if failed != 0 {
         return Err(format!("libtorch did not take the operator {}", forward.1));
@@ -106,14 +134,11 @@ pub(super) fn register(
     Ok(())
 }
 
+/// Sets the kernel of an operator for a dispatch key.
+///
 /// # Safety
-/// The operators must be defined.
-unsafe fn implement(
-    shim: &Shim,
-    key: &std::ffi::CStr,
-    forward: &CString,
-    backward: &CString,
-) -> i32 {
+/// The operator must be defined.
+unsafe fn implement(shim: &Shim, key: &CStr, name: &CStr, entry: Kernel) -> i32 {
     let mut library: LibraryHandle = std::ptr::null_mut();
     // SAFETY: strings outlive the calls; the entry points have the type of kernels.
     unsafe {
@@ -123,7 +148,6 @@ unsafe fn implement(
             NAMESPACE.as_ptr(),
             0,
             &mut library,
-        ) | (shim.torch_library_impl)(library, forward.as_ptr(), forward_entry, VERSION)
-            | (shim.torch_library_impl)(library, backward.as_ptr(), backward_entry, VERSION)
+        ) | (shim.torch_library_impl)(library, name.as_ptr(), entry, VERSION)
     }
 }
