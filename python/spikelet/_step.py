@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from ._arrays import as_numpy
 from ._network import Network, PathLike, Plan
+from ._trainer import FitReport
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -240,7 +241,7 @@ class Step:
         }
         constants = {} if isinstance(optimizer, str) else dict(optimizer)
         name = optimizer if isinstance(optimizer, str) else str(constants.pop("name", "adam"))
-        self._definition = {
+        self._definition: dict[str, Any] = {
             "inputs": [
                 {"name": name, "dtype": one.dtype, "shape": list(one.shape), "kind": one.kind}
                 for name, one in self._inputs.items()
@@ -282,9 +283,15 @@ class Step:
         TrainStep
             Runs batches.
         """
-        from .graph import _result
-
         called: dict[str, Network] = {}
+        native = _native.TrainStep(self._traced(called), json.dumps(self._definition), device, threads)
+        train = TrainStep(native, self._inputs, called)
+        train.load_state_dict(_weights(called))
+        return train
+
+    def _traced(self, called: dict[str, Network]) -> Callable[..., Any]:
+        """The function, which notes the networks that it calls."""
+        from .graph import _result
 
         def traced(given: dict[str, Var]) -> tuple[Var, list[tuple[str, Var | Metric]], list[tuple[str, Var]]]:
             _CALLED.append(called)
@@ -293,12 +300,159 @@ class Step:
             finally:
                 _CALLED.pop()
 
-        native = _native.TrainStep(traced, json.dumps(self._definition), device, threads)
-        train = TrainStep(native, self._inputs, called)
-        for path, net in called.items():
-            if net._weights is not None:
-                train.load_state_dict({f"{path}{name}": x for name, x in net.state_dict().items()})
-        return train
+        return traced
+
+    def fit(
+        self,
+        data: Mapping[str, Any],
+        *,
+        epochs: int,
+        validation: Mapping[str, Any] | None = None,
+        test: Mapping[str, Any] | None = None,
+        schedule: str | Mapping[str, Any] = "cosine",
+        device: str = "cpu",
+        threads: int = 0,
+        patience: int | None = None,
+        monitor: str | None = None,
+        goal: str | None = None,
+        monitor_layers: Sequence[str] = (),
+        folder: PathLike | None = None,
+        force: bool = False,
+        resume: bool = False,
+        progress: bool = True,
+        on_epoch: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> FitReport:
+        """Trains the step with the trainer: batches, schedule, evaluations, checkpoints.
+
+        The networks that the function calls have the trained weights afterwards.
+
+        Parameters
+        ----------
+        data : mapping of str to array_like
+            The samples by the names of inputs, `[N, …]`; of sequences `[N, T, …]`.
+        epochs : int
+            Passes over the samples.
+        validation, test : mapping of str to array_like, optional
+            Samples that select the best epoch, and samples that are evaluated after each epoch.
+        schedule : str or mapping
+            The learning rate schedule.
+        device : str
+            As in `compile`.
+        threads : int
+            Threads of the CPU; 0 takes all cores.
+        patience : int, optional
+            Ends the run after so many epochs without an improvement on the validation set.
+        monitor : str, optional
+            The metric that selects the best epoch; by default `"accuracy"` if there is one, or else the loss.
+        goal : str, optional
+            `"maximize"` or `"minimize"` the monitored metric.
+        monitor_layers : sequence of str
+            Values of layers that are measured, such as `["rate=*"]`.
+        folder : path, optional
+            Writes checkpoints and logs into this folder.
+        force, resume : bool
+            Replaces the run in the folder, or continues it.
+        progress : bool
+            Whether the progress is shown.
+        on_epoch : callable, optional
+            Called with the entry of the history after each epoch; a true result ends the run.
+
+        Returns
+        -------
+        FitReport
+            The history, with a value of each metric.
+        """
+        from ._progress import progress as shown
+
+        parts = [self._samples(part) for part in (data, validation, test)]
+        train = parts[0]
+        if train is None:
+            raise TypeError("data: None was given\n  help: give arrays by the names of inputs")
+        called: dict[str, Network] = {}
+        if monitor is not None and goal is None:
+            goal = "minimize" if monitor.endswith("loss") else "maximize"
+        options = {
+            "epochs": epochs,
+            "schedule": {"name": schedule} if isinstance(schedule, str) else dict(schedule),
+            "patience": patience,
+            "monitor": monitor,
+            "goal": goal,
+            "monitor_layers": list(monitor_layers),
+            "folder": None if folder is None else os.fspath(folder),
+            "force": force,
+            "resume": resume,
+        }
+        samples = max((len(array) for array in train.values()), default=0)
+        bar = shown(progress, epochs, samples // max(self._definition["batch_size"], 1))
+
+        def step(text: str) -> None:
+            bar.step(json.loads(text))
+
+        def epoch(text: str) -> bool:
+            record = json.loads(text)
+            bar.epoch(record)
+            return bool(on_epoch is not None and on_epoch(record))
+
+        bar.start()
+        try:
+            report, weights = _native.fit_step(
+                self._traced(called),
+                json.dumps(self._definition),
+                (train, parts[1], parts[2]),
+                json.dumps(options),
+                (device, threads),
+                lambda: _weights(called),
+                step if progress else None,
+                epoch,
+            )
+        finally:
+            bar.close()
+        _update(called, weights, _longest(self._inputs))
+        return FitReport(**json.loads(report))
+
+    def _samples(self, given: Mapping[str, Any] | None) -> dict[str, Array] | None:
+        """Samples of the inputs, `[N, …]`."""
+        import numpy as np
+
+        if given is None:
+            return None
+        arrays = {}
+        for name, one in self._inputs.items():
+            if one.kind == "shared":
+                raise ValueError(f"{name}: the samples share it\n  help: run the step in a loop of your own, `step.compile()`")
+            if name not in given:
+                raise ValueError(f"{name}: the samples do not have it\n  help: give an array for each of {', '.join(self._inputs)}")
+            array = as_numpy(given[name], name)
+            if array.shape[1:] != tuple(one.shape):
+                sizes = ", ".join(map(str, ("N", *one.shape)))
+                raise ValueError(f"{name}: an array of the shape {list(array.shape)} was given\n  help: give [{sizes}]")
+            dtype = np.int64 if one.dtype == "i64" else np.float32
+            arrays[name] = np.require(array, dtype=dtype, requirements=("C", "A"))
+        return arrays
+
+
+def _weights(called: Mapping[str, Network]) -> dict[str, Array]:
+    """The weights of networks that have some, by their names in a step."""
+    return {
+        f"{path}{name}": x
+        for path, net in called.items()
+        if net._weights is not None
+        for name, x in net.state_dict().items()
+    }
+
+
+def _longest(inputs: Mapping[str, Input]) -> int:
+    """The time steps of the longest sequence; 0 without one."""
+    return max((one.shape[0] for one in inputs.values() if one.kind == "sequence"), default=0)
+
+
+def _update(called: Mapping[str, Network], tensors: Mapping[str, Array], time_steps: int) -> None:
+    """Gives networks the weights of a step."""
+    for path, net in called.items():
+        if time_steps:
+            net._model.prepare(time_steps)
+        names = [*net.parameters, *net.buffers]
+        net.load_state_dict({name: tensors[f"{path}{name}"] for name in names})
 
 
 #: The networks that functions call while they are traced, by their paths.
@@ -315,7 +469,6 @@ class TrainStep:
         self._native = native
         self._inputs = dict(inputs)
         self._networks = dict(networks)
-        self._time_steps = max((one.shape[0] for one in inputs.values() if one.kind == "sequence"), default=0)
 
     def _arrays(self, given: Mapping[str, Any]) -> dict[str, Array]:
         import numpy as np
@@ -479,12 +632,7 @@ class TrainStep:
         averaged : bool
             Whether they are the averages of `ema`.
         """
-        tensors = self.state_dict(averaged=averaged)
-        for path, net in self._networks.items():
-            names = [*net.parameters, *net.buffers]
-            if self._time_steps:
-                net._model.prepare(self._time_steps)
-            net.load_state_dict({name: tensors[f"{path}{name}"] for name in names})
+        _update(self._networks, self.state_dict(averaged=averaged), _longest(self._inputs))
 
     def gradient(self, name: str) -> Array:
         """The gradient of a parameter in the last update, of those in `read_gradients`.
