@@ -21,7 +21,8 @@ from ._models import load, model, models
 from ._network import Network, Plan, Recording
 from ._part import Encoder, Layer, Neuron, Surrogate
 from ._sequential import Sequential
-from ._step import EpochMetrics, Step, TrainStep
+from ._step import Step
+from ._train_step import EpochMetrics, TrainStep
 from ._trainer import FitReport, Trainer
 from .layer import *
 from .neuron import *

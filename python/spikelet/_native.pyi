@@ -260,6 +260,16 @@ def fit(
     on_step: Callable[[str], Any] | None,
     on_epoch: Callable[[str], Any] | None,
 ) -> str: ...
+def fit_step(
+    function: Callable[..., Any],
+    definition: str,
+    data: tuple[dict[str, _Array], dict[str, _Array] | None, dict[str, _Array] | None],
+    options: str,
+    device: tuple[str, int],
+    start: Callable[[], dict[str, _Array]],
+    on_step: Callable[[str], Any] | None,
+    on_epoch: Callable[[str], Any] | None,
+) -> tuple[str, dict[str, _Array]]: ...
 def experiment_schema() -> str: ...
 def loss_of(name: str, first: Var, second: Var | None = ..., *numbers: float) -> Var: ...
 def metric_of(name: str, first: Var, second: Var | None = ..., number: int | None = ...) -> Metric: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
 import torch
@@ -100,16 +100,16 @@ def _cached_definition(
     return _definition(neuron, {**constants, "trainable": {}}, surrogate, reset_grad)
 
 
-def _definition_of(
+def definition_of(
     neuron: str, names: tuple[str, ...], values: tuple[Any, ...], surrogate: Surrogate | None, reset_grad: str
 ) -> str:
     """Return the text that defines a neuron with these constants."""
     return _cached_definition(neuron, names, values, surrogate, reset_grad)
 
 
-_as_constant: Any = torch.compiler.assume_constant_result
-#: The text that defines a neuron with these constants; compiled code takes it as a constant.
-definition_of: Callable[[str, tuple[str, ...], tuple[Any, ...], Surrogate | None, str], str] = _as_constant(_definition_of)
+# What torch.compiler.assume_constant_result does: compiled code takes the text as a constant. Calling it would import the
+# compiler, which takes seconds.
+definition_of._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def run(

@@ -376,6 +376,6 @@ def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | No
 check_version()
 use_libraries_of_torch()
 # Those of a loaded program, which was exported, must be known before a layer is made.
-for _states in range(4):
-    for _params in range(4):
+for _states in range(3):
+    for _params in range(3):
         operators(_states, _params)

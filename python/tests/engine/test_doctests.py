@@ -16,6 +16,7 @@ MODULES = [
     "spikelet._part",
     "spikelet._sequential",
     "spikelet._step",
+    "spikelet._train_step",
     "spikelet._trainer",
     "spikelet.data",
     "spikelet.events",

@@ -131,6 +131,26 @@ def test_streams_carry_states():
     np.testing.assert_array_equal(np.concatenate(steps), together)
 
 
+def test_a_step_is_trained_by_the_trainer(tmp_path):
+    net, step = regression()
+    x, y = (np.concatenate(parts) for parts in zip(*((x.transpose(1, 0, 2), y) for x, y in batches(20))))
+    report = step.fit(
+        {"x": x[:512], "y": y[:512]},
+        epochs=15,
+        validation={"x": x[512:], "y": y[512:]},
+        monitor="r2",
+        folder=tmp_path / "run",
+        progress=False,
+    )
+    assert report.best is not None and report.best["validation_r2"] > 0.3
+    assert report["train_loss"][-1] < 0.3 * report["train_loss"][0]
+    assert (tmp_path / "run" / "last.safetensors").exists()
+    predicted = net(x[512:].transpose(1, 0, 2)).mean(0)
+    assert np.mean((predicted - y[512:]) ** 2) == pytest.approx(report.last["validation_loss"], rel=1e-3)
+    with pytest.raises(ValueError, match=r"\[N, 20, 2\]"):
+        step.fit({"x": x.transpose(1, 0, 2), "y": y}, epochs=1)
+
+
 def test_arithmetic_of_traced_values_is_that_of_numpy():
     def results(x, np_like):
         where, stack, concat = np_like

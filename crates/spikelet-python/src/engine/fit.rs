@@ -86,6 +86,11 @@ impl RunOptions {
         self.experiment = Some(experiment.clone());
     }
 
+    /// Whether the run continues one in its folder.
+    pub fn resumes(&self) -> bool {
+        self.resume
+    }
+
     pub fn of(value: &Value) -> PyResult<Self> {
         let text = |key: &str| value[key].as_str().map(String::from);
         let monitor = text("monitor").map(|name| {
@@ -123,18 +128,28 @@ impl RunOptions {
     }
 }
 
+/// Whether a tensor of a run belongs to the network, not to the training.
+fn is_of_network(name: &str) -> bool {
+    let training = ["optimizer.", "ema.", "accumulated."];
+    !training.iter().any(|prefix| name.starts_with(prefix)) && name != spikelet::train::LOSS_SCALE
+}
+
 /// The weights that a run leaves in a model.
 #[derive(Clone, Default)]
-struct Trained(Arc<Mutex<BTreeMap<String, Tensor>>>);
+pub(super) struct Trained(Arc<Mutex<BTreeMap<String, Tensor>>>);
 
 impl Trained {
-    /// A function that copies the tensors of these names.
-    fn copy(
+    /// A function that copies the tensors of these names; those of the network without names.
+    pub fn copy(
         &self,
         names: Vec<String>,
     ) -> impl Fn(&VarStore) -> spikelet::Result<()> + Send + Sync + 'static {
         let target = self.0.clone();
         move |store| {
+            let all: Vec<String> = (store.names().filter(|name| is_of_network(name)))
+                .map(String::from)
+                .collect();
+            let names = if names.is_empty() { &all } else { &names };
             let copied = names
                 .iter()
                 .map(|name| Ok((name.clone(), store.get(name)?)));
@@ -144,7 +159,7 @@ impl Trained {
         }
     }
 
-    fn take(&self) -> BTreeMap<String, Tensor> {
+    pub fn take(&self) -> BTreeMap<String, Tensor> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -194,25 +209,15 @@ pub(super) fn fit(
     }
 }
 
-/// Trains the network of a model; the report as JSON text.
-pub(super) fn run(
-    model: &PyModel,
-    settings: Settings,
-    data: &FitData,
+/// A trainer with the options and the functions of a run.
+pub(super) fn configured<'a>(
+    mut trainer: Trainer<'a>,
     options: RunOptions,
+    errors: &Errors,
     on_step: Option<Py<PyAny>>,
     on_epoch: Option<Py<PyAny>>,
-    errors: &Errors,
-) -> PyResult<String> {
-    model.prepare(settings.time_steps)?;
-    let names: Vec<String> = model.tensors()?.into_keys().collect();
-    let (backend, fresh) = {
-        let state = model.state();
-        (state.store.backend().clone(), state.fresh)
-    };
-    let mut trainer = Trainer::network(&model.network, settings).map_err(raise)?;
+) -> PyResult<Trainer<'a>> {
     trainer = trainer
-        .backend(backend)
         .loader_threads(options.loader_threads)
         .end_when(errors.end_request());
     trainer = match (options.folder, options.resume) {
@@ -251,28 +256,6 @@ pub(super) fn run(
             trainer = trainer.monitor_layers(monitor, &pattern);
         }
     }
-    if !fresh && !options.resume {
-        let start = model.tensors()?;
-        trainer = trainer.before_epoch(move |epoch, store| {
-            if epoch > 0 {
-                return Ok(());
-            }
-            for (name, tensor) in &start {
-                store.set(name, tensor)?;
-                // Averages start from the same values.
-                let average = format!("ema.{name}");
-                if store.ty(&average).is_some() {
-                    store.set(&average, tensor)?;
-                }
-            }
-            Ok(())
-        });
-    }
-    let (last, best) = (Trained::default(), Trained::default());
-    trainer = trainer.on_end(last.copy(names.clone()));
-    if options.restore_best {
-        trainer = trainer.on_improvement(best.copy(names));
-    }
     if let Some(function) = on_step {
         let errors = errors.clone();
         let shown = Mutex::new(None::<Instant>);
@@ -294,6 +277,51 @@ pub(super) fn run(
                 false => ControlFlow::Continue(()),
             }
         });
+    }
+    Ok(trainer)
+}
+
+/// Trains the network of a model; the report as JSON text.
+pub(super) fn run(
+    model: &PyModel,
+    settings: Settings,
+    data: &FitData,
+    options: RunOptions,
+    on_step: Option<Py<PyAny>>,
+    on_epoch: Option<Py<PyAny>>,
+    errors: &Errors,
+) -> PyResult<String> {
+    model.prepare(settings.time_steps)?;
+    let names: Vec<String> = model.tensors()?.into_keys().collect();
+    let (backend, fresh) = {
+        let state = model.state();
+        (state.store.backend().clone(), state.fresh)
+    };
+    let mut trainer = Trainer::network(&model.network, settings).map_err(raise)?;
+    trainer = trainer.backend(backend);
+    let (resumes, restores) = (options.resume, options.restore_best);
+    trainer = configured(trainer, options, errors, on_step, on_epoch)?;
+    if !fresh && !resumes {
+        let start = model.tensors()?;
+        trainer = trainer.before_epoch(move |epoch, store| {
+            if epoch > 0 {
+                return Ok(());
+            }
+            for (name, tensor) in &start {
+                store.set(name, tensor)?;
+                // Averages start from the same values.
+                let average = format!("ema.{name}");
+                if store.ty(&average).is_some() {
+                    store.set(&average, tensor)?;
+                }
+            }
+            Ok(())
+        });
+    }
+    let (last, best) = (Trained::default(), Trained::default());
+    trainer = trainer.on_end(last.copy(names.clone()));
+    if restores {
+        trainer = trainer.on_improvement(best.copy(names));
     }
     let report = trainer.fit(data).map_err(raise)?;
     let (last, best) = (last.take(), best.take());

@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod experiment;
 mod fit;
+mod fit_step;
 mod graph;
 mod json;
 mod model;
@@ -49,6 +50,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(command::command_line, m)?,
         wrap_pyfunction!(data::load_data, m)?,
         wrap_pyfunction!(fit::fit, m)?,
+        wrap_pyfunction!(fit_step::fit_step, m)?,
         wrap_pyfunction!(experiment::experiment_schema, m)?,
         wrap_pyfunction!(graph::loss_of, m)?,
         wrap_pyfunction!(graph::metric_of, m)?,

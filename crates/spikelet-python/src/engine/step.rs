@@ -55,7 +55,7 @@ fn call(
 }
 
 /// The step of a definition.
-fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'static>> {
+pub(super) fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<Step<'static>> {
     let inputs = definition["inputs"].as_array().cloned().unwrap_or_default();
     let names: Vec<String> = (inputs.iter())
         .filter_map(|input| input["name"].as_str().map(String::from))
@@ -489,7 +489,7 @@ impl PyTrainStep {
 }
 
 /// Arrays by name.
-fn arrays(dict: &Bound<'_, PyDict>) -> PyResult<BTreeMap<String, Array>> {
+pub(super) fn arrays(dict: &Bound<'_, PyDict>) -> PyResult<BTreeMap<String, Array>> {
     let items = dict
         .iter()
         .map(|(name, array)| Ok((name.extract::<String>()?, Array::of(&array)?)));
