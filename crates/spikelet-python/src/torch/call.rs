@@ -4,7 +4,7 @@ use super::shim::shim;
 use super::tensor::{self, Axes, Device, Tensor, Text, elements, is_dense};
 use super::workers::TorchThreads;
 use super::workspace;
-use crate::operator::{Call, Compiled, Definition, Pass, Place, Request, compiled};
+use crate::operator::{Call, Compiled, Definition, Pass, Place, Request, Shapes, compiled};
 use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
 
@@ -48,12 +48,21 @@ fn stream(place: Place) -> Result<usize, String> {
 impl Layout {
     fn new(definition: &Definition, x: &Tensor, time_steps: i64) -> Result<Self, String> {
         let view = x.view()?;
-        let name = definition.neuron.name();
+        let name = definition.name();
         if view.sizes.len() < 2 && !(definition.elementwise && view.sizes.len() == 1) {
             return Err(format!(
                 "{name}: x has shape {:?}, expected [T, N, ...]; add the axes of time and of the batch",
                 view.sizes
             ));
+        }
+        if let Some(Shapes { input, .. }) = definition.shapes() {
+            let axes = view.sizes.get(2..).unwrap_or_default();
+            if !axes.iter().eq(sizes(input).iter()) {
+                return Err(format!(
+                    "{name}: x has shape {:?}, expected [T, N, ...] with the axes {input:?} behind time and batch",
+                    view.sizes
+                ));
+            }
         }
         let dtype = tensor::dtype(view.dtype).map_err(|problem| format!("{name}: x: {problem}"))?;
         let of_x = view.sizes[0];
@@ -86,19 +95,26 @@ impl Layout {
         })
     }
 
-    /// The sizes of x, with `steps` steps.
-    fn sequence(&self, steps: usize) -> Axes {
-        let mut sizes = self.sizes;
-        sizes.get_mut()[0] = steps as i64;
-        sizes
+    /// The sizes and strides of the output, with `steps` steps.
+    fn output(&self, definition: &Definition, steps: usize) -> Result<[Axes; 2], String> {
+        let Some(shapes) = definition.shapes() else {
+            let mut sizes = self.sizes;
+            sizes.get_mut()[0] = steps as i64;
+            return Ok([sizes, self.strides]);
+        };
+        let batch = self.sizes.get()[1];
+        let made = Axes::new(&[&[steps as i64, batch], &sizes(&shapes.output)[..]].concat())?;
+        Ok([made, Axes::contiguous(made.get())?])
     }
 
-    fn step_sizes(&self) -> &[i64] {
-        &self.sizes.get()[1..]
-    }
-
-    fn step_strides(&self) -> &[i64] {
-        &self.strides.get()[1..]
+    /// The sizes and strides of state `k`.
+    fn state(&self, definition: &Definition, k: usize) -> Result<[Axes; 2], String> {
+        let Some(shape) = definition.shapes().and_then(|all| all.states.get(k)) else {
+            let of_step = |axes: &Axes| Axes::new(&axes.get()[1..]);
+            return Ok([of_step(&self.sizes)?, of_step(&self.strides)?]);
+        };
+        let made = Axes::new(&[&self.sizes.get()[1..2], &sizes(shape)[..]].concat())?;
+        Ok([made, Axes::contiguous(made.get())?])
     }
 
     fn is_empty(&self) -> bool {
@@ -127,6 +143,10 @@ impl Layout {
             given,
         }
     }
+}
+
+fn sizes(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|size| *size as i64).collect()
 }
 
 /// The operands or results of a call.
@@ -186,12 +206,12 @@ fn operand(
     name: &str,
     what: &str,
     tensor: Option<Tensor>,
-    sizes: &[i64],
-    strides: &[i64],
+    [sizes, strides]: [Axes; 2],
 ) -> Result<Option<Tensor>, String> {
     let Some(tensor) = tensor else {
         return Ok(None);
     };
+    let (sizes, strides) = (sizes.get(), strides.get());
     let given = tensor.view()?.sizes;
     if given != sizes {
         return Err(format!(
@@ -228,7 +248,7 @@ impl Arguments {
         // SAFETY: as above.
         let text = unsafe { Text::argument(words[states + params + 1]) };
         let definition = Definition::find(text.get()?).map_err(|error| error.to_string())?;
-        let name = definition.neuron.name();
+        let name = definition.name();
         let [x, rest @ ..] = given.tensors;
         let x = x.ok_or_else(|| format!("{name}: x is missing"))?;
         let layout = Layout::new(&definition, &x, words[states + params + 2] as i64)?;
@@ -238,8 +258,8 @@ impl Arguments {
         for (k, tensor) in rest.into_iter().take(states + params).enumerate() {
             if k < states {
                 mask |= u64::from(tensor.is_some()) << k;
-                let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-                operands.push(operand(name, "a state", tensor, sizes, strides)?);
+                let like = layout.state(&definition, k)?;
+                operands.push(operand(name, "a state", tensor, like)?);
             } else if let Some(tensor) = tensor {
                 let strides = Axes::contiguous(tensor.view()?.sizes)?;
                 operands.push(Some(tensor.with_strides(strides.get())?));
@@ -368,15 +388,16 @@ pub(super) unsafe fn forward(
         y.map(|(_, ty)| ty.shape[0])
     };
     let steps = compiled.as_ref().and_then(of_y);
-    let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
-    let code = tensor::code(layout.dtype);
+    let definition = &arguments.definition;
     let device = layout.device;
+    let empty = |[sizes, strides]: [Axes; 2], code| {
+        Tensor::empty(sizes.get(), strides.get(), code, device).map(Some)
+    };
     let mut results = Slots::new();
-    let strides = layout.strides.get();
-    results.push(Some(Tensor::empty(sizes.get(), strides, code, device)?));
-    for _ in 0..states {
-        let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-        results.push(Some(Tensor::empty(sizes, strides, layout.float(), device)?));
+    let of_y = layout.output(definition, steps.unwrap_or(layout.time_steps))?;
+    results.push(empty(of_y, tensor::code(layout.dtype))?);
+    for k in 0..states {
+        results.push(empty(layout.state(definition, k)?, layout.float())?);
     }
     let mut saved = None;
     if saves {
@@ -386,7 +407,14 @@ pub(super) unsafe fn forward(
         saved = Some(Tensor::empty(&[bytes as i64], &[1], shim().byte, device)?);
     }
     if let Some(compiled) = compiled {
-        let name = arguments.definition.neuron.name();
+        let name = arguments.definition.name();
+        // One output and the states: a result that no kernel writes would be uninitialized.
+        if compiled.results().len() != results.count {
+            return Err(format!(
+                "{name}: the operator has {states} states, the layer has {}; use the operator with as many",
+                compiled.results().len().saturating_sub(1)
+            ));
+        }
         run(
             name,
             &compiled,
@@ -436,7 +464,7 @@ pub(super) unsafe fn backward(
     let arguments = unsafe { Arguments::take(&words[1 + states..], states, params) }?;
     let wanted = words[words.len() - 1];
     let layout = &arguments.layout;
-    let name = arguments.definition.neuron.name();
+    let name = arguments.definition.name();
     let present = (0..=states).filter(|k| grads.tensors[*k].is_some());
     let present = present.fold(0, |mask, k| mask | 1 << k);
     let compiled = match layout.is_empty() || present == 0 || wanted == 0 {
@@ -454,12 +482,10 @@ pub(super) unsafe fn backward(
                 tensor::code(layout.dtype),
                 layout.device,
             )?,
-            k if k <= states => Tensor::empty(
-                layout.step_sizes(),
-                layout.step_strides(),
-                layout.float(),
-                layout.device,
-            )?,
+            k if k <= states => {
+                let [sizes, strides] = layout.state(&arguments.definition, k - 1)?;
+                Tensor::empty(sizes.get(), strides.get(), layout.float(), layout.device)?
+            }
             _ => {
                 let param = arguments.operands.tensors[k].as_ref();
                 let view = param.ok_or("a parameter is missing")?.view()?;
@@ -479,18 +505,13 @@ pub(super) unsafe fn backward(
             operands.push(match k {
                 0 => {
                     let steps = grad.as_ref().map(y_steps).transpose()?;
-                    let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
-                    operand(
-                        name,
-                        "the gradient of y",
-                        grad,
-                        sizes.get(),
-                        layout.strides.get(),
-                    )?
+                    let steps = steps.unwrap_or(layout.time_steps);
+                    let like = layout.output(&arguments.definition, steps)?;
+                    operand(name, "the gradient of y", grad, like)?
                 }
                 _ => {
-                    let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-                    operand(name, "the gradient of a state", grad, sizes, strides)?
+                    let like = layout.state(&arguments.definition, k - 1)?;
+                    operand(name, "the gradient of a state", grad, like)?
                 }
             });
         }
@@ -503,7 +524,15 @@ pub(super) unsafe fn backward(
         for tensor in own.tensors.into_iter().take(1 + states + params) {
             operands.push(tensor);
         }
-        let name = definition.neuron.name();
+        let name = definition.name();
+        let gradients = (0..outputs).filter(|k| wanted >> k & 1 == 1).count();
+        if compiled.results().len() != gradients {
+            return Err(format!(
+                "{name}: gradients of {gradients} operands were asked for, the layer has those of {}; use the operator \
+                 with as many states and parameters as the layer",
+                compiled.results().len()
+            ));
+        }
         run(name, &compiled, device, &operands, &results, saved.as_ref())?;
     }
     // SAFETY: the stack has room for the results.
