@@ -297,6 +297,8 @@ class Neuron(Layer):
         shape: Sequence[int] | None,
     ) -> None:
         super().__init__()
+        if shape is not None and not all(isinstance(size, int) and size >= 0 for size in shape):
+            raise ValueError(f"shape is {shape!r}; give the sizes of the input, (T, N, ...)")
         self.surrogate = surrogate
         self.reset_grad = reset_grad
         # Random states are drawn here, by torch's generator.
