@@ -89,7 +89,9 @@ def _definition(
             raise ValueError(f"{name} is {value}; give a finite number")
     if learn:
         if not isinstance(learn, Mapping) or not all(isinstance(how, (Learn, str)) for how in learn.values()):
-            raise TypeError(f"learn is {learn!r}; give a mapping of constants, such as {{\"tau\": \"channel\"}} or {{\"tau\": Learn()}}")
+            raise TypeError(
+                f"learn is {learn!r}; give a mapping of constants, such as {{\"tau\": \"channel\"}} or {{\"tau\": Learn()}}"
+            )
         params["trainable"] = {
             name: (Learn(how) if isinstance(how, str) else how).spec()  # type: ignore[arg-type]
             for name, how in learn.items()

@@ -123,6 +123,9 @@ class Dcls1d(_Delays):
     (2, 24, 140)
     """
 
+    weight: Tensor
+    position: Tensor
+
     def __init__(
         self,
         in_features: int,
@@ -187,6 +190,9 @@ class DelayedLinear(_Delays):
     tensor([0., 0., 0., 0., 3., 3.], grad_fn=<SelectBackward0>)
     """
 
+    weight: Tensor
+    delay: Tensor
+
     def __init__(self, in_features: int, out_features: int, max_delay: int, *, bias: bool = False) -> None:
         super().__init__({"delayed-linear": out_features, "max_delay": max_delay, "bias": bias}, in_features)
         self.in_features, self.out_features, self.max_delay = in_features, out_features, max_delay
@@ -230,6 +236,8 @@ class AxonalDelay(_Delays):
     >>> layer(torch.ones(4, 1, 2))[:, 0].tolist()
     [[1.0, 0.0], [1.0, 0.5], [1.0, 1.0], [1.0, 1.0]]
     """
+
+    delay: Tensor
 
     def __init__(self, channels: int, max_delay: int, *, sigma: float | None = None, trainable: bool = True) -> None:
         layer = {"axonal-delay": max_delay, "trainable": trainable, **({} if sigma is None else {"sigma": sigma})}
@@ -324,6 +332,9 @@ class DelayedRecurrent(_Delays):
     ((8, 4, 16), ['feedback_delay', 'feedback_weight'])
     """
 
+    feedback_weight: Tensor
+    feedback_delay: Tensor
+
     def __init__(
         self,
         neuron: Neuron,
@@ -344,7 +355,7 @@ class DelayedRecurrent(_Delays):
         self.neuron = f"{type(neuron).__name__}({neuron.extra_repr()})"
 
     @property
-    def State(self) -> Any:  # type: ignore[override] # noqa: N802
+    def State(self) -> Any:  # noqa: N802
         """The type of the state."""
         return state_type(self._states)
 

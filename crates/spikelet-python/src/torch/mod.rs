@@ -2,6 +2,7 @@
 
 mod call;
 mod kernel;
+mod layout;
 mod register;
 mod shim;
 mod tensor;
