@@ -103,6 +103,23 @@ pub(crate) fn for_each_task(count: usize, work: impl Fn(usize) + Sync + Send) {
     }
 }
 
+/// As [`for_each_task`], and returns one of the errors if there are any.
+pub(crate) fn try_for_each_task<E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<(), E> + Sync + Send,
+) -> Result<(), E> {
+    let failed = Mutex::new(None);
+    for_each_task(count, |k| {
+        if let Err(error) = work(k) {
+            *failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+        }
+    });
+    match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
 /// Calls `work` with every chunk of `size` elements and its number; the last chunk may be shorter.
 pub(crate) fn for_each_chunk<T: Send>(
     slice: &mut [T],

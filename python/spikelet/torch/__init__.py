@@ -21,13 +21,15 @@ as long as its backward pass has not run: call `backward()` after each forward p
 `torch.no_grad()`, or call `torch.compiler.cudagraph_mark_step_begin()` before each step.
 """
 
-from . import expression, functional, neurons, surrogate
+from . import delays, expression, functional, neurons, surrogate
 from ._layer import Layer, Learn, Neuron
 from ._own import neuron
 from ._recurrent import Recurrent
 from ._warmup import warmup
 from .compat import convert_
+from .delays import *
 from .neurons import *
 
 __all__ = ["Layer", "Learn", "Neuron", "Recurrent", "convert_", "expression", "functional", "neuron", "surrogate", "warmup"]
+__all__ += delays.__all__
 __all__ += neurons.__all__

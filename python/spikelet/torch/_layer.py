@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
@@ -50,6 +51,9 @@ class Learn:
         between: tuple[float, float] | None = None,
         clamp: tuple[float, float] | None = None,
     ) -> None:
+        for given, limits in {"between": between, "clamp": clamp}.items():
+            if limits is not None and len(limits) != 2:
+                raise ValueError(f"{given} is {limits!r}; give two values, (low, high)")
         bounds: dict[str, Any] = {}
         if above is not None:
             bounds["above"] = {"low": float(above)}
@@ -78,7 +82,16 @@ def _definition(
     learn: Mapping[str, Learn | str] | None = None,
 ) -> str:
     params = dict(constants)
+    for name, value in params.items():
+        if isinstance(value, Tensor):
+            raise TypeError(f"{name} is a tensor; give a number, and learn={{{name!r}: \"layer\"}} to a module to train it")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} is {value}; give a finite number")
     if learn:
+        if not isinstance(learn, Mapping) or not all(isinstance(how, (Learn, str)) for how in learn.values()):
+            raise TypeError(
+                f"learn is {learn!r}; give a mapping of constants, such as {{\"tau\": \"channel\"}} or {{\"tau\": Learn()}}"
+            )
         params["trainable"] = {
             name: (Learn(how) if isinstance(how, str) else how).spec()  # type: ignore[arg-type]
             for name, how in learn.items()
@@ -222,6 +235,11 @@ class Layer(nn.Module):
                     for random in self._random
                 )
         else:
+            if not isinstance(state, (tuple, list)):
+                raise TypeError(
+                    f"the state of {type(self).__name__} is of type {type(state).__name__}; give the state that an earlier call "
+                    "returned, a tuple of tensors, or None"
+                )
             states = tuple(state)
             if len(states) != len(self._rest):
                 raise ValueError(
@@ -281,6 +299,8 @@ class Neuron(Layer):
         shape: Sequence[int] | None,
     ) -> None:
         super().__init__()
+        if shape is not None and not all(isinstance(size, int) and size >= 0 for size in shape):
+            raise ValueError(f"shape is {shape!r}; give the sizes of the input, (T, N, ...)")
         self.surrogate = surrogate
         self.reset_grad = reset_grad
         # Random states are drawn here, by torch's generator.
@@ -338,6 +358,10 @@ class Neuron(Layer):
         capability: tuple[int, int] = (9, 0),
     ) -> str:
         """Return the text of the CUDA kernel, for a GPU of a compute capability; no GPU is needed."""
+        if direction not in ("forward", "backward"):
+            raise ValueError(f"direction is {direction!r}; give \"forward\" or \"backward\"")
+        if time_steps < 1 or neurons < 1:
+            raise ValueError(f"time_steps is {time_steps} and neurons is {neurons}; give at least 1 of each")
         return _native.layer_kernel(self.definition, direction == "backward", time_steps, neurons, capability)
 
     def extra_repr(self) -> str:

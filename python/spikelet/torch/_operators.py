@@ -30,6 +30,8 @@ class Description(NamedTuple):
     parallel: bool
     #: Whether the output has one step only.
     reduces_time: bool
+    #: The shapes of a step of the output and of the states for one sample; None if they are that of the input.
+    shapes: tuple[tuple[int, ...], tuple[tuple[int, ...], ...]] | None
     #: Names and reset values.
     states: tuple[tuple[str, float], ...]
     #: Names, shapes and whether they are trained.
@@ -44,6 +46,7 @@ def describe(definition: str, shape: Sequence[int]) -> Description:
         elementwise=found["elementwise"],
         parallel=found["parallel"],
         reduces_time=found["output"][0] != shape[0],
+        shapes=found["shapes"] and (tuple(found["shapes"][0]), tuple(map(tuple, found["shapes"][1]))),
         states=tuple(found["states"]),
         params=tuple((name, tuple(size), trained) for name, size, trained in found["params"]),
     )
@@ -54,11 +57,11 @@ _SAVING = 4
 
 
 @functools.cache
-def _layout(definition: str) -> tuple[bool, bool]:
-    """Whether a layer follows the layout of its input, and whether its output has one step."""
-    features = json.loads(definition).get("recurrent") or 1
-    described = describe(definition, (2, 1, features))
-    return described.elementwise, described.reduces_time
+def _layout(definition: str) -> Description:
+    """Return how a layer's tensors are laid out; its parameters are those of some input."""
+    spec = json.loads(definition)
+    features = spec.get("input") or [spec.get("recurrent") or 1]
+    return describe(definition, (2, 1, *features))
 
 
 def state_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -106,7 +109,7 @@ def _is_dense(x: Tensor) -> bool:
 
 def _strides_of_call(x: Tensor, definition: str) -> list[Any]:
     """The strides that all sequences of a call have."""
-    follows = _layout(definition)[0] and _is_dense(x)
+    follows = _layout(definition).elementwise and _is_dense(x)
     strides = list(x.stride()[1:]) if follows else _contiguous_strides(x.shape[1:])
     step = 1
     for size in x.shape[1:]:
@@ -138,13 +141,21 @@ def _make(states: int, params: int) -> Operators:
     of_saved_op = getattr(torch.ops.spikelet, backward_name).of_saved
     operands = 1 + states + params
 
+    def fake_state(x: Tensor, definition: str, k: int, strides: Sequence[Any]) -> Tensor:
+        shapes = _layout(definition).shapes
+        if shapes is None:
+            return _empty(x.shape[1:], strides[1:], x, state_dtype(x.dtype))
+        return x.new_empty((x.shape[1], *shapes[1][k]), dtype=state_dtype(x.dtype))
+
     def fake(x: Tensor, *rest: Any) -> Any:
         definition, time_steps = rest[-2], rest[-1]
-        strides = _strides_of_call(x, definition)
-        steps = 1 if _layout(definition)[1] else time_steps or x.shape[0]
-        y = _empty((steps, *x.shape[1:]), strides, x, x.dtype)
-        last = [_empty(x.shape[1:], strides[1:], x, state_dtype(x.dtype)) for _ in range(states)]
-        return _one_or_tuple([y, *last])
+        strides, layout = _strides_of_call(x, definition), _layout(definition)
+        steps = 1 if layout.reduces_time else time_steps or x.shape[0]
+        if layout.shapes is None:
+            y = _empty((steps, *x.shape[1:]), strides, x, x.dtype)
+        else:
+            y = x.new_empty((steps, x.shape[1], *layout.shapes[0]))
+        return _one_or_tuple([y, *(fake_state(x, definition, k, strides) for k in range(states))])
 
     def fake_backward(*args: Any) -> Any:
         x, definition, wanted = args[1 + states], args[-3], args[-1]
@@ -157,7 +168,7 @@ def _make(states: int, params: int) -> Operators:
             elif k == 0:
                 made.append(_empty(x.shape, strides, x, x.dtype))
             elif k <= states:
-                made.append(_empty(x.shape[1:], strides[1:], x, float_type))
+                made.append(fake_state(x, definition, k - 1, strides))
             else:
                 param = args[1 + states + k]
                 made.append(_empty(param.shape, _contiguous_strides(param.shape), x, float_type))
@@ -207,7 +218,7 @@ def _make(states: int, params: int) -> Operators:
 
     def merges(definition: str) -> bool:
         """Whether a batch of batches must be one batch: other layers than elementwise ones know their axes by position."""
-        return not _layout(definition)[0]
+        return not _layout(definition).elementwise
 
     def batched(tensor: Tensor | None, dim: int | None, size: int, axis: int, merge: bool) -> Tensor | None:
         """Move the axis of a batch behind time (`axis` is 1) or to the front of a step (0)."""
@@ -356,6 +367,12 @@ def operators(states: int, params: int) -> Operators:
     return found
 
 
+def _not_a_tensor(tensors: Sequence[Any]) -> TypeError:
+    for k, tensor in enumerate(tensors):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            what = "a state or a parameter" if k else "x"
+            return TypeError(f"{what} is of type {type(tensor).__name__}; give a torch.Tensor")
+    return TypeError("an operand of a layer has no `requires_grad`; give tensors of torch")
 
 
 def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | None) -> Any:
@@ -363,11 +380,18 @@ def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | No
     if torch.compiler.is_compiling():
         return ops.forward(*tensors, definition, time_steps)
     if torch.is_grad_enabled():
-        for tensor in tensors:
-            if tensor is not None and tensor.requires_grad:
-                if _is_functorch():
-                    return ops.transformed.apply(*tensors, definition, time_steps)
-                return ops.function.apply(definition, time_steps, *tensors)
+        tracked = False
+        try:
+            for tensor in tensors:
+                if tensor is not None and tensor.requires_grad:
+                    tracked = True
+                    break
+        except AttributeError:
+            raise _not_a_tensor(tensors) from None
+        if tracked:
+            if _is_functorch():
+                return ops.transformed.apply(*tensors, definition, time_steps)
+            return ops.function.apply(definition, time_steps, *tensors)
     if _is_functorch():
         return ops.forward(*tensors, definition, time_steps)
     return ops.eager(*tensors, definition, time_steps)

@@ -39,8 +39,10 @@ class Recurrent(Layer):
             raise TypeError(f"{neuron!r} was given, expected a neuron such as spikelet.torch.Lif()")
         if neuron._random:
             raise ValueError(f"{type(neuron).__name__} starts from random states; pass random_start=False")
+        if not isinstance(features, int) or features < 1:
+            raise ValueError(f"features is {features!r}; give the length of the last axis of the input, at least 1")
         super().__init__()
-        self.features = int(features)
+        self.features = features
         self.neuron = f"{type(neuron).__name__}({neuron.extra_repr()})"
         spec = {**json.loads(neuron.definition), "recurrent": self.features}
         self._setup(json.dumps(spec, sort_keys=True, separators=(",", ":")), [(2, 1, self.features)])

@@ -2,7 +2,7 @@
 
     python python/tests/torch/gpu_check.py [--quick] [--only SECTION] [--out FILE]
 
-Sections: results, layouts, capture, compile, streams, host, throughput, memory. The last line counts failures, which is also
+Sections: results, delays, layouts, capture, compile, streams, host, throughput, memory. The last line counts failures, which is also
 the exit status. SpikingJelly is measured beside where it is installed.
 """
 
@@ -53,7 +53,24 @@ def both(layer, x, state=None, grad=None):
     weight = torch.randn(y.shape).to(y.device)
     loss = (y.float() * weight).sum() + sum(s.sum() for s in last)
     loss.backward()
-    return y.detach(), list(last), x.grad, [p.grad for p in layer.parameters()]
+    # Clones: moving a module moves the gradients of its parameters.
+    return y.detach(), list(last), x.grad, [zeros(p) if p.grad is None else p.grad.clone() for p in layer.parameters()]
+
+
+def zeros(like):
+    return torch.zeros_like(like.detach())
+
+
+def relative(a, b):
+    """The largest difference of two tensors relative to the largest value of one of them; infinite where only one is finite."""
+    a, b = a.double().cpu(), b.double().cpu()
+    finite = a.isfinite()
+    if not torch.equal(finite, b.isfinite()):
+        return float("inf")
+    a, b = a[finite], b[finite]
+    if not a.numel():
+        return 0.0
+    return float((a - b).abs().max() / max(1.0, float(a.abs().max())))
 
 
 def compare(layer, x, tolerance):
@@ -62,15 +79,38 @@ def compare(layer, x, tolerance):
     gpu = both(gpu_layer, x.to(GPU))
     layer.to("cpu")
     same = lambda a, b: torch.equal(a, b.cpu())
-    close = lambda a, b: bool(torch.allclose(a.float(), b.cpu().float(), rtol=tolerance, atol=tolerance, equal_nan=True))
-    difference = lambda a, b: float((a.float() - b.cpu().float()).abs().max()) if a.numel() else 0.0
     outputs = same(cpu[0], gpu[0])
     states = all(same(a, b) for a, b in zip(cpu[1], gpu[1]))
-    grads = close(cpu[2], gpu[2])
-    params = all(torch.allclose(a.float(), b.cpu().float(), rtol=1e-3, atol=1e-3) for a, b in zip(cpu[3], gpu[3]))
+    difference = relative(cpu[2], gpu[2])
+    of_params = max([relative(a, b) for a, b in zip(cpu[3], gpu[3])], default=0.0)
+    grads, params = difference <= tolerance, of_params <= 1e-3
     return {"ok": outputs and states and grads and params, "outputs": outputs, "states": states, "grads": grads, "params": params,
-            "difference": difference(cpu[2], gpu[2])}
+            "difference": difference, "difference_of_params": of_params}
 
+
+def delays(quick):
+    layers = {
+        "Dcls1d": (lambda: st.Dcls1d(70, 33, 25), (20, 8, 70)),
+        "Dcls1d max": (lambda: st.Dcls1d(70, 33, 24, version="max", width=3.0, kernel_count=2, bias=True), (20, 8, 70)),
+        "Dcls1d v1": (lambda: st.Dcls1d(70, 33, 25, version="v1"), (20, 8, 70)),
+        "DelayedLinear": (lambda: st.DelayedLinear(70, 33, 10, bias=True), (20, 8, 70)),
+        "AxonalDelay": (lambda: st.AxonalDelay(16, 30), (20, 8, 16)),
+        "AxonalDelay images": (lambda: st.AxonalDelay(16, 10, sigma=2.0), (20, 4, 16, 5, 5)),
+        "DelayedRecurrent": (lambda: st.DelayedRecurrent(st.LeakyIntegrator(), 32, 5, width=2.0), (20, 8, 32)),
+        "DelayedRecurrent synaptic": (lambda: st.DelayedRecurrent(st.LeakyIntegrator(), 32, 5, width=1.0, synaptic=True), (20, 8, 32)),
+    }
+    for name, (make_layer, shape) in layers.items():
+        for training in (True, False):
+            for dtype in (torch.float32, torch.bfloat16):
+                def run():
+                    torch.manual_seed(1)
+                    layer, x = make_layer().train(training), torch.randn(shape).to(dtype)
+                    cpu = both(layer, x)
+                    gpu = both(layer.to(GPU), x.to(GPU))
+                    pairs = [(cpu[0], gpu[0]), *zip(cpu[1], gpu[1]), (cpu[2], gpu[2]), *zip(cpu[3], gpu[3])]
+                    worst = [relative(a, b) for a, b in pairs]
+                    return {"ok": max(worst) <= (1e-4 if dtype == torch.float32 else 3e-2), "differences": worst}
+                attempt("delays", f"{name} training={training} {dtype}", run)
 
 def results(quick):
     shapes = [(5, 3, 4, 2, 2), (33, 2, 7, 3, 3)] if quick else [(1, 3, 4, 2, 2), (5, 3, 4, 2, 2), (33, 2, 7, 3, 3), (130, 2, 8, 4, 4), (8, 64, 16, 32, 32)]
@@ -155,7 +195,8 @@ def capture(quick):
     def graphed():
         net = torch.nn.Sequential(torch.nn.Linear(64, 64), st.Lif(2.0), torch.nn.Linear(64, 10)).to(GPU)
         x = torch.randn(4, 32, 64, device=GPU)
-        expected = net(x)
+        with torch.no_grad():
+            expected = net(x)
         made = torch.cuda.make_graphed_callables(net, (torch.randn(4, 32, 64, device=GPU),))
         return {"ok": torch.allclose(made(x), expected, rtol=1e-4, atol=1e-4)}
     attempt("capture", "make_graphed_callables", graphed)
@@ -350,7 +391,7 @@ def main():
     given = parser.parse_args()
     out = open(given.out, "w") if given.out else sys.stdout
     report("setup", "versions", torch=torch.__version__, gpu=torch.cuda.get_device_name(), cuda=torch.version.cuda)
-    sections = {"results": results, "layouts": layouts, "capture": capture, "compile": compile_, "streams": streams,
+    sections = {"results": results, "delays": delays, "layouts": layouts, "capture": capture, "compile": compile_, "streams": streams,
                 "host": host, "throughput": throughput, "memory": memory}
     for name, section in sections.items():
         if given.only in (None, name):

@@ -2,7 +2,7 @@
 
 use super::{CHUNK, Kernel, Types};
 use crate::memory::{Element, View, ViewMut, for_each_dtype};
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_graph::op::Flip;
 
 /// The operand as `[outer, length, inner]`.
@@ -27,15 +27,13 @@ impl FlipKernel {
         }
         let from = R::of(read);
         let rows = CHUNK.div_ceil(inner);
-        to.par_chunks_mut(rows * inner)
-            .enumerate()
-            .for_each(|(chunk, to)| {
-                for (row, to) in to.chunks_mut(inner).enumerate() {
-                    let row = chunk * rows + row;
-                    let at = row - row % length + (length - 1 - row % length);
-                    to.copy_from_slice(&from[at * inner..(at + 1) * inner]);
-                }
-            });
+        parallel::for_each_chunk(to, rows * inner, |chunk, to| {
+            for (row, to) in to.chunks_mut(inner).enumerate() {
+                let row = chunk * rows + row;
+                let at = row - row % length + (length - 1 - row % length);
+                to.copy_from_slice(&from[at * inner..(at + 1) * inner]);
+            }
+        });
     }
 }
 

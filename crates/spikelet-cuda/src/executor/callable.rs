@@ -212,7 +212,9 @@ fn check(gpu: &Gpu, step: &Step, names: &[String]) -> Result<()> {
             launch.load();
             Ok(())
         }
-        Action::Gemm { .. } | Action::Clear { .. } | Action::Copy { .. } => Ok(()),
+        Action::Gemm { .. } | Action::Conv { .. } | Action::Clear { .. } | Action::Copy { .. } => {
+            Ok(())
+        }
         Action::Repeat(Repeat { body, .. }) => {
             body.iter().try_for_each(|step| check(gpu, step, names))
         }
@@ -248,6 +250,16 @@ unsafe fn start(gpu: &Gpu, action: &Action, pieces: &Pieces<'_>, stream: CUstrea
                 let stream = gpu.context.wrap_borrowed_stream(stream);
                 call.run(gpu, &stream, [at(a), at(b), at(y)], at(workspace))
             }
+            Action::Conv {
+                call,
+                a,
+                b,
+                y,
+                workspace,
+            } => {
+                let stream = gpu.context.wrap_borrowed_stream(stream);
+                call.run(gpu, &stream, [at(a), at(b), at(y)], at(workspace))
+            }
             Action::Clear { to, bytes } => result::memset_d8_async(at(to), 0, *bytes, stream)
                 .context(&gpu.name, "clearing memory"),
             Action::Copy { from, to, bytes } => {
@@ -258,12 +270,10 @@ unsafe fn start(gpu: &Gpu, action: &Action, pieces: &Pieces<'_>, stream: CUstrea
                 body.iter()
                     .try_for_each(|step| start(gpu, &step.action, pieces, stream))
             }),
-            Action::Conv { .. } | Action::AllReduceStart { .. } | Action::AllReduceDone(_) => {
-                Err(failure(
-                    &gpu.name,
-                    "an operation that cannot be called was not rejected",
-                ))
-            }
+            Action::AllReduceStart { .. } | Action::AllReduceDone(_) => Err(failure(
+                &gpu.name,
+                "an operation that cannot be called was not rejected",
+            )),
         }
     }
 }

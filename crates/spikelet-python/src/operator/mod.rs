@@ -11,6 +11,6 @@ mod trace;
 
 pub(crate) use cache::compiled;
 pub(crate) use compiled::{Call, Compiled};
-pub(crate) use definition::Definition;
+pub(crate) use definition::{Definition, Shapes};
 pub(crate) use device::{Place, set_threads};
 pub(crate) use trace::{Pass, Request, Signature, signature};

@@ -3,7 +3,7 @@
 use super::Definition;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{DType, Graph, Var};
-use spikelet_nn::module::{Chunk, Context, Init, Mode};
+use spikelet_nn::module::{Chunk, Context, Init};
 
 /// A pass of a layer. Bit `k` of a mask stands for operand or result `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,7 +111,7 @@ fn forward(
     time_steps: usize,
     given: &[Tensor],
 ) -> Result<Forward> {
-    let cx = Context::new(Mode::TRAIN, float(dtype)).chunk(Chunk::WHOLE);
+    let cx = Context::new(definition.mode(), float(dtype)).chunk(Chunk::WHOLE);
     let tracer = cx.tracer();
     let x = tracer.input(X, dtype, shape);
     let mut starts = vec![];
@@ -124,7 +124,7 @@ fn forward(
         true => x.clone(),
         false => x.repeat_over_time(time_steps),
     };
-    let y = cx.trace(&*definition.module(), sequence)?;
+    let y = cx.trace(&*definition.module(), sequence)?.cast(dtype);
     let mut states = vec![];
     for state in cx.chunk_states() {
         let Some(after) = state.after else { continue };

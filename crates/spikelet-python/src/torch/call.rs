@@ -1,34 +1,16 @@
 //! A call of an operator: tensors in, tensors out.
 
+use super::layout::{Layout, place};
 use super::shim::shim;
-use super::tensor::{self, Axes, Device, Tensor, Text, elements, is_dense};
+use super::tensor::{self, Axes, Device, Tensor, Text, elements};
 use super::workers::TorchThreads;
 use super::workspace;
-use crate::operator::{Call, Compiled, Definition, Pass, Place, Request, compiled};
-use spikelet_graph::{DType, TensorType};
+use crate::operator::{Call, Compiled, Definition, Pass, Place, compiled};
+use spikelet_graph::TensorType;
 use std::sync::Arc;
 
 /// The most tensors of a call.
 const MAX: usize = 64;
-
-/// The input of a layer: its properties, and the layout that all tensors of a call have.
-struct Layout {
-    dtype: DType,
-    device: Device,
-    sizes: Axes,
-    /// Of `[T, N, …]`; those of a step are behind the first. In the order of x's memory if the layer allows it, or
-    /// else contiguous.
-    strides: Axes,
-    time_steps: usize,
-}
-
-fn place(device: Device) -> Result<Place, String> {
-    match device.0 {
-        kind if kind == shim().cpu => Ok(Place::Cpu),
-        kind if kind == shim().cuda => Ok(Place::Cuda(device.1)),
-        _ => Err("expected a tensor on the CPU or on a CUDA device".to_string()),
-    }
-}
 
 fn stream(place: Place) -> Result<usize, String> {
     let Place::Cuda(index) = place else {
@@ -42,90 +24,6 @@ fn stream(place: Place) -> Result<usize, String> {
         code => Err(format!(
             "libtorch has no current stream for cuda:{index} (error {code})"
         )),
-    }
-}
-
-impl Layout {
-    fn new(definition: &Definition, x: &Tensor, time_steps: i64) -> Result<Self, String> {
-        let view = x.view()?;
-        let name = definition.neuron.name();
-        if view.sizes.len() < 2 && !(definition.elementwise && view.sizes.len() == 1) {
-            return Err(format!(
-                "{name}: x has shape {:?}, expected [T, N, ...]; add the axes of time and of the batch",
-                view.sizes
-            ));
-        }
-        let dtype = tensor::dtype(view.dtype).map_err(|problem| format!("{name}: x: {problem}"))?;
-        let of_x = view.sizes[0];
-        let time_steps = match time_steps {
-            0 => of_x,
-            given if given > 0 && of_x == 1 => given,
-            given => {
-                return Err(format!(
-                    "{name}: time_steps is {given} and x has {of_x} steps; repeat an x of one step"
-                ));
-            }
-        };
-        if time_steps == 0 {
-            return Err(format!(
-                "{name}: x has no time steps; expected [T, N, ...] with T of at least 1"
-            ));
-        }
-        let follows = definition.elementwise && is_dense(&view.sizes[1..], &view.strides[1..]);
-        let mut strides = match follows {
-            true => Axes::new(view.strides)?,
-            false => Axes::contiguous(view.sizes)?,
-        };
-        strides.get_mut()[0] = (elements(&view.sizes[1..]) as i64).max(1);
-        Ok(Self {
-            dtype,
-            device: view.device,
-            sizes: Axes::new(view.sizes)?,
-            strides,
-            time_steps: time_steps as usize,
-        })
-    }
-
-    /// The sizes of x, with `steps` steps.
-    fn sequence(&self, steps: usize) -> Axes {
-        let mut sizes = self.sizes;
-        sizes.get_mut()[0] = steps as i64;
-        sizes
-    }
-
-    fn step_sizes(&self) -> &[i64] {
-        &self.sizes.get()[1..]
-    }
-
-    fn step_strides(&self) -> &[i64] {
-        &self.strides.get()[1..]
-    }
-
-    fn is_empty(&self) -> bool {
-        elements(self.sizes.get()) == 0
-    }
-
-    /// The type of states, parameters and their gradients.
-    fn float(&self) -> i32 {
-        match self.dtype {
-            DType::F64 => tensor::code(DType::F64),
-            _ => tensor::code(DType::F32),
-        }
-    }
-
-    fn request(&self, definition: &Definition, pass: Pass, given: u64) -> Request {
-        let sizes = self.sizes.get();
-        let shape = match definition.elementwise {
-            true => vec![sizes[0] as usize, elements(&sizes[1..])],
-            false => sizes.iter().map(|size| *size as usize).collect(),
-        };
-        Request {
-            pass,
-            dtype: self.dtype,
-            shape,
-            time_steps: self.time_steps,
-            given,
-        }
     }
 }
 
@@ -186,12 +84,12 @@ fn operand(
     name: &str,
     what: &str,
     tensor: Option<Tensor>,
-    sizes: &[i64],
-    strides: &[i64],
+    [sizes, strides]: [Axes; 2],
 ) -> Result<Option<Tensor>, String> {
     let Some(tensor) = tensor else {
         return Ok(None);
     };
+    let (sizes, strides) = (sizes.get(), strides.get());
     let given = tensor.view()?.sizes;
     if given != sizes {
         return Err(format!(
@@ -228,7 +126,7 @@ impl Arguments {
         // SAFETY: as above.
         let text = unsafe { Text::argument(words[states + params + 1]) };
         let definition = Definition::find(text.get()?).map_err(|error| error.to_string())?;
-        let name = definition.neuron.name();
+        let name = definition.name();
         let [x, rest @ ..] = given.tensors;
         let x = x.ok_or_else(|| format!("{name}: x is missing"))?;
         let layout = Layout::new(&definition, &x, words[states + params + 2] as i64)?;
@@ -238,8 +136,8 @@ impl Arguments {
         for (k, tensor) in rest.into_iter().take(states + params).enumerate() {
             if k < states {
                 mask |= u64::from(tensor.is_some()) << k;
-                let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-                operands.push(operand(name, "a state", tensor, sizes, strides)?);
+                let like = layout.state(&definition, k)?;
+                operands.push(operand(name, "a state", tensor, like)?);
             } else if let Some(tensor) = tensor {
                 let strides = Axes::contiguous(tensor.view()?.sizes)?;
                 operands.push(Some(tensor.with_strides(strides.get())?));
@@ -368,15 +266,16 @@ pub(super) unsafe fn forward(
         y.map(|(_, ty)| ty.shape[0])
     };
     let steps = compiled.as_ref().and_then(of_y);
-    let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
-    let code = tensor::code(layout.dtype);
+    let definition = &arguments.definition;
     let device = layout.device;
+    let empty = |[sizes, strides]: [Axes; 2], code| {
+        Tensor::empty(sizes.get(), strides.get(), code, device).map(Some)
+    };
     let mut results = Slots::new();
-    let strides = layout.strides.get();
-    results.push(Some(Tensor::empty(sizes.get(), strides, code, device)?));
-    for _ in 0..states {
-        let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-        results.push(Some(Tensor::empty(sizes, strides, layout.float(), device)?));
+    let of_y = layout.output(definition, steps.unwrap_or(layout.time_steps))?;
+    results.push(empty(of_y, tensor::code(layout.dtype))?);
+    for k in 0..states {
+        results.push(empty(layout.state(definition, k)?, layout.float())?);
     }
     let mut saved = None;
     if saves {
@@ -386,7 +285,14 @@ pub(super) unsafe fn forward(
         saved = Some(Tensor::empty(&[bytes as i64], &[1], shim().byte, device)?);
     }
     if let Some(compiled) = compiled {
-        let name = arguments.definition.neuron.name();
+        let name = arguments.definition.name();
+        // One output and the states: a result that no kernel writes would be uninitialized.
+        if compiled.results().len() != results.count {
+            return Err(format!(
+                "{name}: the operator has {states} states, the layer has {}; use the operator with as many",
+                compiled.results().len().saturating_sub(1)
+            ));
+        }
         run(
             name,
             &compiled,
@@ -436,7 +342,7 @@ pub(super) unsafe fn backward(
     let arguments = unsafe { Arguments::take(&words[1 + states..], states, params) }?;
     let wanted = words[words.len() - 1];
     let layout = &arguments.layout;
-    let name = arguments.definition.neuron.name();
+    let name = arguments.definition.name();
     let present = (0..=states).filter(|k| grads.tensors[*k].is_some());
     let present = present.fold(0, |mask, k| mask | 1 << k);
     let compiled = match layout.is_empty() || present == 0 || wanted == 0 {
@@ -454,12 +360,10 @@ pub(super) unsafe fn backward(
                 tensor::code(layout.dtype),
                 layout.device,
             )?,
-            k if k <= states => Tensor::empty(
-                layout.step_sizes(),
-                layout.step_strides(),
-                layout.float(),
-                layout.device,
-            )?,
+            k if k <= states => {
+                let [sizes, strides] = layout.state(&arguments.definition, k - 1)?;
+                Tensor::empty(sizes.get(), strides.get(), layout.float(), layout.device)?
+            }
             _ => {
                 let param = arguments.operands.tensors[k].as_ref();
                 let view = param.ok_or("a parameter is missing")?.view()?;
@@ -479,18 +383,13 @@ pub(super) unsafe fn backward(
             operands.push(match k {
                 0 => {
                     let steps = grad.as_ref().map(y_steps).transpose()?;
-                    let sizes = layout.sequence(steps.unwrap_or(layout.time_steps));
-                    operand(
-                        name,
-                        "the gradient of y",
-                        grad,
-                        sizes.get(),
-                        layout.strides.get(),
-                    )?
+                    let steps = steps.unwrap_or(layout.time_steps);
+                    let like = layout.output(&arguments.definition, steps)?;
+                    operand(name, "the gradient of y", grad, like)?
                 }
                 _ => {
-                    let (sizes, strides) = (layout.step_sizes(), layout.step_strides());
-                    operand(name, "the gradient of a state", grad, sizes, strides)?
+                    let like = layout.state(&arguments.definition, k - 1)?;
+                    operand(name, "the gradient of a state", grad, like)?
                 }
             });
         }
@@ -503,7 +402,15 @@ pub(super) unsafe fn backward(
         for tensor in own.tensors.into_iter().take(1 + states + params) {
             operands.push(tensor);
         }
-        let name = definition.neuron.name();
+        let name = definition.name();
+        let gradients = (0..outputs).filter(|k| wanted >> k & 1 == 1).count();
+        if compiled.results().len() != gradients {
+            return Err(format!(
+                "{name}: gradients of {gradients} operands were asked for, the layer has those of {}; use the operator \
+                 with as many states and parameters as the layer",
+                compiled.results().len()
+            ));
+        }
         run(name, &compiled, device, &operands, &results, saved.as_ref())?;
     }
     // SAFETY: the stack has room for the results.

@@ -2,6 +2,7 @@
 
 mod call;
 mod kernel;
+mod layout;
 mod register;
 mod shim;
 mod tensor;
@@ -48,25 +49,32 @@ fn describe_layer<'py>(
         output,
         ..
     } = &signature;
-    let neuron = &*definition.neuron;
-    let resets = neuron.states();
+    let neuron = definition.neuron();
+    let resets = neuron.map(|neuron| neuron.states()).unwrap_or_default();
     let all = PyDict::new(py);
-    all.set_item("name", neuron.name())?;
+    all.set_item("name", definition.name())?;
     all.set_item("elementwise", definition.elementwise)?;
-    all.set_item("parallel", neuron::is_parallel(neuron))?;
+    all.set_item("parallel", neuron.is_some_and(neuron::is_parallel))?;
     all.set_item("output", output.clone())?;
-    all.set_item("spikes", matches!(neuron.output_kind(), OutputKind::Spikes))?;
+    let kind = neuron.map(|neuron| neuron.output_kind());
+    all.set_item("spikes", matches!(kind, Some(OutputKind::Spikes)))?;
+    let shapes = definition.shapes();
+    let shapes = shapes.map(|all| (all.output.clone(), all.states.clone()));
+    all.set_item("shapes", shapes)?;
     let list: Vec<(&str, f64)> = states
         .iter()
         .map(|state| {
             let short = state.name.rsplit('.').next().unwrap_or(&state.name);
             let reset = resets.iter().find(|s| s.name == short);
-            (state.name.as_str(), reset.map_or(0.0, |s| s.reset))
+            (
+                definition.own_name(&state.name),
+                reset.map_or(0.0, |s| s.reset),
+            )
         })
         .collect();
     all.set_item("states", list)?;
     let list: Vec<(&str, Vec<usize>, bool)> = (params.iter().zip(&signature.init))
-        .map(|(p, (_, trained))| (p.name.as_str(), p.shape.clone(), *trained))
+        .map(|(p, (_, trained))| (definition.own_name(&p.name), p.shape.clone(), *trained))
         .collect();
     all.set_item("params", list)?;
     Ok(all)
@@ -76,7 +84,8 @@ fn describe_layer<'py>(
 #[pyfunction]
 fn random_states(definition: &str) -> PyResult<Vec<bool>> {
     let definition = Definition::find(definition).map_err(exception)?;
-    let states = definition.neuron.states();
+    let states = definition.neuron().map(|neuron| neuron.states());
+    let states = states.unwrap_or_default();
     Ok(states.iter().map(|state| state.start.is_some()).collect())
 }
 
@@ -180,8 +189,14 @@ fn layer_kernel(
 
 fn step_of(definition: &str) -> PyResult<Recurrence> {
     let definition = Definition::find(definition).map_err(exception)?;
-    neuron::derive(&*definition.neuron)
-        .map_err(|error| exception(spikelet_core::Error::other(error)))
+    let neuron = definition.neuron().ok_or_else(|| {
+        exception(spikelet_core::Error::invalid(
+            format!("`{}`", definition.name()),
+            "it is not a neuron and has no equations of a time step",
+            "give the definition of a neuron",
+        ))
+    })?;
+    neuron::derive(neuron).map_err(|error| exception(spikelet_core::Error::other(error)))
 }
 
 /// Adds the classes and functions of the operators to the module.

@@ -4,7 +4,7 @@ use super::super::Float;
 use super::window::Windows;
 use super::{ConvProduct, ConvScratch, Pieces, ROUND};
 use crate::gemm::GemmError;
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_expr::vectorized;
 
 /// Rows of one task, and the fewest of one chunk of sums.
@@ -107,15 +107,13 @@ impl Channelwise {
         let (all, channels) = (self.windows.rows(), self.windows.channels);
         let (elements, taps) = (self.kernel_elements(), self.windows.taps());
         let sums = &mut sums[..self.chunks * elements];
-        sums.par_chunks_exact_mut(elements)
-            .enumerate()
-            .for_each(|(k, sums)| {
-                sums.fill(R::ZERO);
-                let rows = k * self.rows..((k + 1) * self.rows).min(all);
-                self.add_products(rows, (sums, image, g), |row, tap, from| {
-                    [tap * channels, from, row * channels]
-                });
+        parallel::for_each_chunk(sums, elements, |k, sums| {
+            sums.fill(R::ZERO);
+            let rows = k * self.rows..((k + 1) * self.rows).min(all);
+            self.add_products(rows, (sums, image, g), |row, tap, from| {
+                [tap * channels, from, row * channels]
             });
+        });
         for (i, out) in out.iter_mut().enumerate() {
             let at = i % taps * channels + i / taps;
             let parts = sums.chunks_exact(elements).map(|sums| sums[at]);
@@ -156,9 +154,9 @@ impl ConvProduct for Channelwise {
         self.arrange(second, kernel);
         let kernel = &*kernel;
         if self.product == Product::Input {
-            let images = out.par_chunks_mut(w.image_elements().max(1));
-            let gradients = first.par_chunks(w.positions() * channels);
-            images.zip(gradients).for_each(|(image, g)| {
+            let each = w.positions() * channels;
+            parallel::for_each_chunk(out, w.image_elements(), |k, image| {
+                let g = &first[k * each..(k + 1) * each];
                 image.fill(R::ZERO);
                 let rows = 0..w.positions();
                 self.add_products(rows, (image, g, kernel), |row, tap, from| {
@@ -167,8 +165,7 @@ impl ConvProduct for Channelwise {
             });
             return Ok(());
         }
-        let tiles = out.par_chunks_mut(ROWS * channels).enumerate();
-        tiles.for_each(|(k, out)| {
+        parallel::for_each_chunk(out, ROWS * channels, |k, out| {
             out.fill(R::ZERO);
             let start = k * ROWS;
             let rows = start..start + out.len() / channels;

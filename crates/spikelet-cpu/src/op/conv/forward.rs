@@ -5,7 +5,7 @@ use super::window::Windows;
 use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, small, tile_rows};
 use crate::gemm::{Gemm, GemmError};
 use crate::memory::SharedSlice;
-use rayon::prelude::*;
+use crate::parallel;
 
 pub(super) struct Forward {
     windows: Windows,
@@ -40,27 +40,25 @@ impl Forward {
         if window * n == 0 {
             return;
         }
-        to.par_chunks_mut(channels * n)
-            .enumerate()
-            .for_each(|(k, to)| {
-                let (group, tap) = (k / taps, k % taps);
-                if self.flipped {
-                    // `kernel` is [channels of the image, taps, n].
-                    for (c, to) in to.chunks_exact_mut(n).enumerate() {
-                        let row = (group * channels + c) * taps + taps - 1 - tap;
-                        to.copy_from_slice(&kernel[row * n..(row + 1) * n]);
-                    }
-                } else {
-                    // `kernel` is [n, taps, channels].
-                    for o in 0..n {
-                        let row = (group * n + o) * taps + tap;
-                        let from = &kernel[row * channels..(row + 1) * channels];
-                        for (to, x) in to[o..].iter_mut().step_by(n).zip(from) {
-                            *to = *x;
-                        }
+        parallel::for_each_chunk(to, channels * n, |k, to| {
+            let (group, tap) = (k / taps, k % taps);
+            if self.flipped {
+                // `kernel` is [channels of the image, taps, n].
+                for (c, to) in to.chunks_exact_mut(n).enumerate() {
+                    let row = (group * channels + c) * taps + taps - 1 - tap;
+                    to.copy_from_slice(&kernel[row * n..(row + 1) * n]);
+                }
+            } else {
+                // `kernel` is [n, taps, channels].
+                for o in 0..n {
+                    let row = (group * n + o) * taps + tap;
+                    let from = &kernel[row * channels..(row + 1) * channels];
+                    for (to, x) in to[o..].iter_mut().step_by(n).zip(from) {
+                        *to = *x;
                     }
                 }
-            });
+            }
+        });
     }
 
     fn run_tile<R: Float>(
@@ -140,15 +138,12 @@ impl ConvProduct for Forward {
         self.arrange(kernel, shared);
         let (rows, kernel) = (w.rows(), &*shared);
         let out = SharedSlice::new(out);
-        (0..rows.div_ceil(self.tile))
-            .into_par_iter()
-            .with_max_len(1)
-            .try_for_each(|k| {
-                let start = k * self.tile;
-                let m = self.tile.min(rows - start);
-                // SAFETY: every tile has its own rows.
-                let out = unsafe { out.range(start * self.outputs, m * self.outputs) };
-                own.with(|scratch| self.run_tile(start, [image, kernel], out, scratch))
-            })
+        parallel::try_for_each_task(rows.div_ceil(self.tile), |k| {
+            let start = k * self.tile;
+            let m = self.tile.min(rows - start);
+            // SAFETY: every tile has its own rows.
+            let out = unsafe { out.range(start * self.outputs, m * self.outputs) };
+            own.with(|scratch| self.run_tile(start, [image, kernel], out, scratch))
+        })
     }
 }

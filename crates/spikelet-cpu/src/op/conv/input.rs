@@ -5,7 +5,8 @@ use super::super::Float;
 use super::window::Windows;
 use super::{ConvProduct, ConvScratch, Pieces, columns, tile_rows};
 use crate::gemm::{Gemm, GemmError};
-use rayon::prelude::*;
+use crate::memory::SharedSlice;
+use crate::parallel;
 
 pub(super) struct Input {
     windows: Windows,
@@ -71,10 +72,14 @@ impl ConvProduct for Input {
             out.fill(R::ZERO);
             return Ok(());
         }
-        let images = out.par_chunks_mut(self.windows.image_elements().max(1));
-        images
-            .zip(g.par_chunks(self.windows.positions() * self.outputs))
-            .with_max_len(1)
-            .try_for_each(|(image, g)| own.with(|own| self.run_image([g, kernel], image, own)))
+        let image = self.windows.image_elements().max(1);
+        let each = self.windows.positions() * self.outputs;
+        let (images, out) = (out.len() / image, SharedSlice::new(out));
+        parallel::try_for_each_task(images, |k| {
+            let g = &g[k * each..(k + 1) * each];
+            // SAFETY: every image is one task's.
+            let image = unsafe { out.range(k * image, image) };
+            own.with(|own| self.run_image([g, kernel], image, own))
+        })
     }
 }

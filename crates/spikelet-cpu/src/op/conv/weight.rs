@@ -6,7 +6,7 @@ use super::window::Windows;
 use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, small, tile_rows};
 use crate::gemm::{Gemm, GemmError};
 use crate::memory::SharedSlice;
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The most elements of all chunks' sums, unless four chunks have more.
 const SUMS: usize = 2 << 20;
@@ -106,7 +106,7 @@ impl Weight {
     fn join<R: Float>(&self, sums: &[R], out: &mut [R]) {
         let (window, n) = (self.windows.window(), self.outputs / self.windows.groups);
         let all = self.elements();
-        out.par_chunks_mut(CHUNK).enumerate().for_each(|(k, out)| {
+        parallel::for_each_chunk(out, CHUNK, |k, out| {
             out.fill(R::ZERO);
             let start = k * CHUNK;
             for sums in sums[..self.chunks * all].chunks_exact(all.max(1)) {
@@ -148,18 +148,15 @@ impl ConvProduct for Weight {
         let n = self.outputs / groups;
         let pieces = n.div_ceil(self.piece);
         let sums = SharedSlice::new(&mut *shared);
-        (0..self.chunks * groups * pieces)
-            .into_par_iter()
-            .with_max_len(1)
-            .try_for_each(|task| {
-                let (chunk, rest) = (task / (groups * pieces), task % (groups * pieces));
-                let (group, from) = (rest / pieces, rest % pieces * self.piece);
-                let count = self.piece.min(n - from);
-                let at = (chunk * self.outputs + group * n + from) * window;
-                // SAFETY: every task has its own chunk, group and channels.
-                let sums = unsafe { sums.range(at, count * window) };
-                own.with(|cells| self.run_chunk(chunk, (group, from, count), operands, sums, cells))
-            })?;
+        parallel::try_for_each_task(self.chunks * groups * pieces, |task| {
+            let (chunk, rest) = (task / (groups * pieces), task % (groups * pieces));
+            let (group, from) = (rest / pieces, rest % pieces * self.piece);
+            let count = self.piece.min(n - from);
+            let at = (chunk * self.outputs + group * n + from) * window;
+            // SAFETY: every task has its own chunk, group and channels.
+            let sums = unsafe { sums.range(at, count * window) };
+            own.with(|cells| self.run_chunk(chunk, (group, from, count), operands, sums, cells))
+        })?;
         self.join(shared, out);
         Ok(())
     }
