@@ -40,12 +40,6 @@ pub(crate) fn exception(error: spikelet_core::Error) -> PyErr {
     }
 }
 
-/// The exception of a definition: of a neuron, a surrogate or another registered type.
-#[cfg(feature = "engine")]
-pub(crate) fn definition(error: spikelet_nn::DefinitionError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
 /// The kind of the I/O error among an error and its sources.
 fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
     let mut next = Some(error);
