@@ -102,6 +102,7 @@ KEYS: dict[str, tuple[str, Any, str]] = {
     "scale": ("float", 1.0, "The initial value of the scales."),
     "self-attention.scale": ("float | None", None, "The factor of the products; by default 0.125."),
     "batch-norm.each_step": ("bool", False, "Whether each time step has statistics of its own."),
+    "batch-norm.time_steps": ("int | None", None, "The number of time steps, each with a factor that is learned (TEBN)."),
     "dropout.each_step": ("bool", False, "Whether each time step has a mask of its own."),
     "axes": ("int | None", None, "The number of last axes over which is normalized; by default all."),
     "weights": ("str | None", None,
@@ -130,6 +131,7 @@ KEYS: dict[str, tuple[str, Any, str]] = {
     "repeat": ("int | None", None, "The number of copies, each with weights of its own."),
     "shortcut": ("Sequence[LayerLike] | None", None, "The layers of the shortcut; by default the input itself."),
     "join": ("str", "add", "How both are joined: `\"add\"`, `\"and\"` or `\"iand\"`."),
+    "stochastic_depth": ("float", 0.0, "The probability that a sample skips the main branch in training."),
     "names": ("Sequence[str] | None", None, "The names of main branch and shortcut in paths of parameters."),
     "combine": ("str", "sum", "`\"sum\"`, or `\"concat\"` along the channels or features."),
 }

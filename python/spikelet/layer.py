@@ -377,6 +377,8 @@ class BatchNorm(Layer):
         The initial value of the scales.
     each_step : bool, default False
         Whether each time step has statistics of its own.
+    time_steps : int | None, default None
+        The number of time steps, each with a factor that is learned (TEBN).
     name : str | None, default None
         The name in paths of parameters; by default the position.
     """
@@ -391,6 +393,7 @@ class BatchNorm(Layer):
         affine: bool = True,
         scale: float = 1.0,
         each_step: bool = False,
+        time_steps: int | None = None,
         name: str | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -398,6 +401,7 @@ class BatchNorm(Layer):
         self.affine = affine
         self.scale = scale
         self.each_step = each_step
+        self.time_steps = time_steps
         self.name = name
 
 
@@ -1990,6 +1994,8 @@ class Residual(Layer):
         How both are joined: `"add"`, `"and"` or `"iand"`.
     names : Sequence[str] | None, default None
         The names of main branch and shortcut in paths of parameters.
+    stochastic_depth : float, default 0.0
+        The probability that a sample skips the main branch in training.
     name : str | None, default None
         The name in paths of parameters; by default the position.
     """
@@ -2004,12 +2010,14 @@ class Residual(Layer):
         shortcut: Sequence[LayerLike] | None = None,
         join: str = "add",
         names: Sequence[str] | None = None,
+        stochastic_depth: float = 0.0,
         name: str | None = None,
     ) -> None:
         self.layers = layers
         self.shortcut = shortcut
         self.join = join
         self.names = names
+        self.stochastic_depth = stochastic_depth
         self.name = name
 
 
