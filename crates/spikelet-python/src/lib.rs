@@ -1,5 +1,5 @@
-//! The native part of the Python package `spikelet`: neurons as PyTorch operators ([`torch`]), and the
-//! engine with its readers ([`engine`]). The public layer is Python, in the folder `python` of the repository.
+//! The native part of the Python package `spikelet`: neurons as PyTorch operators (`torch`), and the
+//! engine with its readers (`engine`). The public layer is Python, in the folder `python` of the repository.
 
 #[cfg(feature = "engine")]
 mod engine;
