@@ -1,17 +1,21 @@
 //! The kernel of operations that copy elements: expand, permute, slice and concat.
 
+use super::permute::Transpose;
 use super::{CHUNK, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, View, ViewMut, for_each_dtype};
 use crate::parallel;
 
 /// Every element of the result is an element of one operand.
-pub(super) struct CopyKernel {
-    operands: Vec<Operand>,
+pub(super) enum CopyKernel {
+    /// Operands that are gathered, each into a part of the result.
+    Gathered(Vec<Operand>),
+    /// The only operand, with its matrices transposed.
+    Transposed(Transpose),
 }
 
 /// The place of one operand in the result.
-struct Operand {
+pub(super) struct Operand {
     gather: Broadcast,
     /// Elements of the operand before the first that is read.
     skip: usize,
@@ -25,15 +29,13 @@ impl CopyKernel {
     /// The result is gathered from the only operand, starting at its element `skip`.
     pub(super) fn gathered(types: &Types, gather: Broadcast, skip: usize) -> Self {
         let length = types.outputs[0].len();
-        Self {
-            operands: vec![Operand {
-                gather,
-                skip,
-                row: length,
-                at: 0,
-                length,
-            }],
-        }
+        Self::Gathered(vec![Operand {
+            gather,
+            skip,
+            row: length,
+            at: 0,
+            length,
+        }])
     }
 
     /// The operands one after another along an axis of the result.
@@ -52,16 +54,18 @@ impl CopyKernel {
             }
         };
         let shapes = types.inputs.iter().map(|input| &input.shape[..]);
-        Self {
-            operands: shapes.map(operand).collect(),
-        }
+        Self::Gathered(shapes.map(operand).collect())
     }
 
     fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
         if to.is_empty() {
             return;
         }
-        for (operand, read) in self.operands.iter().zip(reads) {
+        let operands = match self {
+            Self::Gathered(operands) => operands,
+            Self::Transposed(transpose) => return transpose.run(R::of(&reads[0]), to),
+        };
+        for (operand, read) in operands.iter().zip(reads) {
             let from = &R::of(read)[operand.skip..];
             if operand.row == operand.length {
                 parallel::for_each_chunk(to, CHUNK, |k, to| {

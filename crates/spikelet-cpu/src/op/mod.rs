@@ -301,7 +301,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::AllReduceStart(_) => unreachable!("prepared with its process group"),
         Op::Loop(_) => unreachable!("prepared with the plan of its body"),
         Op::Expand(_) => Box::new(expand::prepare(types)),
-        Op::Permute(op) => permute::prepare(op, types),
+        Op::Permute(op) => Box::new(permute::prepare(op, types)),
         Op::Slice(op) => Box::new(slice::prepare(op, types)),
         Op::Concat(op) => Box::new(concat::prepare(op, types)),
         Op::AllReduceDone(_) | Op::ConcatChunks(_) | Op::TimeChunk(_) | Op::Reshape(_) => {

@@ -1,23 +1,19 @@
 //! Axes in another order.
 
 use super::copy::CopyKernel;
-use super::{CHUNK, Kernel, Types};
+use super::{CHUNK, Types};
 use crate::broadcast::Broadcast;
-use crate::memory::{Element, View, ViewMut, for_each_dtype};
 use crate::parallel;
 use spikelet_graph::dense_strides;
 use spikelet_graph::op::Permute;
 
-pub(super) fn prepare(op: &Permute, types: &Types) -> Box<dyn Kernel> {
+pub(super) fn prepare(op: &Permute, types: &Types) -> CopyKernel {
     let strides = dense_strides(&types.inputs[0].shape);
     let strides: Vec<usize> = op.order.iter().map(|&k| strides[k]).collect();
     let shape = &types.outputs[0].shape;
-    match TransposeKernel::new(shape, &strides) {
-        Some(kernel) => Box::new(kernel),
-        None => {
-            let gather = Broadcast::strided(shape, &strides);
-            Box::new(CopyKernel::gathered(types, gather, 0))
-        }
+    match Transpose::new(shape, &strides) {
+        Some(transpose) => CopyKernel::Transposed(transpose),
+        None => CopyKernel::gathered(types, Broadcast::strided(shape, &strides), 0),
     }
 }
 
@@ -34,7 +30,7 @@ struct Axis {
 }
 
 /// A permutation whose operand is contiguous along another axis than the result: transposed matrices, tile by tile.
-struct TransposeKernel {
+pub(super) struct Transpose {
     /// The first axis of the result, which is divided between threads.
     first: Axis,
     /// The axes that are neither the first nor part of the matrices.
@@ -45,7 +41,7 @@ struct TransposeKernel {
     columns: Axis,
 }
 
-impl TransposeKernel {
+impl Transpose {
     /// `None` if operand and result are contiguous along the same axis.
     fn new(shape: &[usize], strides: &[usize]) -> Option<Self> {
         let mut axes: Vec<Axis> = vec![];
@@ -72,11 +68,8 @@ impl TransposeKernel {
         })
     }
 
-    fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
-        if to.is_empty() {
-            return;
-        }
-        let from = R::of(&reads[0]);
+    /// Copies the elements of the operand to their places in the result, which is not empty.
+    pub(super) fn run<R: Copy + Send + Sync>(&self, from: &[R], to: &mut [R]) {
         // Whole tiles of the first axis, and enough elements for a thread.
         let least = CHUNK.div_ceil(self.first.to).max(1);
         let each = match self.rows {
@@ -105,7 +98,7 @@ impl TransposeKernel {
     }
 
     /// All matrices of a part of the result.
-    fn transpose<R: Element>(&self, to: &mut [R], from: &[R], rows: Axis) {
+    fn transpose<R: Copy>(&self, to: &mut [R], from: &[R], rows: Axis) {
         let matrices: usize = self.others.iter().map(|axis| axis.len).product();
         for matrix in 0..matrices {
             let (mut rest, mut offsets) = (matrix, [0, 0]);
@@ -130,29 +123,6 @@ impl TransposeKernel {
     }
 }
 
-impl Kernel for TransposeKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
-        macro_rules! run {
-            ($($variant:ident: $type:ty),*) => {
-                match &mut writes[0] {
-                    $(ViewMut::$variant(to) => self.run_typed(reads, to),)*
-                    ViewMut::Bits(_) => {
-                        return Err("bit-packed spikes cannot be copied element by element".to_string());
-                    }
-                    ViewMut::Unused => {}
-                }
-            };
-        }
-        for_each_dtype!(run);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,11 +137,11 @@ mod tests {
             .collect();
         let mut expected = vec![0.0; values.len()];
         Broadcast::strided(&result, &strides).gather(&values, 0, &mut expected);
-        let Some(kernel) = TransposeKernel::new(&result, &strides) else {
+        let Some(transpose) = Transpose::new(&result, &strides) else {
             return false;
         };
         let mut found = vec![-1.0_f32; values.len()];
-        kernel.run_typed(&[View::F32(&values)], &mut found);
+        transpose.run(&values, &mut found);
         assert_eq!(found, expected, "{shape:?} {order:?}");
         true
     }

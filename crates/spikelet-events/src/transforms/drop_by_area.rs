@@ -1,6 +1,6 @@
 //! The events of a random box are dropped.
 
-use super::edit::retain;
+use super::edit::drop_box;
 use super::transform::Apply;
 use crate::EventRandom;
 use crate::settings::{Field, Settings, check_share};
@@ -37,15 +37,8 @@ impl Apply for DropByArea {
         random: &mut EventRandom,
     ) -> Result<()> {
         check_share(Self::NAME, "ratio", self.ratio, "a part from 0 to 1")?;
-        let mut side = |size: u32| {
-            let length = (f64::from(size) * self.ratio) as usize;
-            let start = random.below((size as usize - length) as u64 + 1) as usize;
-            start..start + length
-        };
-        let (columns, rows) = (side(sensor.width), side(sensor.height));
-        retain(events, |event| {
-            !(columns.contains(&event.x) && rows.contains(&event.y))
-        });
+        let length = |size: u32| (f64::from(size) * self.ratio) as usize;
+        drop_box(events, *sensor, length, random);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! One of the geometric augmentations of spiking transformers.
 
-use super::edit::retain;
+use super::edit::{drop_box, move_events};
 use super::transform::Apply;
 use crate::EventRandom;
 use crate::settings::{Field, Settings, check};
@@ -56,14 +56,14 @@ impl Apply for SnnAugment {
         // torchvision shears about the corner, and rotates about the center.
         match kind {
             0 => {}
-            1 => moved(events, *sensor, |x, y| [x + 0.3 * level * y, y]),
-            2 => moved(events, *sensor, |x, y| [x + (5.0 * level).trunc(), y]),
-            3 => moved(events, *sensor, |x, y| [x, y + (5.0 * level).trunc()]),
+            1 => move_events(events, *sensor, |x, y| [x + 0.3 * level * y, y]),
+            2 => move_events(events, *sensor, |x, y| [x + (5.0 * level).trunc(), y]),
+            3 => move_events(events, *sensor, |x, y| [x, y + (5.0 * level).trunc()]),
             4 => {
                 let (sin, cos) = (30.0 * level).to_radians().sin_cos();
                 let center =
                     [sensor.width, sensor.height].map(|side| (f64::from(side) - 1.0) / 2.0);
-                moved(events, *sensor, |x, y| {
+                move_events(events, *sensor, |x, y| {
                     let (x, y) = (x - center[0], y - center[1]);
                     [center[0] + cos * x + sin * y, center[1] - sin * x + cos * y]
                 });
@@ -78,32 +78,9 @@ impl SnnAugment {
     fn cut_out(&self, events: &mut EventBuffer, sensor: Sensor, random: &mut EventRandom) {
         let pixels = f64::from(sensor.width) * f64::from(sensor.height);
         let side = (random.between(LEAST, self.cutout) * pixels).sqrt().round();
-        let mut span = |size: u32| {
-            let length = (side as usize).clamp(1, size as usize);
-            let start = random.below((size as usize - length) as u64 + 1) as usize;
-            start..start + length
-        };
-        let (columns, rows) = (span(sensor.width), span(sensor.height));
-        retain(events, |event| {
-            !(columns.contains(&event.x) && rows.contains(&event.y))
-        });
+        let length = |size: u32| (side as usize).clamp(1, size as usize);
+        drop_box(events, sensor, length, random);
     }
-}
-
-/// Moves every event to the pixel nearest to what `map` makes of its coordinates.
-fn moved(events: &mut EventBuffer, sensor: Sensor, map: impl Fn(f64, f64) -> [f64; 2]) {
-    let (width, height) = (f64::from(sensor.width), f64::from(sensor.height));
-    let mut len = 0;
-    for k in 0..events.len() {
-        let [x, y] = map(events.x[k].into(), events.y[k].into()).map(f64::round);
-        if (0.0..width).contains(&x) && (0.0..height).contains(&y) {
-            events.t[len] = events.t[k];
-            (events.x[len], events.y[len]) = (x as u16, y as u16);
-            events.p[len] = events.p[k];
-            len += 1;
-        }
-    }
-    events.truncate(len);
 }
 
 #[cfg(test)]
@@ -146,7 +123,7 @@ mod tests {
         let sensor = Sensor::new(5, 5);
         let mut events = EventBuffer::default();
         events.push(0, 4, 2, true);
-        moved(&mut events, sensor, |x, y| {
+        move_events(&mut events, sensor, |x, y| {
             [2.0 + (y - 2.0), 2.0 - (x - 2.0)]
         });
         assert_eq!((events.x, events.y), (vec![2], vec![0]));

@@ -1,5 +1,6 @@
 //! Coordinates vary.
 
+use super::edit::move_events;
 use super::transform::Apply;
 use crate::EventRandom;
 use crate::settings::{Field, Settings, check};
@@ -74,20 +75,10 @@ impl Apply for SpatialJitter {
             0.0
         };
         let rest = (self.var_y - slope * slope).max(0.0).sqrt();
-        let (width, height) = (f64::from(sensor.width), f64::from(sensor.height));
-        let mut len = 0;
-        for k in 0..events.len() {
+        move_events(events, *sensor, |x, y| {
             let (first, second) = (random.normal(), random.normal());
-            let x = (f64::from(events.x[k]) + std_x * first).round();
-            let y = (f64::from(events.y[k]) + slope * first + rest * second).round();
-            if (0.0..width).contains(&x) && (0.0..height).contains(&y) {
-                events.t[len] = events.t[k];
-                (events.x[len], events.y[len]) = (x as u16, y as u16);
-                events.p[len] = events.p[k];
-                len += 1;
-            }
-        }
-        events.truncate(len);
+            [x + std_x * first, y + slope * first + rest * second]
+        });
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ impl Given<'_> {
     }
 }
 
-/// What a run is told beside its settings, from JSON.
+/// The options of a run that are no settings of training, from JSON.
 #[derive(Debug, Default)]
 pub(super) struct RunOptions {
     folder: Option<String>,

@@ -59,13 +59,9 @@ pub(super) fn check(name: &'static str, alpha: f32, classes: usize) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use super::super::three_images as batch;
     use super::*;
     use crate::batch::BatchTensor;
-
-    fn batch() -> Batch {
-        let images = (0..3 * 4).map(|k| k as f32).collect();
-        Batch::of_images([1, 2, 2], images, vec![2, 0, 1])
-    }
 
     #[test]
     fn images_and_labels_are_mixed_by_the_same_share() {

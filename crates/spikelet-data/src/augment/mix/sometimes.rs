@@ -70,13 +70,8 @@ impl BatchTransform for MixSometimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::augment::mix::MixUp;
+    use crate::augment::mix::{MixUp, three_images as batch};
     use crate::field::ElementType;
-
-    fn batch() -> Batch {
-        let images = (0..3 * 4).map(|k| k as f32).collect();
-        Batch::of_images([1, 2, 2], images, vec![2, 0, 1])
-    }
 
     #[test]
     fn batches_are_mixed_with_the_probability_and_in_the_first_epochs() {
