@@ -251,14 +251,7 @@ class Experiment:
         else:
             options["folder"] = None if folder is None else os.fspath(folder)
 
-        def step(text: str) -> None:
-            bar.step(json.loads(text))
-
-        def epoch(text: str) -> bool:
-            record = json.loads(text)
-            bar.epoch(record)
-            return bool(on_epoch is not None and on_epoch(record))
-
+        step, epoch = bar.callbacks(on_epoch)
         bar.start()
         net._settings = json.loads(experiment.settings(split))
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["Progress", "Quiet", "progress"]
@@ -23,6 +25,21 @@ class Quiet:
 
     def close(self) -> None:
         """The training has ended."""
+
+    def callbacks(
+        self, on_epoch: Callable[[dict[str, Any]], Any] | None
+    ) -> tuple[Callable[[str], None], Callable[[str], bool]]:
+        """What a run calls with the JSON of each shown step, and of each epoch; the latter says whether the run ends."""
+
+        def step(text: str) -> None:
+            self.step(json.loads(text))
+
+        def epoch(text: str) -> bool:
+            record = json.loads(text)
+            self.epoch(record)
+            return bool(on_epoch is not None and on_epoch(record))
+
+        return step, epoch
 
 
 def _in_notebook() -> bool:

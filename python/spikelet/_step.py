@@ -318,14 +318,7 @@ class Step:
         samples = max((len(array) for array in train.values()), default=0)
         bar = shown(progress, epochs, samples // max(self._definition["batch_size"], 1))
 
-        def step(text: str) -> None:
-            bar.step(json.loads(text))
-
-        def epoch(text: str) -> bool:
-            record = json.loads(text)
-            bar.epoch(record)
-            return bool(on_epoch is not None and on_epoch(record))
-
+        step, epoch = bar.callbacks(on_epoch)
         bar.start()
         try:
             report, weights = _native.fit_step(

@@ -344,14 +344,7 @@ class Trainer:
         steps = samples // settings["batch_size"]
         bar = shown(self._progress, settings["epochs"], steps)
 
-        def step(text: str) -> None:
-            bar.step(json.loads(text))
-
-        def epoch(text: str) -> bool:
-            record = json.loads(text)
-            bar.epoch(record)
-            return bool(on_epoch is not None and on_epoch(record))
-
+        step, epoch = bar.callbacks(on_epoch)
         bar.start()
         net._settings = settings
         try:
