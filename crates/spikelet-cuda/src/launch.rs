@@ -100,22 +100,10 @@ impl Launch {
             .iter()
             .map(|a| self.words[a.first..].as_ptr().cast_mut().cast())
             .collect();
-        // SAFETY: the caller's promise; the driver copies the arguments before it returns.
-        unsafe {
-            result::launch_kernel(
-                self.function.cu_function(),
-                self.grid.into(),
-                self.block.into(),
-                self.shared,
-                stream.cu_stream(),
-                &mut arguments,
-            )
-        }
-        .with_context(&gpu.name, || format!("starting kernel `{}`", self.name))
+        // SAFETY: the caller's promise.
+        unsafe { self.start(gpu, stream.cu_stream(), &mut arguments) }
     }
-}
 
-impl Launch {
     /// Whether all arguments are addresses or sizes in a word each.
     pub(crate) fn has_words_only(&self) -> bool {
         self.arguments.iter().all(|argument| argument.bytes == 8)
@@ -156,6 +144,20 @@ impl Launch {
         for (to, word) in arguments.iter_mut().zip(words.iter_mut()) {
             *to = std::ptr::from_mut(word).cast();
         }
+        // SAFETY: the caller's promise.
+        unsafe { self.start(gpu, stream, arguments) }
+    }
+
+    /// Starts the kernel with these addresses of arguments.
+    ///
+    /// # Safety
+    /// As [`Launch::run`], for the arguments at the addresses.
+    unsafe fn start(
+        &self,
+        gpu: &Gpu,
+        stream: sys::CUstream,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
         // SAFETY: the caller's promise; the driver copies the arguments before it returns.
         unsafe {
             result::launch_kernel(
