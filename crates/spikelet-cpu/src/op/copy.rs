@@ -1,6 +1,6 @@
 //! The kernel of operations that copy elements: expand, permute, slice and concat.
 
-use super::permute::Transpose;
+use super::transpose::Transpose;
 use super::{CHUNK, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, View, ViewMut, for_each_dtype};

@@ -41,6 +41,7 @@ mod step_program;
 mod tile_operand;
 mod tile_result;
 mod top_k;
+mod transpose;
 
 use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
