@@ -52,7 +52,9 @@ pub(crate) struct Uploads {
 
 /// Copies on several threads what a single core would copy slower than the bus of the GPU.
 fn copy(from: &[u8], to: &mut [u8]) {
-    if from.len() <= COPIED {
+    // The caller has locked the uploads: a thread of the pool would take other jobs while it waits, and a job that
+    // uploads would wait for the lock forever.
+    if from.len() <= COPIED || rayon::current_thread_index().is_some() {
         return to.copy_from_slice(from);
     }
     to.par_chunks_mut(COPIED)
