@@ -1,5 +1,6 @@
 //! Layers: one file each.
 
+mod activation;
 mod adaptive_pool;
 mod attention;
 mod batch_norm;
@@ -17,15 +18,18 @@ mod neuron_layers;
 mod parallel;
 mod pointwise;
 mod pool;
+mod qcfs;
 mod recurrent;
 mod recurrent_block;
 mod reshape;
 mod residual;
 mod rnn;
+mod scale;
 mod time;
 mod trace_learning;
 mod voting;
 
+pub use activation::Activation;
 pub use adaptive_pool::{
     AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool,
     AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
@@ -52,11 +56,13 @@ pub use neuron_layers::{
 pub use parallel::{Combine, Parallel};
 pub use pointwise::{Pointwise, WeightShape};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
+pub use qcfs::Qcfs;
 pub use recurrent::Recurrent;
 pub use recurrent_block::RecurrentBlock;
 pub use reshape::Reshape;
 pub use residual::{Join, Residual};
 pub use rnn::Rnn;
+pub use scale::Scale;
 pub use time::{
     SoftmaxSum, StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum,
 };
