@@ -14,7 +14,7 @@ use crate::weights::Weights;
 use rayon::prelude::*;
 
 /// Parts of a batch, each with memory for a gradient.
-const PARTS: usize = 16;
+const PARTS: usize = 8;
 
 /// Elements of a gradient that a task sums over the parts.
 const SUM_BLOCK: usize = 1 << 14;
@@ -51,6 +51,23 @@ impl Gradients {
             .chain(&self.readout)
             .map(|weights| weights.values())
             .collect()
+    }
+
+    /// Scales all gradients so that their norm is at most `limit`, and returns the norm before. Where a potential only
+    /// touches the threshold the gradient has no bound.
+    pub fn clip_norm(&mut self, limit: f64) -> f64 {
+        let squares = self.parameters().into_iter().flatten().map(|g| g * g);
+        let norm = squares.sum::<f64>().sqrt();
+        if norm > limit {
+            let layers = self.layers.iter_mut();
+            let layers = layers
+                .flat_map(|layer| std::iter::once(&mut layer.input).chain(&mut layer.recurrent));
+            let values = layers
+                .chain(&mut self.readout)
+                .flat_map(|weights| weights.values_mut());
+            values.for_each(|g| *g *= limit / norm);
+        }
+        norm
     }
 }
 
@@ -99,6 +116,7 @@ impl Network {
                         &samples[sample],
                         &traces[sample],
                         loss,
+                        rules,
                         &penalties,
                         &mut sum,
                     );
@@ -201,6 +219,7 @@ impl Network {
         train: &SpikeTrain,
         trace: &Trace,
         loss: &dyn Loss,
+        rules: &Rules,
         penalties: &[Vec<f64>],
         sum: &mut Part,
     ) {
@@ -224,6 +243,15 @@ impl Network {
                 d_time
             }
         };
+        let mut at_end: Vec<f64> = match rules.phantom {
+            Some(rule) => (trace.first.iter().zip(&gradient))
+                .map(|(first, grad)| match first {
+                    None => rule.strength * grad.max(0.0),
+                    Some(_) => 0.0,
+                })
+                .collect(),
+            None => vec![],
+        };
         for (k, layer) in self.layers.iter().enumerate().rev() {
             let input = match k {
                 0 => train.spikes(),
@@ -231,6 +259,7 @@ impl Network {
             };
             let incoming = Incoming {
                 d_time: &d_time,
+                at_end: &at_end,
                 penalty: &penalties[k],
             };
             let d_recurrent = layer.recurrent.as_ref().and_then(|_| grads.next_back());
@@ -246,6 +275,7 @@ impl Network {
                 d_input,
                 d_recurrent,
             );
+            at_end.clear();
         }
     }
 

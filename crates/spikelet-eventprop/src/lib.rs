@@ -53,7 +53,7 @@ pub use loss::{CrossEntropy, FirstSpikeLoss, Loss, MeanSquare, OutputKind};
 pub use membrane::TimeConstants;
 pub use network::Network;
 pub use readout::{Functional, Readout};
-pub use rules::{Activity, CountPenalty, Rules, SilentPush};
+pub use rules::{Activity, CountPenalty, PhantomSpike, Rules, SilentPush};
 pub use spikes::{Spike, SpikeTrain};
 pub use trace::Trace;
 pub use weights::Weights;

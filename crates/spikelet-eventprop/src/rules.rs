@@ -10,8 +10,20 @@ use crate::error::{Error, Result, not_negative};
 pub struct Rules {
     /// Lets silent neurons fire again.
     pub silent: Option<SilentPush>,
+    /// Lets output neurons that should fire, fire.
+    pub phantom: Option<PhantomSpike>,
     /// Lets neurons fire less.
     pub counts: Option<CountPenalty>,
+}
+
+/// A phantom spike of an output neuron that does not fire in a sample, at t_end: where the loss would decrease with an
+/// earlier spike (dL/dt > 0, the neuron of the label), λ_V = strength·dL/dt at t_end, as if a spike with
+/// 1/(I − ϑ) = `strength` were there. The adjoint pass then raises the weights of the spikes that the neuron received,
+/// and moves these spikes. For losses of first spikes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhantomSpike {
+    /// The factor, ≥ 0.
+    pub strength: f64,
 }
 
 /// A push for silent neurons: a neuron that fires in less than a share `active` of a batch's samples has `strength`
@@ -54,6 +66,9 @@ impl Rules {
                 strength,
                 "give 0 for no push",
             )?;
+        }
+        if let Some(PhantomSpike { strength }) = self.phantom {
+            not_negative("strength of the phantom spike", strength, "give 0 for none")?;
         }
         if let Some(CountPenalty { target, strength }) = self.counts {
             not_negative(

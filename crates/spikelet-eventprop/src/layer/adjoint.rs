@@ -19,6 +19,8 @@ use crate::spikes::Spike;
 pub(crate) struct Incoming<'a> {
     /// dL/dt of each spike of the layer.
     pub d_time: &'a [f64],
+    /// λ_V of each neuron at t_end; empty for 0.
+    pub at_end: &'a [f64],
     /// What is subtracted from λ_V of each neuron at each of its spikes; empty for nothing.
     pub penalty: &'a [f64],
 }
@@ -84,7 +86,10 @@ impl LifLayer {
         };
         let mut d_times = vec![0.0; input.len()];
         let (mut spike, mut t) = (trace.spikes.len(), t_end);
-        let mut active = false;
+        for (v, at_end) in state.v.iter_mut().zip(incoming.at_end) {
+            *v = *at_end;
+        }
+        let mut active = incoming.at_end.iter().any(|v| *v != 0.0);
         for k in (0..=input.len()).rev() {
             let first = trace.inputs_before[..spike].partition_point(|&before| before < k);
             let begin = if k > 0 { input[k - 1].time } else { 0.0 };

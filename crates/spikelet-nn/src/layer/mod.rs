@@ -8,6 +8,7 @@ mod conv;
 mod conv_transposed;
 mod delay;
 mod dropout;
+mod eventprop;
 mod feedback;
 mod flatten;
 mod images;
@@ -43,6 +44,7 @@ pub use delay::{
     DelayedLinear, FixedDelay, PadTime,
 };
 pub use dropout::{Dropout, Dropout2d};
+pub use eventprop::{EventPropLif, EventPropReadout, EventPropTime, FirstSpikeTime};
 pub use feedback::Feedback;
 pub use flatten::Flatten;
 pub use images::Sizes;

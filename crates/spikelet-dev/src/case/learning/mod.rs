@@ -3,6 +3,8 @@
 //! A kind is a file here and a line of [`KINDS`].
 
 mod ann2snn;
+mod eventprop;
+mod eventprop_grid;
 mod qcfs;
 
 use super::{Results, expect, input, wrong};
@@ -17,7 +19,12 @@ use std::sync::Arc;
 type Compute = fn(&Given<'_>) -> Result<Results>;
 
 /// The kinds and their functions, in alphabetical order.
-const KINDS: &[(&str, Compute)] = &[("ann2snn", ann2snn::run), ("qcfs", qcfs::run)];
+const KINDS: &[(&str, Compute)] = &[
+    ("ann2snn", ann2snn::run),
+    ("eventprop", eventprop::run),
+    ("eventprop_grid", eventprop_grid::run),
+    ("qcfs", qcfs::run),
+];
 
 /// What the function of a kind reads: the inputs `in.*` and `param.*`, and the constants.
 pub struct Given<'a> {
