@@ -32,7 +32,7 @@ impl Module for FirstSpikeTime {
         let next = Expr::custom_gradient(value, &time + first.detach() * &s);
         let recurrence = Recurrence::new("first_spike_time", ["s"], ["silent", "time"])
             .next(vec![silent_after, next]);
-        let start = |value| cx.tracer().fill(x.ty().dtype.arithmetic(), [], value);
+        let start = |value| x.tracer().fill(x.ty().dtype.arithmetic(), [], value);
         let states = [start(1.0), start(0.0)];
         let steps = x.dim(0);
         let made = Var::scan(

@@ -2,7 +2,7 @@
 
 use super::{EventPropTime, Factors, Product};
 use crate::domain::{Constant, Domain};
-use crate::layer::Linear;
+use crate::layer::{Linear, feedback::off_diagonal};
 use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -116,13 +116,15 @@ impl EventPropLif {
     /// One time step after the other.
     fn steps(&self, cx: &Context, input: &Product) -> Result<Var> {
         let neurons = self.neurons;
-        let feedback = cx.child("feedback", |cx| {
-            Ok(cx.parameter("weight", [neurons, neurons], Init::fan_in(neurons)))
-        })?;
-        let feedback = match self.self_connections {
-            true => feedback,
-            false => without_diagonal(cx, &feedback),
-        };
+        let feedback = cx.once(|| {
+            cx.child("feedback", |cx| {
+                let weight = cx.parameter("weight", [neurons, neurons], Init::fan_in(neurons));
+                match self.self_connections {
+                    true => weight,
+                    false => weight * off_diagonal(cx, neurons),
+                }
+            })
+        });
         let step = Step {
             factors: self.time.factors(),
             v_threshold: self.v_threshold,
@@ -155,16 +157,6 @@ impl EventPropLif {
         })?;
         Ok(outputs[0].clone())
     }
-}
-
-/// A matrix with zeros on its diagonal.
-fn without_diagonal(cx: &Context, matrix: &Var) -> Var {
-    let n = matrix.dim(0);
-    let index = cx.tracer().fill(matrix.ty().dtype, [n], 1.0).cumsum(0);
-    let (row, column) = (index.reshape([n, 1]), index.reshape([1, n]));
-    Var::map(&[matrix, &row, &column], |e| {
-        Expr::select(e[1].eq(&e[2]), 0.0, &e[0])
-    })
 }
 
 /// The expressions of a step.
