@@ -1,5 +1,5 @@
 //! Trains a network with exact spike times on digits whose pixels are spikes, the brighter the earlier, by EventProp:
-//! `[--data DIR] [--epochs 12] [--hidden 350] [--batch 64] [--rate 0.003] [--train N] [--seed 0] [--state FILE] [--json]`.
+//! `[--data DIR] [--epochs 12] [--hidden 350] [--batch 64] [--rate 0.006] [--train N] [--seed 0] [--state FILE] [--json]`.
 //!
 //! DIR has MNIST; without it the digits are generated. Every tenth training image is left out of training and selects
 //! the epoch whose weights are tested at the end; the test images are read once. After each epoch the state file is
@@ -24,7 +24,7 @@ const TAU: TimeConstants = TimeConstants {
     tau_m: 20.0,
     tau_s: 5.0,
 };
-const T_END: f64 = 40.0;
+const T_END: f64 = 25.0;
 /// A white pixel fires at 0, the darkest gray at this time, a black pixel never.
 const LATEST: f64 = 20.0;
 const CLASSES: usize = 10;
@@ -48,7 +48,7 @@ impl Options {
             epochs: 12,
             hidden: 350,
             batch: 64,
-            rate: 3e-3,
+            rate: 6e-3,
             train: usize::MAX,
             seed: 0,
             state: None,
@@ -158,8 +158,8 @@ impl State {
             step: 0,
         });
         let mut normal = |mean: f64, deviation: f64| mean + deviation * f64::from(random.normal());
-        let hidden = Weights::from_fn(options.hidden, inputs, |_, _| normal(0.078, 0.045));
-        let output = Weights::from_fn(CLASSES, options.hidden, |_, _| normal(0.0, 1.0));
+        let hidden = Weights::from_fn(options.hidden, inputs, |_, _| normal(0.06, 0.12));
+        let output = Weights::from_fn(CLASSES, options.hidden, |_, _| normal(0.0, 1.5));
         let network = Network::new(T_END, vec![LifLayer::new(TAU, 1.0, hidden)?])?;
         let network = network.readout(Readout::new(TAU, Functional::Mean, output)?)?;
         Ok(Self {
