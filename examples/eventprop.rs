@@ -16,6 +16,7 @@ use spikelet_random::{Generator, Stream};
 use std::error::Error;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -86,8 +87,8 @@ impl Options {
     /// What a state file has to agree with.
     fn text(&self) -> String {
         format!(
-            "hidden {}, batch {}, rate {}, train {}, seed {}, data {:?}",
-            self.hidden, self.batch, self.rate, self.train, self.seed, self.data
+            "epochs {}, hidden {}, batch {}, rate {}, train {}, seed {}, data {:?}",
+            self.epochs, self.hidden, self.batch, self.rate, self.train, self.seed, self.data
         )
     }
 }
@@ -287,7 +288,17 @@ impl State {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
     let digits = match &options.data {
         Some(folder) => spikelet::data::mnist::load(folder)?,
