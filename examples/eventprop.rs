@@ -1,5 +1,5 @@
 //! Trains a network with exact spike times on digits whose pixels are spikes, the brighter the earlier, by EventProp:
-//! `[--data DIR] [--epochs 12] [--hidden 350] [--batch 64] [--rate 0.006] [--train N] [--seed 0] [--state FILE] [--json]`.
+//! `[--data DIR] [--epochs 10] [--hidden 350] [--batch 64] [--rate 0.006] [--train N] [--seed 0] [--state FILE] [--json]`.
 //!
 //! DIR has MNIST; without it the digits are generated. Every tenth training image is left out of training and selects
 //! the epoch whose weights are tested at the end; the test images are read once. After each epoch the state file is
@@ -46,7 +46,7 @@ impl Options {
     fn read() -> Result<Self, Box<dyn Error>> {
         let mut options = Self {
             data: None,
-            epochs: 12,
+            epochs: 10,
             hidden: 350,
             batch: 64,
             rate: 6e-3,
