@@ -42,6 +42,7 @@ pub use dropout::{Dropout, Dropout2d};
 pub use feedback::Feedback;
 pub use flatten::Flatten;
 pub use images::Sizes;
+pub(crate) use images::channels_last;
 pub use layer_norm::{GroupNorm, LayerNorm};
 pub use linear::Linear;
 pub use neuron_layer::{NeuronLayer, NeuronLayerKind, NeuronLayerParts};
