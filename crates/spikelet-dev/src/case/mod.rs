@@ -4,6 +4,7 @@
 //! file expects are never read.
 
 mod encoder;
+mod learning;
 mod model;
 mod network;
 mod neuron;
@@ -90,6 +91,7 @@ pub fn run(
         }
     };
     let computed = spec(case).and_then(|spec| match kind(&spec)? {
+        _ if learning::is_one(&spec) => learning::run(case, &spec, backend, dtype),
         _ if spec.get("family").is_some() => recurrent::run(case, spec, backend, dtype),
         "neuron" => neuron::run(case, path, &spec, backend, dtype),
         "network" => network::run(case, spec, backend, dtype),
