@@ -23,6 +23,8 @@ pub struct RuleInputs<'a> {
     pub pre: &'a Var,
     /// The spikes of the neurons behind it, `[T, N, …]`.
     pub post: &'a Var,
+    /// Other values of these neurons by name, `[T, N, …]`.
+    pub values: &'a [(String, Var)],
 }
 
 /// The results of a rule.
@@ -44,7 +46,7 @@ pub struct RuleResults {
 /// let weight = cx.parameter("weight", [3, 4], Init::Constant(0.5));
 /// let pre = cx.tracer().input("pre", DType::F32, [100, 8, 4]);
 /// let post = cx.tracer().input("post", DType::F32, [100, 8, 3]);
-/// let inputs = RuleInputs { synapses: &Linear::new(4, 3), weight: &weight, pre: &pre, post: &post };
+/// let inputs = RuleInputs { synapses: &Linear::new(4, 3), weight: &weight, pre: &pre, post: &post, values: &[] };
 /// assert_eq!(run_rule(&cx, &PairStdp::default(), inputs)?.change.shape(), [3, 4]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
@@ -62,11 +64,27 @@ pub fn run_rule(
     inputs.synapses.check().map_err(refuse)?;
     let signals = Signals::of(cx, rule, inputs.pre).map_err(refuse)?;
     let definition = Definition::new(rule, &signals.global).map_err(refuse)?;
-    if !inputs.synapses.is_dense() && (definition.by_sample || !definition.synapse_next.is_empty()) {
+    if !inputs.synapses.is_dense() && (definition.by_sample || !definition.synapse_next.is_empty())
+    {
         return Err(refuse(LearningError::NeedsLinear { rule: rule.name() }));
+    }
+    if let Some(value) = (definition.values.iter())
+        .find(|name| !inputs.values.iter().any(|(known, _)| known == *name))
+    {
+        return Err(refuse(LearningError::NoValue {
+            rule: rule.name(),
+            value: value.clone(),
+        }));
     }
     let side = |side, symbol, values: &Var| {
         let mut named = vec![];
+        if side == Side::Post {
+            let given = inputs
+                .values
+                .iter()
+                .map(|(name, v)| (name.as_str(), v.clone()));
+            named.extend(given.map(|(name, v)| (name, v.cast(cx.tracer().float()).detach())));
+        }
         for (name, signal) in &signals.given {
             let ones = vec![1; values.rank() - signal.rank()];
             named.push((*name, signal.reshape([signal.shape(), &ones].concat())));
@@ -171,7 +189,10 @@ impl Applied<'_> {
             true => [&[self.inputs.pre.dim(1)], weight.shape()].concat(),
             false => weight.shape().to_vec(),
         };
-        let names: Vec<&'static str> = definition.synapse_traces().map(|t| t.name).collect();
+        let names: Vec<&str> = definition
+            .synapse_traces()
+            .map(|t| t.name.as_str())
+            .collect();
         let states: Vec<Var> = names.iter().map(|n| cx.state(n, &shape[..], 0.0)).collect();
         let tracer = cx.tracer();
         let zero = tracer.fill(tracer.float(), weight.shape(), 0.0);
@@ -197,8 +218,7 @@ impl Applied<'_> {
             let signals: Vec<(&str, Var)> = known.collect();
             let values = names.iter().copied().zip(carried[1..].iter().cloned());
             let values: Vec<(&str, Var)> = values.collect();
-            let change =
-                self.evaluate(&definition.change, &weight, &factors, &signals, &values);
+            let change = self.evaluate(&definition.change, &weight, &factors, &signals, &values);
             let next = definition.synapse_next.iter().map(|form| {
                 let next = self.evaluate(form, &weight, &factors, &signals, &values);
                 next.expand(&shape[..])
@@ -222,9 +242,10 @@ impl Applied<'_> {
             }
             _ => {
                 let carried: Vec<&Var> = carried.iter().collect();
-                let made = tracer.scan_loop(time_steps, &carried, &sequences, |carried, pieces| {
-                    Ok(body(carried, pieces))
-                })?;
+                let made =
+                    tracer.scan_loop(time_steps, &carried, &sequences, |carried, pieces| {
+                        Ok(body(carried, pieces))
+                    })?;
                 (made.carried, made.stacked)
             }
         };
@@ -282,13 +303,21 @@ impl Applied<'_> {
                     let named = factors.names().zip(values.iter().cloned());
                     let shaped = named.map(|(name, value)| {
                         let (n, features) = (value.dim(1), value.dim(value.rank() - 1));
-                        let shape = if pre { [n, 1, features] } else { [n, features, 1] };
+                        let shape = if pre {
+                            [n, 1, features]
+                        } else {
+                            [n, features, 1]
+                        };
                         (name.to_string(), value.reshape(shape))
                     });
                     shaped.collect::<Vec<_>>()
                 };
                 let [pre_factors, post_factors] = &self.definition.factors;
-                let values = [pair(pre, pre_factors, true), pair(post, post_factors, false)].concat();
+                let values = [
+                    pair(pre, pre_factors, true),
+                    pair(post, post_factors, false),
+                ]
+                .concat();
                 known.extend(values.iter().map(|(name, v)| (name.as_str(), v.clone())));
                 let made = elementwise(expr, &known, float);
                 let is_change = std::ptr::eq(form, &self.definition.change);

@@ -1,7 +1,7 @@
 //! A rule's equations, and the way in which they are computed.
 
 use super::factors::Factors;
-use super::scope::{POST, PRE, RuleScope, Side, Trace, WEIGHT};
+use super::scope::{Declared, POST, PRE, RuleScope, Side, Trace, WEIGHT};
 use super::terms::{Class, Product, separate};
 use super::{LearningError, LearningRule};
 use spikelet_expr::Expr;
@@ -28,6 +28,8 @@ pub(super) struct Term {
 /// A rule that is ready to be traced.
 pub(super) struct Definition {
     pub(super) signals: Vec<&'static str>,
+    /// The values of the postsynaptic neuron, apart from its spike.
+    pub(super) values: Vec<String>,
     /// All traces, in order of definition.
     pub(super) traces: Vec<Trace>,
     /// The factors of the presynaptic and the postsynaptic neuron.
@@ -45,13 +47,22 @@ impl Definition {
     pub(super) fn new(rule: &dyn LearningRule, global: &[&str]) -> Result<Self, LearningError> {
         let scope = RuleScope::new(rule.name());
         let change = rule.change(&scope);
-        let (traces, signals) = scope.finish()?;
-        check_symbols(rule.name(), &traces, &change, &signals)?;
+        let Declared {
+            traces,
+            signals,
+            values,
+        } = scope.finish()?;
+        let given = signals
+            .iter()
+            .copied()
+            .chain(values.iter().map(String::as_str));
+        check_symbols(rule.name(), &traces, &change, &given.collect::<Vec<_>>())?;
         let synapse: Vec<&Trace> = traces.iter().filter(|t| t.side == Side::Synapse).collect();
         let separated = Separation {
             traces: &traces,
             synapse: &synapse,
             signals: &signals,
+            values: &values,
             global,
         };
         let mut factors = [Factors::default(), Factors::default()];
@@ -78,6 +89,7 @@ impl Definition {
         };
         Ok(Self {
             signals,
+            values,
             factors,
             change,
             synapse_next,
@@ -102,13 +114,14 @@ struct Separation<'a> {
     traces: &'a [Trace],
     synapse: &'a [&'a Trace],
     signals: &'a [&'static str],
+    values: &'a [String],
     global: &'a [&'a str],
 }
 
 impl Separation<'_> {
     /// The side of a value in the equations of synapses; `None` for values of the synapses.
     fn side_of(&self, name: &str) -> Option<Side> {
-        if self.signals.contains(&name) {
+        if self.signals.contains(&name) || self.values.iter().any(|value| value == name) {
             // In the form of the other values of a sample.
             return Some(Side::Post);
         }
@@ -144,7 +157,7 @@ impl Separation<'_> {
             .map(|trace| {
                 let products = separate(&trace.next, &class)?;
                 // A term that is shared is that of each sample: a sum over samples would need their number.
-                let summed = |p: &Product| is_summed(p) || shared.contains(&trace.name);
+                let summed = |p: &Product| is_summed(p) || shared.contains(&trace.name.as_str());
                 products.iter().all(summed).then_some(products)
             })
             .collect();
@@ -155,20 +168,20 @@ impl Separation<'_> {
 
     /// The traces of synapses that depend on no neuron: they have the shape of the weight.
     fn shared_traces(&self) -> Vec<&str> {
-        let mut shared: Vec<&str> = self.synapse.iter().map(|t| t.name).collect();
+        let mut shared: Vec<&str> = self.synapse.iter().map(|t| t.name.as_str()).collect();
         loop {
             let before = shared.len();
             let kept: Vec<&str> = self
                 .synapse
                 .iter()
-                .filter(|t| shared.contains(&t.name))
+                .filter(|t| shared.contains(&t.name.as_str()))
                 .filter(|t| {
                     t.next.symbols().iter().all(|name| {
                         let known = shared.contains(&name.as_str()) || name == WEIGHT;
                         known || self.global.contains(&name.as_str())
                     })
                 })
-                .map(|t| t.name)
+                .map(|t| t.name.as_str())
                 .collect();
             shared = kept;
             if shared.len() == before {
@@ -213,28 +226,38 @@ fn check_symbols(
     rule: &'static str,
     traces: &[Trace],
     change: &Expr,
-    signals: &[&'static str],
+    given: &[&str],
 ) -> Result<(), LearningError> {
-    let changed = ("", Side::Synapse, change);
-    let all = traces.iter().map(|t| (t.name, t.side, &t.next));
+    let changed = ("change", Side::Synapse, change);
+    let all = traces.iter().map(|t| (t.name.as_str(), t.side, &t.next));
     for (trace, side, next) in all.chain([changed]) {
         let (own, name, allowed) = match side {
             Side::Pre => (PRE, "presynaptic", "`pre`, presynaptic traces and signals"),
-            Side::Post => (POST, "postsynaptic", "`post`, postsynaptic traces and signals"),
-            Side::Synapse => (WEIGHT, "synapse's", "`pre`, `post`, `weight`, traces and signals"),
+            Side::Post => (
+                POST,
+                "postsynaptic",
+                "`post`, postsynaptic traces and signals",
+            ),
+            Side::Synapse => (
+                WEIGHT,
+                "synapse's",
+                "`pre`, `post`, `weight`, traces and signals",
+            ),
         };
         for symbol in next.symbols() {
             let symbol = symbol.as_str();
             let synapse = side == Side::Synapse;
             let known = symbol == own
-                || signals.contains(&symbol)
+                || given.contains(&symbol)
                 || (synapse && [PRE, POST].contains(&symbol))
-                || traces.iter().any(|t| t.name == symbol && (synapse || t.side == side));
+                || traces
+                    .iter()
+                    .any(|t| t.name == symbol && (synapse || t.side == side));
             if !known {
                 return Err(LearningError::Symbol {
                     rule,
                     side: name,
-                    trace: if trace.is_empty() { "change" } else { trace },
+                    trace: trace.to_string(),
                     symbol: symbol.to_string(),
                     allowed,
                 });

@@ -12,7 +12,7 @@ pub enum LearningError {
         /// The rule.
         rule: &'static str,
         /// The trace.
-        trace: &'static str,
+        trace: String,
     },
     /// Two traces, or a trace and an operand, with one name.
     #[error("the rule `{rule}` uses the name `{name}` twice")]
@@ -20,7 +20,7 @@ pub enum LearningError {
         /// The rule.
         rule: &'static str,
         /// The name.
-        name: &'static str,
+        name: String,
     },
     /// An equation that uses a value of the other side of the synapse, or an unknown one.
     #[error(
@@ -32,7 +32,7 @@ pub enum LearningError {
         /// The side of the trace.
         side: &'static str,
         /// The trace.
-        trace: &'static str,
+        trace: String,
         /// The symbol that it may not use.
         symbol: String,
         /// The allowed values.
@@ -45,6 +45,16 @@ pub enum LearningError {
         rule: &'static str,
         /// The signal.
         signal: String,
+    },
+    /// A value of the postsynaptic neuron that the layer does not give.
+    #[error(
+        "the rule `{rule}` needs the value `{value}` of the neurons, which this layer does not have"
+    )]
+    NoValue {
+        /// The rule.
+        rule: &'static str,
+        /// The value.
+        value: String,
     },
     /// A signal of a wrong shape.
     #[error(
@@ -86,7 +96,9 @@ pub enum LearningError {
     )]
     NeedsAllSteps,
     /// Weights that change outside the optimizer, on several ranks.
-    #[error("the rule `{rule}` changes weights on each of {ranks} ranks by itself, so that they would differ")]
+    #[error(
+        "the rule `{rule}` changes weights on each of {ranks} ranks by itself, so that they would differ"
+    )]
     Ranks {
         /// The rule.
         rule: &'static str,
@@ -99,10 +111,15 @@ impl LearningError {
     /// How to correct it.
     pub(crate) fn help(&self) -> &'static str {
         match self {
-            Self::NotSet { .. } => "define it with `set_pre_trace`, `set_post_trace` or `set_synapse_trace`",
+            Self::NotSet { .. } => {
+                "define it with `set_pre_trace`, `set_post_trace` or `set_synapse_trace`"
+            }
             Self::DuplicateName { .. } => "give traces and signals names of their own",
-            Self::Symbol { .. } => "compute it from the values of its side, or make it a trace of the synapse",
+            Self::Symbol { .. } => {
+                "compute it from the values of its side, or make it a trace of the synapse"
+            }
             Self::NoSignal { .. } => "call `Context::give_signal` before the network is traced",
+            Self::NoValue { .. } => "use a rule that is derived from the neurons of the layer",
             Self::SignalShape { .. } => "give a signal of one of these shapes",
             Self::NeedsLinear { .. } => "use a linear layer, or write the change as such a sum",
             Self::Synapses { .. } => "use a layer with this value",

@@ -35,7 +35,7 @@ pub(super) struct SideValues<'a> {
     /// The values, `[T, N, …]`.
     pub(super) values: Var,
     /// The signals by name, with as many axes as the values.
-    pub(super) signals: &'a [(&'static str, Var)],
+    pub(super) signals: &'a [(&'a str, Var)],
     /// All traces of the rule.
     pub(super) traces: &'a [Trace],
 }
@@ -65,10 +65,13 @@ impl SideValues<'_> {
                 .map(|e| elementwise(e, &known, float).expand(x.shape()))
                 .collect();
         }
-        let states = traces.iter().map(|t| t.name);
+        let states = traces.iter().map(|t| t.name.as_str());
         let mut step = Recurrence::new("traces", names.iter().copied(), states)
             .next(traces.iter().map(|t| t.next.clone()).collect());
-        let passed = |e: &Expr| e.as_symbol().and_then(|name| names.iter().position(|n| *n == name));
+        let passed = |e: &Expr| {
+            e.as_symbol()
+                .and_then(|name| names.iter().position(|n| *n == name))
+        };
         for (k, factor) in factors.0.iter().enumerate() {
             if passed(factor).is_none() {
                 step = step.output(&format!("factor{k}"), factor.clone(), false);
@@ -77,7 +80,7 @@ impl SideValues<'_> {
         let outputs = step.outputs.len();
         let befores: Vec<Var> = traces
             .iter()
-            .map(|t| cx.state(t.name, &x.shape()[1..], 0.0))
+            .map(|t| cx.state(&t.name, &x.shape()[1..], 0.0))
             .collect();
         let made = Var::scan(
             &Arc::new(step),
@@ -92,7 +95,7 @@ impl SideValues<'_> {
         }
         if cx.watches() {
             for (trace, sequence) in traces.iter().zip(&lasts[traces.len()..]) {
-                cx.record(trace.name, sequence);
+                cx.record(&trace.name, sequence);
             }
         }
         let mut computed = made[..outputs].iter();

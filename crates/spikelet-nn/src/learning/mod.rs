@@ -12,6 +12,7 @@
 
 mod apply;
 mod definition;
+mod eprop;
 mod error;
 mod factors;
 mod plastic;
@@ -24,6 +25,7 @@ mod terms;
 mod weight_function;
 
 pub use apply::{RuleInputs, RuleResults, run_rule};
+pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;
 pub use plastic::{Plastic, Update};
 pub use reward::{RewardStdp, RewardTraceStdp};

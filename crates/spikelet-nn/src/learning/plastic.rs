@@ -100,7 +100,11 @@ impl Plastic {
         )];
         if let Some([low, high]) = self.bounds {
             constants.push(Constant::new("the lower bound", low, Domain::FINITE));
-            constants.push(Constant::new("the upper bound", high, Domain::at_least(low)));
+            constants.push(Constant::new(
+                "the upper bound",
+                high,
+                Domain::at_least(low),
+            ));
         }
         if let Some(sum) = self.normalize {
             constants.push(Constant::new("normalize", sum, Domain::above(0.0)));
@@ -153,6 +157,7 @@ impl Plastic {
             weight: &weight,
             pre: &x,
             post: &spikes,
+            values: &[],
         };
         let made = run_rule(cx, &*self.rule, inputs)?;
         if let Some(changes) = &made.change_seq {

@@ -20,7 +20,7 @@ pub(super) enum Side {
 /// A trace: a value that is kept from step to step.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) side: Side,
     /// The value after a step.
     pub(super) next: Expr,
@@ -33,9 +33,10 @@ pub(super) struct Trace {
 #[derive(Debug)]
 pub struct RuleScope {
     rule: &'static str,
-    read: RefCell<Vec<(&'static str, Side)>>,
+    read: RefCell<Vec<(String, Side)>>,
     traces: RefCell<Vec<Trace>>,
     signals: RefCell<Vec<&'static str>>,
+    values: RefCell<Vec<String>>,
     problem: RefCell<Option<LearningError>>,
 }
 
@@ -46,6 +47,7 @@ impl RuleScope {
             read: RefCell::default(),
             traces: RefCell::default(),
             signals: RefCell::default(),
+            values: RefCell::default(),
             problem: RefCell::default(),
         }
     }
@@ -75,56 +77,65 @@ impl RuleScope {
         Expr::symbol(name)
     }
 
+    /// A value of the postsynaptic neuron at this step, which the layer gives: [`RuleInputs::values`](super::RuleInputs).
+    pub fn neuron(&self, name: &str) -> Expr {
+        let mut values = self.values.borrow_mut();
+        if !values.iter().any(|known| known == name) {
+            values.push(name.to_string());
+        }
+        Expr::symbol(name)
+    }
+
     /// A trace of the presynaptic neuron.
-    pub fn pre_trace(&self, name: &'static str) -> Expr {
+    pub fn pre_trace(&self, name: &str) -> Expr {
         self.read(name, Side::Pre)
     }
 
     /// A trace of the postsynaptic neuron.
-    pub fn post_trace(&self, name: &'static str) -> Expr {
+    pub fn post_trace(&self, name: &str) -> Expr {
         self.read(name, Side::Post)
     }
 
     /// A trace of the synapse, such as an eligibility. Where all equations are linear in it and no signal has a value for
     /// each sample, it is summed over the samples; otherwise there is one for each sample.
-    pub fn synapse_trace(&self, name: &'static str) -> Expr {
+    pub fn synapse_trace(&self, name: &str) -> Expr {
         self.read(name, Side::Synapse)
     }
 
     /// Defines a trace of the presynaptic neuron, of `pre`, traces of the same neuron and signals.
-    pub fn set_pre_trace(&self, name: &'static str, next: Expr) -> Expr {
+    pub fn set_pre_trace(&self, name: &str, next: Expr) -> Expr {
         self.set(name, Side::Pre, next)
     }
 
     /// Defines a trace of the postsynaptic neuron, of `post`, traces of the same neuron and signals.
-    pub fn set_post_trace(&self, name: &'static str, next: Expr) -> Expr {
+    pub fn set_post_trace(&self, name: &str, next: Expr) -> Expr {
         self.set(name, Side::Post, next)
     }
 
     /// Defines a trace of the synapse, of all values.
-    pub fn set_synapse_trace(&self, name: &'static str, next: Expr) -> Expr {
+    pub fn set_synapse_trace(&self, name: &str, next: Expr) -> Expr {
         self.set(name, Side::Synapse, next)
     }
 
-    fn read(&self, name: &'static str, side: Side) -> Expr {
+    fn read(&self, name: &str, side: Side) -> Expr {
         let mut read = self.read.borrow_mut();
-        if !read.contains(&(name, side)) {
-            read.push((name, side));
+        if !read.iter().any(|(known, of)| known == name && *of == side) {
+            read.push((name.to_string(), side));
         }
         Expr::symbol(name)
     }
 
-    fn set(&self, name: &'static str, side: Side, next: Expr) -> Expr {
+    fn set(&self, name: &str, side: Side, next: Expr) -> Expr {
         let mut traces = self.traces.borrow_mut();
         let taken = [PRE, POST, WEIGHT].contains(&name) || traces.iter().any(|t| t.name == name);
         if taken {
             self.fail(LearningError::DuplicateName {
                 rule: self.rule,
-                name,
+                name: name.to_string(),
             });
         }
         traces.push(Trace {
-            name,
+            name: name.to_string(),
             side,
             next: next.clone(),
         });
@@ -135,8 +146,8 @@ impl RuleScope {
         self.problem.borrow_mut().get_or_insert(problem);
     }
 
-    /// The traces and the signals, after the rule was called.
-    pub(super) fn finish(self) -> Result<(Vec<Trace>, Vec<&'static str>), LearningError> {
+    /// The traces and the values from outside, after the rule was called.
+    pub(super) fn finish(self) -> Result<Declared, LearningError> {
         let (traces, rule) = (self.traces.into_inner(), self.rule);
         if let Some(problem) = self.problem.into_inner() {
             return Err(problem);
@@ -146,14 +157,33 @@ impl RuleScope {
                 return Err(LearningError::NotSet { rule, trace: name });
             }
         }
-        let signals = self.signals.into_inner();
+        let (signals, values) = (self.signals.into_inner(), self.values.into_inner());
         let reserved = [PRE, POST, WEIGHT];
-        let twice = signals
+        let given = signals
             .iter()
-            .find(|name| reserved.contains(name) || traces.iter().any(|t| t.name == **name));
-        match twice {
-            Some(name) => Err(LearningError::DuplicateName { rule, name }),
-            None => Ok((traces, signals)),
+            .copied()
+            .chain(values.iter().map(String::as_str));
+        for (k, name) in given.clone().enumerate() {
+            let twice = reserved.contains(&name)
+                || traces.iter().any(|t| t.name == name)
+                || given.clone().skip(k + 1).any(|other| other == name);
+            if twice {
+                let name = name.to_string();
+                return Err(LearningError::DuplicateName { rule, name });
+            }
         }
+        Ok(Declared {
+            traces,
+            signals,
+            values,
+        })
     }
+}
+
+/// The declarations of a rule.
+pub(super) struct Declared {
+    pub(super) traces: Vec<Trace>,
+    pub(super) signals: Vec<&'static str>,
+    /// The values of the postsynaptic neuron.
+    pub(super) values: Vec<String>,
 }

@@ -27,6 +27,24 @@ pub trait PlasticSynapses: Module {
     }
 }
 
+impl PlasticSynapses for Box<dyn PlasticSynapses> {
+    fn weight(&self) -> (Vec<usize>, Init) {
+        (**self).weight()
+    }
+
+    fn products(&self, pre: &Var, post: &Var) -> Var {
+        (**self).products(pre, post)
+    }
+
+    fn is_dense(&self) -> bool {
+        (**self).is_dense()
+    }
+
+    fn check(&self) -> Result<(), LearningError> {
+        (**self).check()
+    }
+}
+
 impl PlasticSynapses for Linear {
     fn weight(&self) -> (Vec<usize>, Init) {
         let init = self.weight_init.unwrap_or(Init::fan_in(self.inputs));

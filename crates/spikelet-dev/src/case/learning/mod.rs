@@ -3,7 +3,12 @@
 //! A kind is a file here and a line of [`KINDS`].
 
 mod ann2snn;
+mod eprop;
+mod ottt;
 mod qcfs;
+mod stdp;
+mod trace_stdp;
+mod traced;
 
 use super::{Results, expect, input, wrong};
 use serde::de::DeserializeOwned;
@@ -17,7 +22,17 @@ use std::sync::Arc;
 type Compute = fn(&Given<'_>) -> Result<Results>;
 
 /// The kinds and their functions, in alphabetical order.
-const KINDS: &[(&str, Compute)] = &[("ann2snn", ann2snn::run), ("qcfs", qcfs::run)];
+const KINDS: &[(&str, Compute)] = &[
+    ("ann2snn", ann2snn::run),
+    ("eprop", eprop::run),
+    ("mstdp", stdp::mstdp),
+    ("mstdpet", stdp::mstdpet),
+    ("ottt", ottt::ottt),
+    ("qcfs", qcfs::run),
+    ("sltt", ottt::sltt),
+    ("stdp", stdp::stdp),
+    ("trace_stdp", trace_stdp::run),
+];
 
 /// What the function of a kind reads: the inputs `in.*` and `param.*`, and the constants.
 pub struct Given<'a> {
