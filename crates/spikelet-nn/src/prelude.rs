@@ -13,9 +13,9 @@ pub use crate::layer::{
     ConvTransposed3d, Dcls1d, DclsVersion, DelayInterpolation, DelayWidth, DelayedFeedback,
     DelayedLinear, Dropout, Dropout2d, EfAdLif, Feedback, FixedDelay, Flatten, GroupNorm, Join,
     LayerNorm, LiReadout, LifRecurrent, Linear, NeuronLayer, PadTime, Parallel, Pointwise, Pool1d,
-    Pool2d, Pool3d, RAlif, RDecayLif, RLeaky, RLif, RSynaptic, RadLif, Recurrent, RecurrentBlock,
-    Reshape, Residual, Rnn, SeAdLif, SiLif, SoftmaxSum, SparchReadout, StaticInput, StepLoop,
-    TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum, TraceLearning, Voting,
+    Pool2d, Pool3d, RAlif, RDecayLif, RLeaky, RLif, RSynaptic, RadLif, RandomFeedback, Recurrent,
+    RecurrentBlock, Reshape, Residual, Rnn, SeAdLif, SiLif, SoftmaxSum, SparchReadout, StaticInput,
+    StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum, TraceLearning, Voting,
 };
 pub use crate::loss;
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};

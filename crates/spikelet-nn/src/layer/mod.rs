@@ -17,6 +17,7 @@ mod neuron_layers;
 mod parallel;
 mod pointwise;
 mod pool;
+mod random_feedback;
 mod recurrent;
 mod recurrent_block;
 mod reshape;
@@ -53,6 +54,7 @@ pub use neuron_layers::{
 pub use parallel::{Combine, Parallel};
 pub use pointwise::{Pointwise, WeightShape};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
+pub use random_feedback::RandomFeedback;
 pub use recurrent::Recurrent;
 pub use recurrent_block::RecurrentBlock;
 pub use reshape::Reshape;

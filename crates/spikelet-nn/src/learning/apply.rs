@@ -141,8 +141,7 @@ impl Signals {
                     signal: name.to_string(),
                 });
             };
-            let signal = cx.steps_of(pre.dim(0), || signal);
-            let [time_steps, batch] = [pre.dim(0), pre.dim(1)];
+            let [time_steps, batch] = [cx.time_steps(pre.dim(0)), pre.dim(1)];
             let width = match signal.shape() {
                 [t] if *t == time_steps => 1,
                 [t, n] if *t == time_steps && [1, batch].contains(n) => *n,
@@ -155,10 +154,11 @@ impl Signals {
                     });
                 }
             };
+            let signal = cx.steps_of(pre.dim(0), || signal);
             if width == 1 {
                 global.push(name);
             }
-            given.push((name, signal.detach().reshape([time_steps, width])));
+            given.push((name, signal.detach().reshape([pre.dim(0), width])));
         }
         Ok(Self { given, global })
     }

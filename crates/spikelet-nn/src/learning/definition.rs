@@ -103,9 +103,11 @@ impl Definition {
         self.traces.iter().filter(|t| t.side == Side::Synapse)
     }
 
-    /// Whether the change over time is a sum over all steps at once, while the weight does not change.
+    /// Whether the change over time is one sum of products over all steps and samples, while the weight does not change.
     pub(super) fn sums_over_time(&self) -> bool {
-        self.synapse_next.is_empty() && matches!(self.change, Form::Products(_))
+        let summed = |terms: &[Term]| terms.iter().all(|term| term.factors.is_some());
+        self.synapse_next.is_empty()
+            && matches!(&self.change, Form::Products(terms) if summed(terms))
     }
 }
 
