@@ -1,6 +1,6 @@
 """Neurons.
 
-Written by python/generate.py from the parts of the engine; change that program instead of this file.
+Written by python/generator from the parts of the engine; change that program instead of this file.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class If(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -132,7 +132,7 @@ class Lif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -146,7 +146,7 @@ class Lif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -199,7 +199,7 @@ class Plif(Neuron):
     Parameters
     ----------
     init_tau : float, default 2.0
-        Time constant before training, > 1.
+        Time constant before training, > 1, in steps.
     decay_input : bool, default True
         Whether X is scaled by σ(w) as well.
     granularity : str, default "layer"
@@ -215,7 +215,7 @@ class Plif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -270,7 +270,7 @@ class Qif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_c : float, default 0.8
         Critical potential.
     a0 : float, default 1.0
@@ -286,9 +286,9 @@ class Qif(Neuron):
     resets : bool, default True
         Whether the potential is reset.
     v_reset : float | None, default -0.1
-        .
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -344,7 +344,7 @@ class Eif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     delta_t : float, default 1.0
         Sharpness of the onset of a spike, > 0.
     theta_rh : float, default 0.8
@@ -360,9 +360,9 @@ class Eif(Neuron):
     resets : bool, default True
         Whether the potential is reset.
     v_reset : float | None, default -0.1
-        .
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -418,7 +418,7 @@ class Izhikevich(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_c : float, default 0.8
         Critical potential.
     a0 : float, default 1.0
@@ -428,7 +428,7 @@ class Izhikevich(Neuron):
     w_rest : float, default 0.0
         The adaptation current before the first step.
     tau_w : float, default 2.0
-        Time constant of the adaptation, > 1.
+        Time constant of the adaptation, > 1, in steps.
     a : float, default 0.0
         Coupling of the adaptation to the potential.
     b : float, default 0.0
@@ -444,7 +444,7 @@ class Izhikevich(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -510,7 +510,7 @@ class Klif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     scale_reset : bool, default False
@@ -528,7 +528,7 @@ class Klif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -586,7 +586,7 @@ class Liaf(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     act : str, default "relu"
@@ -604,7 +604,7 @@ class Liaf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -662,7 +662,7 @@ class CubaLif(Neuron):
     v_decay : float, default 0.75
         Decay factor of the potential.
     v_threshold : float, default 0.5
-        .
+        The neuron fires if its potential reaches it.
     strict : bool, default False
         Whether a potential that equals the threshold causes no spike.
     fire_on : str, default "charged"
@@ -672,7 +672,7 @@ class CubaLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -751,7 +751,7 @@ class GatedLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -809,7 +809,7 @@ class Ilif(Neuron):
     Parameters
     ----------
     tau : float, default 1.3333333333333333
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -872,7 +872,7 @@ class Clif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -884,7 +884,7 @@ class Clif(Neuron):
     v_reset : float | None, default None
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -937,11 +937,11 @@ class Raf(Neuron):
     Parameters
     ----------
     b : float, default -0.2
-        Damping, < 0.
+        Damping, < 0, in 1/time.
     omega : float, default 1.0
-        Angular frequency.
+        Angular frequency, in 1/time.
     dt : float, default 1.0
-        Length of a step.
+        Length of a step, in time.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -953,7 +953,7 @@ class Raf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1018,7 +1018,7 @@ class HalfThresholdIf(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1067,7 +1067,7 @@ class SlttLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -1081,9 +1081,9 @@ class SlttLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1134,7 +1134,7 @@ class OtttLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default False
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -1148,9 +1148,9 @@ class OtttLif(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1209,7 +1209,7 @@ class TernaryIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1257,7 +1257,7 @@ class TernaryLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -1271,7 +1271,7 @@ class TernaryLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1332,7 +1332,7 @@ class Psn(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1394,7 +1394,7 @@ class MaskedPsn(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1459,7 +1459,7 @@ class SlidingPsn(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1521,7 +1521,7 @@ class NonSpikingIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1572,7 +1572,7 @@ class NonSpikingLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     readout : float | None, default None
@@ -1588,7 +1588,7 @@ class NonSpikingLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1643,9 +1643,9 @@ class Alif(Neuron):
     Parameters
     ----------
     tau : float, default 20.0
-        Membrane time constant.
+        Membrane time constant, in steps.
     tau_a : float, default 200.0
-        Time constant of the adaptation.
+        Time constant of the adaptation, in steps.
     beta : float, default 1.8
         Increase of the threshold per unit of adaptation.
     v_threshold : float, default 1.0
@@ -1659,7 +1659,7 @@ class Alif(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1720,7 +1720,7 @@ class Adex(Neuron):
     Parameters
     ----------
     tau : float, default 9.37
-        Membrane time constant.
+        Membrane time constant, in ms.
     delta_t : float, default 0.099
         Sharpness of the onset of a spike, > 0.
     theta_rh : float, default 1.0
@@ -1728,13 +1728,13 @@ class Adex(Neuron):
     v_rest : float, default 0.0
         Resting potential.
     tau_w : float, default 144.0
-        Time constant of the adaptation.
+        Time constant of the adaptation, in ms.
     a : float, default 0.133
         Coupling of the adaptation to the potential.
     b : float, default 0.133
         Increment of the adaptation at each spike.
     dt : float, default 1.0
-        Length of a step.
+        Length of a step, in ms.
     v_threshold : float, default 2.0
         Where a spike that has begun is counted.
     strict : bool, default False
@@ -1746,7 +1746,7 @@ class Adex(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1826,9 +1826,9 @@ class Synaptic(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1903,9 +1903,9 @@ class Alpha(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1961,13 +1961,13 @@ class Brf(Neuron):
     Parameters
     ----------
     omega : float, default 10.0
-        Angular frequency, below 1/dt.
+        Angular frequency, below 1/dt, in 1/time.
     b_offset : float, default 1.0
-        B′, damping beyond balance, > 0.
+        B′, damping beyond balance, > 0, in 1/time.
     gamma : float, default 0.9
         Decay factor of the refractoriness.
     dt : float, default 0.01
-        Length of a step.
+        Length of a step, in time.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -1979,7 +1979,7 @@ class Brf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2049,7 +2049,7 @@ class RefractoryLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2111,7 +2111,7 @@ class SoftPulseIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : str, default "soft"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2171,7 +2171,7 @@ class SoftPulseLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : str, default "soft"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2241,7 +2241,7 @@ class SparchLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2321,7 +2321,7 @@ class AdLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2408,7 +2408,7 @@ class SiLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2496,7 +2496,7 @@ class CSiLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2556,7 +2556,7 @@ class DecayLif(Neuron):
     Parameters
     ----------
     tau_u : float, default 15.0
-        Membrane time constant (trained: 5 … 25), > 0.
+        Membrane time constant (trained: 5 … 25), > 0, in steps.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default True
@@ -2568,9 +2568,9 @@ class DecayLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -2625,9 +2625,9 @@ class SeAdLifCell(Neuron):
     Parameters
     ----------
     tau_u : float, default 15.0
-        Membrane time constant (trained: 5 … 25), > 0.
+        Membrane time constant (trained: 5 … 25), > 0, in steps.
     tau_w : float, default 180.0
-        Time constant of the adaptation (trained: 60 … 300), > 0.
+        Time constant of the adaptation (trained: 60 … 300), > 0, in steps.
     a : float, default 0.5
         Coupling of the adaptation to the potential; trained: 0 … 1.
     b : float, default 1.0
@@ -2645,9 +2645,9 @@ class SeAdLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -2705,9 +2705,9 @@ class EfAdLifCell(Neuron):
     Parameters
     ----------
     tau_u : float, default 15.0
-        Membrane time constant (trained: 5 … 25), > 0.
+        Membrane time constant (trained: 5 … 25), > 0, in steps.
     tau_w : float, default 180.0
-        Time constant of the adaptation (trained: 60 … 300), > 0.
+        Time constant of the adaptation (trained: 60 … 300), > 0, in steps.
     a : float, default 0.5
         Coupling of the adaptation to the potential; trained: 0 … 1.
     b : float, default 1.0
@@ -2725,9 +2725,9 @@ class EfAdLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -2788,15 +2788,15 @@ class YinAlif(Neuron):
     Parameters
     ----------
     tau_m : float, default 20.0
-        Membrane time constant (trained: normal with standard deviation 5 before training), > 0.
+        Membrane time constant (trained: normal with standard deviation 5 before training), > 0, in steps.
     tau_adp : float, default 150.0
-        Time constant of the adaptation (trained: normal with standard deviation 10 before training), > 0.
+        Time constant of the adaptation (trained: normal with standard deviation 10 before training), > 0, in steps.
     beta : float, default 1.8
         Increase of the threshold per unit of adaptation.
     r_m : float, default 1.0
         Membrane resistance.
     dt : float, default 1.0
-        Length of a step, > 0.
+        Length of a step, > 0, in steps.
     random_start : bool, default True
         Whether V starts from random values on [0, 1).
     v_threshold : float, default 0.01
@@ -2810,7 +2810,7 @@ class YinAlif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `MultiGaussian(gamma=0.5, height=0.15, scale=6.0, sigma=0.5)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2902,7 +2902,7 @@ class RLeakyCell(Neuron):
     v_reset : float | None, default None
         Soft reset; 0 is snnTorch's reset to zero.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2984,7 +2984,7 @@ class RSynapticCell(Neuron):
     v_reset : float | None, default None
         Soft reset; 0 is snnTorch's reset to zero.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3045,11 +3045,11 @@ class NorseLif(Neuron):
     Parameters
     ----------
     dt : float, default 0.001
-        Length of a step, > 0.
+        Length of a step, > 0, in s.
     tau_mem_inv : float, default 100.0
-        Inverse membrane time constant, > 0.
+        Inverse membrane time constant, > 0, in 1/s.
     tau_syn_inv : float, default 200.0
-        Inverse time constant of the current, > 0.
+        Inverse time constant of the current, > 0, in 1/s.
     v_leak : float, default 0.0
         Resting potential.
     v_threshold : float, default 1.0
@@ -3063,9 +3063,9 @@ class NorseLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `FastSigmoid(slope=100.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -3136,7 +3136,7 @@ class LeakyIntegrator(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3190,7 +3190,7 @@ class NirI(Neuron):
     Parameters
     ----------
     r : float, default 1.0
-        Resistance: the factor of X; that of NIR, times the length of a step.
+        Resistance: the factor of X; that of NIR, times the length of a step, in 1/steps.
     readout : float | None, default None
         Last, max, max_abs or mean over time; none: every step is returned.
     v_threshold : float, default 1.0
@@ -3204,7 +3204,7 @@ class NirI(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3258,7 +3258,7 @@ class NirIf(Neuron):
     Parameters
     ----------
     r : float, default 1.0
-        Resistance: the factor of X; that of NIR, times the length of a step.
+        Resistance: the factor of X; that of NIR, times the length of a step, in 1/steps.
     reset_delay : bool, default False
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float, default 1.0
@@ -3272,7 +3272,7 @@ class NirIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3326,7 +3326,7 @@ class NirLi(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of X.
     v_leak : float, default 0.0
@@ -3348,7 +3348,7 @@ class NirLi(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3410,7 +3410,7 @@ class NirLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of X.
     v_leak : float, default 0.0
@@ -3430,7 +3430,7 @@ class NirLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3490,9 +3490,9 @@ class NirCubaLi(Neuron):
     Parameters
     ----------
     tau_syn : float, default 2.0
-        Time constant of the current, > 0.
+        Time constant of the current, > 0, in steps.
     tau_mem : float, default 4.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of the current.
     v_leak : float, default 0.0
@@ -3516,7 +3516,7 @@ class NirCubaLi(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3585,9 +3585,9 @@ class NirCubaLif(Neuron):
     Parameters
     ----------
     tau_syn : float, default 2.0
-        Time constant of the current, > 0.
+        Time constant of the current, > 0, in steps.
     tau_mem : float, default 4.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of the current.
     v_leak : float, default 0.0
@@ -3609,7 +3609,7 @@ class NirCubaLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3679,7 +3679,7 @@ class Heaviside(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
