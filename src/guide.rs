@@ -32,6 +32,7 @@ pages! {
     gpu = "docs/guide/gpu.md",
     json = "docs/guide/json.md",
     kernels = "docs/guide/kernels.md",
+    learning_rules = "docs/guide/learning-rules.md",
     limits = "docs/guide/limits.md",
     losses_and_metrics = "docs/guide/losses-and-metrics.md",
     networks = "docs/guide/networks.md",

@@ -63,7 +63,7 @@ const EXACT: [&str; 23] = [
 ];
 
 /// The reason of every other neuron.
-const REFUSED: [(&str, &str); 27] = [
+const REFUSED: [(&str, &str); 28] = [
     ("qif", "nonlinear"),
     ("eif", "nonlinear"),
     ("izhikevich", "nonlinear"),
@@ -84,6 +84,7 @@ const REFUSED: [(&str, &str); 27] = [
     ("sliding_psn", "product over the time axis"),
     ("alif", "threshold adapts"),
     ("yin_alif", "threshold adapts"),
+    ("eprop_alif", "threshold adapts"),
     ("sparch_lif", "starts from random values"),
     ("alpha", "two synaptic currents"),
     ("refractory_lif", "refractory period"),

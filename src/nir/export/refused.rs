@@ -21,7 +21,7 @@ fn reason(kind: &str) -> Option<&'static str> {
         "Psn" | "MaskedPsn" | "SlidingPsn" => {
             "it is a product over the time axis; NIR's neurons are differential equations"
         }
-        "Alif" | "YinAlif" => "its threshold adapts; NIR's thresholds are constant",
+        "Alif" | "YinAlif" | "EpropAlif" => "its threshold adapts; NIR's thresholds are constant",
         "AdLifCell" | "SiLifCell" | "SeAdLifCell" | "EfAdLifCell" => {
             "it has an adaptation current; NIR's neurons have none"
         }

@@ -95,6 +95,9 @@ pub enum LearningError {
         "the weights change at the end of the sequence, and the network runs step by step; change them in each step"
     )]
     NeedsAllSteps,
+    /// Competing neurons, whose weights change at the end of the sequence.
+    #[error("neurons compete in each step, and the weights change at the end of the sequence")]
+    Competition,
     /// Weights that change outside the optimizer, on several ranks.
     #[error(
         "the rule `{rule}` changes weights on each of {ranks} ranks by itself, so that they would differ"
@@ -124,6 +127,7 @@ impl LearningError {
             Self::NeedsLinear { .. } => "use a linear layer, or write the change as such a sum",
             Self::Synapses { .. } => "use a layer with this value",
             Self::NeedsAllSteps => "use `Update::EachStep`, or run the network layer by layer",
+            Self::Competition => "use `Update::EachStep`",
             Self::Ranks { .. } => "use `Update::Gradient`, or one rank",
         }
     }

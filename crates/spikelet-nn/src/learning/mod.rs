@@ -11,6 +11,7 @@
 //! [`Update::Gradient`] the change is added to the gradient of the weight, for an optimizer.
 
 mod apply;
+mod competition;
 mod definition;
 mod eprop;
 mod error;
@@ -25,6 +26,7 @@ mod terms;
 mod weight_function;
 
 pub use apply::{RuleInputs, RuleResults, run_rule};
+pub use competition::Homeostasis;
 pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;
 pub use plastic::{Plastic, Update};

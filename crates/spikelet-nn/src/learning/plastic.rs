@@ -1,5 +1,6 @@
 //! A layer of synapses with a learning rule, and the neurons behind it.
 
+use super::competition::{Competition, Homeostasis};
 use super::{LearningError, LearningRule, PlasticSynapses, RuleInputs, run_rule};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
@@ -36,6 +37,11 @@ pub enum Update {
 /// | `learning_rate` | 1 | factor of a change, not with [`Update::Gradient`] |
 /// | `bounds` | those of the rule | the interval to which weights are clamped after a change |
 /// | `normalize` | none | the sum of each neuron's input weights at the beginning of a call |
+/// | `inhibition` | 0 | what a spike subtracts from the input of the other neurons in the next step |
+/// | `single_winner` | false | whether of the neurons that fire in a step only the one with the largest input does |
+/// | `homeostasis` | none | a threshold that rises with each spike, the buffer `theta` |
+///
+/// With convolutions, neurons compete with those of other channels at their position.
 pub struct Plastic {
     synapses: Box<dyn PlasticSynapses>,
     neuron: Box<dyn Module>,
@@ -44,6 +50,7 @@ pub struct Plastic {
     learning_rate: f64,
     bounds: Option<[f64; 2]>,
     normalize: Option<f64>,
+    competition: Competition,
 }
 
 impl Plastic {
@@ -61,6 +68,7 @@ impl Plastic {
             update: Update::default(),
             learning_rate: 1.0,
             normalize: None,
+            competition: Competition::default(),
         }
     }
 
@@ -92,6 +100,45 @@ impl Plastic {
         self
     }
 
+    /// Sets what a spike subtracts from the input of the other neurons in the next step.
+    #[must_use]
+    pub fn inhibition(mut self, inhibition: f64) -> Self {
+        self.competition.inhibition = inhibition;
+        self
+    }
+
+    /// Sets whether of the neurons that fire in a step only the one with the largest input does; the others are reset and
+    /// their spikes are dropped.
+    #[must_use]
+    pub fn single_winner(mut self, yes: bool) -> Self {
+        self.competition.single_winner = yes;
+        self
+    }
+
+    /// Sets the threshold that follows the activity. The neuron must have the
+    /// [trainable](crate::neuron::Common::trainable) constant `v_threshold`, with a value for each neuron or channel.
+    ///
+    /// ```
+    /// use spikelet_nn::learning::{Homeostasis, PairStdp, Plastic};
+    /// use spikelet_nn::prelude::*;
+    /// let by_neuron = Trainable::new(Granularity::Neuron);
+    /// let neuron = Lif::new(10.0).trainable("v_threshold", by_neuron);
+    /// let homeostasis = Homeostasis { increase: 0.05, tau: 1e7, v_threshold: 1.0 };
+    /// let layer = Plastic::new(Linear::new(784, 100), neuron, PairStdp::default())
+    ///     .inhibition(17.0)
+    ///     .homeostasis(homeostasis);
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [10, 1, 784]);
+    /// assert_eq!(cx.trace(&layer, x)?.shape(), [10, 1, 100]);
+    /// assert_eq!(cx.traced().buffers[1].name, "theta");
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn homeostasis(mut self, homeostasis: Homeostasis) -> Self {
+        self.competition.homeostasis = Some(homeostasis);
+        self
+    }
+
     fn check(&self, cx: &Context) -> Result<()> {
         let mut constants = vec![Constant::new(
             "learning_rate",
@@ -109,6 +156,7 @@ impl Plastic {
         if let Some(sum) = self.normalize {
             constants.push(Constant::new("normalize", sum, Domain::above(0.0)));
         }
+        constants.extend(self.competition.constants());
         cx.expect_domains("plastic layer", &constants)?;
         let problem = match self.update {
             Update::Gradient => None,
@@ -142,7 +190,15 @@ impl Plastic {
         let y = cx.child("synapses", |cx| {
             cx.with_parameter("weight", weight, |cx| self.synapses.forward(cx, x))
         })?;
-        cx.child("neuron", |cx| self.neuron.forward(cx, y))
+        let y = self.competition.inhibited(cx, y);
+        let threshold = self.competition.threshold(cx, &y);
+        let spikes = cx.child("neuron", |cx| match &threshold {
+            None => self.neuron.forward(cx, y.clone()),
+            Some(threshold) => cx.with_parameter("v_threshold", threshold, |cx| {
+                self.neuron.forward(cx, y.clone())
+            }),
+        })?;
+        Ok(self.competition.winners(cx, &y, spikes))
     }
 
     /// The spikes, and the weight after the change of the steps of `x`.
@@ -152,6 +208,7 @@ impl Plastic {
         if !cx.mode().training {
             return Ok(spikes);
         }
+        self.competition.learn(cx, &spikes);
         let inputs = RuleInputs {
             synapses: &*self.synapses,
             weight: &weight,
@@ -197,11 +254,16 @@ impl Module for Plastic {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("plastic layer", &x, 3)?;
         self.check(cx)?;
+        let each_step = self.update == Update::EachStep;
+        let sequential = self.competition.is_sequential();
+        if (each_step && cx.mode().training) || (sequential && !cx.mode().training) {
+            return Ok(cx.step_loop(&x, |x| self.run(cx, x))?.join());
+        }
         if !cx.mode().training {
             return self.run(cx, x);
         }
-        if self.update == Update::EachStep {
-            return Ok(cx.step_loop(&x, |x| self.run(cx, x))?.join());
+        if sequential {
+            return Err(cx.error("plastic layer", LearningError::Competition.into()));
         }
         cx.expect_all_steps("plastic layer")
             .map_err(|_| cx.error("plastic layer", LearningError::NeedsAllSteps.into()))?;

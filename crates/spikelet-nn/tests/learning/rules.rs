@@ -4,7 +4,8 @@ use crate::common::{Traced, near, numbers, spikes};
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::learning::{
-    LearningRule, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp, Update, WeightFunction,
+    Homeostasis, LearningRule, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp, Update,
+    WeightFunction,
 };
 use spikelet_nn::module::Context;
 use spikelet_nn::prelude::*;
@@ -251,4 +252,58 @@ fn nothing_is_learned_in_an_evaluation() {
     let s = traced.cx.trace(&layer, x).expect("a layer");
     traced.output("s", &s);
     assert_eq!(traced.run(&[WEIGHT])[WEIGHT], weight.to_f64());
+}
+
+/// The spikes of 30 steps, and the thresholds after them, of neurons that compete.
+fn competing(prepare: impl FnOnce(Plastic) -> Plastic, mode: Mode) -> (Vec<f64>, Option<Vec<f64>>) {
+    let mut traced = Traced::new(Context::new(mode, DType::F64));
+    let x = traced.input("x", spikes(&[30, 2, INPUTS], 0.6, 1));
+    let mut neuron = Lif::new(2.0);
+    let each = Trainable::new(Granularity::Neuron);
+    neuron
+        .common
+        .trainable
+        .insert("v_threshold".to_string(), each);
+    let weight: Vec<f64> = numbers(&[OUTPUTS, INPUTS], 2)
+        .to_f64()
+        .iter()
+        .map(|w| w.abs())
+        .collect();
+    traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight));
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), neuron, stdp()).learning_rate(0.0);
+    let homeostasis = Homeostasis {
+        increase: 0.1,
+        tau: 1e7,
+        v_threshold: 0.5,
+    };
+    let s = traced
+        .cx
+        .trace(&prepare(layer.homeostasis(homeostasis)), x)
+        .expect("a layer");
+    traced.output("s", &s);
+    let made = traced.run(&["theta"]);
+    (made["s"].clone(), Some(made["theta"].clone()))
+}
+
+#[test]
+fn neurons_compete_by_inhibition_one_winner_and_thresholds() {
+    let count = |s: &[f64]| s.iter().sum::<f64>();
+    let (alone, theta) = competing(|layer| layer, Mode::TRAIN);
+    let theta = theta.expect("thresholds");
+    for (k, theta) in theta.iter().enumerate() {
+        let fired: f64 = alone.iter().skip(k).step_by(OUTPUTS).sum();
+        assert!(fired > 0.0);
+        assert!(
+            (theta - 0.1 * fired / 2.0).abs() < 1e-4,
+            "{theta}, {fired} spikes"
+        );
+    }
+    let (inhibited, _) = competing(|layer| layer.inhibition(5.0), Mode::TRAIN);
+    assert!(count(&inhibited) < count(&alone));
+    for mode in [Mode::TRAIN, Mode::EVAL] {
+        let (single, theta) = competing(|layer| layer.single_winner(true), mode);
+        assert!(single.chunks(OUTPUTS).all(|step| count(step) <= 1.0) && count(&single) > 0.0);
+        let learned = theta.expect("thresholds").iter().any(|theta| *theta > 0.0);
+        assert_eq!(learned, mode.training);
+    }
 }
