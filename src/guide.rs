@@ -18,6 +18,7 @@ pages! {
     event_data = "docs/guide/event-data.md",
     event_training = "docs/guide/event-training.md",
     streams = "docs/guide/streams.md",
+    eventprop = "docs/guide/eventprop.md",
     experiments = "docs/guide/experiments.md",
     files_and_logs = "docs/guide/files-and-logs.md",
     monitors = "docs/guide/monitors.md",

@@ -34,6 +34,7 @@
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`sequence`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
 //! | | `spikelet-nir` | NIR graphs and files with weights |
+//! | [`eventprop`] | `spikelet-eventprop` | exact gradients of networks with exact spike times |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
 //! | `nir` | this crate | NIR graphs as modules, and back |
 //! | `auto_cuda` | `spikelet-auto-cuda` | CUDA kernels written as text |
@@ -90,6 +91,7 @@ pub use spikelet_train::report;
 pub use spikelet_train::{log, optim, timing, weights};
 #[doc(inline)]
 pub use {
-    spikelet_data as data, spikelet_events as events, spikelet_expr as expr,
-    spikelet_graph as graph, spikelet_pipeline as pipeline, spikelet_train as train,
+    spikelet_data as data, spikelet_eventprop as eventprop, spikelet_events as events,
+    spikelet_expr as expr, spikelet_graph as graph, spikelet_pipeline as pipeline,
+    spikelet_train as train,
 };

@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod checkpoint;
+pub mod conversion;
 mod draws;
 mod engine;
 mod error;

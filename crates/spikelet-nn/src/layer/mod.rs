@@ -1,5 +1,6 @@
 //! Layers: one file each.
 
+mod activation;
 mod adaptive_pool;
 mod attention;
 mod batch_norm;
@@ -7,6 +8,7 @@ mod conv;
 mod conv_transposed;
 mod delay;
 mod dropout;
+mod eventprop;
 mod feedback;
 mod flatten;
 mod images;
@@ -17,16 +19,19 @@ mod neuron_layers;
 mod parallel;
 mod pointwise;
 mod pool;
+mod qcfs;
 mod random_feedback;
 mod recurrent;
 mod recurrent_block;
 mod reshape;
 mod residual;
 mod rnn;
+mod scale;
 mod time;
 mod trace_learning;
 mod voting;
 
+pub use activation::Activation;
 pub use adaptive_pool::{
     AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool,
     AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
@@ -40,6 +45,7 @@ pub use delay::{
     DelayedLinear, FixedDelay, PadTime,
 };
 pub use dropout::{Dropout, Dropout2d};
+pub use eventprop::{EventPropLif, EventPropReadout, EventPropTime, FirstSpikeTime};
 pub use feedback::Feedback;
 pub use flatten::Flatten;
 pub use images::Sizes;
@@ -54,12 +60,14 @@ pub use neuron_layers::{
 pub use parallel::{Combine, Parallel};
 pub use pointwise::{Pointwise, WeightShape};
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
+pub use qcfs::Qcfs;
 pub use random_feedback::RandomFeedback;
 pub use recurrent::Recurrent;
 pub use recurrent_block::RecurrentBlock;
 pub use reshape::Reshape;
 pub use residual::{Join, Residual};
 pub use rnn::Rnn;
+pub use scale::Scale;
 pub use time::{
     SoftmaxSum, StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum,
 };

@@ -4,6 +4,8 @@
 
 mod ann2snn;
 mod eprop;
+mod eventprop;
+mod eventprop_grid;
 mod ottt;
 mod qcfs;
 mod stdp;
@@ -25,6 +27,8 @@ type Compute = fn(&Given<'_>) -> Result<Results>;
 const KINDS: &[(&str, Compute)] = &[
     ("ann2snn", ann2snn::run),
     ("eprop", eprop::run),
+    ("eventprop", eventprop::run),
+    ("eventprop_grid", eventprop_grid::run),
     ("mstdp", stdp::mstdp),
     ("mstdpet", stdp::mstdpet),
     ("ottt", ottt::ottt),

@@ -1,5 +1,6 @@
 //! The kinds of layers of a list, one file each. A new one needs a file and a line in [`all`].
 
+mod activation;
 mod attention;
 mod batch_norm;
 mod branches;
@@ -14,8 +15,10 @@ mod neuron;
 mod neuron_layer;
 mod pointwise;
 mod pool;
+mod qcfs;
 mod recurrent;
 mod residual;
+mod scale;
 mod sequence;
 mod static_input;
 mod time;
@@ -79,6 +82,14 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &dropout::DROPOUT,
         &dropout::DROPOUT2D,
         &flatten::FLATTEN,
+        &activation::RELU,
+        &activation::LEAKY_RELU,
+        &activation::GELU,
+        &activation::SILU,
+        &activation::SIGMOID,
+        &activation::TANH,
+        &qcfs::QCFS,
+        &scale::SCALE,
         &pointwise::POINTWISE,
         &attention::SELF_ATTENTION,
         &attention::TOKEN_ATTENTION,

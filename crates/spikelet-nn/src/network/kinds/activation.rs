@@ -1,0 +1,47 @@
+//! `"relu"`, `{ leaky-relu = 0.01 }`, `"gelu"`, `"silu"`, `"sigmoid"`, `"tanh"`
+
+use super::{Kind, MainValue};
+use crate::layer::Activation;
+
+/// The slope below 0 unless another is given, as in PyTorch.
+const SLOPE: f64 = 0.01;
+
+/// A kind without a value.
+macro_rules! plain {
+    ($($name:ident = $kind:literal, $function:ident, $summary:literal;)*) => {$(
+        pub(super) const $name: Kind = Kind {
+            name: $kind,
+            summary: $summary,
+            main: MainValue::None,
+            keys: &[],
+            build: |_, b| b.leaf($kind, Activation::$function, Some(0), |_| Some(0)),
+        };
+    )*};
+}
+
+plain! {
+    RELU = "relu", Relu, "max(x, 0), of networks without spikes";
+    GELU = "gelu", Gelu, "x·Φ(x), of networks without spikes";
+    SILU = "silu", Silu, "x·σ(x), of networks without spikes";
+    SIGMOID = "sigmoid", Sigmoid, "1/(1 + e⁻ˣ), of networks without spikes";
+    TANH = "tanh", Tanh, "the hyperbolic tangent, of networks without spikes";
+}
+
+pub(super) const LEAKY_RELU: Kind = Kind {
+    name: "leaky-relu",
+    summary: "x where x > 0, else a slope times x, of networks without spikes",
+    main: MainValue::Optional("the slope below 0"),
+    keys: &[],
+    build: |layer, b| {
+        let slope = match layer.main {
+            Some(node) => node.number("leaky-relu")?,
+            None => SLOPE,
+        };
+        b.leaf(
+            "leaky-relu",
+            Activation::LeakyRelu { slope },
+            Some(0),
+            |_| Some(0),
+        )
+    },
+};
