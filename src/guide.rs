@@ -9,6 +9,7 @@ macro_rules! pages {
 pages! {
     readme = "README.md",
     contents = "docs/guide/README.md",
+    conversion = "docs/guide/conversion.md",
     convolution = "docs/guide/convolution.md",
     custom_operations = "docs/guide/custom-operations.md",
     data_parallel = "docs/guide/data-parallel.md",

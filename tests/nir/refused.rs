@@ -179,7 +179,7 @@ fn constants_without_a_form_are_named() {
         ),
         (
             Arc::new(Lif::new(2.0).trainable("v_start", Trainable::default().uniform(0.1, 0.2))),
-            "neither 0, v_leak nor v_reset",
+            "neither 0, v_leak, v_reset nor half the threshold",
         ),
         (
             Arc::new(Plif {

@@ -7,6 +7,7 @@ mod bench;
 mod case;
 #[path = "../../../spikelet-cli/tests/cli/common.rs"]
 mod common;
+mod conversion;
 mod eventprop;
 mod events;
 mod golden;

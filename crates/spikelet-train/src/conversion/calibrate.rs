@@ -46,7 +46,7 @@ const NEVER_FIRES: &str = "the activation is 0 or not finite on all samples: cal
 
 /// The help for a QCFS whose λ is no threshold.
 const LAMBDA: &str =
-    "λ of the activation is no threshold: train the network again with a larger `lambda`";
+    "λ of the activation is no threshold: train the network again with a larger `init_lambda`";
 
 impl Converter {
     /// The scales of the activations of a network: of a ReLU the statistic of its outputs, of QCFS its λ. Batches

@@ -14,7 +14,7 @@
 //! | `calibrate.rs` | scales of activations on samples |
 //! | `spiking.rs`, `factor.rs` | neurons in place of activations; factors that become part of weights |
 //! | `run.rs`, `compare.rs` | both networks on samples: accuracy by time steps, rates of each layer |
-//! | `images.rs` | batches of a data set |
+//! | `images.rs`, `checkpoint.rs` | batches of a data set; a converted network as a checkpoint |
 //!
 //! Sources: P. U. Diehl et al., *Fast-classifying, high-accuracy spiking deep networks through weight and threshold
 //! balancing*, IJCNN 2015; B. Rueckauer et al., *Conversion of continuous-valued deep networks to efficient event-driven
@@ -23,6 +23,7 @@
 //! 2.0's `RateCodingRecipe`.
 
 mod calibrate;
+mod checkpoint;
 mod compare;
 mod error;
 mod factor;
