@@ -1,23 +1,13 @@
-//! The gradient of a batch: the adjoint pass of each sample, samples in parallel.
-//!
-//! The samples are divided into at most [`PARTS`] parts at places that depend on their number only. A part is added
-//! up sample by sample, then the parts in order, so that the bits do not depend on the number of threads.
+//! The gradient of a batch.
 
+use crate::batch::{Batch, Part};
 use crate::error::{Error, Result};
-use crate::layer::Incoming;
 use crate::loss::Loss;
 use crate::network::Network;
 use crate::rules::{Activity, Rules};
 use crate::spikes::SpikeTrain;
 use crate::trace::Trace;
 use crate::weights::Weights;
-use rayon::prelude::*;
-
-/// Parts of a batch, each with memory for a gradient.
-const PARTS: usize = 8;
-
-/// Elements of a gradient that a task sums over the parts.
-const SUM_BLOCK: usize = 1 << 14;
 
 /// The gradients of a layer's weights.
 #[derive(Clone, Debug)]
@@ -71,12 +61,6 @@ impl Gradients {
     }
 }
 
-/// The sum over the samples of a part: the loss, and the gradients in the order of the parameters.
-struct Part {
-    loss: f64,
-    grads: Vec<Vec<f64>>,
-}
-
 impl Network {
     /// The gradient of the mean loss over the samples. `traces`: the result of [`Network::forward`] for these samples.
     ///
@@ -98,34 +82,15 @@ impl Network {
         let penalties: Vec<Vec<f64>> = (activity.iter())
             .map(|activity| activity.penalties(rules.counts, samples.len()))
             .collect();
-        let size = samples.len().div_ceil(PARTS);
-        let parts: Vec<Part> = (0..samples.len().div_ceil(size))
-            .into_par_iter()
-            .map(|part| {
-                let mut sum = Part {
-                    loss: 0.0,
-                    grads: self
-                        .parameters()
-                        .iter()
-                        .map(|values| vec![0.0; values.len()])
-                        .collect(),
-                };
-                for sample in part * size..samples.len().min((part + 1) * size) {
-                    self.add_sample(
-                        sample,
-                        &samples[sample],
-                        &traces[sample],
-                        loss,
-                        rules,
-                        &penalties,
-                        &mut sum,
-                    );
-                }
-                sum
-            })
-            .collect();
-        let mean = mean(parts, samples.len());
-        self.collect(mean, activity, rules)
+        let batch = Batch {
+            network: self,
+            samples,
+            traces,
+            loss,
+            phantom: rules.phantom,
+            penalties: &penalties,
+        };
+        self.collect(batch.mean(), activity, rules)
     }
 
     fn check(&self, samples: &[SpikeTrain], traces: &[Trace], loss: &dyn Loss) -> Result<()> {
@@ -155,23 +120,21 @@ impl Network {
         }
         for (sample, (train, trace)) in samples.iter().zip(traces).enumerate() {
             train.check(sample, self.inputs(), self.t_end)?;
-            if trace.layers.len() != self.layers.len()
-                || trace.outputs.len() != self.outputs()
+            if trace.sizes != self.sizes()
                 || trace.kind != self.output_kind()
+                || trace.inputs != train.spikes().len()
             {
-                let expected = format!(
-                    "{} layers and {} outputs",
-                    self.layers.len(),
-                    self.outputs()
-                );
                 return Err(Error::Size {
                     what: format!("the trace of sample {sample}"),
                     given: format!(
-                        "{} layers and {} outputs",
-                        trace.layers.len(),
-                        trace.outputs.len()
+                        "{} input spikes and layers of {:?} neurons",
+                        trace.inputs, trace.sizes
                     ),
-                    expected,
+                    expected: format!(
+                        "{} and {:?}, with the same kind of outputs",
+                        train.spikes().len(),
+                        self.sizes()
+                    ),
                     help,
                 });
             }
@@ -212,73 +175,6 @@ impl Network {
         }
     }
 
-    /// Adds the loss and the gradients of a sample.
-    fn add_sample(
-        &self,
-        sample: usize,
-        train: &SpikeTrain,
-        trace: &Trace,
-        loss: &dyn Loss,
-        rules: &Rules,
-        penalties: &[Vec<f64>],
-        sum: &mut Part,
-    ) {
-        let mut gradient = vec![0.0; trace.outputs.len()];
-        sum.loss += loss.sample(sample, &trace.outputs, &mut gradient);
-        let mut grads = sum.grads.iter_mut();
-        let mut d_time = match (&self.readout, trace.layers.last(), grads.len()) {
-            (Some(readout), Some(last), _) => match grads.next_back() {
-                Some(d_weights) => {
-                    readout.adjoint(&last.spikes, &trace.peaks, &gradient, self.t_end, d_weights)
-                }
-                None => vec![],
-            },
-            (_, last, _) => {
-                let mut d_time = vec![0.0; last.map_or(0, |last| last.spikes.len())];
-                for (first, grad) in trace.first.iter().zip(&gradient) {
-                    if let Some(s) = first {
-                        d_time[*s] = *grad;
-                    }
-                }
-                d_time
-            }
-        };
-        let mut at_end: Vec<f64> = match rules.phantom {
-            Some(rule) => (trace.first.iter().zip(&gradient))
-                .map(|(first, grad)| match first {
-                    None => rule.strength * grad.max(0.0),
-                    Some(_) => 0.0,
-                })
-                .collect(),
-            None => vec![],
-        };
-        for (k, layer) in self.layers.iter().enumerate().rev() {
-            let input = match k {
-                0 => train.spikes(),
-                _ => &trace.layers[k - 1].spikes,
-            };
-            let incoming = Incoming {
-                d_time: &d_time,
-                at_end: &at_end,
-                penalty: &penalties[k],
-            };
-            let d_recurrent = layer.recurrent.as_ref().and_then(|_| grads.next_back());
-            let Some(d_input) = grads.next_back() else {
-                break;
-            };
-            let d_recurrent = d_recurrent.map(|grad| grad.as_mut_slice());
-            d_time = layer.adjoint(
-                input,
-                &trace.layers[k],
-                incoming,
-                self.t_end,
-                d_input,
-                d_recurrent,
-            );
-            at_end.clear();
-        }
-    }
-
     fn collect(&self, mean: Part, activity: Vec<Activity>, rules: &Rules) -> Result<Gradients> {
         if !mean.loss.is_finite() || mean.grads.iter().flatten().any(|grad| !grad.is_finite()) {
             return Err(Error::Loss {
@@ -305,30 +201,4 @@ impl Network {
             activity,
         })
     }
-}
-
-/// The mean over the samples, from the sums over the parts.
-fn mean(mut parts: Vec<Part>, samples: usize) -> Part {
-    let scale = 1.0 / samples as f64;
-    let rest = parts.split_off(1);
-    let mut sum = parts.pop().unwrap_or(Part {
-        loss: 0.0,
-        grads: vec![],
-    });
-    sum.loss = rest.iter().fold(sum.loss, |loss, part| loss + part.loss) * scale;
-    for (k, grads) in sum.grads.iter_mut().enumerate() {
-        grads
-            .par_chunks_mut(SUM_BLOCK)
-            .enumerate()
-            .for_each(|(block, grads)| {
-                let begin = block * SUM_BLOCK;
-                for part in &rest {
-                    for (grad, add) in grads.iter_mut().zip(&part.grads[k][begin..]) {
-                        *grad += add;
-                    }
-                }
-                grads.iter_mut().for_each(|grad| *grad *= scale);
-            });
-    }
-    sum
 }

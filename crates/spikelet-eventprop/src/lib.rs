@@ -32,6 +32,7 @@
 //! Scientific Reports 11, 2021, doi:10.1038/s41598-021-91786-z.
 
 mod adam;
+mod batch;
 mod crossing;
 mod error;
 mod gradient;

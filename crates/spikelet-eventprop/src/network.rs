@@ -99,6 +99,13 @@ impl Network {
         }
     }
 
+    /// The number of inputs, of the neurons of each layer, and of the outputs.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        let layers = self.layers.iter().map(LifLayer::neurons);
+        let ends = [self.inputs(), self.outputs()];
+        ends.into_iter().chain(layers).collect()
+    }
+
     /// The kind of the outputs.
     pub fn output_kind(&self) -> OutputKind {
         match self.readout {
@@ -178,6 +185,8 @@ impl Network {
                 .map(|s| s.map_or(self.t_end, |s: usize| last[s].time));
             let (outputs, kind) = (times.collect(), OutputKind::FirstSpike);
             return Ok(Trace {
+                inputs: train.spikes().len(),
+                sizes: self.sizes(),
                 layers,
                 outputs,
                 kind,
@@ -194,6 +203,8 @@ impl Network {
         }
         let kind = OutputKind::Potential;
         Ok(Trace {
+            inputs: train.spikes().len(),
+            sizes: self.sizes(),
             layers,
             outputs,
             kind,

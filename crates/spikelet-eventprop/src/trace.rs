@@ -8,6 +8,10 @@ use crate::spikes::Spike;
 /// The spikes and outputs of a sample. It holds what the adjoint pass reads: three numbers and an index a spike.
 #[derive(Clone, Debug)]
 pub struct Trace {
+    /// The number of input spikes.
+    pub(crate) inputs: usize,
+    /// The sizes of the network.
+    pub(crate) sizes: Vec<usize>,
     pub(crate) layers: Vec<LayerTrace>,
     pub(crate) outputs: Vec<f64>,
     pub(crate) kind: OutputKind,

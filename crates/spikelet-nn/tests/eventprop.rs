@@ -41,7 +41,7 @@ fn run(
         .child("out", |cx| layers[1].forward(cx, s.clone()))
         .expect("traced");
     let (out, loss) = loss(&y, &labels);
-    let mut store = VarStore::new(Arc::new(Cpu::new().expect("a CPU")));
+    let mut store = VarStore::new(Arc::new(Cpu::new(1).expect("a CPU")));
     let mut weights = vec![];
     for (name, value) in parameters {
         weights.push(cx.tracer().find_input(name).expect("a parameter"));

@@ -116,15 +116,13 @@ impl EventPropLif {
     /// One time step after the other.
     fn steps(&self, cx: &Context, input: &Product) -> Result<Var> {
         let neurons = self.neurons;
-        let feedback = cx.once(|| {
-            cx.child("feedback", |cx| {
-                let weight = cx.parameter("weight", [neurons, neurons], Init::fan_in(neurons));
-                match self.self_connections {
-                    true => weight,
-                    false => weight * off_diagonal(cx, neurons),
-                }
-            })
-        });
+        let feedback = cx.child("feedback", |cx| {
+            let weight = || cx.parameter("weight", [neurons, neurons], Init::fan_in(neurons));
+            Ok(cx.once(|| match self.self_connections {
+                true => weight(),
+                false => weight() * off_diagonal(cx, neurons),
+            }))
+        })?;
         let step = Step {
             factors: self.time.factors(),
             v_threshold: self.v_threshold,
