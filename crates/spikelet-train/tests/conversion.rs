@@ -331,12 +331,23 @@ fn scales_and_options_that_are_no_thresholds_are_refused() {
         let error = converter
             .convert(&ann, [x()], &cpu())
             .expect_err("not finite");
+        let text = error.to_string();
         assert!(
-            error.to_string().contains("has the scale NaN")
-                || error.to_string().contains("has the scale 0"),
-            "{error}"
+            text.contains("tensor `fc.weight` has values that are not finite"),
+            "{text}"
         );
     }
+    let nan = Tensor::f64([1, 3], [0.5, f64::NAN, 0.5]);
+    let sound = network("[3]", r#"{ linear = 4 }, "relu""#);
+    let error = each
+        .convert(&sound, [Ok(nan)], &cpu())
+        .expect_err("not finite");
+    assert!(
+        error
+            .to_string()
+            .contains("a batch of samples has values that are not finite"),
+        "{error}"
+    );
     for wrong in [
         Converter {
             threshold: Threshold::Percentile(101.0),

@@ -219,8 +219,8 @@ fn what_cannot_be_converted_is_named() {
         &["the momentum is 2"],
     );
     for wrong in ["most", "101%", "0", "-1"] {
-        let words = [&[file][..], &[&format!("--threshold={wrong}"), "o"]].concat();
-        mentions(&complaint(&words), &["--threshold", "99.9%"]);
+        let option = format!("--threshold={wrong}");
+        mentions(&complaint(&[file, &option, "o"]), &["--threshold", "max"]);
     }
     said_in(folder, &["convert", file, "weights.npz"]);
     mentions(

@@ -176,13 +176,17 @@ fn tensors_that_are_wrong_are_named() {
         set(case, "in.calibration", Tensor::f32([1, 2, 10], [0.0; 20]));
         set(case, "param.fc0.bias", Tensor::f32([12], [-1.0; 12]));
     });
-    refused("ann2snn_mlp_max", &["act0"], |case, _| {
-        set(
-            case,
-            "param.fc0.weight",
-            Tensor::f32([12, 10], [f32::INFINITY; 120]),
-        );
-    });
+    refused(
+        "ann2snn_mlp_max",
+        &["fc0.weight", "not finite"],
+        |case, _| {
+            set(
+                case,
+                "param.fc0.weight",
+                Tensor::f32([12, 10], [f32::INFINITY; 120]),
+            );
+        },
+    );
     refused("ann2snn_cnn_bn_max", &["bn1.running_var"], |case, _| {
         case.tensors.remove("param.bn1.running_var");
     });

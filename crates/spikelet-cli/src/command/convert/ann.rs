@@ -217,7 +217,8 @@ impl AnnArgs {
             .as_ref()
             .and_then(|e| e.data.dataset.as_deref());
         let otherwise = trained.or(named.and_then(DataName::find));
-        let images = Some(self.calibration_images);
+        // The statistics of an automatic normalization are those of all training images.
+        let images = (ann.experiment.is_none()).then_some(self.calibration_images);
         data.load(otherwise, &ann.settings, images, &ann.network, console)
     }
 }
