@@ -21,7 +21,8 @@ fn every_case_of_a_learning_rule_gives_its_results_without_reading_them() {
             let made = run(&case, dtype);
             for name in case.tensors.keys().filter(|name| is_expected(name)) {
                 let expected = exact.tensors[name].to_f64();
-                let spikes = ["out.s", "out.z"].contains(&name.as_str()) || name.starts_with("out.s.");
+                let spikes =
+                    ["out.s", "out.z"].contains(&name.as_str()) || name.starts_with("out.s.");
                 let share = match dtype {
                     _ if spikes => 0.0,
                     "f64" => 1e-10,

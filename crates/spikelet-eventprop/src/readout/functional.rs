@@ -87,15 +87,16 @@ mod tests {
             },
         ] {
             let norm = 12.0 * (1.0 - (-t_end / 12.0_f64).exp());
-            let cases: [(Functional, Box<dyn Fn(f64) -> f64>); 3] = [
-                (Functional::Mean, Box::new(|_| 1.0 / 30.0)),
-                (Functional::Sum, Box::new(|_| 1.0)),
-                (
-                    Functional::ExponentialMean { tau: 12.0 },
-                    Box::new(move |t: f64| (-t / 12.0).exp() / norm),
-                ),
-            ];
-            for (functional, weight) in cases {
+            for functional in [
+                Functional::Mean,
+                Functional::Sum,
+                Functional::ExponentialMean { tau: 12.0 },
+            ] {
+                let weight = |t: f64| match functional {
+                    Functional::Mean => 1.0 / 30.0,
+                    Functional::Sum => 1.0,
+                    _ => (-t / 12.0).exp() / norm,
+                };
                 let found = functional.kernels(&tau, 4.0, t_end);
                 let expected = integrated(&tau, 4.0, t_end, weight);
                 assert!((found.0 - expected.0).abs() < 1e-7, "{functional:?}");

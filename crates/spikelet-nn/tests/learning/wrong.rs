@@ -48,65 +48,33 @@ fn says(message: &str, parts: &[&str]) {
 
 #[test]
 fn constants_outside_their_domains_are_named() {
-    let given: [(Box<dyn Fn() -> Plastic>, &str); 6] = [
-        (
-            Box::new(|| {
-                linear(Stdp {
-                    tau_pre: 0.5,
-                    ..Stdp::default()
-                })
-            }),
-            "tau_pre",
-        ),
-        (
-            Box::new(|| {
-                linear(Stdp {
-                    scale: f64::NAN,
-                    ..Stdp::default()
-                })
-            }),
-            "scale",
-        ),
-        (
-            Box::new(|| {
-                linear(RewardStdp {
-                    tau_post: 0.0,
-                    ..RewardStdp::default()
-                })
-            }),
-            "tau_post",
-        ),
-        (
-            Box::new(|| {
-                linear(RewardTraceStdp {
-                    tau_trace: -1.0,
-                    ..RewardTraceStdp::default()
-                })
-            }),
-            "tau_trace",
-        ),
-        (
-            Box::new(|| {
-                linear(TripletStdp {
-                    tau_y: f64::INFINITY,
-                    ..TripletStdp::default()
-                })
-            }),
-            "tau_y",
-        ),
-        (
-            Box::new(|| {
-                linear(
-                    Eprop::of(&Lif::new(2.0))
-                        .expect("a rule")
-                        .readout_decay(1.0),
-                )
-            }),
-            "kappa",
-        ),
-    ];
-    for (layer, constant) in given {
-        says(&error(&layer(), &[8, 2, 6], |_| {}), &[constant]);
+    let stdp = |tau_pre, scale| Stdp {
+        tau_pre,
+        scale,
+        ..Stdp::default()
+    };
+    let reward = |tau_post| RewardStdp {
+        tau_post,
+        ..RewardStdp::default()
+    };
+    let trace = |tau_trace| RewardTraceStdp {
+        tau_trace,
+        ..RewardTraceStdp::default()
+    };
+    let triplet = |tau_y| TripletStdp {
+        tau_y,
+        ..TripletStdp::default()
+    };
+    let eprop = Eprop::of(&Lif::new(2.0)).expect("a rule");
+    for (layer, constant) in [
+        (linear(stdp(0.5, 1.0)), "tau_pre"),
+        (linear(stdp(2.0, f64::NAN)), "scale"),
+        (linear(reward(0.0)), "tau_post"),
+        (linear(trace(-1.0)), "tau_trace"),
+        (linear(triplet(f64::INFINITY)), "tau_y"),
+        (linear(eprop.readout_decay(1.0)), "kappa"),
+    ] {
+        says(&error(&layer, &[8, 2, 6], |_| {}), &[constant]);
     }
     says(
         &error(
