@@ -2,9 +2,11 @@
 
 use super::LearningError;
 use crate::layer::{Conv, Linear, channels_last};
-use crate::module::{Init, Module};
+use crate::module::{Context, Init, Module, Tree};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{ConvPart, MatMul};
+use std::any::Any;
 
 /// A layer that is linear in its parameter `weight`.
 pub trait PlasticSynapses: Module {
@@ -22,8 +24,22 @@ pub trait PlasticSynapses: Module {
     ///
     /// # Errors
     /// [`LearningError::Synapses`] for a setting that is not supported.
-    fn check(&self) -> Result<(), LearningError> {
+    fn check(&self) -> std::result::Result<(), LearningError> {
         Ok(())
+    }
+}
+
+impl Module for Box<dyn PlasticSynapses> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        (**self).forward(cx, x)
+    }
+
+    fn tree(&self) -> Tree {
+        (**self).tree()
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        (**self).as_any()
     }
 }
 
@@ -40,7 +56,7 @@ impl PlasticSynapses for Box<dyn PlasticSynapses> {
         (**self).is_dense()
     }
 
-    fn check(&self) -> Result<(), LearningError> {
+    fn check(&self) -> std::result::Result<(), LearningError> {
         (**self).check()
     }
 }
@@ -82,7 +98,7 @@ impl<const D: usize> PlasticSynapses for Conv<D> {
         false
     }
 
-    fn check(&self) -> Result<(), LearningError> {
+    fn check(&self) -> std::result::Result<(), LearningError> {
         let dilation = self.dilation.iter().map(|&n| ("dilation", n));
         let mut settings = dilation.chain([("groups", self.groups)]);
         match settings.find(|(_, given)| *given != 1) {

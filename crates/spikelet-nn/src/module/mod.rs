@@ -104,11 +104,7 @@ macro_rules! pointers {
     )*};
 }
 
-pointers!(
-    Box<dyn Module>,
-    Arc<dyn Module>,
-    Box<dyn crate::learning::PlasticSynapses>
-);
+pointers!(Box<dyn Module>, Arc<dyn Module>);
 
 /// The chain of the child module `name`, with paths in its parent; or the module itself.
 pub fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dyn Module>)> {
