@@ -32,7 +32,7 @@ LAYERS: dict[str, tuple[str, str, str]] = {
     "sigmoid": ("SigmoidActivation", "", ""),
     "tanh": ("Tanh", "", ""),
     "qcfs": ("Qcfs", "levels", "int"),
-    "scale": ("Scale", "factor", "float | None"),
+    "rescale": ("Scale", "factor", "float | None"),
     "pointwise": ("Pointwise", "channels", "int"),
     "self-attention": ("SelfAttention", "heads", "int"),
     "token-attention": ("TokenAttention", "heads", "int"),

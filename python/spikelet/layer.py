@@ -699,7 +699,7 @@ class Scale(Layer):
         The name in paths of parameters; by default the position.
     """
 
-    kind = "scale"
+    kind = "rescale"
     main = "factor"
 
     def __init__(

@@ -76,7 +76,7 @@ fn activations_of_files_are_layers() {
         [network]
         input = [4]
         layers = [{ linear = 3 }, "relu", { leaky-relu = 0.2 }, "leaky-relu", "gelu", "silu", "sigmoid", "tanh",
-          { qcfs = 8, init_lambda = 2.0 }, { scale = 0.5 }, { layer = "scale", each_channel = true }]
+          { qcfs = 8, init_lambda = 2.0 }, { rescale = 0.5 }, { layer = "rescale", each_channel = true }]
     "#;
     let layers = Layers::from_toml("net.toml", text, &[]).expect("it is sound");
     let tree = layers.module().expect("it is sound").to_string();
@@ -103,7 +103,7 @@ fn wrong_activations_are_named_with_their_position() {
         ("\"qcfs\"", "the number of steps"),
         ("{ relu = 1 }", "relu"),
         ("{ leaky-relu = \"steep\" }", "leaky-relu"),
-        ("{ scale = \"half\" }", "scale"),
+        ("{ rescale = \"half\" }", "rescale"),
     ] {
         let text = format!("network = {{ input = [4], layers = [{{ linear = 3 }}, {layer}] }}");
         let error = Layers::from_toml("net.toml", &text, &[])

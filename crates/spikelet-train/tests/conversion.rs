@@ -181,7 +181,7 @@ fn the_spikes_of_all_neurons_but_those_of_sums_are_worth_one() {
     );
     let text = serde_json::to_string(&made.snn.layers).expect("JSON");
     // The shortcuts of `a`, the main branch of `b`, and both branches of the concatenation.
-    assert_eq!(text.matches("\"scale\":").count(), 4, "{text}");
+    assert_eq!(text.matches("\"rescale\":").count(), 4, "{text}");
     let read: Layers = serde_json::from_str(&text).expect("it is a network");
     assert_eq!(read, made.snn.layers);
 }

@@ -127,7 +127,7 @@ mod tests {
         let change = (1.0 - &w) * &s * &p - 0.5 * &w * &x * (&q * 2.0);
         assert_eq!(
             text(&change).unwrap(),
-            ["1 - w | p | s | 1", "0.5 · w · -1 | x | q · 2 | 1"]
+            ["1 - w | p | s | 1", "-(0.5 · w) | x | q · 2 | 1"]
         );
         assert_eq!(
             text(&((&e * 0.9 + &s * &p) * &w / 2.0)).unwrap(),

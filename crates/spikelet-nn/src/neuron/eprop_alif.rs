@@ -8,7 +8,7 @@
 //! S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold), which is 0 at the threshold and for the steps after a spike
 //! until `refractory` steps, with that of the spike, have passed
 //!
-//! The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient.
+//! The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient by default.
 //!
 //! Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
 //! Communications 2020; the authors' program, `EligALIF`.
@@ -114,7 +114,11 @@ impl Neuron for EpropAlif {
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.set_state("b", self.adaptation(n));
         let alpha = self.kept(n, n.constant("tau_m", self.tau_m));
-        alpha * n.state("v") + x - n.state("fired").detach() * n.v_threshold()
+        let fired = match self.common.reset_grad {
+            ResetGrad::Detach => n.state("fired").detach(),
+            ResetGrad::Surrogate | ResetGrad::Soft => n.state("fired"),
+        };
+        alpha * n.state("v") + x - fired * n.v_threshold()
     }
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
@@ -124,9 +128,9 @@ impl Neuron for EpropAlif {
     }
 
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
-        let most = f64::from(self.refractory);
-        let silent = (n.state("silent") + most * s - 1.0).clamp(0.0, most);
-        n.set_state("silent", silent.detach());
+        let left = (n.state("silent") - 1.0).max(0.0);
+        let after = f64::from(self.refractory.saturating_sub(1));
+        n.set_state("silent", Expr::select(s.ge(0.5), after, left).detach());
         n.set_state("fired", s.clone());
         h.clone()
     }
