@@ -1,5 +1,5 @@
 //! Trains a network with exact spike times on digits whose pixels are spikes, the brighter the earlier, by EventProp:
-//! `[--data DIR] [--epochs 12] [--hidden 350] [--batch 64] [--rate 0.003] [--train N] [--seed 0] [--state FILE] [--json]`.
+//! `[--data DIR] [--epochs 12] [--hidden 350] [--batch 64] [--rate 0.006] [--train N] [--seed 0] [--state FILE] [--json]`.
 //!
 //! DIR has MNIST; without it the digits are generated. Every tenth training image is left out of training and selects
 //! the epoch whose weights are tested at the end; the test images are read once. After each epoch the state file is
@@ -16,6 +16,7 @@ use spikelet_random::{Generator, Stream};
 use std::error::Error;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ const TAU: TimeConstants = TimeConstants {
     tau_m: 20.0,
     tau_s: 5.0,
 };
-const T_END: f64 = 40.0;
+const T_END: f64 = 25.0;
 /// A white pixel fires at 0, the darkest gray at this time, a black pixel never.
 const LATEST: f64 = 20.0;
 const CLASSES: usize = 10;
@@ -48,7 +49,7 @@ impl Options {
             epochs: 12,
             hidden: 350,
             batch: 64,
-            rate: 3e-3,
+            rate: 6e-3,
             train: usize::MAX,
             seed: 0,
             state: None,
@@ -86,8 +87,8 @@ impl Options {
     /// What a state file has to agree with.
     fn text(&self) -> String {
         format!(
-            "hidden {}, batch {}, rate {}, train {}, seed {}, data {:?}",
-            self.hidden, self.batch, self.rate, self.train, self.seed, self.data
+            "epochs {}, hidden {}, batch {}, rate {}, train {}, seed {}, data {:?}",
+            self.epochs, self.hidden, self.batch, self.rate, self.train, self.seed, self.data
         )
     }
 }
@@ -158,8 +159,8 @@ impl State {
             step: 0,
         });
         let mut normal = |mean: f64, deviation: f64| mean + deviation * f64::from(random.normal());
-        let hidden = Weights::from_fn(options.hidden, inputs, |_, _| normal(0.078, 0.045));
-        let output = Weights::from_fn(CLASSES, options.hidden, |_, _| normal(0.0, 1.0));
+        let hidden = Weights::from_fn(options.hidden, inputs, |_, _| normal(0.06, 0.12));
+        let output = Weights::from_fn(CLASSES, options.hidden, |_, _| normal(0.0, 1.5));
         let network = Network::new(T_END, vec![LifLayer::new(TAU, 1.0, hidden)?])?;
         let network = network.readout(Readout::new(TAU, Functional::Mean, output)?)?;
         Ok(Self {
@@ -287,7 +288,17 @@ impl State {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
     let digits = match &options.data {
         Some(folder) => spikelet::data::mnist::load(folder)?,

@@ -87,21 +87,17 @@ mod tests {
             },
         ] {
             let norm = 12.0 * (1.0 - (-t_end / 12.0_f64).exp());
-            for functional in [
-                Functional::Mean,
-                Functional::Sum,
-                Functional::ExponentialMean { tau: 12.0 },
-            ] {
-                let weight = |t: f64| match functional {
-                    Functional::Mean => 1.0 / 30.0,
-                    Functional::Sum => 1.0,
-                    _ => (-t / 12.0).exp() / norm,
-                };
+            let mean = |_| 1.0 / 30.0;
+            let exponential = |t: f64| (-t / 12.0).exp() / norm;
+            let agree = |functional: Functional, expected: (f64, f64)| {
                 let found = functional.kernels(&tau, 4.0, t_end);
-                let expected = integrated(&tau, 4.0, t_end, weight);
                 assert!((found.0 - expected.0).abs() < 1e-7, "{functional:?}");
                 assert!((found.1 - expected.1).abs() < 1e-7, "{functional:?}");
-            }
+            };
+            agree(Functional::Mean, integrated(&tau, 4.0, t_end, mean));
+            agree(Functional::Sum, integrated(&tau, 4.0, t_end, |_| 1.0));
+            let functional = Functional::ExponentialMean { tau: 12.0 };
+            agree(functional, integrated(&tau, 4.0, t_end, exponential));
         }
     }
 }
