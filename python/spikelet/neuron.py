@@ -22,6 +22,7 @@ __all__ = [
     "DecayLif",
     "EfAdLifCell",
     "Eif",
+    "EpropAlif",
     "GatedLif",
     "HalfThresholdIf",
     "Heaviside",
@@ -2759,6 +2760,89 @@ class EfAdLifCell(Neuron):
         self.a = a
         self.b = b
         self.q = q
+        self.v_threshold = v_threshold
+        self.strict = strict
+        self.fire_on = fire_on
+        self.resets = resets
+        self.v_reset = v_reset
+        self.surrogate = surrogate
+        self.reset_grad = reset_grad
+        self.spiking = spiking
+        self.trainable = trainable
+
+
+class EpropAlif(Neuron):
+    """Steps are counted in f32, which represents all integers up to this one.
+
+    B[t] = ρ·B[t−1] + S[t−1] with ρ = e^(−dt/τ_a)
+
+    H[t] = α·V[t−1] + X[t] − v_threshold·S[t−1] with α = e^(−dt/τ_m), V[t] = H[t]
+
+    S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold), which is 0 at the threshold and for the steps after a spike
+    until `refractory` steps, with that of the spike, have passed
+
+    The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient.
+
+    Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
+    Communications 2020; the authors' program, `EligALIF`.
+
+    Parameters
+    ----------
+    beta : float, default 1.8
+        See `spikelet.neuron`.
+    dt : float, default 1.0
+        See `spikelet.neuron`.
+    refractory : int, default 5
+        See `spikelet.neuron`.
+    tau_a : float, default 200.0
+        See `spikelet.neuron`.
+    tau_m : float, default 20.0
+        See `spikelet.neuron`.
+    v_threshold : float, default 0.6
+        The neuron fires if its potential reaches it.
+    strict : bool, default True
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : str, default "charged"
+        The potential that is compared with the threshold: `"charged"`, or `"previous"`, that before the step.
+    resets : bool, default True
+        Whether the potential is reset.
+    v_reset : float | None, default None
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
+    surrogate : SurrogateLike | None, default None
+        The surrogate gradient; by default `PiecewiseQuadratic(alpha=1.0, factor=0.3)`.
+    reset_grad : str, default "detach"
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
+    spiking : bool, default True
+        Whether the output is spikes; else it is the primitive of the surrogate.
+    trainable : Mapping[str, Any] | Sequence[str] | None, default None
+        The constants that are trained: their names, or a table of names and settings such as `{"tau": "channel"}`.
+    """
+
+    kind = "eprop_alif"
+
+    def __init__(
+        self,
+        beta: float = 1.8,
+        dt: float = 1.0,
+        refractory: int = 5,
+        tau_a: float = 200.0,
+        tau_m: float = 20.0,
+        *,
+        v_threshold: float = 0.6,
+        strict: bool = True,
+        fire_on: str = "charged",
+        resets: bool = True,
+        v_reset: float | None = None,
+        surrogate: SurrogateLike | None = None,
+        reset_grad: str = "detach",
+        spiking: bool = True,
+        trainable: Mapping[str, Any] | Sequence[str] | None = None,
+    ) -> None:
+        self.beta = beta
+        self.dt = dt
+        self.refractory = refractory
+        self.tau_a = tau_a
+        self.tau_m = tau_m
         self.v_threshold = v_threshold
         self.strict = strict
         self.fire_on = fire_on

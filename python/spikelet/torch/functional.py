@@ -24,6 +24,7 @@ __all__ = [
     "decay_lif",
     "ef_adlif",
     "eif",
+    "eprop_alif",
     "half_threshold_if",
     "heaviside",
     "if_",
@@ -2300,6 +2301,90 @@ def ef_adlif(
         (tau_u, tau_w, a, b, q, v_threshold, v_reset, strict, fire_on, resets), surrogate, reset_grad,
     )
     made: tuple[Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, w, fired), (), time_steps)
+    return made
+
+
+def eprop_alif(
+    x: Tensor,
+    v: Tensor | None = None,
+    b: Tensor | None = None,
+    fired: Tensor | None = None,
+    silent: Tensor | None = None,
+    *,
+    beta: float = 1.8,
+    dt: float = 1.0,
+    refractory: int = 5,
+    tau_a: float = 200.0,
+    tau_m: float = 20.0,
+    v_threshold: float = 0.6,
+    v_reset: float | None = None,
+    strict: bool = True,
+    fire_on: str = "charged",
+    resets: bool = True,
+    surrogate: Surrogate | None = None,
+    reset_grad: ResetGrad = "detach",
+    time_steps: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Adaptive leaky integrate-and-fire of e-prop, with a late reset and a refractory period: see `spikelet.torch.EpropAlif`.
+
+    Parameters
+    ----------
+    x : Tensor [T, N, ...]
+        The input.
+    v : Tensor [N, ...], optional
+        The state before the first step; None at rest.
+    b : Tensor [N, ...], optional
+        The state before the first step; None at rest.
+    fired : Tensor [N, ...], optional
+        The state before the first step; None at rest.
+    silent : Tensor [N, ...], optional
+        The state before the first step; None at rest.
+    beta : float
+        See the equations. Default 1.8.
+    dt : float
+        See the equations. Default 1.0.
+    refractory : int
+        See the equations. Default 5.
+    tau_a : float
+        See the equations. Default 200.0.
+    tau_m : float
+        See the equations. Default 20.0.
+    v_threshold : float
+        The neuron fires if its potential reaches it.
+    v_reset : float | None
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : str
+        The potential that is compared with the threshold: `"charged"`, or `"previous"`, that before the step.
+    resets : bool
+        Whether the potential is reset.
+    surrogate : Surrogate | None
+        The surrogate gradient; by default `PiecewiseQuadratic(alpha=1.0, factor=0.3)`.
+    reset_grad : ResetGrad
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
+    time_steps : int
+        Repeats an input of one step, `[1, N, ...]`, without a copy.
+
+    Returns
+    -------
+    y : Tensor [T, N, ...]
+        The output.
+    v : Tensor [N, ...]
+        The state after the last step.
+    b : Tensor [N, ...]
+        The state after the last step.
+    fired : Tensor [N, ...]
+        The state after the last step.
+    silent : Tensor [N, ...]
+        The state after the last step.
+    """
+    definition = definition_of(
+        "eprop_alif", ("beta", "dt", "refractory", "tau_a", "tau_m", "v_threshold", "v_reset", "strict", "fire_on",
+        "resets"),
+        (beta, dt, refractory, tau_a, tau_m, v_threshold, v_reset, strict, fire_on, resets), surrogate, reset_grad,
+    )
+    made: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = run(definition, x, (v, b, fired, silent), (), time_steps)
     return made
 
 

@@ -36,6 +36,8 @@ __all__ = [
     "EfAdLifCellState",
     "Eif",
     "EifState",
+    "EpropAlif",
+    "EpropAlifState",
     "GatedLif",
     "GatedLifState",
     "HalfThresholdIf",
@@ -2836,6 +2838,92 @@ class EfAdLifCell(Neuron):
         super().__init__(
             {"tau_u": tau_u, "tau_w": tau_w, "a": a, "b": b, "q": q, "v_threshold": v_threshold, "v_reset": v_reset,
             "strict": strict, "fire_on": fire_on, "resets": resets},
+            surrogate, reset_grad, learn, shape,
+        )
+
+
+class EpropAlifState(NamedTuple):
+    """State of EpropAlif."""
+
+    v: Tensor | None = None
+    b: Tensor | None = None
+    fired: Tensor | None = None
+    silent: Tensor | None = None
+
+
+class EpropAlif(Neuron):
+    """Adaptive leaky integrate-and-fire of e-prop, with a late reset and a refractory period.
+
+    threshold, and a refractory period in which the neuron integrates.
+
+    B[t] = ρ·B[t−1] + S[t−1] with ρ = e^(−dt/τ_a)
+
+    H[t] = α·V[t−1] + X[t] − v_threshold·S[t−1] with α = e^(−dt/τ_m), V[t] = H[t]
+
+    S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold), which is 0 at the threshold and for the steps after a spike
+    until `refractory` steps, with that of the spike, have passed
+
+    The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient.
+
+    Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
+    Communications 2020; the authors' program, `EligALIF`.
+
+    Parameters
+    ----------
+    beta : float
+        See the equations. Default 1.8.
+    dt : float
+        See the equations. Default 1.0.
+    refractory : int
+        See the equations. Default 5.
+    tau_a : float
+        See the equations. Default 200.0.
+    tau_m : float
+        See the equations. Default 20.0.
+    v_threshold : float
+        The neuron fires if its potential reaches it.
+    v_reset : float | None
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
+    strict : bool
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : str
+        The potential that is compared with the threshold: `"charged"`, or `"previous"`, that before the step.
+    resets : bool
+        Whether the potential is reset.
+    surrogate : Surrogate | None
+        The surrogate gradient; by default `PiecewiseQuadratic(alpha=1.0, factor=0.3)`.
+    reset_grad : ResetGrad
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
+    learn : mapping of str to Learn, optional
+        Constants that are learned, by name; `<state>_start` is the initial value of a state.
+    shape : sequence of int, optional
+        Shape of the input, [T, N, ...], for parameters that depend on it; by default that of the first input.
+    """
+
+    name = "eprop_alif"
+    State = EpropAlifState
+
+    def __init__(
+        self,
+        beta: float = 1.8,
+        *,
+        dt: float = 1.0,
+        refractory: int = 5,
+        tau_a: float = 200.0,
+        tau_m: float = 20.0,
+        v_threshold: float = 0.6,
+        v_reset: float | None = None,
+        strict: bool = True,
+        fire_on: str = "charged",
+        resets: bool = True,
+        surrogate: Surrogate | None = None,
+        reset_grad: ResetGrad = "detach",
+        learn: Mapping[str, Learn | str] | None = None,
+        shape: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(
+            {"beta": beta, "dt": dt, "refractory": refractory, "tau_a": tau_a, "tau_m": tau_m, "v_threshold":
+            v_threshold, "v_reset": v_reset, "strict": strict, "fire_on": fire_on, "resets": resets},
             surrogate, reset_grad, learn, shape,
         )
 
