@@ -9,6 +9,7 @@ macro_rules! pages {
 pages! {
     readme = "README.md",
     contents = "docs/guide/README.md",
+    conversion = "docs/guide/conversion.md",
     convolution = "docs/guide/convolution.md",
     custom_operations = "docs/guide/custom-operations.md",
     data_parallel = "docs/guide/data-parallel.md",
@@ -33,6 +34,7 @@ pages! {
     gpu = "docs/guide/gpu.md",
     json = "docs/guide/json.md",
     kernels = "docs/guide/kernels.md",
+    learning_rules = "docs/guide/learning-rules.md",
     limits = "docs/guide/limits.md",
     losses_and_metrics = "docs/guide/losses-and-metrics.md",
     networks = "docs/guide/networks.md",

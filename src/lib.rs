@@ -83,8 +83,8 @@ pub use spikelet_cuda as cuda;
 pub use spikelet_distributed as distributed;
 pub use spikelet_nn::{
     Build, Constant, DefinitionError, Domain, Entry, LayerError, LayerProblem, OutsideBound,
-    RuntimeError, encoder, energy, layer, loss, module, network, neuron, runtime, sequence,
-    surrogate, tensors,
+    RuntimeError, encoder, energy, layer, learning, loss, module, network, neuron, runtime,
+    sequence, surrogate, tensors,
 };
 #[cfg(feature = "plots")]
 pub use spikelet_train::report;

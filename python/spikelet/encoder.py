@@ -1,6 +1,6 @@
 """Encoders: a value becomes a sequence.
 
-Written by python/generate.py from the parts of the engine; change that program instead of this file.
+Written by python/generator from the parts of the engine; change that program instead of this file.
 """
 
 from __future__ import annotations

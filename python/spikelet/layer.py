@@ -1,6 +1,6 @@
 """Layers of networks.
 
-Written by python/generate.py from the parts of the engine; change that program instead of this file.
+Written by python/generator from the parts of the engine; change that program instead of this file.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ __all__ = [
     "Dropout2d",
     "EfAdLif",
     "Flatten",
+    "Gelu",
     "Group",
     "GroupNorm",
     "LayerNorm",
+    "LeakyRelu",
     "LiReadout",
     "LifRecurrent",
     "Linear",
@@ -39,6 +41,7 @@ __all__ = [
     "NetworkNeuron",
     "PadTime",
     "Pointwise",
+    "Qcfs",
     "RAdLif",
     "RAlif",
     "RDecayLif",
@@ -46,15 +49,20 @@ __all__ = [
     "RLif",
     "RSynaptic",
     "Recurrent",
+    "Relu",
     "Residual",
     "Rnn",
+    "Scale",
     "SeAdLif",
     "SelfAttention",
     "SiLif",
+    "SigmoidActivation",
+    "Silu",
     "SoftmaxSum",
     "SparchReadout",
     "SpikeDrivenAttention",
     "Static",
+    "Tanh",
     "TimeLast",
     "TimeMax",
     "TimeMean",
@@ -528,6 +536,181 @@ class Flatten(Layer):
         *,
         name: str | None = None,
     ) -> None:
+        self.name = name
+
+
+class Relu(Layer):
+    """Rectified linear unit, max(x, 0), of networks without spikes.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "relu"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class LeakyRelu(Layer):
+    """Leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes.
+
+    Parameters
+    ----------
+    slope : float | None, default None
+        The slope below 0.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "leaky-relu"
+    main = "slope"
+
+    def __init__(
+        self,
+        slope: float | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.slope = slope
+        self.name = name
+
+
+class Gelu(Layer):
+    """Gaussian error linear unit, x·Φ(x), of networks without spikes.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "gelu"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class Silu(Layer):
+    """Sigmoid linear unit, x·σ(x), of networks without spikes.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "silu"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class SigmoidActivation(Layer):
+    """Logistic function, 1/(1 + e⁻ˣ), of networks without spikes.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "sigmoid"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class Tanh(Layer):
+    """Hyperbolic tangent, of networks without spikes.
+
+    Parameters
+    ----------
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "tanh"
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.name = name
+
+
+class Qcfs(Layer):
+    """Steps between 0 and a learned maximum, of networks that are to be converted to spiking ones.
+
+    Parameters
+    ----------
+    levels : int
+        The number of steps.
+    init_lambda : float, default 8.0
+        The maximum before training.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "qcfs"
+    main = "levels"
+
+    def __init__(
+        self,
+        levels: int,
+        *,
+        init_lambda: float = 8.0,
+        name: str | None = None,
+    ) -> None:
+        self.levels = levels
+        self.init_lambda = init_lambda
+        self.name = name
+
+
+class Scale(Layer):
+    """Multiplication by a constant, or by a stored one for each channel.
+
+    Parameters
+    ----------
+    factor : float | None, default None
+        The factor.
+    each_channel : bool, default False
+        Whether each channel has a stored factor.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "rescale"
+    main = "factor"
+
+    def __init__(
+        self,
+        factor: float | None = None,
+        *,
+        each_channel: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.factor = factor
+        self.each_channel = each_channel
         self.name = name
 
 

@@ -1,6 +1,6 @@
 """Neurons.
 
-Written by python/generate.py from the parts of the engine; change that program instead of this file.
+Written by python/generator from the parts of the engine; change that program instead of this file.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "DecayLif",
     "EfAdLifCell",
     "Eif",
+    "EpropAlif",
     "GatedLif",
     "HalfThresholdIf",
     "Heaviside",
@@ -84,7 +85,7 @@ class If(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -132,7 +133,7 @@ class Lif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -146,7 +147,7 @@ class Lif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -199,7 +200,7 @@ class Plif(Neuron):
     Parameters
     ----------
     init_tau : float, default 2.0
-        Time constant before training, > 1.
+        Time constant before training, > 1, in steps.
     decay_input : bool, default True
         Whether X is scaled by σ(w) as well.
     granularity : str, default "layer"
@@ -215,7 +216,7 @@ class Plif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -270,7 +271,7 @@ class Qif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_c : float, default 0.8
         Critical potential.
     a0 : float, default 1.0
@@ -286,9 +287,9 @@ class Qif(Neuron):
     resets : bool, default True
         Whether the potential is reset.
     v_reset : float | None, default -0.1
-        .
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -344,7 +345,7 @@ class Eif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     delta_t : float, default 1.0
         Sharpness of the onset of a spike, > 0.
     theta_rh : float, default 0.8
@@ -360,9 +361,9 @@ class Eif(Neuron):
     resets : bool, default True
         Whether the potential is reset.
     v_reset : float | None, default -0.1
-        .
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -418,7 +419,7 @@ class Izhikevich(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_c : float, default 0.8
         Critical potential.
     a0 : float, default 1.0
@@ -428,7 +429,7 @@ class Izhikevich(Neuron):
     w_rest : float, default 0.0
         The adaptation current before the first step.
     tau_w : float, default 2.0
-        Time constant of the adaptation, > 1.
+        Time constant of the adaptation, > 1, in steps.
     a : float, default 0.0
         Coupling of the adaptation to the potential.
     b : float, default 0.0
@@ -444,7 +445,7 @@ class Izhikevich(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -510,7 +511,7 @@ class Klif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     scale_reset : bool, default False
@@ -528,7 +529,7 @@ class Klif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -586,7 +587,7 @@ class Liaf(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     act : str, default "relu"
@@ -604,7 +605,7 @@ class Liaf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -662,7 +663,7 @@ class CubaLif(Neuron):
     v_decay : float, default 0.75
         Decay factor of the potential.
     v_threshold : float, default 0.5
-        .
+        The neuron fires if its potential reaches it.
     strict : bool, default False
         Whether a potential that equals the threshold causes no spike.
     fire_on : str, default "charged"
@@ -672,7 +673,7 @@ class CubaLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -751,7 +752,7 @@ class GatedLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -809,7 +810,7 @@ class Ilif(Neuron):
     Parameters
     ----------
     tau : float, default 1.3333333333333333
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -872,7 +873,7 @@ class Clif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -884,7 +885,7 @@ class Clif(Neuron):
     v_reset : float | None, default None
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Rect(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -937,11 +938,11 @@ class Raf(Neuron):
     Parameters
     ----------
     b : float, default -0.2
-        Damping, < 0.
+        Damping, < 0, in 1/time.
     omega : float, default 1.0
-        Angular frequency.
+        Angular frequency, in 1/time.
     dt : float, default 1.0
-        Length of a step.
+        Length of a step, in time.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -953,7 +954,7 @@ class Raf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1018,7 +1019,7 @@ class HalfThresholdIf(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1067,7 +1068,7 @@ class SlttLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -1081,9 +1082,9 @@ class SlttLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1134,7 +1135,7 @@ class OtttLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default False
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -1148,9 +1149,9 @@ class OtttLif(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1209,7 +1210,7 @@ class TernaryIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1257,7 +1258,7 @@ class TernaryLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     v_threshold : float, default 1.0
@@ -1271,7 +1272,7 @@ class TernaryLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1332,7 +1333,7 @@ class Psn(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1394,7 +1395,7 @@ class MaskedPsn(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1459,7 +1460,7 @@ class SlidingPsn(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1521,7 +1522,7 @@ class NonSpikingIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1572,7 +1573,7 @@ class NonSpikingLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 1.
+        Membrane time constant, > 1, in steps.
     decay_input : bool, default True
         Whether X is divided by τ as well.
     readout : float | None, default None
@@ -1588,7 +1589,7 @@ class NonSpikingLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1643,9 +1644,9 @@ class Alif(Neuron):
     Parameters
     ----------
     tau : float, default 20.0
-        Membrane time constant.
+        Membrane time constant, in steps.
     tau_a : float, default 200.0
-        Time constant of the adaptation.
+        Time constant of the adaptation, in steps.
     beta : float, default 1.8
         Increase of the threshold per unit of adaptation.
     v_threshold : float, default 1.0
@@ -1659,7 +1660,7 @@ class Alif(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1720,7 +1721,7 @@ class Adex(Neuron):
     Parameters
     ----------
     tau : float, default 9.37
-        Membrane time constant.
+        Membrane time constant, in ms.
     delta_t : float, default 0.099
         Sharpness of the onset of a spike, > 0.
     theta_rh : float, default 1.0
@@ -1728,13 +1729,13 @@ class Adex(Neuron):
     v_rest : float, default 0.0
         Resting potential.
     tau_w : float, default 144.0
-        Time constant of the adaptation.
+        Time constant of the adaptation, in ms.
     a : float, default 0.133
         Coupling of the adaptation to the potential.
     b : float, default 0.133
         Increment of the adaptation at each spike.
     dt : float, default 1.0
-        Length of a step.
+        Length of a step, in ms.
     v_threshold : float, default 2.0
         Where a spike that has begun is counted.
     strict : bool, default False
@@ -1746,7 +1747,7 @@ class Adex(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -1826,9 +1827,9 @@ class Synaptic(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1903,9 +1904,9 @@ class Alpha(Neuron):
     v_reset : float | None, default None
         Soft reset.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -1961,13 +1962,13 @@ class Brf(Neuron):
     Parameters
     ----------
     omega : float, default 10.0
-        Angular frequency, below 1/dt.
+        Angular frequency, below 1/dt, in 1/time.
     b_offset : float, default 1.0
-        B′, damping beyond balance, > 0.
+        B′, damping beyond balance, > 0, in 1/time.
     gamma : float, default 0.9
         Decay factor of the refractoriness.
     dt : float, default 0.01
-        Length of a step.
+        Length of a step, in time.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default False
@@ -1979,7 +1980,7 @@ class Brf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2049,7 +2050,7 @@ class RefractoryLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2111,7 +2112,7 @@ class SoftPulseIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : str, default "soft"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2171,7 +2172,7 @@ class SoftPulseLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=1.0)`.
     reset_grad : str, default "soft"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2241,7 +2242,7 @@ class SparchLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2321,7 +2322,7 @@ class AdLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2408,7 +2409,7 @@ class SiLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2496,7 +2497,7 @@ class CSiLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Boxcar(alpha=1.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2556,7 +2557,7 @@ class DecayLif(Neuron):
     Parameters
     ----------
     tau_u : float, default 15.0
-        Membrane time constant (trained: 5 … 25), > 0.
+        Membrane time constant (trained: 5 … 25), > 0, in steps.
     v_threshold : float, default 1.0
         The neuron fires if its potential reaches it.
     strict : bool, default True
@@ -2568,9 +2569,9 @@ class DecayLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -2625,9 +2626,9 @@ class SeAdLifCell(Neuron):
     Parameters
     ----------
     tau_u : float, default 15.0
-        Membrane time constant (trained: 5 … 25), > 0.
+        Membrane time constant (trained: 5 … 25), > 0, in steps.
     tau_w : float, default 180.0
-        Time constant of the adaptation (trained: 60 … 300), > 0.
+        Time constant of the adaptation (trained: 60 … 300), > 0, in steps.
     a : float, default 0.5
         Coupling of the adaptation to the potential; trained: 0 … 1.
     b : float, default 1.0
@@ -2645,9 +2646,9 @@ class SeAdLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -2705,9 +2706,9 @@ class EfAdLifCell(Neuron):
     Parameters
     ----------
     tau_u : float, default 15.0
-        Membrane time constant (trained: 5 … 25), > 0.
+        Membrane time constant (trained: 5 … 25), > 0, in steps.
     tau_w : float, default 180.0
-        Time constant of the adaptation (trained: 60 … 300), > 0.
+        Time constant of the adaptation (trained: 60 … 300), > 0, in steps.
     a : float, default 0.5
         Coupling of the adaptation to the potential; trained: 0 … 1.
     b : float, default 1.0
@@ -2725,9 +2726,9 @@ class EfAdLifCell(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Slayer(alpha=5.0, c=0.4)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -2770,6 +2771,89 @@ class EfAdLifCell(Neuron):
         self.trainable = trainable
 
 
+class EpropAlif(Neuron):
+    """Steps are counted in f32, which represents all integers up to this one.
+
+    B[t] = ρ·B[t−1] + S[t−1] with ρ = e^(−dt/τ_a)
+
+    H[t] = α·V[t−1] + X[t] − v_threshold·S[t−1] with α = e^(−dt/τ_m), V[t] = H[t]
+
+    S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold), which is 0 at the threshold and for the steps after a spike
+    until `refractory` steps, with that of the spike, have passed
+
+    The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient.
+
+    Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
+    Communications 2020; the authors' program, `EligALIF`.
+
+    Parameters
+    ----------
+    beta : float, default 1.8
+        See `spikelet.neuron`.
+    dt : float, default 1.0
+        See `spikelet.neuron`.
+    refractory : int, default 5
+        See `spikelet.neuron`.
+    tau_a : float, default 200.0
+        See `spikelet.neuron`.
+    tau_m : float, default 20.0
+        See `spikelet.neuron`.
+    v_threshold : float, default 0.6
+        The neuron fires if its potential reaches it.
+    strict : bool, default True
+        Whether a potential that equals the threshold causes no spike.
+    fire_on : str, default "charged"
+        The potential that is compared with the threshold: `"charged"`, or `"previous"`, that before the step.
+    resets : bool, default True
+        Whether the potential is reset.
+    v_reset : float | None, default None
+        The potential after a spike; `None` is the soft reset, which subtracts the threshold.
+    surrogate : SurrogateLike | None, default None
+        The surrogate gradient; by default `PiecewiseQuadratic(alpha=1.0, factor=0.3)`.
+    reset_grad : str, default "detach"
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
+    spiking : bool, default True
+        Whether the output is spikes; else it is the primitive of the surrogate.
+    trainable : Mapping[str, Any] | Sequence[str] | None, default None
+        The constants that are trained: their names, or a table of names and settings such as `{"tau": "channel"}`.
+    """
+
+    kind = "eprop_alif"
+
+    def __init__(
+        self,
+        beta: float = 1.8,
+        dt: float = 1.0,
+        refractory: int = 5,
+        tau_a: float = 200.0,
+        tau_m: float = 20.0,
+        *,
+        v_threshold: float = 0.6,
+        strict: bool = True,
+        fire_on: str = "charged",
+        resets: bool = True,
+        v_reset: float | None = None,
+        surrogate: SurrogateLike | None = None,
+        reset_grad: str = "detach",
+        spiking: bool = True,
+        trainable: Mapping[str, Any] | Sequence[str] | None = None,
+    ) -> None:
+        self.beta = beta
+        self.dt = dt
+        self.refractory = refractory
+        self.tau_a = tau_a
+        self.tau_m = tau_m
+        self.v_threshold = v_threshold
+        self.strict = strict
+        self.fire_on = fire_on
+        self.resets = resets
+        self.v_reset = v_reset
+        self.surrogate = surrogate
+        self.reset_grad = reset_grad
+        self.spiking = spiking
+        self.trainable = trainable
+
+
 class YinAlif(Neuron):
     """Adaptive leaky integrate-and-fire neuron of Yin et al.
 
@@ -2788,15 +2872,15 @@ class YinAlif(Neuron):
     Parameters
     ----------
     tau_m : float, default 20.0
-        Membrane time constant (trained: normal with standard deviation 5 before training), > 0.
+        Membrane time constant (trained: normal with standard deviation 5 before training), > 0, in steps.
     tau_adp : float, default 150.0
-        Time constant of the adaptation (trained: normal with standard deviation 10 before training), > 0.
+        Time constant of the adaptation (trained: normal with standard deviation 10 before training), > 0, in steps.
     beta : float, default 1.8
         Increase of the threshold per unit of adaptation.
     r_m : float, default 1.0
         Membrane resistance.
     dt : float, default 1.0
-        Length of a step, > 0.
+        Length of a step, > 0, in steps.
     random_start : bool, default True
         Whether V starts from random values on [0, 1).
     v_threshold : float, default 0.01
@@ -2810,7 +2894,7 @@ class YinAlif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `MultiGaussian(gamma=0.5, height=0.15, scale=6.0, sigma=0.5)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2902,7 +2986,7 @@ class RLeakyCell(Neuron):
     v_reset : float | None, default None
         Soft reset; 0 is snnTorch's reset to zero.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -2984,7 +3068,7 @@ class RSynapticCell(Neuron):
     v_reset : float | None, default None
         Soft reset; 0 is snnTorch's reset to zero.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `Atan(alpha=2.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3045,11 +3129,11 @@ class NorseLif(Neuron):
     Parameters
     ----------
     dt : float, default 0.001
-        Length of a step, > 0.
+        Length of a step, > 0, in s.
     tau_mem_inv : float, default 100.0
-        Inverse membrane time constant, > 0.
+        Inverse membrane time constant, > 0, in 1/s.
     tau_syn_inv : float, default 200.0
-        Inverse time constant of the current, > 0.
+        Inverse time constant of the current, > 0, in 1/s.
     v_leak : float, default 0.0
         Resting potential.
     v_threshold : float, default 1.0
@@ -3063,9 +3147,9 @@ class NorseLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        .
+        The surrogate gradient; by default `FastSigmoid(slope=100.0)`.
     reset_grad : str, default "detach"
-        .
+        The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
         Whether the output is spikes; else it is the primitive of the surrogate.
     trainable : Mapping[str, Any] | Sequence[str] | None, default None
@@ -3136,7 +3220,7 @@ class LeakyIntegrator(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3190,7 +3274,7 @@ class NirI(Neuron):
     Parameters
     ----------
     r : float, default 1.0
-        Resistance: the factor of X; that of NIR, times the length of a step.
+        Resistance: the factor of X; that of NIR, times the length of a step, in 1/steps.
     readout : float | None, default None
         Last, max, max_abs or mean over time; none: every step is returned.
     v_threshold : float, default 1.0
@@ -3204,7 +3288,7 @@ class NirI(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3258,7 +3342,7 @@ class NirIf(Neuron):
     Parameters
     ----------
     r : float, default 1.0
-        Resistance: the factor of X; that of NIR, times the length of a step.
+        Resistance: the factor of X; that of NIR, times the length of a step, in 1/steps.
     reset_delay : bool, default False
         Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     v_threshold : float, default 1.0
@@ -3272,7 +3356,7 @@ class NirIf(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3326,7 +3410,7 @@ class NirLi(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of X.
     v_leak : float, default 0.0
@@ -3348,7 +3432,7 @@ class NirLi(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3410,7 +3494,7 @@ class NirLif(Neuron):
     Parameters
     ----------
     tau : float, default 2.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of X.
     v_leak : float, default 0.0
@@ -3430,7 +3514,7 @@ class NirLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3490,9 +3574,9 @@ class NirCubaLi(Neuron):
     Parameters
     ----------
     tau_syn : float, default 2.0
-        Time constant of the current, > 0.
+        Time constant of the current, > 0, in steps.
     tau_mem : float, default 4.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of the current.
     v_leak : float, default 0.0
@@ -3516,7 +3600,7 @@ class NirCubaLi(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3585,9 +3669,9 @@ class NirCubaLif(Neuron):
     Parameters
     ----------
     tau_syn : float, default 2.0
-        Time constant of the current, > 0.
+        Time constant of the current, > 0, in steps.
     tau_mem : float, default 4.0
-        Membrane time constant, > 0.
+        Membrane time constant, > 0, in steps.
     r : float, default 1.0
         Resistance: the factor of the current.
     v_leak : float, default 0.0
@@ -3609,7 +3693,7 @@ class NirCubaLif(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True
@@ -3679,7 +3763,7 @@ class Heaviside(Neuron):
     v_reset : float | None, default 0.0
         The potential after a spike; `None` is the soft reset, which subtracts the threshold.
     surrogate : SurrogateLike | None, default None
-        The surrogate gradient; by default the neuron's own, mostly `Sigmoid(alpha=4.0)`.
+        The surrogate gradient; by default `Sigmoid(alpha=4.0)`.
     reset_grad : str, default "surrogate"
         The gradient of the reset: `"surrogate"`, `"detach"` or `"soft"`.
     spiking : bool, default True

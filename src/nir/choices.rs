@@ -90,5 +90,7 @@ choice! {
         Leak = "leak",
         /// v_reset, or 0 for neurons without.
         Reset = "reset",
+        /// Half the threshold, or 0 for neurons without: neurons of converted networks, which round.
+        HalfThreshold = "half-threshold",
     }
 }

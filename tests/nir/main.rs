@@ -1,5 +1,6 @@
 //! NIR graphs on the engine: imports, simulations, training, exports.
 
+mod converted;
 mod diff;
 mod errors;
 mod exported;

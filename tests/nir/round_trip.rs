@@ -262,14 +262,14 @@ fn recurrent_layers_are_cycles() {
 #[test]
 fn an_approximation_is_made_if_asked_and_is_part_of_the_metadata() {
     let net = Sequential::new()
-        .add(HalfThresholdIf::default())
+        .add(If::new())
         .add(RefractoryLif::default());
     let own = store(&net, &[6]);
     let refused = nir::export(&net, &own, &ExportOptions::new([6]))
         .unwrap_err()
         .to_string();
     assert!(
-        refused.contains("node `0`") && refused.contains("help: allow it with --approximate"),
+        refused.contains("node `1`") && refused.contains("help: allow it with --approximate"),
         "{refused}"
     );
     let options = ExportOptions {
@@ -277,15 +277,12 @@ fn an_approximation_is_made_if_asked_and_is_part_of_the_metadata() {
         ..ExportOptions::new([6])
     };
     let made = nir::export(&net, &own, &options).expect("approximations");
-    assert_eq!(made.notes.len(), 2);
-    for (node, part) in [("0", "half its threshold"), ("1", "refractory period")] {
-        let MetadataValue::Group(group) = &made.graph.nodes[node].metadata["spikelet"] else {
-            panic!("a group");
-        };
-        assert!(
-            matches!(&group["approximation"], MetadataValue::Text(text) if text.contains(part))
-        );
-    }
+    assert_eq!(made.notes.len(), 1);
+    let MetadataValue::Group(group) = &made.graph.nodes["1"].metadata["spikelet"] else {
+        panic!("a group");
+    };
+    let text = &group["approximation"];
+    assert!(matches!(text, MetadataValue::Text(text) if text.contains("refractory period")));
 }
 
 #[test]

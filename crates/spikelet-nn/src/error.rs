@@ -2,6 +2,7 @@
 //! [`Error::downcast_ref`] returns it.
 
 use crate::domain::Domain;
+use crate::learning::LearningError;
 use crate::trainable::OutsideBound;
 use serde_json::Value;
 use spikelet_core::Error;
@@ -390,6 +391,9 @@ pub enum LayerProblem {
     /// An invalid neuron, surrogate or encoder, or a constant of the layer outside its domain.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
+    /// A learning rule that cannot be used here.
+    #[error(transparent)]
+    Learning(#[from] LearningError),
 }
 
 impl LayerProblem {
@@ -461,6 +465,7 @@ impl LayerProblem {
             }
             Self::Definition(DefinitionError::OutsideDomain { .. }) => crate::domain::HELP,
             Self::Definition(_) => "correct the definition",
+            Self::Learning(problem) => problem.help(),
         };
         text.to_string()
     }

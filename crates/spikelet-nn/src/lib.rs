@@ -11,6 +11,7 @@ pub mod energy;
 mod error;
 mod fan_out;
 pub mod layer;
+pub mod learning;
 pub mod loss;
 pub mod module;
 pub mod network;

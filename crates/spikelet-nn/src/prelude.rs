@@ -14,9 +14,9 @@ pub use crate::layer::{
     DelayedLinear, Dropout, Dropout2d, EfAdLif, EventPropLif, EventPropReadout, EventPropTime,
     Feedback, FirstSpikeTime, FixedDelay, Flatten, GroupNorm, Join, LayerNorm, LiReadout,
     LifRecurrent, Linear, NeuronLayer, PadTime, Parallel, Pointwise, Pool1d, Pool2d, Pool3d, Qcfs,
-    RAlif, RDecayLif, RLeaky, RLif, RSynaptic, RadLif, Recurrent, RecurrentBlock, Reshape,
-    Residual, Rnn, Scale, SeAdLif, SiLif, SoftmaxSum, SparchReadout, StaticInput, StepLoop,
-    TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum, TraceLearning, Voting,
+    RAlif, RDecayLif, RLeaky, RLif, RSynaptic, RadLif, RandomFeedback, Recurrent, RecurrentBlock,
+    Reshape, Residual, Rnn, Scale, SeAdLif, SiLif, SoftmaxSum, SparchReadout, StaticInput,
+    StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean, TimeSum, TraceLearning, Voting,
 };
 pub use crate::loss;
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};

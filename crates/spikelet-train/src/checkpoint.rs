@@ -110,6 +110,26 @@ impl Checkpoint {
         })
     }
 
+    /// A checkpoint of a network of layers for evaluations: its tensors, and the run that they come from. It cannot be
+    /// resumed.
+    pub(crate) fn of_tensors(
+        tensors: BTreeMap<String, Tensor>,
+        definition: RunDefinition,
+        progress: Progress,
+        dataset: DatasetId,
+    ) -> Self {
+        Self {
+            tensors: TensorFile {
+                tensors,
+                ..TensorFile::default()
+            },
+            definition,
+            progress,
+            dataset,
+            path: PathBuf::new(),
+        }
+    }
+
     /// Writes the checkpoint atomically.
     ///
     /// # Errors

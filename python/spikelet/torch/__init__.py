@@ -21,6 +21,11 @@ as long as its backward pass has not run: call `backward()` after each forward p
 `torch.no_grad()`, or call `torch.compiler.cudagraph_mark_step_begin()` before each step.
 """
 
+from ._libraries import check_version
+
+# The other modules use what older versions of torch do not have.
+check_version()
+
 from . import delays, expression, functional, neurons, surrogate
 from ._layer import Layer, Learn, Neuron
 from ._own import neuron

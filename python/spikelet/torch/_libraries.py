@@ -5,15 +5,20 @@ from __future__ import annotations
 import importlib.util
 import pathlib
 
-import torch
-
 from .. import _native
-
-__all__ = ["check_version", "libtorch", "use_libraries_of_torch"]
-
 
 #: The first version with all functions of libtorch's C interface that the operators use.
 _OLDEST = (2, 10)
+_NEEDED = "spikelet.torch needs PyTorch 2.10 or later"
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError(f"{_NEEDED}: pip install torch", name="torch") from None
+
+__all__ = ["check_version", "libtorch", "use_libraries_of_torch"]
 
 
 def check_version() -> None:
@@ -26,9 +31,7 @@ def check_version() -> None:
     """
     found = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if found < _OLDEST:
-        raise ImportError(
-            f"spikelet.torch needs torch 2.10 or later, {torch.__version__} is installed; pip install --upgrade torch"
-        )
+        raise ImportError(f"{_NEEDED}, {torch.__version__} is installed: pip install --upgrade 'torch>=2.10'")
 
 
 def libtorch() -> tuple[str, str | None]:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from .. import _native
-from ._libraries import check_version, libtorch, use_libraries_of_torch
+from ._libraries import libtorch, use_libraries_of_torch
 
 __all__ = ["Description", "call", "describe", "operators", "state_dtype"]
 
@@ -397,7 +397,6 @@ def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | No
     return ops.eager(*tensors, definition, time_steps)
 
 
-check_version()
 use_libraries_of_torch()
 # Those of a loaded program, which was exported, must be known before a layer is made.
 for _states in range(3):

@@ -2,41 +2,26 @@
 
 import doctest
 import importlib
+import pkgutil
 
 import numpy as np
 import pytest
 
 import spikelet
 
-MODULES = [
-    "spikelet",
-    "spikelet._experiment",
-    "spikelet._models",
-    "spikelet._network",
-    "spikelet._part",
-    "spikelet._sequential",
-    "spikelet._step",
-    "spikelet._train_step",
-    "spikelet._trainer",
-    "spikelet.data",
-    "spikelet.events",
-    "spikelet.events._files",
-    "spikelet.events._frames",
-    "spikelet.events._arrays",
-    "spikelet.events._recordings",
-    "spikelet.graph",
-    "spikelet.nir",
-    "spikelet.weights",
-]
+
+def modules():
+    found = ["spikelet", "spikelet.events"]
+    for package in (spikelet, spikelet.events):
+        found += [f"{package.__name__}.{one.name}" for one in pkgutil.iter_modules(package.__path__) if not one.ispkg]
+    return [name for name in found if name not in ("spikelet.__main__", "spikelet._native")]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", modules())
 def test_examples_run(name, tmp_path):
-    module = importlib.import_module(name)
     names = {"spikelet": spikelet, "np": np, "tmp_path": tmp_path}
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     runner = doctest.DocTestRunner(optionflags=flags)
-    for example in doctest.DocTestFinder().find(module, extraglobs=names):
+    for example in doctest.DocTestFinder().find(importlib.import_module(name), extraglobs=names):
         runner.run(example)
     assert runner.failures == 0
-    assert runner.tries > 0

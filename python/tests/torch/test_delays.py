@@ -1,7 +1,6 @@
 """Layers with delays against plain computations in PyTorch."""
 
 import copy
-import doctest
 import pickle
 
 import pytest
@@ -311,8 +310,3 @@ def test_wrong_calls_say_what_was_expected(name):
     call, message = WRONG[name]
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
         call()
-
-
-def test_examples_run():
-    found = doctest.testmod(st.delays, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    assert found.attempted > 0 and found.failed == 0

@@ -1,6 +1,6 @@
 """Calls with random shapes, types, layouts and states: no crash, and the results of steps one by one.
 
-SPIKELET_RANDOM_CALLS sets their number.
+SPIKELET_RANDOM_CALLS sets the number of calls and of training steps.
 """
 
 import gc
@@ -73,6 +73,21 @@ def test_random_calls_and_memory():
         if k == CALLS // 2:
             before = memory()
     assert memory() < before + 50
+
+
+def test_training_steps_take_no_more_memory():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(6, 5), st.Lif(2.0, learn={"tau": st.Learn("layer", above=1.0)}), torch.nn.Linear(5, 3), st.Plif()
+    )
+    optimizer, x, before = torch.optim.Adam(net.parameters()), torch.randn(4, 3, 6), None
+    for k in range(CALLS):
+        optimizer.zero_grad()
+        net(x).mean().backward()
+        optimizer.step()
+        if k == CALLS // 2:
+            before = memory()
+    assert memory() < before + 5
 
 
 def test_calls_of_several_threads():

@@ -80,6 +80,11 @@ CALLS = {
     "recurrent connections of a class": (lambda: st.Recurrent(st.Lif, 3), TypeError, r"expected a neuron"),
     "no features": (lambda: st.Recurrent(st.Lif(), 0), ValueError, "features is 0; give"),
     "features as text": (lambda: st.Recurrent(st.Lif(), "3"), ValueError, "features is '3'; give"),
+    # Conversion of a network.
+    "a number to convert": (lambda: st.convert_(3), TypeError, "net is int; give the network, an instance of torch.nn.Module"),
+    "a class to convert": (lambda: st.convert_(torch.nn.Linear), TypeError, "net is Linear; give the network"),
+    "weights to convert": (lambda: st.convert_(st.Plif().state_dict()), TypeError, "net is OrderedDict; give the network"),
+    "a list to convert": (lambda: st.convert_([st.Lif()]), TypeError, "net is list; give the network"),
     # Kernels.
     "a direction of kernels": (lambda: st.Lif().kernel("up"), ValueError, "'up'; give \"forward\""),
     "a kernel without steps": (lambda: st.Lif().kernel(time_steps=0), ValueError, "time_steps is 0"),

@@ -29,8 +29,7 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
         If => |n, c| integrator(c, c.spiking(&n.common)?),
         SoftPulseIf => |n, c| integrator(c, c.spiking(n.common())?),
         HalfThresholdIf => |n, c| Ok(Dynamics {
-            v_start: c.all(0.0),
-            approximation: Some("V starts at half its threshold, which NIR cannot say; as an approximation it starts at 0"),
+            v_start: c.get("v_start", 0.5 * n.common.v_threshold)?,
             ..integrator(c, c.spiking(n.common())?)?
         }),
         Lif => |n, c| leaky(c, n.tau, n.decay_input),

@@ -9,12 +9,12 @@ use spikelet_core::Result;
 use spikelet_graph::op::{Pooling, Window};
 use spikelet_nir::{
     Affine, Conv as ConvNode, Delay, Flatten as FlattenNode, Linear as LinearNode, NodeKind,
-    Padding, Pool as PoolNode, Sizes, Tensor,
+    Padding, Pool as PoolNode, Scale, Sizes, Tensor,
 };
 use spikelet_nn::layer::{
-    BatchNorm1d, BatchNorm2d, Conv, Dropout, Dropout2d, Feedback, FixedDelay, Flatten, Linear,
-    NeuronLayerParts, Pool2d, Recurrent, Reshape, Rnn, SoftmaxSum, TimeLast, TimeMax, TimeMean,
-    TimeSum, neuron_layer_parts,
+    BatchNorm1d, BatchNorm2d, Conv, Dropout, Dropout2d, Feedback, FixedDelay, Flatten, Join,
+    Linear, NeuronLayerParts, Pool2d, Recurrent, Reshape, Residual, Rnn, Scale as ScaleLayer,
+    SoftmaxSum, TimeLast, TimeMax, TimeMean, TimeSum, neuron_layer_parts,
 };
 use spikelet_nn::module::Module;
 use std::any::Any;
@@ -63,6 +63,10 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> R
         add_recurrent(writer, path, recurrent)
     } else if let Some(parts) = neuron_layer_parts(any) {
         add_neuron_layer(writer, path, &parts)
+    } else if let Some(residual) = any.downcast_ref::<Residual>() {
+        add_residual(writer, path, residual)
+    } else if let Some(scale) = any.downcast_ref::<ScaleLayer>() {
+        add_scale(writer, path, scale)
     } else if let Some(graph) = any.downcast_ref::<GraphModule>() {
         graph_module::add(writer, path, graph)
     } else if is_readout(any) {
@@ -84,9 +88,10 @@ fn is_readout(any: &dyn Any) -> bool {
 
 /// The path of a child.
 fn joined(path: &str, child: &str) -> String {
-    match path {
-        "" => child.to_string(),
-        path => format!("{path}.{child}"),
+    match (path, child) {
+        ("", child) => child.to_string(),
+        (path, "") => path.to_string(),
+        (path, child) => format!("{path}.{child}"),
     }
 }
 
@@ -104,6 +109,47 @@ fn add_linear(writer: &mut Writer<'_>, path: &str, linear: &Linear) -> Result<()
         false => NodeKind::Linear(LinearNode { weight }),
     };
     writer.push(path, kind, vec![linear.outputs]);
+    Ok(())
+}
+
+/// Adds both branches; their outputs are added where their edges end at the same node.
+fn add_residual(writer: &mut Writer<'_>, path: &str, layer: &Residual) -> Result<()> {
+    if layer.joined_by() != Join::Add {
+        return Err(refused::join(path, layer.joined_by()).into());
+    }
+    let before = writer.sources();
+    let mut ends = vec![];
+    for (name, branch) in layer.branches() {
+        writer.continue_from(before.clone());
+        if let Some(branch) = branch {
+            add(writer, &joined(path, name), branch)?;
+        }
+        ends.push(writer.sources());
+    }
+    let (mut sources, shape) = ends.swap_remove(0);
+    for (others, _) in ends {
+        for other in others {
+            if sources.contains(&other) {
+                return Err(refused::twice(path).into());
+            }
+            sources.push(other);
+        }
+    }
+    writer.continue_from((sources, shape));
+    Ok(())
+}
+
+fn add_scale(writer: &mut Writer<'_>, path: &str, layer: &ScaleLayer) -> Result<()> {
+    let shape = writer.shape.clone();
+    let factors = match layer.channels {
+        Some(_) => writer.tensor(path, "scale")?.to_f64(),
+        None => vec![layer.factor],
+    };
+    let count: usize = shape.iter().product();
+    let of = |k: usize| factors[k * factors.len() / count.max(1)] as f32;
+    let values: Vec<f32> = (0..count).map(of).collect();
+    let scale = Tensor::from_f32(&shape, &values).map_err(NirError::from)?;
+    writer.push(path, NodeKind::Scale(Scale { scale }), shape);
     Ok(())
 }
 

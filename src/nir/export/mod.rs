@@ -73,10 +73,10 @@ pub struct Exported {
 
 /// Exports a module with the tensors of a store, as it runs in evaluation.
 ///
-/// Linear layers, convolutions, average pooling, flattening, fixed delays, recurrent connections and neurons become
-/// nodes with the names of the modules; batch normalization becomes part of the weights before it, dropout vanishes. A
-/// [`GraphModule`](super::GraphModule) becomes a graph in the graph. A readout over time at the end of the network is not
-/// part of the graph.
+/// Linear layers, convolutions, average pooling, flattening, scales, fixed delays, recurrent connections and neurons become
+/// nodes with the names of the modules; batch normalization becomes part of the weights before it, dropout vanishes. The
+/// branches of a residual block end at the same node, which adds them. A [`GraphModule`](super::GraphModule) becomes a
+/// graph in the graph. A readout over time at the end of the network is not part of the graph.
 /// Neurons have an exact form if they are integrators with constant coefficients: `if`, `lif`, `plif`, `cuba_lif`,
 /// `decay_lif`, `norse_lif`, `rleaky`, `rsynaptic`, `leaky_integrator`, and others with the same equations in the forward
 /// pass. A reset one step after the spike is in the metadata.

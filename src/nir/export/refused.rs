@@ -1,6 +1,7 @@
 //! What NIR cannot say: an error for each reason.
 
 use super::super::error::NirError;
+use spikelet_nn::layer::Join;
 use spikelet_nn::module::Tree;
 
 /// The reason why a neuron has no form in NIR, by the name of its type.
@@ -21,7 +22,7 @@ fn reason(kind: &str) -> Option<&'static str> {
         "Psn" | "MaskedPsn" | "SlidingPsn" => {
             "it is a product over the time axis; NIR's neurons are differential equations"
         }
-        "Alif" | "YinAlif" => "its threshold adapts; NIR's thresholds are constant",
+        "Alif" | "YinAlif" | "EpropAlif" => "its threshold adapts; NIR's thresholds are constant",
         "AdLifCell" | "SiLifCell" | "SeAdLifCell" | "EfAdLifCell" => {
             "it has an adaptation current; NIR's neurons have none"
         }
@@ -224,8 +225,26 @@ pub(super) fn random_start(path: &str) -> NirError {
 pub(super) fn start(path: &str) -> NirError {
     NirError::node(
         path,
-        "its potential starts from a value that is neither 0, v_leak nor v_reset; NIR has no initial values",
+        "its potential starts from a value that is neither 0, v_leak, v_reset nor half the threshold; NIR has no initial values",
         "do not train `v_start`",
+    )
+}
+
+/// A residual block whose branches are not added.
+pub(super) fn join(path: &str, join: Join) -> NirError {
+    NirError::node(
+        path,
+        format!("its branches are joined by {join:?}; NIR adds the inputs of a node"),
+        "join the branches with `add`",
+    )
+}
+
+/// A sum in which a node occurs twice.
+pub(super) fn twice(path: &str) -> NirError {
+    NirError::node(
+        path,
+        "the output of a node is added to itself; two nodes of NIR have one edge",
+        "give one of the branches a layer of its own",
     )
 }
 

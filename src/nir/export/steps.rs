@@ -59,12 +59,18 @@ fn start(path: &str, dynamics: &Dynamics) -> Result<VStart, NirError> {
         .fire
         .as_ref()
         .and_then(|fire| fire.v_reset.as_ref());
+    let half = |fire: &Fire| {
+        let mut pairs = fire.v_threshold.iter().zip(&dynamics.v_start);
+        pairs.all(|(v_threshold, v)| *v == 0.5 * v_threshold)
+    };
     if dynamics.v_start.iter().all(|v| *v == 0.0) {
         Ok(VStart::Zero)
     } else if v_reset == Some(&dynamics.v_start) {
         Ok(VStart::Reset)
     } else if v_leak == Some(&dynamics.v_start) {
         Ok(VStart::Leak)
+    } else if dynamics.fire.as_ref().is_some_and(half) {
+        Ok(VStart::HalfThreshold)
     } else {
         Err(refused::start(path))
     }

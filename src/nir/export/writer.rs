@@ -1,4 +1,5 @@
-//! The graph while it is written: a chain of nodes, of which the last has the current output.
+//! The graph while it is written: nodes one after the other, of which the last has the current output; behind the
+//! branches of a sum, several have it together.
 
 use super::super::choices::FeedbackFrom;
 use super::super::error::NirError;
@@ -9,15 +10,18 @@ use spikelet_graph::{DType, Tensor};
 use spikelet_nir::{Edge, Graph, Node, NodeKind, Tensor as NirTensor};
 use spikelet_nn::runtime::VarStore;
 
+/// Nodes whose outputs are added, and the shape of their outputs; `None` is the Input.
+pub(super) type Sources = (Vec<Option<String>>, Vec<usize>);
+
 pub(super) struct Writer<'a> {
     store: &'a VarStore,
     pub(super) options: &'a ExportOptions,
     graph: Graph,
     /// Edges; a source that is `None` is the Input.
     edges: Vec<(Option<String>, String)>,
-    /// The last node; `None` is the Input.
-    last: Option<String>,
-    /// The shape of its output, without time and batch.
+    /// The nodes whose outputs are added; `None` is the Input.
+    sources: Vec<Option<String>>,
+    /// The shape of their outputs, without time and batch.
     pub(super) shape: Vec<usize>,
     notes: Vec<String>,
     /// The choices of all neurons.
@@ -35,7 +39,7 @@ impl<'a> Writer<'a> {
             options,
             graph: Graph::default(),
             edges: vec![],
-            last: None,
+            sources: vec![None],
             shape: options.input.clone(),
             notes: vec![],
             recorded: vec![],
@@ -61,8 +65,9 @@ impl<'a> Writer<'a> {
     /// Adds a node behind the last one; its output has this shape.
     pub(super) fn push(&mut self, path: &str, kind: NodeKind, shape: Vec<usize>) -> String {
         let name = self.insert(path, kind);
-        self.edges.push((self.last.clone(), name.clone()));
-        self.last = Some(name.clone());
+        for source in std::mem::replace(&mut self.sources, vec![Some(name.clone())]) {
+            self.edges.push((source, name.clone()));
+        }
         self.shape = shape;
         name
     }
@@ -85,9 +90,20 @@ impl<'a> Writer<'a> {
         self.edges.push((Some(from.to_string()), to.to_string()));
     }
 
-    /// The last node, if it is not the Input.
+    /// The last node, if it is not the Input or a sum.
     pub(super) fn last(&mut self) -> Option<&mut Node> {
-        self.graph.nodes.get_mut(self.last.as_ref()?)
+        let name = self.last_name()?;
+        self.graph.nodes.get_mut(&name)
+    }
+
+    /// The nodes whose outputs are added, with the shape of their outputs.
+    pub(super) fn sources(&self) -> Sources {
+        (self.sources.clone(), self.shape.clone())
+    }
+
+    /// Continues behind other nodes.
+    pub(super) fn continue_from(&mut self, (sources, shape): Sources) {
+        (self.sources, self.shape) = (sources, shape);
     }
 
     /// Adds a cycle of the module `path`, whose delay of one step is at this place.
@@ -137,9 +153,12 @@ impl<'a> Writer<'a> {
         self.notes.push(format!("{name}: {text}"));
     }
 
-    /// The name of the last node.
+    /// The name of the last node, if it is not the Input or a sum.
     pub(super) fn last_name(&self) -> Option<String> {
-        self.last.clone()
+        match self.sources.as_slice() {
+            [last] => last.clone(),
+            _ => None,
+        }
     }
 
     pub(super) fn finish(mut self) -> Result<Exported, NirError> {

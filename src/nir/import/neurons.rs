@@ -177,6 +177,10 @@ impl Values<'_> {
             VStart::Zero => {}
             VStart::Leak => self.start(v_leak),
             VStart::Reset => self.start(v_reset),
+            VStart::HalfThreshold => {
+                let thresholds = v_threshold.to_f64().into_iter();
+                self.start_from(thresholds.map(|v| 0.5 * v).collect());
+            }
         }
     }
 
@@ -191,7 +195,10 @@ impl Values<'_> {
     /// Adds the potential before the first step, if it is not 0 for all neurons. It is not trained: NIR has no such
     /// parameter.
     fn start(&mut self, given: Option<&NirTensor>) {
-        let values = given.map(NirTensor::to_f64).unwrap_or_default();
+        self.start_from(given.map(NirTensor::to_f64).unwrap_or_default());
+    }
+
+    fn start_from(&mut self, values: Vec<f64>) {
         if values.iter().any(|v| *v != 0.0) {
             self.add(
                 "v_start",

@@ -90,7 +90,10 @@ impl DataArgs {
     }
 
     /// The first `train_samples` and the test samples. Of sequences, no training samples are left out for 0.
-    fn load(
+    ///
+    /// # Errors
+    /// As [`DataArgs::load_test`].
+    pub fn load(
         &self,
         otherwise: Option<DataName>,
         settings: &Settings,

@@ -22,7 +22,7 @@ impl PartialEq for DataName {
 }
 
 /// The parser of an argument.
-pub(super) fn data_name() -> impl TypedValueParser<Value = DataName> {
+pub fn data_name() -> impl TypedValueParser<Value = DataName> {
     data_names().try_map(|name| DataName::find(&name).ok_or("it is unknown"))
 }
 

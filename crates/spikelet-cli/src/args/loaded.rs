@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use spikelet::data::{ImageDataset, LazySplit, SequenceSplit, Split, Subset};
-use spikelet::train::{FitData, TestSamples};
+use spikelet::train::{DatasetId, FitData, TestSamples};
 use std::sync::Arc;
 
 /// The samples of a data set.
@@ -81,6 +81,23 @@ impl Loaded {
             Self::LazyImages(split) => split.classes(),
             Self::Images(_) | Self::Sequences(_) => &[],
         }
+    }
+
+    /// The identity of the data, for a network that was not trained here.
+    ///
+    /// # Errors
+    /// When samples cannot be read.
+    pub fn id(&self) -> Result<DatasetId, Failure> {
+        let [train_samples, test_samples] = self.sizes();
+        let digests = self.digests()?.concat();
+        Ok(DatasetId {
+            name: self.name().to_string(),
+            train_samples,
+            validation_samples: 0,
+            test_samples,
+            sha256: digests.iter().map(|byte| format!("{byte:02x}")).collect(),
+            classes: self.classes_of_files().to_vec(),
+        })
     }
 
     /// Digests of all samples, of each part that is separate.

@@ -24,7 +24,7 @@ pub mod value;
 pub use arch::capability;
 pub use augment::{AugmentArgs, normalization_of};
 pub use data::{DATA_VARIABLE, DataArgs, TrainingDataArgs, data_text, with_classes_of_data};
-pub use data_name::{DataName, sample_of};
+pub use data_name::{DataName, data_name, sample_of};
 pub use device::{DeviceArgs, open_device};
 pub use evaluation::EvaluationArgs;
 pub use experiment::ExperimentArgs;

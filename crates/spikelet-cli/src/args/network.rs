@@ -47,6 +47,18 @@ impl NetworkName {
         })
     }
 
+    /// The experiment: that of the recipe or the file, or the defaults of the network.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is wrong.
+    pub fn experiment(&self) -> Result<Experiment, Failure> {
+        Ok(match self {
+            Self::Named(name) => Experiment::of_network(Network::find(name)?),
+            Self::Recipe(recipe) => recipe.experiment()?,
+            Self::File(path, _) => Experiment::read(path)?,
+        })
+    }
+
     /// The names that are no files.
     fn names() -> impl Iterator<Item = &'static str> {
         let recipes = recipes::all().iter().map(|recipe| recipe.name);

@@ -3,6 +3,7 @@
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_spikelet");
 
+mod ann;
 mod bench;
 mod common;
 mod config;

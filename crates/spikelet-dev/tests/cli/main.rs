@@ -7,12 +7,15 @@ mod bench;
 mod case;
 #[path = "../../../spikelet-cli/tests/cli/common.rs"]
 mod common;
+mod conversion;
 mod eventprop;
 mod events;
 mod golden;
 mod kernel;
+mod learning;
 mod models;
 mod neuron;
 mod recurrent;
+mod reference;
 mod weights;
 mod wrong_case;

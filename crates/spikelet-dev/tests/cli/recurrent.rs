@@ -2,35 +2,14 @@
 //! the rest is compared with the f64 reference, in f32 within 8 × the noise of f32 or 1e-5 of the largest value, in f64
 //! within 1e-10.
 
-use crate::common::{complaint, said};
+use crate::reference::{self, cases, is_expected, largest, run, spec};
 use serde_json::{Value, json};
 use spikelet::graph::{DType, Tensor};
 use spikelet::tensors::TensorFile;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recurrent")
-}
-
-fn cases() -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder()).expect("the reference cases are there");
-    let paths = files.map(|file| file.expect("readable").path());
-    let is_case = |path: &PathBuf| path.extension().is_some_and(|end| end == "safetensors");
-    let mut paths: Vec<PathBuf> = paths.filter(is_case).collect();
-    paths.sort();
-    paths
-}
-
-fn spec(case: &TensorFile) -> Value {
-    serde_json::from_str(&case.metadata["spec"]).expect("JSON")
-}
-
-fn is_expected(name: &str) -> bool {
-    name.starts_with("out.") || name.starts_with("grad.")
-}
-
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |most, x| most.max(x.abs()))
+    reference::folder("recurrent")
 }
 
 /// How far a result may be from its reference.
@@ -64,21 +43,13 @@ fn tolerance(case: &TensorFile, spec: &Value, name: &str, expected: &[f64], f64s
 
 #[test]
 fn every_recurrent_case_gives_its_results_without_reading_them() {
-    let temporary = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| temporary.path().join(name).to_string_lossy().into_owned();
-    let (mut failures, paths) = (vec![], cases());
+    let (mut failures, paths) = (vec![], cases(&folder()));
     assert!(paths.len() > 30, "{} cases", paths.len());
     for path in &paths {
         let case = TensorFile::read(path).expect("a case");
         let spec = spec(&case);
-        let mut inputs = case.clone();
-        inputs.tensors.retain(|name, _| !is_expected(name));
-        let (stripped, out) = (at("case"), at("out"));
-        inputs.write(Path::new(&stripped)).expect("written");
         for dtype in ["f32", "f64"] {
-            let run = ["case", "run", "--case", &stripped, "--out", &out];
-            said(&[&run[..], &["--dtype", dtype]].concat());
-            let made = TensorFile::read(Path::new(&out)).expect("a result");
+            let made = run(&case, dtype);
             for (name, expected) in case.tensors.iter().filter(|(name, _)| is_expected(name)) {
                 let Some(found) = made.tensors.get(name) else {
                     failures.push(format!("{}, {dtype}: no {name}", path.display()));
@@ -96,20 +67,8 @@ fn every_recurrent_case_gives_its_results_without_reading_them() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Runs a changed case, which must be refused with the file's name.
 fn refused(name: &str, change: impl Fn(&mut TensorFile, &mut Value)) -> String {
-    let temporary = tempfile::tempdir().expect("a folder");
-    let mut case = TensorFile::read(folder().join(format!("{name}.safetensors"))).expect("a case");
-    let mut spec = spec(&case);
-    case.tensors.retain(|name, _| !is_expected(name));
-    change(&mut case, &mut spec);
-    case.metadata.insert("spec".to_string(), spec.to_string());
-    let (path, out) = (temporary.path().join("case"), temporary.path().join("out"));
-    case.write(&path).expect("written");
-    let (path, text) = (path.to_string_lossy(), out.to_string_lossy());
-    let message = complaint(&["case", "run", "--case", &path, "--out", &text], 1);
-    assert!(message.contains(&*path) && !out.exists(), "{message}");
-    message
+    reference::refused(&folder(), name, change)
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl<const D: usize> Conv<D> {
         self
     }
 
-    pub(super) fn op(&self) -> ConvOp {
+    pub(crate) fn op(&self) -> ConvOp {
         ConvOp {
             stride: self.stride.to_vec(),
             padding: self.padding.to_vec(),

@@ -61,7 +61,7 @@ pub(super) fn expect(
 }
 
 /// `[T, N, C, …] → [T, N, …, C]`
-pub(super) fn channels_last(x: &Var) -> Var {
+pub(crate) fn channels_last(x: &Var) -> Var {
     let mut order = vec![0, 1];
     order.extend(3..x.rank());
     order.push(2);

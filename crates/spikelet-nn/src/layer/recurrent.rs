@@ -37,6 +37,7 @@ pub struct Recurrent {
     feedback: Box<dyn Module>,
     fed: Option<State>,
     last: bool,
+    local: bool,
 }
 
 impl Recurrent {
@@ -52,6 +53,7 @@ impl Recurrent {
             feedback: Box::new(feedback),
             fed: None,
             last: false,
+            local: false,
         }
     }
 
@@ -60,6 +62,14 @@ impl Recurrent {
     #[must_use]
     pub fn feeding(mut self, state: State) -> Self {
         self.fed = Some(state);
+        self
+    }
+
+    /// Lets the spikes that are fed back have no gradient: what remains is the gradient through the states of each neuron,
+    /// that of e-prop ([`learning::Eprop`](crate::learning::Eprop)). The feedback module is trained as well.
+    #[must_use]
+    pub fn local_gradient(mut self) -> Self {
+        self.local = true;
         self
     }
 
@@ -98,6 +108,7 @@ impl Module for Recurrent {
                 None => cx.state("spikes", shape.clone(), 0.0),
             };
             let spikes = before.expand(&shape[..]).reshape(x.shape());
+            let spikes = if self.local { spikes.detach() } else { spikes };
             let fed = cx.child("feedback", |cx| self.feedback.forward(cx, spikes))?;
             let y = cx.child("neuron", |cx| self.neuron.forward(cx, x + fed))?;
             if self.fed.is_none() {

@@ -9,6 +9,7 @@ use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// The function that combines the main branch `a` and the shortcut `b` of a residual block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +110,21 @@ impl Residual {
 }
 
 impl Residual {
+    /// The main branch and the shortcut with their names in paths, for programs that translate networks; without a module
+    /// of its own, the shortcut is the input.
+    pub fn branches(&self) -> [(&str, Option<&dyn Module>); 2] {
+        let [main, shortcut] = &self.names;
+        [
+            (main, Some(&*self.main)),
+            (shortcut, self.shortcut.as_deref()),
+        ]
+    }
+
+    /// The function that combines the branches.
+    pub fn joined_by(&self) -> Join {
+        self.join
+    }
+
     /// The main branch without those that are dropped.
     fn dropped(&self, cx: &Context, a: Var) -> Result<Var> {
         let domain = match self.join {
@@ -159,6 +175,10 @@ impl Module for Residual {
             Some(module) => tree.child(&self.names[1], &**module),
             None => tree,
         }
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod checks;
 mod chunk;
+mod given;
 mod group;
 mod mode;
 mod operations;
@@ -22,6 +23,7 @@ use spikelet_core::Result;
 use spikelet_graph::op::GENERATOR_STATE;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -48,6 +50,10 @@ pub struct Context {
     stepping: Rc<RefCell<Option<Stepping>>>,
     /// Called with each neuron.
     visitor: Option<visitor::Visitor>,
+    /// Values from outside, such as rewards.
+    signals: Rc<RefCell<BTreeMap<String, Var>>>,
+    /// The values that modules get in place of their parameters, by path.
+    given_parameters: Rc<RefCell<BTreeMap<String, Var>>>,
 }
 
 /// The name of the generator's state among the inputs: i64 `[4]`, seed, step, time, images before.
@@ -70,6 +76,8 @@ impl Context {
             starts: Rc::default(),
             stepping: Rc::default(),
             visitor: None,
+            signals: Rc::default(),
+            given_parameters: Rc::default(),
         }
     }
 
@@ -175,6 +183,9 @@ impl Context {
     /// The trainable parameter `name` of the current module.
     pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
         let (path, shape) = (self.tracer.path_of(name), shape.into());
+        if let Some(given) = self.given_parameters.borrow().get(&path) {
+            return given.clone();
+        }
         if let Some(known) = self.tracer.find_input(&path) {
             return known;
         }

@@ -15,6 +15,13 @@ pub enum Init {
         /// The largest absolute value.
         bound: f64,
     },
+    /// Uniform between two limits.
+    Between {
+        /// The lower limit.
+        low: f64,
+        /// The upper limit.
+        high: f64,
+    },
     /// Normal with mean 0.
     Normal {
         /// Standard deviation.
@@ -76,6 +83,10 @@ impl Init {
             match self {
                 Self::Constant(value) => value as f32,
                 Self::Uniform { bound } => ((2.0 * f64::from(draws.unit()) - 1.0) * bound) as f32,
+                // unit() is on (0, 1].
+                Self::Between { low, high } => {
+                    (low + (high - low) * (1.0 - f64::from(draws.unit()))) as f32
+                }
                 Self::Normal { deviation } => draws.normal() * deviation as f32,
                 Self::Doubling => 0.5_f32.powi((count - 1 - k) as i32),
                 Self::Orthogonal => draws.normal(),

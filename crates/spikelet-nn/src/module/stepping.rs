@@ -67,16 +67,20 @@ impl Stepping {
     /// Adds a state with its value before the first step, which broadcasts to `shape`, and returns its value before
     /// the current step.
     pub(super) fn add_state(&mut self, path: String, first: &Var, shape: &[usize]) -> Var {
-        let now = match &self.body {
-            Some(body) => {
-                let tracer = first.tracer();
-                let whole = tracer.outside_loop(|| match first.shape() == shape {
-                    true => first.clone(),
-                    false => first.expand(shape),
-                });
-                body.carried(&whole)
+        let start = match &self.body {
+            Some(_) if first.shape() != shape => {
+                first.tracer().outside_loop(|| first.expand(shape))
             }
-            None => first.clone(),
+            _ => first.clone(),
+        };
+        self.add_started(path, first, &start)
+    }
+
+    /// As [`Stepping::add_state`], with another value before the first step, of the shape of the state.
+    pub(super) fn add_started(&mut self, path: String, first: &Var, start: &Var) -> Var {
+        let now = match &self.body {
+            Some(body) => body.carried(start),
+            None => start.clone(),
         };
         let carried = Carried {
             first: first.clone(),

@@ -258,6 +258,7 @@ family! { "neuron", Neuron, check;
     decay_lif::DecayLif = "decay_lif", "leaky integrate-and-fire with an exact decay and trained time constants between limits";
     se_adlif::SeAdLifCell = "se_adlif", "adaptive leaky integrate-and-fire in the symplectic Euler discretization";
     ef_adlif::EfAdLifCell = "ef_adlif", "adaptive leaky integrate-and-fire in the Euler forward discretization";
+    eprop_alif::EpropAlif = "eprop_alif", "adaptive leaky integrate-and-fire of e-prop, with a late reset and a refractory period";
     yin_alif::YinAlif = "yin_alif", "adaptive leaky integrate-and-fire whose raised threshold is subtracted one step late";
     rleaky::RLeakyCell = "rleaky", "leaky integrate-and-fire of snnTorch, with a late reset and feedback";
     rsynaptic::RSynapticCell = "rsynaptic", "leaky integrate-and-fire with a synaptic current of snnTorch, with a late reset and feedback";

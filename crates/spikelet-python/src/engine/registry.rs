@@ -1,21 +1,34 @@
 //! The kinds of layers, neurons and other parts that have names.
 
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use spikelet::network::{Model, Network, layer_kinds};
-use spikelet::{Entry, encoder, neuron, surrogate};
+use spikelet::neuron::{self, Neuron};
+use spikelet::{Entry, encoder, surrogate};
 
-fn members<T: ?Sized>(entries: Vec<Entry<T>>) -> Value {
-    let described = |entry: Entry<T>| {
-        json!({
-            "name": entry.name,
-            "summary": entry.summary,
-            "constants": (entry.defaults)(),
-            "head": entry.head(),
-            "description": entry.description(),
-        })
-    };
-    entries.into_iter().map(described).collect()
+fn member<T: ?Sized>(entry: &Entry<T>) -> Value {
+    json!({
+        "name": entry.name,
+        "summary": entry.summary,
+        "constants": (entry.defaults)(),
+        "head": entry.head(),
+        "description": entry.description(),
+    })
+}
+
+fn members<T: ?Sized>(entries: &[Entry<T>]) -> Value {
+    entries.iter().map(member).collect()
+}
+
+/// A neuron, with the names of its states and parameters.
+fn neuron_member(entry: &Entry<dyn Neuron>) -> Value {
+    let made = (entry.build)(&Map::new());
+    let states = made.iter().flat_map(|neuron| neuron.states());
+    let params = made.iter().flat_map(|neuron| neuron.params());
+    let mut found = member(entry);
+    found["states"] = states.map(|state| state.name).collect();
+    found["params"] = params.map(|param| param.name).collect();
+    found
 }
 
 /// Everything that has a name, as JSON text: an object of lists.
@@ -31,9 +44,9 @@ pub(super) fn registry() -> String {
         .collect();
     json!({
         "layers": kinds,
-        "neurons": members(neuron::entries()),
-        "surrogates": members(surrogate::entries()),
-        "encoders": members(encoder::entries()),
+        "neurons": neuron::entries().iter().map(neuron_member).collect::<Value>(),
+        "surrogates": members(&surrogate::entries()),
+        "encoders": members(&encoder::entries()),
         "networks": Network::all_names().collect::<Vec<_>>(),
         "data": data,
     })

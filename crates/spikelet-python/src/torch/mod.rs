@@ -14,12 +14,10 @@ use crate::operator::{self, Definition, Signature};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Map, Value, json};
 use spikelet_cuda::Properties;
 use spikelet_cuda::scan_source::{Direction, NeuronScan};
 use spikelet_graph::op::Recurrence;
 use spikelet_nn::neuron::{self, OutputKind};
-use spikelet_nn::surrogate;
 
 /// Registers the operators with this many states and parameters with the libtorch at these paths, which the process has
 /// loaded.
@@ -106,39 +104,6 @@ fn search_libraries_in(folder: &str) {
     spikelet_cuda::library::search_in(folder);
 }
 
-/// All neurons and surrogates of the library as JSON, from which `python/spikelet/torch/neurons.py` and its siblings are
-/// generated: names, summaries, documentation, constants with their defaults, states.
-#[pyfunction]
-fn layer_catalog() -> String {
-    let neurons = neuron::entries().into_iter().map(|entry| {
-        let made = (entry.build)(&Map::new());
-        let states = made.iter().flat_map(|neuron| neuron.states());
-        let states: Vec<Value> = states.map(|s| json!([s.name, s.reset])).collect();
-        let params = made.iter().flat_map(|neuron| neuron.params());
-        let params: Vec<&str> = params.map(|p| p.name).collect();
-        json!({
-            "name": entry.name,
-            "summary": entry.summary,
-            "head": entry.head(),
-            "description": entry.description(),
-            "defaults": (entry.defaults)(),
-            "states": states,
-            "params": params,
-        })
-    });
-    let surrogates = surrogate::entries().into_iter().map(|entry| {
-        json!({
-            "name": entry.name,
-            "summary": entry.summary,
-            "head": entry.head(),
-            "description": entry.description(),
-            "defaults": (entry.defaults)(),
-        })
-    });
-    let (neurons, surrogates): (Vec<_>, Vec<_>) = (neurons.collect(), surrogates.collect());
-    json!({"neurons": neurons, "surrogates": surrogates}).to_string()
-}
-
 /// The equations of one time step: the output and the next value of each state.
 #[pyfunction]
 fn layer_equations(definition: &str) -> PyResult<Vec<(String, String)>> {
@@ -205,7 +170,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(layer_schemas, m)?)?;
     m.add_function(wrap_pyfunction!(describe_layer, m)?)?;
     m.add_function(wrap_pyfunction!(initial_params, m)?)?;
-    m.add_function(wrap_pyfunction!(layer_catalog, m)?)?;
     m.add_function(wrap_pyfunction!(random_states, m)?)?;
     m.add_function(wrap_pyfunction!(search_libraries_in, m)?)?;
     m.add_function(wrap_pyfunction!(layer_equations, m)?)?;

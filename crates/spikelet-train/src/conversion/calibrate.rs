@@ -7,6 +7,7 @@ use super::network::TrainedLayers;
 use super::options::Converter;
 use super::run::AnnProgram;
 use super::tree::{Body, Layer, join};
+use crate::checkpoint::is_finite;
 use spikelet_core::Result;
 use spikelet_graph::{Backend, Tensor};
 use std::sync::Arc;
@@ -46,7 +47,7 @@ const NEVER_FIRES: &str = "the activation is 0 or not finite on all samples: cal
 
 /// The help for a QCFS whose λ is no threshold.
 const LAMBDA: &str =
-    "λ of the activation is no threshold: train the network again with a larger `lambda`";
+    "λ of the activation is no threshold: train the network again with a larger `init_lambda`";
 
 impl Converter {
     /// The scales of the activations of a network: of a ReLU the statistic of its outputs, of QCFS its λ. Batches
@@ -78,7 +79,15 @@ impl Converter {
         if !measured.is_empty() {
             let mut program = AnnProgram::new(ann, backend, &measured)?;
             for batch in batches {
-                let found = program.run(&batch?)?;
+                let batch = batch?;
+                if !is_finite(&batch) {
+                    return Err(ConversionError::NotFinite {
+                        what: "a batch of samples".to_string(),
+                        help: "give samples and a normalization that are finite",
+                    }
+                    .into());
+                }
+                let found = program.run(&batch)?;
                 for (scale, (values, shape)) in scales.iter_mut().zip(&found.activations) {
                     let own = (self.threshold).of_activation(values, shape, self.each_channel);
                     *scale = Some(self.averaged(scale.take(), own));

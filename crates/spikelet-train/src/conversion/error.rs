@@ -38,6 +38,14 @@ pub enum ConversionError {
         /// What was given and what was expected.
         problem: String,
     },
+    /// Values that are not finite: a ReLU would hide them.
+    #[error("{what} has values that are not finite\n  help: {help}")]
+    NotFinite {
+        /// The tensor or the samples.
+        what: String,
+        /// What to do.
+        help: &'static str,
+    },
     /// An option that is out of range.
     #[error("{option} is {given}, expected {expected}\n  help: {help}")]
     Option {

@@ -16,7 +16,7 @@ pub(super) const MAX_POOLS: [&str; 2] = ["max-pool", "adaptive-max-pool"];
 pub(super) const PASSING: [&str; 4] = ["avg-pool", "adaptive-avg-pool", "dropout", "dropout2d"];
 
 /// Other linear or affine functions of a step: their mean over time is that of their input.
-const AFFINE: [&str; 4] = ["flatten", "batch-norm", "scale", "voting"];
+const AFFINE: [&str; 4] = ["flatten", "batch-norm", "rescale", "voting"];
 
 /// Layers with others inside.
 const GROUPS: [&str; 4] = ["layers", "static", "residual", "branches"];

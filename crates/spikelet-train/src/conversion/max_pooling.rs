@@ -41,22 +41,9 @@ pub(super) fn arrange(
             }
             MaxPooling::OfSpikes => arranged.push(layer),
             MaxPooling::BeforeNeuron => {
-                let mut before = arranged.len();
-                while before > 0 && arranged[before - 1].is(&["dropout", "dropout2d"]) {
-                    before -= 1;
-                }
-                match before.checked_sub(1).map(|k| &arranged[k]) {
-                    Some(last) if last.is(&ACTIVATIONS) => arranged.insert(before - 1, layer),
-                    Some(last) if ends_with_activation(last) => {
-                        return Err(refused(
-                            &layer,
-                            &at,
-                            "the activation before it is inside of another group of layers",
-                            "put both into one list of layers",
-                        ));
-                    }
-                    // Currents are pooled already.
-                    _ => arranged.push(layer),
+                // Without an activation before it, currents are pooled already.
+                if let Some(layer) = before_activation(&mut arranged, layer) {
+                    arranged.push(layer);
                 }
             }
         }
@@ -64,10 +51,25 @@ pub(super) fn arrange(
     Ok(arranged)
 }
 
-/// Whether the last layer of a group, also of groups inside, is an activation.
-fn ends_with_activation(layer: &Layer) -> bool {
-    layer.is(&ACTIVATIONS)
-        || layer.is(&["layers"])
-            && (layer.bodies.iter())
-                .any(|body| body.layers.last().is_some_and(ends_with_activation))
+/// Puts a layer before the activation at the end of a list, also of a group at its end; returns it if there is none.
+fn before_activation(layers: &mut Vec<Layer>, mut pooling: Layer) -> Option<Layer> {
+    let mut last = layers.len();
+    while last > 0 && layers[last - 1].is(&["dropout", "dropout2d"]) {
+        last -= 1;
+    }
+    let Some(at) = last.checked_sub(1) else {
+        return Some(pooling);
+    };
+    if layers[at].is(&ACTIVATIONS) {
+        while layers.iter().any(|layer| layer.name == pooling.name) {
+            pooling.name.push('_');
+        }
+        layers.insert(at, pooling);
+        return None;
+    }
+    let is_group = layers[at].kind == "layers";
+    match layers[at].bodies.as_mut_slice() {
+        [body] if is_group => before_activation(&mut body.layers, pooling),
+        _ => Some(pooling),
+    }
 }

@@ -14,7 +14,7 @@
 //! | `calibrate.rs` | scales of activations on samples |
 //! | `spiking.rs`, `factor.rs` | neurons in place of activations; factors that become part of weights |
 //! | `run.rs`, `compare.rs` | both networks on samples: accuracy by time steps, rates of each layer |
-//! | `images.rs` | batches of a data set |
+//! | `images.rs`, `checkpoint.rs` | batches of a data set; a converted network as a checkpoint |
 //!
 //! Sources: P. U. Diehl et al., *Fast-classifying, high-accuracy spiking deep networks through weight and threshold
 //! balancing*, IJCNN 2015; B. Rueckauer et al., *Conversion of continuous-valued deep networks to efficient event-driven
@@ -23,6 +23,7 @@
 //! 2.0's `RateCodingRecipe`.
 
 mod calibrate;
+mod checkpoint;
 mod compare;
 mod error;
 mod factor;
@@ -45,6 +46,7 @@ pub use images::{ImageBatches, images};
 pub use network::TrainedLayers;
 pub use options::{Converter, MaxPooling, Threshold};
 
+use crate::checkpoint::is_finite;
 use network::Tensors;
 use serde_json::json;
 use spikelet_core::Result;
@@ -115,8 +117,15 @@ impl Converter {
     /// option says. It is the same function.
     ///
     /// # Errors
-    /// [`ConversionError`] for a layer that cannot be converted; errors of the network.
+    /// [`ConversionError`] for a layer that cannot be converted, or weights that are not finite; errors of the network.
     pub fn prepare(&self, ann: &TrainedLayers) -> Result<TrainedLayers> {
+        if let Some((name, _)) = ann.tensors.iter().find(|(_, tensor)| !is_finite(tensor)) {
+            return Err(ConversionError::NotFinite {
+                what: format!("tensor `{name}`"),
+                help: "give the weights of a network that was trained to its end",
+            }
+            .into());
+        }
         let mut tensors = Tensors(ann.tensors.clone());
         let layers = fuse::fuse(ann.tree()?, "", &mut tensors)?;
         let layers = max_pooling::arrange(layers, "", self.max_pooling)?;

@@ -6,7 +6,7 @@
 //!
 //! The rate of an integrate-and-fire neuron with a soft reset is clip(x/θ, 0, 1), rounded to a multiple of 1/T. The factor
 //! θ passes pooling, flattening and dropout to the next weights. Where there are none — at the end of a branch whose
-//! output is added to another's, or of the network — it is a layer `scale`, so that both branches of a sum have the units
+//! output is added to another's, or of the network — it is a layer `rescale`, so that both branches of a sum have the units
 //! of the activations.
 
 use super::calibrate::ActivationScale;
@@ -157,11 +157,11 @@ impl<'a> Rewrite<'a> {
             name.push('_');
         }
         let layer = match &factor {
-            Factor::Layer(value) => Layer::leaf(name, "scale", json!(value)),
+            Factor::Layer(value) => Layer::leaf(name, "rescale", json!(value)),
             Factor::Channel(values) => {
                 let tensor = join(&join(path, &name), "scale");
                 self.tensors.insert(&tensor, values);
-                let mut layer = Layer::leaf(name, "scale", Value::Null);
+                let mut layer = Layer::leaf(name, "rescale", Value::Null);
                 layer.fields.insert("each_channel".to_string(), json!(true));
                 layer
             }

@@ -13,10 +13,7 @@ impl Threshold {
     /// ```
     #[must_use]
     pub fn of(self, values: &mut [f64]) -> f64 {
-        let max = |values: &[f64]| match values.iter().copied().reduce(larger) {
-            Some(max) => max,
-            None => 0.0,
-        };
+        let max = |values: &[f64]| values.iter().copied().reduce(larger).unwrap_or(0.0);
         match self {
             Self::Max => max(values),
             Self::Factor(factor) => factor * max(values),

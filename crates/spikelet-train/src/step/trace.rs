@@ -175,7 +175,10 @@ impl Step<'_> {
         let made = (self.function)(cx, &inputs);
         // An error of the trace precedes errors that follow from it.
         cx.tracer().check()?;
-        let outputs = made?;
+        let mut outputs = made?;
+        for term in cx.traced().losses {
+            outputs.loss = &outputs.loss + term;
+        }
         if !outputs.loss.shape().is_empty() {
             let given = outputs.loss.ty().clone();
             return Err(StepError::LossShape { given }.into());

@@ -79,6 +79,11 @@ def convert_(net: nn.Module, verbose: bool = True) -> ConversionReport:
     ConversionReport
         The modules that spikelet runs now, and the neurons that were left, with the reasons.
 
+    Raises
+    ------
+    TypeError
+        When `net` is not a module.
+
     Examples
     --------
     >>> import spikelet.torch, torch
@@ -89,6 +94,9 @@ def convert_(net: nn.Module, verbose: bool = True) -> ConversionReport:
       1: LIFNode
       2: LIFNode
     """
+    if not isinstance(net, nn.Module):
+        kind = net.__name__ if isinstance(net, type) else type(net).__name__
+        raise TypeError(f"net is {kind}; give the network, an instance of torch.nn.Module")
     report = ConversionReport()
     for name, module in net.named_modules():
         kind = type(module)

@@ -16,13 +16,13 @@ impl Convert {
             None => None,
             Some(_) => {
                 return Err(Failure::argument(
-                    format!("{} holds no graph and no weights", self.file.display()),
+                    format!("{} holds no graph and no weights", self.file().display()),
                     "give --to with a format of events: spikelet data --help",
                 ));
             }
         };
         let source = Source {
-            file: self.file.clone(),
+            file: self.file().to_path_buf(),
             format: self.format,
             sensor: self.sensor,
         };
@@ -35,7 +35,7 @@ impl Convert {
             Failure::argument(
                 format!(
                     "{} does not say the size of its sensor",
-                    self.file.display()
+                    self.file().display()
                 ),
                 "give it: --sensor 34x34",
             )
@@ -55,7 +55,7 @@ impl Convert {
         }
         writer.finish()?;
         console.say_json(&json!({
-            "file": path_text(&self.file), "out": path_text(&self.out),
+            "file": path_text(self.file()), "out": path_text(&self.out),
             "from": reader.format().name(), "to": to.name(), "events": events,
         }));
         console.say(format!(

@@ -12,16 +12,16 @@ impl Convert {
         if !self.is_to_nir() {
             return Err(self.wrong_output("a NIR graph", "nir"));
         }
-        let graph = Graph::read(&self.file)?;
+        let graph = Graph::read(self.file())?;
         let warnings = graph
             .check()
-            .map_err(|error| error.in_file(&self.file))?
+            .map_err(|error| error.in_file(self.file()))?
             .warnings;
         graph.write(&self.out)?;
         let nodes = graph.nodes.len();
         let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         console.say_json(&json!({
-            "file": path_text(&self.file), "out": path_text(&self.out), "from": "nir", "to": "nir", "nodes": nodes,
+            "file": path_text(self.file()), "out": path_text(&self.out), "from": "nir", "to": "nir", "nodes": nodes,
             "edges": graph.edges.len(), "warnings": warnings,
         }));
         for warning in warnings {

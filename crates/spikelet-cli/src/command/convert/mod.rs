@@ -1,5 +1,7 @@
 //! `spikelet convert`
 
+mod ann;
+mod ann_report;
 mod events;
 mod graph;
 mod network;
@@ -10,10 +12,11 @@ use super::content::Content;
 use super::data::{parse_format, parse_sensor};
 use super::{examples, same_file};
 use crate::failure::Failure;
+use ann::AnnArgs;
 use output_format::OutputFormat;
 use spikelet::log::Console;
 use spikelet_events::{Format, Sensor};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Convert an event file, a NIR graph, a trained network or weights to another format
@@ -24,7 +27,13 @@ use std::process::ExitCode;
 /// framework, which `load_state_dict` there accepts. `module.` in front of all names (DataParallel) is removed. No function
 /// or class that a pickle names is imported or called. A file that `spikelet check` refuses is refused, and nothing is
 /// written. The format of the output is that of its extension, or of `--to`.
+///
+/// With `--ann`, a network without spikes becomes a spiking network: its batch norms become part of the weights, and each
+/// `relu` or `qcfs` becomes integrate-and-fire neurons, whose thresholds are those of the activations on the training
+/// samples of a data set. The output is a checkpoint. Printed are the accuracy by time steps, and for each layer how far
+/// θ·rate is from the activation.
 #[derive(clap::Args)]
+#[command(allow_missing_positional = true)]
 #[command(after_help = examples![
     "spikelet convert recording.aedat4 recording.npz" => "for SpikingJelly",
     "spikelet convert recording.bin recording.raw --to evt3 --sensor 34x34" => "a format without an extension of its own",
@@ -32,11 +41,12 @@ use std::process::ExitCode;
     "spikelet convert runs/csnn/latest/best.safetensors csnn.pt --to spikingjelly" => "a trained network, for SpikingJelly",
     "spikelet convert runs/mnist-fc/latest/best.safetensors mnist.nir" => "a trained network as a NIR graph",
     "spikelet convert network.nir copy.nir" => "a graph, checked and written again",
+    "spikelet convert --ann runs/fashion-mnist-relu/latest/last.safetensors --threshold 99.9% snn.safetensors" => "a network without spikes, as a spiking network",
 ])]
 pub struct Convert {
-    /// Event file, NIR graph, checkpoint, or weights
-    #[arg(value_name = "IN")]
-    file: PathBuf,
+    /// Event file, NIR graph, checkpoint, or weights; not with --ann
+    #[arg(value_name = "IN", required_unless_present = "ann")]
+    file: Option<PathBuf>,
 
     /// Output file
     #[arg(value_name = "OUT")]
@@ -72,11 +82,27 @@ pub struct Convert {
     /// Size of the sensor of the output [default: the input's]
     #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
     out_sensor: Option<Sensor>,
+
+    #[command(flatten)]
+    ann: AnnArgs,
 }
 
 impl Convert {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        if same_file(&self.file, &self.out) {
+        if let Some(ann) = self.ann.file() {
+            if let Some(file) = &self.file {
+                return Err(Failure::argument(
+                    format!(
+                        "{} and --ann {} are two inputs",
+                        file.display(),
+                        ann.display()
+                    ),
+                    "give the output only: spikelet convert --ann FILE OUT",
+                ));
+            }
+            return self.ann.run(&self.out, console);
+        }
+        if same_file(self.file(), &self.out) {
             return Err(Failure::argument(
                 format!("{} is both the input and the output", self.out.display()),
                 "give another file for the output",
@@ -84,7 +110,7 @@ impl Convert {
         }
         let content = match self.format {
             Some(_) => Content::Events,
-            None => Content::of(&self.file)?,
+            None => Content::of(self.file())?,
         };
         let is_network = content == Content::Checkpoint && self.is_to_nir();
         if !is_network && (self.approximate || self.dt.is_some()) {
@@ -97,7 +123,7 @@ impl Convert {
             && (is_network || matches!(content, Content::Graph | Content::Events))
         {
             return Err(Failure::argument(
-                format!("{} is not written as named tensors", self.file.display()),
+                format!("{} is not written as named tensors", self.file().display()),
                 "give --strip-prefix with a checkpoint or a file with weights, and write weights",
             ));
         }
@@ -108,7 +134,7 @@ impl Convert {
                 return Err(Failure::argument(
                     format!(
                         "{} has weights and no network; a NIR graph has both",
-                        self.file.display()
+                        self.file().display()
                     ),
                     "export the network in the program that defines it, or give a checkpoint of `spikelet train`",
                 ));
@@ -119,13 +145,18 @@ impl Convert {
                 return Err(Failure::other(
                     format!(
                         "{}: the content is that of no known format of events, graphs or weights",
-                        self.file.display()
+                        self.file().display()
                     ),
                     "give --format if it is an event file; known formats: spikelet convert --help",
                 ));
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The input, which is required without --ann.
+    fn file(&self) -> &Path {
+        self.file.as_deref().unwrap_or(&self.out)
     }
 
     /// Whether the output is a NIR graph.

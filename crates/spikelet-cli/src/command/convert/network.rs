@@ -23,7 +23,7 @@ impl Convert {
             dt: self.dt.unwrap_or(DT),
             approximate: self.approximate,
         };
-        let made = TrainedGraph::new(&Trained::open_on_cpu(&self.file)?, choices)?;
+        let made = TrainedGraph::new(&Trained::open_on_cpu(self.file())?, choices)?;
         made.graph.write(&self.out)?;
         let semantics = &made.semantics;
         let node = |(name, node): (&String, &Node)| {
@@ -32,7 +32,7 @@ impl Convert {
         };
         let nodes: Vec<_> = made.graph.nodes.iter().map(node).collect();
         console.say_json(&json!({
-            "file": path_text(&self.file), "out": path_text(&self.out), "from": "spikelet", "to": "nir",
+            "file": path_text(self.file()), "out": path_text(&self.out), "from": "spikelet", "to": "nir",
             "network": made.network, "input": made.input, "nodes": nodes, "edges": made.graph.edges.len(),
             "notes": made.notes, "dt": semantics.dt, "discretization": semantics.discretization.name(),
             "reset": semantics.reset.name(), "fires": semantics.fires.name(),

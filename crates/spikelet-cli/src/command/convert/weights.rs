@@ -41,7 +41,7 @@ impl Convert {
         }
         if let Some(prefix) = &self.strip_prefix {
             let stripped = weights.strip_prefix(prefix);
-            stripped.map_err(|error| error.in_file(&self.file))?;
+            stripped.map_err(|error| error.in_file(self.file()))?;
             removed.push(prefix);
         }
         match to {
@@ -55,7 +55,7 @@ impl Convert {
             _ => None,
         };
         console.say_json(&json!({
-            "file": path_text(&self.file), "out": path_text(&self.out), "from": from, "to": to.name(),
+            "file": path_text(self.file()), "out": path_text(&self.out), "from": from, "to": to.name(),
             "framework": framework.map(Framework::name), "tensors": tensors, "removed_prefixes": removed,
             "skipped": skipped, "notes": notes,
         }));
@@ -92,22 +92,22 @@ impl Convert {
                 return Err(Failure::argument(
                     format!(
                         "{} is no checkpoint of `spikelet train`",
-                        self.file.display()
+                        self.file().display()
                     ),
                     format!(
                         "the names and constants of {framework} follow from the network, which such a checkpoint has"
                     ),
                 ));
             }
-            let from = format_name(Format::detect(&self.file)?);
-            let weights = Weights::read(&self.file)?;
+            let from = format_name(Format::detect(self.file())?);
+            let weights = Weights::read(self.file())?;
             return Ok(Source {
                 from,
                 weights,
                 notes: vec![],
             });
         }
-        let checkpoint = Checkpoint::read(&self.file)?;
+        let checkpoint = Checkpoint::read(self.file())?;
         let tensors = checkpoint.model_tensors();
         let (weights, notes) = match framework {
             None => (weights_of(tensors)?, vec![]),
@@ -131,7 +131,7 @@ fn map(
     convert: &Convert,
 ) -> Result<WeightMap, Failure> {
     let network = checkpoint.network().ok_or_else(|| {
-        let file = convert.file.display();
+        let file = convert.file().display();
         Failure::other(
             format!("{file}: its network is a program's own"),
             "export it in that program with `spikelet::weights::WeightMap`",

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
-use fast_image_resize::images::{Image as Target, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8, U8x3};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 
 use crate::augment::image::Image;
 use crate::error::Result;
@@ -34,7 +35,7 @@ pub(super) fn resample(
         // The colors of a pixel are resampled together: interleaved, that is several times faster than three planes.
         if channels == 3 {
             interleave(image, corner, size, &mut scratch.crop);
-            resize(scratch, PixelType::U8x3, size, new)?;
+            resize::<U8x3>(scratch, size, new)?;
             image.replace(new, |planes| {
                 let [red, green, blue] = thirds(planes);
                 let pixels = scratch.resized.as_chunks::<3>().0;
@@ -52,7 +53,7 @@ pub(super) fn resample(
             for row in rows(image, channel, corner, size) {
                 scratch.crop.extend_from_slice(row);
             }
-            resize(scratch, PixelType::U8, size, new)?;
+            resize::<U8>(scratch, size, new)?;
             planes.extend_from_slice(&scratch.resized);
         }
         image.replace(new, |new| new.copy_from_slice(&planes));
@@ -98,21 +99,22 @@ fn thirds(planes: &mut [u8]) -> [&mut [u8]; 3] {
     [red, green, blue]
 }
 
-/// Resamples `crop` of `size` to `resized` of `new`.
-fn resize(scratch: &mut Scratch, kind: PixelType, size: [usize; 2], new: [usize; 2]) -> Result<()> {
+/// Resamples `crop` of `size` to `resized` of `new`. The pixel type is known at compile time: the code for the others, 3 MB,
+/// is not linked.
+fn resize<P: PixelTrait>(scratch: &mut Scratch, size: [usize; 2], new: [usize; 2]) -> Result<()> {
     let Scratch {
         resizer,
         crop,
         resized,
     } = scratch;
-    resized.resize(new[0] * new[1] * kind.size(), 0);
+    resized.resize(new[0] * new[1] * P::size(), 0);
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear));
     let mut run = || -> Result<(), String> {
-        let source = ImageRef::new(size[1] as u32, size[0] as u32, crop, kind);
+        let source = TypedImageRef::<P>::from_buffer(size[1] as u32, size[0] as u32, crop);
         let source = source.map_err(|error| error.to_string())?;
-        let target = Target::from_slice_u8(new[1] as u32, new[0] as u32, resized, kind);
+        let target = TypedImage::<P>::from_buffer(new[1] as u32, new[0] as u32, resized);
         let mut target = target.map_err(|error| error.to_string())?;
-        let resized = resizer.resize(&source, &mut target, &options);
+        let resized = resizer.resize_typed(&source, &mut target, &options);
         resized.map_err(|error| error.to_string())
     };
     run().map_err(|problem| ImageError::Resize { size, new, problem }.into())

@@ -32,6 +32,9 @@ pub fn run(given: &Given<'_>) -> Result<Results> {
         return Err(wrong("`in.x` is not [N, …]", "give samples"));
     };
     bounded(&x.shape)?;
+    if constants.time_steps == 0 {
+        return Err(wrong("the constant `T` is 0", "use at least one time step"));
+    }
     let layers = layers(given, &constants, &x.shape[1..])?;
     let network = Network::Layers(layers.clone());
     let cost = layers.cost(constants.time_steps.max(1))?;

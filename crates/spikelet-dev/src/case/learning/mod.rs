@@ -3,9 +3,14 @@
 //! A kind is a file here and a line of [`KINDS`].
 
 mod ann2snn;
+mod eprop;
 mod eventprop;
 mod eventprop_grid;
+mod ottt;
 mod qcfs;
+mod stdp;
+mod trace_stdp;
+mod traced;
 
 use super::{Results, expect, input, wrong};
 use serde::de::DeserializeOwned;
@@ -21,9 +26,16 @@ type Compute = fn(&Given<'_>) -> Result<Results>;
 /// The kinds and their functions, in alphabetical order.
 const KINDS: &[(&str, Compute)] = &[
     ("ann2snn", ann2snn::run),
+    ("eprop", eprop::run),
     ("eventprop", eventprop::run),
     ("eventprop_grid", eventprop_grid::run),
+    ("mstdp", stdp::mstdp),
+    ("mstdpet", stdp::mstdpet),
+    ("ottt", ottt::ottt),
     ("qcfs", qcfs::run),
+    ("sltt", ottt::sltt),
+    ("stdp", stdp::stdp),
+    ("trace_stdp", trace_stdp::run),
 ];
 
 /// What the function of a kind reads: the inputs `in.*` and `param.*`, and the constants.

@@ -202,6 +202,17 @@ impl Context {
     /// A tensor of the current module that is stored with the model and is not trained, such as running
     /// statistics. In a network that runs step by step, it is the value after the previous step.
     pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
+        self.buffer_from(name, shape, init, Var::clone)
+    }
+
+    /// As [`Context::buffer`], with a function of its value before the call as the value before the first step.
+    pub(crate) fn buffer_from(
+        &self,
+        name: &str,
+        shape: impl Into<Vec<usize>>,
+        init: Init,
+        start: impl FnOnce(&Var) -> Var,
+    ) -> Var {
         let (path, shape) = (self.tracer.path_of(name), shape.into());
         let known = self.stepping.borrow().as_ref().and_then(|s| s.state(&path));
         if let Some(now) = known {
@@ -217,9 +228,10 @@ impl Context {
             });
             var
         });
+        let start = self.tracer.outside_loop(|| start(&var));
         match &mut *self.stepping.borrow_mut() {
-            Some(stepping) => stepping.add_state(path, &var, &shape),
-            None => var,
+            Some(stepping) => stepping.add_started(path, &var, &start),
+            None => start,
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Traced {
     pub binary: Vec<String>,
     /// The layers whose operations are counted, in the order in which they run.
     pub counted: Vec<CountedLayer>,
+    /// Terms that modules add to the loss of a training step.
+    pub losses: Vec<Var>,
 }
 
 /// The tensors of a trace, without its values: what remains of it in a compiled program, which other threads may run.

@@ -20,16 +20,16 @@ macro_rules! plain {
 }
 
 plain! {
-    RELU = "relu", Relu, "max(x, 0), of networks without spikes";
-    GELU = "gelu", Gelu, "x·Φ(x), of networks without spikes";
-    SILU = "silu", Silu, "x·σ(x), of networks without spikes";
-    SIGMOID = "sigmoid", Sigmoid, "1/(1 + e⁻ˣ), of networks without spikes";
-    TANH = "tanh", Tanh, "the hyperbolic tangent, of networks without spikes";
+    RELU = "relu", Relu, "rectified linear unit, max(x, 0), of networks without spikes";
+    GELU = "gelu", Gelu, "Gaussian error linear unit, x·Φ(x), of networks without spikes";
+    SILU = "silu", Silu, "sigmoid linear unit, x·σ(x), of networks without spikes";
+    SIGMOID = "sigmoid", Sigmoid, "logistic function, 1/(1 + e⁻ˣ), of networks without spikes";
+    TANH = "tanh", Tanh, "hyperbolic tangent, of networks without spikes";
 }
 
 pub(super) const LEAKY_RELU: Kind = Kind {
     name: "leaky-relu",
-    summary: "x where x > 0, else a slope times x, of networks without spikes",
+    summary: "leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes",
     main: MainValue::Optional("the slope below 0"),
     keys: &[],
     build: |layer, b| {

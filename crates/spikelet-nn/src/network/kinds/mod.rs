@@ -17,8 +17,8 @@ mod pointwise;
 mod pool;
 mod qcfs;
 mod recurrent;
+mod rescale;
 mod residual;
-mod scale;
 mod sequence;
 mod static_input;
 mod time;
@@ -89,7 +89,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &activation::SIGMOID,
         &activation::TANH,
         &qcfs::QCFS,
-        &scale::SCALE,
+        &rescale::RESCALE,
         &pointwise::POINTWISE,
         &attention::SELF_ATTENTION,
         &attention::TOKEN_ATTENTION,

@@ -1,4 +1,4 @@
-//! `{ qcfs = 8 }`, `{ qcfs = 8, lambda = 4.0 }`: quantization-clip-floor-shift with 8 steps, and λ before training.
+//! `{ qcfs = 8 }`, `{ qcfs = 8, init_lambda = 4.0 }`: quantization-clip-floor-shift with 8 steps, and λ before training.
 
 use super::{Kind, MainValue};
 use crate::layer::Qcfs;
@@ -8,14 +8,14 @@ pub(super) const QCFS: Kind = Kind {
     name: "qcfs",
     summary: "steps between 0 and a learned maximum, of networks that are to be converted to spiking ones",
     main: MainValue::Required("the number of steps"),
-    keys: &["lambda"],
+    keys: &["init_lambda"],
     build: |layer, b| {
         let levels = layer.main()?.integer("qcfs", 1..=Layers::MAX_SIZE)?;
         let mut module = Qcfs::new(levels);
-        if let Some(node) = layer.fields.get("lambda") {
-            let lambda = node.number("lambda")?;
+        if let Some(node) = layer.fields.get("init_lambda") {
+            let lambda = node.number("init_lambda")?;
             if !(lambda.is_finite() && lambda > 0.0) {
-                return Err(node.wrong("lambda", "a number above 0"));
+                return Err(node.wrong("init_lambda", "a number above 0"));
             }
             module = module.lambda(lambda);
         }

@@ -36,9 +36,9 @@ class _OverTime(StepModule, _Layer):
         super().__init__(*args, **kwargs)
         self.step_mode = step_mode
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         single = super().forward
-        return single(x) if self.step_mode == "s" else _merged(single, x)
+        return single(input) if self.step_mode == "s" else _merged(single, input)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, step_mode={self.step_mode}"
@@ -127,5 +127,5 @@ class Dropout(MemoryModule):
 class SeqToANNContainer(nn.Sequential, MultiStepModule):
     """Stateless modules that see all steps of a sequence as one batch."""
 
-    def forward(self, x_seq: Tensor) -> Tensor:
-        return _merged(super().forward, x_seq)
+    def forward(self, input: Tensor) -> Tensor:
+        return _merged(super().forward, input)

@@ -1,0 +1,332 @@
+//! The change of weights by a rule, from the values at both ends of the synapses.
+
+use super::definition::{Definition, Form};
+use super::factors::{SideValues, elementwise};
+use super::scope::{POST, PRE, Side, WEIGHT};
+use super::{LearningError, LearningRule, PlasticSynapses};
+use crate::domain;
+use crate::module::Context;
+use crate::{DefinitionError, LayerProblem};
+use spikelet_core::Result;
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// The operands of a rule.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "a trait object of a layer")]
+pub struct RuleInputs<'a> {
+    /// The layer that has the weights.
+    pub synapses: &'a dyn PlasticSynapses,
+    /// The weights.
+    pub weight: &'a Var,
+    /// The input of the layer, `[T, N, …]`.
+    pub pre: &'a Var,
+    /// The spikes of the neurons behind it, `[T, N, …]`.
+    pub post: &'a Var,
+    /// Other values of these neurons by name, `[T, N, …]`.
+    pub values: &'a [(String, Var)],
+}
+
+/// The results of a rule.
+#[derive(Clone, Debug)]
+pub struct RuleResults {
+    /// The change of the weights, summed over the steps.
+    pub change: Var,
+    /// The change in each step, `[T, …]`; only where the context [watches](Context::watches).
+    pub change_seq: Option<Var>,
+}
+
+/// Runs a rule over the steps of two sequences with the weights at the beginning. Traces are states of the current
+/// module. A context that watches records them under their names.
+///
+/// ```
+/// use spikelet_nn::learning::{PairStdp, RuleInputs, run_rule};
+/// use spikelet_nn::prelude::*;
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let weight = cx.parameter("weight", [3, 4], Init::Constant(0.5));
+/// let pre = cx.tracer().input("pre", DType::F32, [100, 8, 4]);
+/// let post = cx.tracer().input("post", DType::F32, [100, 8, 3]);
+/// let inputs = RuleInputs { synapses: &Linear::new(4, 3), weight: &weight, pre: &pre, post: &post, values: &[] };
+/// assert_eq!(run_rule(&cx, &PairStdp::default(), inputs)?.change.shape(), [3, 4]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+///
+/// # Errors
+/// When a constant is outside its domain, a signal is missing or has a wrong shape, or the rule cannot be used with this
+/// layer.
+pub fn run_rule(
+    cx: &Context,
+    rule: &dyn LearningRule,
+    inputs: RuleInputs<'_>,
+) -> Result<RuleResults> {
+    let refuse = |problem: LearningError| cx.error("learning rule", problem.into());
+    check_constants(rule).map_err(|e| cx.error("learning rule", LayerProblem::Definition(e)))?;
+    inputs.synapses.check().map_err(refuse)?;
+    let signals = Signals::of(cx, rule, inputs.pre).map_err(refuse)?;
+    let definition = Definition::new(rule, &signals.global).map_err(refuse)?;
+    if !inputs.synapses.is_dense() && (definition.by_sample || !definition.synapse_next.is_empty())
+    {
+        return Err(refuse(LearningError::NeedsLinear { rule: rule.name() }));
+    }
+    if let Some(value) = (definition.values.iter())
+        .find(|name| !inputs.values.iter().any(|(known, _)| known == *name))
+    {
+        return Err(refuse(LearningError::NoValue {
+            rule: rule.name(),
+            value: value.clone(),
+        }));
+    }
+    let side = |side, symbol, values: &Var| {
+        let mut named = vec![];
+        if side == Side::Post {
+            let given = inputs
+                .values
+                .iter()
+                .map(|(name, v)| (name.as_str(), v.clone()));
+            named.extend(given.map(|(name, v)| (name, v.cast(cx.tracer().float()).detach())));
+        }
+        for (name, signal) in &signals.given {
+            let ones = vec![1; values.rank() - signal.rank()];
+            named.push((*name, signal.reshape([signal.shape(), &ones].concat())));
+        }
+        let values = SideValues {
+            side,
+            symbol,
+            values: values.clone(),
+            signals: &named,
+            traces: &definition.traces,
+        };
+        let index = usize::from(side == Side::Post);
+        values.run(cx, &definition.factors[index])
+    };
+    let factors = [
+        side(Side::Pre, PRE, inputs.pre),
+        side(Side::Post, POST, inputs.post),
+    ];
+    let applied = Applied {
+        cx,
+        inputs,
+        definition: &definition,
+        signals: &signals,
+        factors,
+    };
+    let made = applied.run()?;
+    cx.tracer().check()?;
+    Ok(made)
+}
+
+fn check_constants(rule: &dyn LearningRule) -> std::result::Result<(), DefinitionError> {
+    domain::check(&rule.constants(), &format!("the rule `{}`", rule.name()))
+}
+
+/// The signals of a rule, `[T, N]` or `[T, 1]`.
+struct Signals {
+    given: Vec<(&'static str, Var)>,
+    /// The names of those with one value for all samples.
+    global: Vec<&'static str>,
+}
+
+impl Signals {
+    fn of(
+        cx: &Context,
+        rule: &dyn LearningRule,
+        pre: &Var,
+    ) -> std::result::Result<Self, LearningError> {
+        // Which signals are global is not known yet; it does not change their names.
+        let (mut given, mut global) = (vec![], vec![]);
+        for name in Definition::new(rule, &[])?.signals {
+            let Some(signal) = cx.signal(name) else {
+                return Err(LearningError::NoSignal {
+                    rule: rule.name(),
+                    signal: name.to_string(),
+                });
+            };
+            let [time_steps, batch] = [cx.time_steps(pre.dim(0)), pre.dim(1)];
+            let width = match signal.shape() {
+                [t] if *t == time_steps => 1,
+                [t, n] if *t == time_steps && [1, batch].contains(n) => *n,
+                _ => {
+                    return Err(LearningError::SignalShape {
+                        signal: name.to_string(),
+                        given: signal.ty().clone(),
+                        time_steps,
+                        batch,
+                    });
+                }
+            };
+            let signal = cx.steps_of(pre.dim(0), || signal);
+            if width == 1 {
+                global.push(name);
+            }
+            given.push((name, signal.detach().reshape([pre.dim(0), width])));
+        }
+        Ok(Self { given, global })
+    }
+}
+
+/// A rule at its synapses.
+struct Applied<'a> {
+    cx: &'a Context,
+    inputs: RuleInputs<'a>,
+    definition: &'a Definition,
+    signals: &'a Signals,
+    /// The factors of both neurons over time.
+    factors: [Vec<Var>; 2],
+}
+
+impl Applied<'_> {
+    fn run(&self) -> Result<RuleResults> {
+        let (cx, definition) = (self.cx, self.definition);
+        let time_steps = self.inputs.pre.dim(0);
+        let weight = self.inputs.weight.cast(cx.tracer().float()).detach();
+        if definition.sums_over_time() && (time_steps <= 1 || !cx.watches()) {
+            let change = self.evaluate(&definition.change, &weight, &self.factors, &[], &[]);
+            let one_step = [&[1], change.shape()].concat();
+            let change_seq = cx.watches().then(|| change.reshape(one_step));
+            return Ok(RuleResults { change, change_seq });
+        }
+        let shape = match definition.by_sample {
+            true => [&[self.inputs.pre.dim(1)], weight.shape()].concat(),
+            false => weight.shape().to_vec(),
+        };
+        let names: Vec<&str> = definition
+            .synapse_traces()
+            .map(|t| t.name.as_str())
+            .collect();
+        let states: Vec<Var> = names.iter().map(|n| cx.state(n, &shape[..], 0.0)).collect();
+        let tracer = cx.tracer();
+        let zero = tracer.fill(tracer.float(), weight.shape(), 0.0);
+        let mut carried = vec![zero];
+        carried.extend(states.iter().map(|state| state.expand(&shape[..])));
+        let global = self.signals.given.iter();
+        let global: Vec<_> = global
+            .filter(|(name, _)| self.signals.global.contains(name))
+            .collect();
+        let [pre, post] = &self.factors;
+        let sequences: Vec<&Var> = pre
+            .iter()
+            .chain(post)
+            .chain(global.iter().map(|(_, signal)| signal))
+            .collect();
+        let body = |carried: &[Var], pieces: &[Var]| {
+            let (pre_now, rest) = pieces.split_at(pre.len());
+            let (post_now, signals_now) = rest.split_at(post.len());
+            let factors = [pre_now.to_vec(), post_now.to_vec()];
+            let known = global.iter().zip(signals_now);
+            // [1, 1]: broadcasts to any weight.
+            let known = known.map(|((name, _), now)| (*name, now.reshape([1])));
+            let signals: Vec<(&str, Var)> = known.collect();
+            let values = names.iter().copied().zip(carried[1..].iter().cloned());
+            let values: Vec<(&str, Var)> = values.collect();
+            let change = self.evaluate(&definition.change, &weight, &factors, &signals, &values);
+            let next = definition.synapse_next.iter().map(|form| {
+                let next = self.evaluate(form, &weight, &factors, &signals, &values);
+                next.expand(&shape[..])
+            });
+            let mut after = vec![&carried[0] + &change];
+            after.extend(next);
+            let mut stacked = vec![];
+            if cx.watches() {
+                let recorded = std::iter::once(&change).chain(&after[1..]);
+                stacked = recorded
+                    .map(|v| v.reshape([&[1], v.shape()].concat()))
+                    .collect();
+            }
+            (after, stacked)
+        };
+        let (carried, stacked) = match time_steps {
+            1 => {
+                // A factor of a single step is its own piece.
+                let pieces: Vec<Var> = sequences.into_iter().cloned().collect();
+                body(&carried, &pieces)
+            }
+            _ => {
+                let carried: Vec<&Var> = carried.iter().collect();
+                let made =
+                    tracer.scan_loop(time_steps, &carried, &sequences, |carried, pieces| {
+                        Ok(body(carried, pieces))
+                    })?;
+                (made.carried, made.stacked)
+            }
+        };
+        for (state, last) in states.iter().zip(&carried[1..]) {
+            cx.set_state(state, last);
+        }
+        let mut stacked = stacked.into_iter();
+        let change_seq = stacked.next();
+        for (name, sequence) in names.iter().zip(stacked) {
+            cx.record(name, &sequence);
+        }
+        Ok(RuleResults {
+            change: carried[0].clone(),
+            change_seq,
+        })
+    }
+
+    /// The change, or the next value of a trace of synapses.
+    fn evaluate(
+        &self,
+        form: &Form,
+        weight: &Var,
+        [pre, post]: &[Vec<Var>; 2],
+        signals: &[(&str, Var)],
+        traces: &[(&str, Var)],
+    ) -> Var {
+        let float = weight.ty().dtype;
+        let mut known = vec![(WEIGHT, weight.clone())];
+        known.extend(signals.iter().cloned());
+        known.extend(traces.iter().cloned());
+        match form {
+            Form::Products(terms) => {
+                let names: Vec<String> = (0..terms.len()).map(|k| format!("product{k}")).collect();
+                let mut sum: Option<Expr> = None;
+                for (term, name) in terms.iter().zip(&names) {
+                    let mut value = term.shared.clone();
+                    if let Some([i, j]) = term.factors {
+                        let product = self.inputs.synapses.products(&pre[i], &post[j]);
+                        known.push((name, product));
+                        value = value * Expr::symbol(name);
+                    }
+                    if let Some(trace) = &term.summed {
+                        value = value * Expr::symbol(trace);
+                    }
+                    sum = Some(match sum {
+                        Some(sum) => sum + value,
+                        None => value,
+                    });
+                }
+                let sum = sum.unwrap_or_else(|| Expr::constant(0.0));
+                elementwise(&sum, &known, float).expand(weight.shape())
+            }
+            Form::Dense(expr) => {
+                let pair = |values: &[Var], factors: &super::factors::Factors, pre: bool| {
+                    let named = factors.names().zip(values.iter().cloned());
+                    let shaped = named.map(|(name, value)| {
+                        let (n, features) = (value.dim(1), value.dim(value.rank() - 1));
+                        let shape = if pre {
+                            [n, 1, features]
+                        } else {
+                            [n, features, 1]
+                        };
+                        (name.to_string(), value.reshape(shape))
+                    });
+                    shaped.collect::<Vec<_>>()
+                };
+                let [pre_factors, post_factors] = &self.definition.factors;
+                let values = [
+                    pair(pre, pre_factors, true),
+                    pair(post, post_factors, false),
+                ]
+                .concat();
+                known.extend(values.iter().map(|(name, v)| (name.as_str(), v.clone())));
+                let made = elementwise(expr, &known, float);
+                let is_change = std::ptr::eq(form, &self.definition.change);
+                let shape = [&[self.inputs.pre.dim(1)], weight.shape()].concat();
+                match is_change {
+                    true => made.expand(shape).sum(&[0]),
+                    false => made,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Learning rules: weights that change by the activity of the neurons at both ends of a synapse.
+//!
+//! A rule is one file: the equations of its traces, and the change of a weight in one time step, in the expressions of
+//! neurons ([`LearningRule`]). It attaches to any [linear layer or convolution](PlasticSynapses) and any neuron
+//! ([`Plastic`]). A change that is a sum of products of a factor of the presynaptic and one of the postsynaptic neuron
+//! is computed as matrix products, whose factors come from the scans that compute the traces: nothing of the size of
+//! time × batch × weights is stored.
+//!
+//! With [`Update::EachStep`] the weights change in each step, inside the loop over time, and memory does not grow with
+//! the number of steps. A rule may be combined with gradients: other layers of the network are trained as usual, and with
+//! [`Update::Gradient`] the change is added to the gradient of the weight, for an optimizer.
+
+mod apply;
+mod competition;
+mod definition;
+mod eprop;
+mod error;
+mod factors;
+mod plastic;
+mod reward;
+mod scope;
+mod spike_pairs;
+mod stdp;
+mod synapses;
+mod terms;
+mod weight_function;
+
+pub use apply::{RuleInputs, RuleResults, run_rule};
+pub use competition::Homeostasis;
+pub use eprop::{Eprop, LEARNING_SIGNAL};
+pub use error::LearningError;
+pub use plastic::{Plastic, Update};
+pub use reward::{RewardStdp, RewardTraceStdp};
+pub use scope::RuleScope;
+pub use spike_pairs::{Bound, Interaction, PairStdp, TripletStdp};
+pub use stdp::Stdp;
+pub use synapses::PlasticSynapses;
+pub use weight_function::WeightFunction;
+
+use crate::domain::Constant;
+use spikelet_expr::Expr;
+use std::fmt;
+
+/// A learning rule: the change of a weight in one time step.
+///
+/// Two traces and their product, as in a rule of one's own:
+///
+/// ```
+/// use spikelet_nn::learning::{LearningRule, Plastic, RuleScope};
+/// use spikelet_nn::prelude::*;
+/// use spikelet_expr::Expr;
+///
+/// #[derive(Debug)]
+/// struct Hebb;
+///
+/// impl LearningRule for Hebb {
+///     fn name(&self) -> &'static str {
+///         "hebb"
+///     }
+///
+///     fn change(&self, r: &RuleScope) -> Expr {
+///         let p = r.set_pre_trace("p", r.pre_trace("p") * 0.9 + r.pre());
+///         let q = r.set_post_trace("q", r.post_trace("q") * 0.8 + r.post());
+///         (1.0 - r.weight()) * r.post() * p - 0.5 * r.weight() * r.pre() * q
+///     }
+/// }
+///
+/// let net = Plastic::new(Linear::new(20, 10), Lif::new(2.0), Hebb);
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [50, 8, 20]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [50, 8, 10]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+pub trait LearningRule: Send + Sync + fmt::Debug {
+    /// The name in error messages and recorded values.
+    fn name(&self) -> &'static str;
+
+    /// The equations of one time step: sets the next values of the traces, and returns the change of a weight. It is
+    /// summed over the samples of the batch, and for a convolution over the positions of the window; a term without a
+    /// factor of either neuron, such as a decay of the weight, is added once.
+    fn change(&self, r: &RuleScope) -> Expr;
+
+    /// The constants with their domains, checked before the rule is used.
+    fn constants(&self) -> Vec<Constant> {
+        vec![]
+    }
+
+    /// The interval to which a weight is clamped after each change.
+    fn bounds(&self) -> Option<[f64; 2]> {
+        None
+    }
+}

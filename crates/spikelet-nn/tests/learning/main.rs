@@ -1,0 +1,7 @@
+//! Learning rules: their traces and changes, in all ways in which they are computed, and the identities of e-prop.
+
+mod common;
+mod eprop;
+mod frequency;
+mod rules;
+mod wrong;

@@ -1,0 +1,309 @@
+//! The ways in which a rule is computed give the same weights.
+
+use crate::common::{Traced, near, numbers, spikes};
+use spikelet_expr::Expr;
+use spikelet_graph::{DType, Tensor};
+use spikelet_nn::learning::{
+    Homeostasis, LearningRule, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp, Update,
+    WeightFunction,
+};
+use spikelet_nn::module::Context;
+use spikelet_nn::prelude::*;
+use spikelet_nn::runtime::host;
+
+const INPUTS: usize = 6;
+const OUTPUTS: usize = 4;
+const WEIGHT: &str = "synapses.weight";
+
+/// STDP whose change is no sum of products of one factor of each neuron.
+#[derive(Debug)]
+struct Selected(Stdp);
+
+impl LearningRule for Selected {
+    fn name(&self) -> &'static str {
+        "selected"
+    }
+
+    fn change(&self, r: &RuleScope) -> Expr {
+        let kept = 1.0 - 1.0 / self.0.tau_pre;
+        let p = r.set_pre_trace("p", r.pre_trace("p") * kept + r.pre());
+        let kept = 1.0 - 1.0 / self.0.tau_post;
+        let q = r.set_post_trace("q", r.post_trace("q") * kept + r.post());
+        let (up, down) = (self.0.f_post.of(&r.weight()), self.0.f_pre.of(&r.weight()));
+        Expr::select(r.post().gt(0.0), up * p, 0.0) - Expr::select(r.pre().gt(0.0), down * q, 0.0)
+    }
+}
+
+/// A rule of one's own with two traces and a decay of the weight.
+#[derive(Debug)]
+struct Own;
+
+impl LearningRule for Own {
+    fn name(&self) -> &'static str {
+        "own"
+    }
+
+    fn change(&self, r: &RuleScope) -> Expr {
+        let p = r.set_pre_trace("p", r.pre_trace("p") * 0.9 + r.pre());
+        let q = r.set_post_trace("q", r.post_trace("q") * 0.8 + r.post());
+        (1.0 - r.weight()) * r.post() * p - r.weight() * (0.5 * r.pre() * q + 0.01)
+    }
+}
+
+fn stdp() -> Stdp {
+    let function = |a| WeightFunction::Upper {
+        a,
+        w_max: 1.0,
+        mu: 1.0,
+    };
+    Stdp {
+        tau_pre: 3.0,
+        tau_post: 5.0,
+        f_pre: function(0.7),
+        f_post: function(1.0),
+        scale: 1.0,
+    }
+}
+
+/// The weights after a run, and the context's recorded changes summed over the steps if it watches.
+fn after(rule: impl LearningRule + 'static, update: Update, watches: bool) -> Vec<f64> {
+    let cx = Context::new(Mode::TRAIN, DType::F64);
+    let mut traced = Traced::new(if watches { cx.watching() } else { cx });
+    let x = traced.input("x", spikes(&[30, 3, INPUTS], 0.4, 1));
+    let reward = traced.input("reward", numbers(&[30], 9));
+    traced.cx.give_signal("reward", &reward);
+    traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 2));
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), rule);
+    let layer = layer.update(update).learning_rate(0.01);
+    let s = traced.cx.trace(&layer, x).expect("a layer");
+    traced.output("s", &s);
+    traced.run(&[WEIGHT])[WEIGHT].clone()
+}
+
+#[test]
+fn products_over_all_steps_give_the_change_of_the_steps_one_by_one() {
+    let all = after(stdp(), Update::EndOfCall, false);
+    near(&all, &after(stdp(), Update::EndOfCall, true), 1e-13);
+    let own = after(Own, Update::EndOfCall, true);
+    // The decay is added once a step, and the products over all steps would add it once.
+    near(&after(Own, Update::EndOfCall, false), &own, 1e-13);
+}
+
+#[test]
+fn a_change_that_is_no_sum_of_products_is_computed_for_each_synapse() {
+    for update in [Update::EachStep, Update::EndOfCall] {
+        near(
+            &after(Selected(stdp()), update, false),
+            &after(stdp(), update, false),
+            1e-13,
+        );
+    }
+}
+
+#[test]
+fn a_reward_for_all_samples_is_that_reward_for_each_sample() {
+    for (k, update) in [Update::EachStep, Update::EndOfCall]
+        .into_iter()
+        .enumerate()
+    {
+        let run = |by_sample: bool, trace: bool| {
+            let mut traced = Traced::training();
+            let x = traced.input("x", spikes(&[30, 3, INPUTS], 0.4, 1 + k as u64));
+            let reward = traced.input("reward", numbers(&[30], 9));
+            let reward = match by_sample {
+                true => reward.unsqueeze(1).expand([30, 3]),
+                false => reward,
+            };
+            traced.cx.give_signal("reward", &reward);
+            traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 2));
+            let (linear, lif) = (Linear::new(INPUTS, OUTPUTS), Lif::new(2.0));
+            let layer = match trace {
+                true => Plastic::new(linear, lif, RewardTraceStdp::default()),
+                false => Plastic::new(linear, lif, RewardStdp::default()),
+            };
+            let layer = layer.update(update).learning_rate(0.05);
+            traced.cx.trace(&layer, x).expect("a layer");
+            traced.run(&[WEIGHT])[WEIGHT].clone()
+        };
+        for trace in [false, true] {
+            near(&run(true, trace), &run(false, trace), 1e-13);
+        }
+    }
+}
+
+#[test]
+fn the_change_is_subtracted_from_the_gradient_of_the_loss() {
+    let mut traced = Traced::training();
+    let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.4, 3));
+    let weight = numbers(&[OUTPUTS, INPUTS], 4);
+    traced.set(WEIGHT, weight.clone());
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let s = traced
+        .cx
+        .trace(&layer.update(Update::Gradient), x)
+        .expect("a layer");
+    let outer = s.square().sum_all();
+    let added = traced.cx.traced().losses.remove(0);
+    let w = traced.cx.tracer().find_input(WEIGHT).expect("the weight");
+    for (name, loss) in [
+        ("outer", &outer),
+        ("both", &(&outer + &added)),
+        ("rule", &added),
+    ] {
+        let grad = traced.cx.tracer().gradients(loss, &[&w]).remove(0);
+        traced.output(name, &grad);
+    }
+    traced.output("value", &added);
+    let made = traced.run(&[]);
+    assert_eq!(made["value"], [0.0]);
+    let sum: Vec<f64> = made["outer"]
+        .iter()
+        .zip(&made["rule"])
+        .map(|(a, b)| a + b)
+        .collect();
+    near(&made["both"], &sum, 1e-13);
+    let mut expected = Traced::training();
+    let x = expected.input("x", spikes(&[20, 3, INPUTS], 0.4, 3));
+    expected.set(WEIGHT, weight.clone());
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    expected
+        .cx
+        .trace(&layer.update(Update::EndOfCall), x)
+        .expect("a layer");
+    let after = &expected.run(&[WEIGHT])[WEIGHT];
+    let change: Vec<f64> = after
+        .iter()
+        .zip(weight.to_f64())
+        .map(|(a, b)| b - a)
+        .collect();
+    near(&made["rule"], &change, 1e-12);
+}
+
+#[test]
+fn learning_continues_from_call_to_call() {
+    let x = spikes(&[40, 2, INPUTS], 0.4, 5);
+    let mode = Mode {
+        training: true,
+        carry_state: true,
+    };
+    let run = |steps: usize| {
+        let mut traced = Traced::new(Context::new(mode, DType::F64));
+        let input = traced
+            .cx
+            .tracer()
+            .input("x", DType::F64, [steps, 2, INPUTS]);
+        traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 6));
+        let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+        let s = traced
+            .cx
+            .trace(&layer.learning_rate(0.02), input)
+            .expect("a layer");
+        traced.output("s", &s);
+        let (store, mut program) = traced.compile();
+        let size = steps * 2 * INPUTS;
+        for part in x.to_f64().chunks(size) {
+            let part = Tensor::f64([steps, 2, INPUTS], part);
+            program.run_with(vec![("x", host(&part))]).expect("a run");
+        }
+        store.get(WEIGHT).expect("the weight").to_f64()
+    };
+    let whole = run(40);
+    for steps in [20, 8, 1] {
+        near(&run(steps), &whole, 1e-14);
+    }
+}
+
+#[test]
+fn weights_are_normalized_before_a_call_and_clamped_after_each_step() {
+    let mut traced = Traced::training();
+    let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.0, 7));
+    let weight: Vec<f64> = numbers(&[OUTPUTS, INPUTS], 8)
+        .to_f64()
+        .iter()
+        .map(|w| w.abs())
+        .collect();
+    traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight.clone()));
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    traced.cx.trace(&layer.normalize(2.5), x).expect("a layer");
+    let after = &traced.run(&[WEIGHT])[WEIGHT];
+    for (row, before) in after.chunks(INPUTS).zip(weight.chunks(INPUTS)) {
+        assert!((row.iter().sum::<f64>() - 2.5).abs() < 1e-12);
+        assert!((row[0] / row[1] - before[0] / before[1]).abs() < 1e-12);
+    }
+    let mut traced = Traced::training();
+    let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.5, 7));
+    traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight));
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    traced
+        .cx
+        .trace(&layer.bounds(0.1, 0.6), x)
+        .expect("a layer");
+    let after = &traced.run(&[WEIGHT])[WEIGHT];
+    assert!(after.iter().all(|w| (0.1..=0.6).contains(w)), "{after:?}");
+}
+
+#[test]
+fn nothing_is_learned_in_an_evaluation() {
+    let mut traced = Traced::new(Context::new(Mode::EVAL, DType::F64));
+    let x = traced.input("x", spikes(&[20, 3, INPUTS], 0.4, 3));
+    let weight = numbers(&[OUTPUTS, INPUTS], 4);
+    traced.set(WEIGHT, weight.clone());
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), stdp());
+    let s = traced.cx.trace(&layer, x).expect("a layer");
+    traced.output("s", &s);
+    assert_eq!(traced.run(&[WEIGHT])[WEIGHT], weight.to_f64());
+}
+
+/// The spikes of 30 steps, and the thresholds after them, of neurons that compete.
+fn competing(prepare: impl FnOnce(Plastic) -> Plastic, mode: Mode) -> (Vec<f64>, Option<Vec<f64>>) {
+    let mut traced = Traced::new(Context::new(mode, DType::F64));
+    let x = traced.input("x", spikes(&[30, 2, INPUTS], 0.6, 1));
+    let mut neuron = Lif::new(2.0);
+    let each = Trainable::new(Granularity::Neuron);
+    neuron
+        .common
+        .trainable
+        .insert("v_threshold".to_string(), each);
+    let weight: Vec<f64> = numbers(&[OUTPUTS, INPUTS], 2)
+        .to_f64()
+        .iter()
+        .map(|w| w.abs())
+        .collect();
+    traced.set(WEIGHT, Tensor::f64([OUTPUTS, INPUTS], weight));
+    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), neuron, stdp()).learning_rate(0.0);
+    let homeostasis = Homeostasis {
+        increase: 0.1,
+        tau: 1e7,
+        v_threshold: 0.5,
+    };
+    let s = traced
+        .cx
+        .trace(&prepare(layer.homeostasis(homeostasis)), x)
+        .expect("a layer");
+    traced.output("s", &s);
+    let made = traced.run(&["theta"]);
+    (made["s"].clone(), Some(made["theta"].clone()))
+}
+
+#[test]
+fn neurons_compete_by_inhibition_one_winner_and_thresholds() {
+    let count = |s: &[f64]| s.iter().sum::<f64>();
+    let (alone, theta) = competing(|layer| layer, Mode::TRAIN);
+    let theta = theta.expect("thresholds");
+    for (k, theta) in theta.iter().enumerate() {
+        let fired: f64 = alone.iter().skip(k).step_by(OUTPUTS).sum();
+        assert!(fired > 0.0);
+        assert!(
+            (theta - 0.1 * fired / 2.0).abs() < 1e-4,
+            "{theta}, {fired} spikes"
+        );
+    }
+    let (inhibited, _) = competing(|layer| layer.inhibition(5.0), Mode::TRAIN);
+    assert!(count(&inhibited) < count(&alone));
+    for mode in [Mode::TRAIN, Mode::EVAL] {
+        let (single, theta) = competing(|layer| layer.single_winner(true), mode);
+        assert!(single.chunks(OUTPUTS).all(|step| count(step) <= 1.0) && count(&single) > 0.0);
+        let learned = theta.expect("thresholds").iter().any(|theta| *theta > 0.0);
+        assert_eq!(learned, mode.training);
+    }
+}
