@@ -180,10 +180,7 @@ fn a_network_with_qcfs_needs_no_calibration_and_resumes() {
     mentions(&said, &["v_start half-threshold", "Scale"]);
     said_in(folder, &["check", "snn.nir"]);
     // λ is a parameter: it is saved with the network, and the finished run is recognized.
-    let more = said_in(
-        folder,
-        &["train", "--resume", "ann.toml", "--device", "cpu"],
-    );
+    let more = said_in(folder, &["train", "--resume", file, "--device", "cpu"]);
     mentions(&more, &["nothing to do"]);
     let network = std::fs::read(folder.join(file)).expect("a checkpoint");
     assert!(String::from_utf8_lossy(&network).contains("2.lambda"));
