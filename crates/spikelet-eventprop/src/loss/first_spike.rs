@@ -5,7 +5,7 @@ use crate::error::{Result, not_negative, positive};
 
 /// Cross entropy of first spikes: the neuron of the label is to fire before the others, and early.
 ///
-/// L = −log softmax(−t/τ_0)[label] + α (exp(t_label/τ_1) − 1)
+/// `L = −log softmax(−t/τ_0)[label] + α (exp(t_label/τ_1) − 1)`
 ///
 /// t: the first spike of each output neuron, t_end if it does not fire. Source: Wunderlich and Pehle 2021, after
 /// Göltz et al., Nature Machine Intelligence 3, 2021.

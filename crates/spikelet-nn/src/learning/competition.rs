@@ -11,7 +11,7 @@ use spikelet_graph::Var;
 
 /// A threshold that follows the activity of its neuron.
 ///
-/// θ[t] = θ[t−1] · exp(−1/tau) + increase · (spikes of the step, averaged over the samples)
+/// `θ[t] = θ[t−1] · exp(−1/tau) + increase · (spikes of the step, averaged over the samples)`
 ///
 /// θ is kept from call to call and is added to the threshold `v_threshold`. It changes in training only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ pub const LEARNING_SIGNAL: &str = "learning_signal";
 /// e-prop for one neuron.
 ///
 /// It reads values of the neurons: those of the neuron's equation (its input `x`, its states before the step, its trainable
-/// constants), and `learning_signal`, dL/dz[t] without the ways through other neurons and later steps.
+/// constants), and `learning_signal`, dL/dz of the step, without the ways through other neurons and later steps.
 ///
 /// ```
 /// use spikelet_nn::learning::{Eprop, LearningRule};

@@ -269,7 +269,7 @@ fn apply(
     run_rule(cx, rule, inputs)
 }
 
-/// y[t] = κ y[t−1] + (1 − κ) x[t]
+/// The exponential filter with the decay κ, whose factors add up to 1.
 fn filtered(cx: &Context, name: &str, x: &Var, kappa: f64) -> Result<Var> {
     let next = kappa * Expr::symbol("y") + (1.0 - kappa) * Expr::symbol("x");
     let step = Recurrence::new("filter", ["x"], ["y"]).output("out", next.clone(), false);
