@@ -2781,7 +2781,8 @@ class EpropAlif(Neuron):
     S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold), which is 0 at the threshold and for the steps after a spike
     until `refractory` steps, with that of the spike, have passed
 
-    The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient.
+    The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient by
+    default.
 
     Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
     Communications 2020; the authors' program, `EligALIF`.
