@@ -126,7 +126,14 @@ impl Neuron for Alpha {
         let exc = alpha * n.state("exc") + &x;
         let inh = beta * n.state("inh") - x;
         let charged = scale * (&exc + &inh);
-        let Currents { exc, inh, h } = self.reset_currents(n, Currents { exc, inh, h: charged });
+        let Currents { exc, inh, h } = self.reset_currents(
+            n,
+            Currents {
+                exc,
+                inh,
+                h: charged,
+            },
+        );
         n.set_state("exc", exc);
         n.set_state("inh", inh);
         h
