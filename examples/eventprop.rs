@@ -84,7 +84,7 @@ impl Options {
         Ok(options)
     }
 
-    /// What a state file has to agree with.
+    /// The options with which a state file must have been written.
     fn text(&self) -> String {
         format!(
             "epochs {}, hidden {}, batch {}, rate {}, train {}, seed {}, data {:?}",

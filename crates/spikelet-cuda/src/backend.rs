@@ -163,7 +163,7 @@ impl Cuda {
     /// Compiles and loads the kernels of a plan for calls with memory and streams of another program.
     ///
     /// # Errors
-    /// When the plan was computed for another device, a kernel cannot be compiled, or the plan has a convolution, a
+    /// When the plan was computed for another device, a kernel cannot be compiled, or the plan has a
     /// custom kernel or a sum over ranks.
     pub fn callable(&self, plan: &Plan) -> Result<CallablePlan> {
         plan.check()?;

@@ -52,7 +52,10 @@ use crate::sample_random::SampleRandom;
 /// assert_eq!(batch.f32("frequency")?.len(), 32);
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(clippy::len_without_is_empty)]
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "an empty data set is an error of the loader"
+)]
 pub trait Dataset: Debug + Send + Sync {
     /// The name, for messages and logs.
     fn name(&self) -> &str;

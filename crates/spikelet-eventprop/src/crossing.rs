@@ -15,7 +15,7 @@ use crate::membrane::TimeConstants;
 /// root at the top of V, where Newton's method halves the distance, needs about 30.
 const MOST_ITERATIONS: usize = 1_100;
 
-/// The first t in (0, limit] with V(t) = `threshold`, coming from below; `None` if there is none.
+/// The first t in (0, limit] at which the potential rises to `threshold`; `None` if it stays below.
 ///
 /// A potential that is at the threshold already and rises, which rounding can make of two neurons that reach it
 /// at the same time, crosses at 0.

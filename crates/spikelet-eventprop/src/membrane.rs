@@ -79,7 +79,7 @@ impl TimeConstants {
     }
 
     /// The time at which a rising potential (`i` > `v`, `i` > 0) has its only maximum, where V = I.
-    /// Infinite if there is none.
+    /// Infinite for a potential without a maximum.
     ///
     /// V' = 0 where exp(t/τ_m − t/τ_s) = 1 + y, y = (τ_s − τ_m)(I − V)/(τ_m I).
     pub(crate) fn peak(&self, v: f64, i: f64) -> f64 {

@@ -94,23 +94,13 @@ fn a_network_with_relu_is_converted_evaluated_and_exported() {
         .expect("a list");
     assert!(errors[6].as_f64() < Some(0.1), "{found}");
 
-    // The checkpoint is evaluated as the report says.
-    let evaluated = json(
-        folder,
-        &[
-            "eval",
-            "snn.safetensors",
-            "--test-images",
-            "100",
-            "--device",
-            "cpu",
-        ],
-    );
-    assert_eq!(
-        evaluated["accuracy"].as_f64(),
-        Some(after(5)),
-        "{evaluated}"
-    );
+    // A checkpoint is evaluated as the report says.
+    let evaluates = |file: &str| {
+        let evaluated = json(folder, &[&["eval", file], &few[..]].concat());
+        let accuracy = evaluated["accuracy"].as_f64();
+        assert_eq!(accuracy, Some(after(5)), "{evaluated}");
+    };
+    evaluates("snn.safetensors");
     let said = said_in(folder, &["convert", "snn.safetensors", "snn.nir"]);
     mentions(
         &said,
@@ -135,22 +125,7 @@ fn a_network_with_relu_is_converted_evaluated_and_exported() {
     ];
     let again = json(folder, &[&words[..], &few, &["again.safetensors"]].concat());
     assert_eq!(again["comparison"], found["comparison"]);
-    let evaluated = json(
-        folder,
-        &[
-            "eval",
-            "again.safetensors",
-            "--test-images",
-            "100",
-            "--device",
-            "cpu",
-        ],
-    );
-    assert_eq!(
-        evaluated["accuracy"].as_f64(),
-        Some(after(5)),
-        "{evaluated}"
-    );
+    evaluates("again.safetensors");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The values of torchvision, from `tools/baselines/augmentations.py`.
 
-// Not every test needs all of them.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "not every test needs all of them")]
 
 use serde_json::Value;
 use spikelet_data::Image;

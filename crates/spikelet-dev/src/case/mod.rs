@@ -12,7 +12,7 @@ mod recurrent;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use spikelet::graph::{Backend, DType, Tensor};
+use spikelet::graph::{Backend, DType, Data, Tensor};
 use spikelet::tensors::TensorFile;
 use spikelet::{Error, Result};
 use std::collections::BTreeMap;
@@ -134,6 +134,22 @@ fn input(case: &TensorFile, name: &str, dtype: DType) -> Result<Tensor> {
 fn raw<'a>(case: &'a TensorFile, name: &str) -> Result<&'a Tensor> {
     let missing = || wrong(format!("it has no tensor `{name}`"), "give all inputs");
     case.tensors.get(name).ok_or_else(missing)
+}
+
+/// The class numbers `in.label`, one for each sample.
+fn labels(case: &TensorFile, batch: usize, classes: usize) -> Result<Tensor> {
+    let label = raw(case, "in.label")?;
+    expect("in.label", &label.shape, &[batch])?;
+    let Data::I64(values) = &label.data else {
+        return Err(wrong("`in.label` is not I64", "give class numbers as I64"));
+    };
+    match values.iter().find(|l| !(0..classes as i64).contains(*l)) {
+        Some(outside) => Err(wrong(
+            format!("`in.label` has the label {outside} with {classes} classes"),
+            "give labels from 0 to the number of classes − 1",
+        )),
+        None => Ok(label.clone()),
+    }
 }
 
 /// Checks that the sizes of an input are those of the specification.

@@ -1,11 +1,12 @@
 //! Reference cases of EventProp, through the program: the same spikes in the same order; times, outputs and gradients
 //! within 1e-8, on a grid within 1e-10.
 
-use crate::common::{complaint, said};
+use crate::common::mentions;
+use crate::reference::{inputs, is_expected, largest, refused, results};
 use serde_json::{Value, json};
 use spikelet::graph::Tensor;
 use spikelet::tensors::TensorFile;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const CASES: [(&str, &str); 4] = [
     ("spikelet-eventprop", "eventprop_recurrent_ttfs"),
@@ -14,59 +15,23 @@ const CASES: [(&str, &str); 4] = [
     ("spikelet-nn", "eventprop_grid"),
 ];
 
-fn read(case: (&str, &str)) -> TensorFile {
+fn path((owner, name): (&str, &str)) -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let file = format!("{}/tests/golden/{}.safetensors", case.0, case.1);
-    TensorFile::read(crates.join(file)).expect("a case")
+    crates.join(format!("{owner}/tests/golden/{name}.safetensors"))
 }
 
-/// The inputs of a case, with the parts of its specification that are read.
-fn inputs(case: (&str, &str)) -> (TensorFile, Value) {
-    let mut case = read(case);
-    let spec: Value = serde_json::from_str(&case.metadata["spec"]).expect("JSON");
-    (case.tensors).retain(|name, _| name.starts_with("in.") || name.starts_with("param."));
-    case.metadata.clear();
-    let spec =
-        json!({"group": spec["group"], "kind": spec["kind"], "constants": spec["constants"]});
-    (case, spec)
-}
-
-/// Runs a case; `words` are further options. With an expected message, the case is refused with it.
-fn run(
-    case: &TensorFile,
-    spec: &Value,
-    words: &[&str],
-    refused: Option<&str>,
-) -> Option<TensorFile> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (mut case, at) = (case.clone(), folder.path().join("case.safetensors"));
-    case.metadata.insert("spec".to_string(), spec.to_string());
-    case.write(&at).expect("written");
-    let out = folder.path().join("out.safetensors");
-    let [at, text] = [&at, &out].map(|path| path.to_string_lossy().into_owned());
-    let words = [&["case", "run", "--case", &at, "--out", &text], words].concat();
-    match refused {
-        None => {
-            said(&words);
-            Some(TensorFile::read(&out).expect("a result"))
-        }
-        Some(part) => {
-            let message = complaint(&words, 1);
-            assert!(message.contains(part), "{message}\nhas no {part}");
-            None
-        }
-    }
+/// Checks that a case is refused with this part of a message.
+fn refuse(case: &TensorFile, spec: &Value, options: &[&str], part: &str) {
+    mentions(&refused(case, spec, options), &[part]);
 }
 
 #[test]
 fn every_case_of_eventprop_gives_its_results_from_inputs_and_constants_alone() {
     for name in CASES {
-        let mut expected = read(name).tensors;
-        expected.retain(|tensor, _| tensor.starts_with("out.") || tensor.starts_with("grad."));
-        let (case, spec) = inputs(name);
-        let made = run(&case, &spec, &["--dtype", "f64"], None)
-            .expect("a result")
-            .tensors;
+        let mut expected = TensorFile::read(path(name)).expect("a case").tensors;
+        expected.retain(|tensor, _| is_expected(tensor));
+        let (case, spec) = inputs(&path(name));
+        let made = results(&case, &spec, &["--dtype", "f64"]).tensors;
         assert_eq!(
             made.keys().collect::<Vec<_>>(),
             expected.keys().collect::<Vec<_>>(),
@@ -76,16 +41,13 @@ fn every_case_of_eventprop_gives_its_results_from_inputs_and_constants_alone() {
             let found = &made[tensor];
             assert_eq!(found.shape, expected.shape, "{name:?} {tensor}");
             let (a, b) = (found.to_f64(), expected.to_f64());
-            let largest = b.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
             let relative = match tensor.as_str() {
                 "out.s" | "out.spike_neuron" | "out.spike_sample" => 0.0,
                 _ if name.1 == "eventprop_grid" => 1e-10,
                 _ => 1e-8,
             };
-            let near = a
-                .iter()
-                .zip(&b)
-                .all(|(a, b)| (a - b).abs() <= relative * largest);
+            let most = relative * largest(&b);
+            let near = a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= most);
             assert!(near, "{name:?} {tensor}");
         }
     }
@@ -93,9 +55,9 @@ fn every_case_of_eventprop_gives_its_results_from_inputs_and_constants_alone() {
 
 #[test]
 fn wrong_cases_of_eventprop_are_refused_by_name() {
-    let (case, spec) = inputs(CASES[1]);
+    let (case, spec) = inputs(&path(CASES[1]));
     let f64 = &["--dtype", "f64"];
-    run(&case, &spec, &["--dtype", "f32"], Some("--dtype f64"));
+    refuse(&case, &spec, &["--dtype", "f32"], "--dtype f64");
     for (constant, value, part) in [
         ("tau_m", json!(0.0), "tau_m"),
         ("tau_s", json!(-5.0), "tau_s"),
@@ -106,13 +68,13 @@ fn wrong_cases_of_eventprop_are_refused_by_name() {
     ] {
         let mut spec = spec.clone();
         spec["constants"][constant] = value;
-        run(&case, &spec, f64, Some(part));
+        refuse(&case, &spec, f64, part);
     }
     let count = case.tensors["in.time"].len();
     let changed = |name: &str, tensor: Tensor, part: &str| {
         let mut case = case.clone();
         case.tensors.insert(name.to_string(), tensor);
-        run(&case, &spec, f64, Some(part));
+        refuse(&case, &spec, f64, part);
     };
     changed("in.unit", Tensor::i64([count], vec![9; count]), "in.unit");
     changed("in.unit", Tensor::i64([2], vec![0; 2]), "in.unit");
@@ -138,13 +100,13 @@ fn wrong_cases_of_eventprop_are_refused_by_name() {
         "input weights",
     );
 
-    let (case, spec) = inputs(CASES[3]);
+    let (case, spec) = inputs(&path(CASES[3]));
     let mut wrong = spec.clone();
     wrong["constants"]["dt"] = json!(0.0);
-    run(&case, &wrong, f64, Some("dt"));
+    refuse(&case, &wrong, f64, "dt");
     let mut wrong = case.clone();
     wrong
         .tensors
         .insert("param.w_rec".to_string(), Tensor::f64([3, 3], vec![0.0; 9]));
-    run(&wrong, &spec, f64, Some("param.w_rec"));
+    refuse(&wrong, &spec, f64, "param.w_rec");
 }

@@ -2,7 +2,7 @@
 //! the rest is compared with the f64 reference, in f32 within 8 × the noise of f32 or 1e-5 of the largest value, in f64
 //! within 1e-10.
 
-use crate::reference::{self, cases, is_expected, largest, run, spec};
+use crate::reference::{self, cases, is_expected, largest, results, whole};
 use serde_json::{Value, json};
 use spikelet::graph::{DType, Tensor};
 use spikelet::tensors::TensorFile;
@@ -47,9 +47,9 @@ fn every_recurrent_case_gives_its_results_without_reading_them() {
     assert!(paths.len() > 30, "{} cases", paths.len());
     for path in &paths {
         let case = TensorFile::read(path).expect("a case");
-        let spec = spec(&case);
+        let (inputs, spec) = whole(path);
         for dtype in ["f32", "f64"] {
-            let made = run(&case, dtype);
+            let made = results(&inputs, &spec, &["--dtype", dtype]);
             for (name, expected) in case.tensors.iter().filter(|(name, _)| is_expected(name)) {
                 let Some(found) = made.tensors.get(name) else {
                     failures.push(format!("{}, {dtype}: no {name}", path.display()));
@@ -68,7 +68,9 @@ fn every_recurrent_case_gives_its_results_without_reading_them() {
 }
 
 fn refused(name: &str, change: impl Fn(&mut TensorFile, &mut Value)) -> String {
-    reference::refused(&folder(), name, change)
+    let (mut case, mut spec) = whole(&folder().join(format!("{name}.safetensors")));
+    change(&mut case, &mut spec);
+    reference::refused(&case, &spec, &[])
 }
 
 #[test]

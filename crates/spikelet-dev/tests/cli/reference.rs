@@ -37,31 +37,54 @@ pub fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, x| most.max(x.abs()))
 }
 
-/// The results of a case, computed without those that it expects.
-pub fn run(case: &TensorFile, dtype: &str) -> TensorFile {
-    let temporary = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| temporary.path().join(name).to_string_lossy().into_owned();
-    let (stripped, out) = (at("case"), at("out"));
-    let mut inputs = case.clone();
-    inputs.tensors.retain(|name, _| !is_expected(name));
-    inputs.write(Path::new(&stripped)).expect("written");
-    let run = ["case", "run", "--case", &stripped, "--out", &out];
-    said(&[&run[..], &["--dtype", dtype]].concat());
-    TensorFile::read(Path::new(&out)).expect("a result")
+/// The inputs of a case with its whole specification.
+pub fn whole(path: &Path) -> (TensorFile, Value) {
+    let mut case = TensorFile::read(path).expect("a case");
+    let spec = spec(&case);
+    case.tensors.retain(|name, _| !is_expected(name));
+    (case, spec)
 }
 
-/// The error of a changed case, which must be refused with the file's name.
-pub fn refused(folder: &Path, name: &str, change: impl Fn(&mut TensorFile, &mut Value)) -> String {
-    let temporary = tempfile::tempdir().expect("a folder");
-    let mut case = TensorFile::read(folder.join(format!("{name}.safetensors"))).expect("a case");
-    let mut spec = spec(&case);
-    case.tensors.retain(|name, _| !is_expected(name));
-    change(&mut case, &mut spec);
+/// The inputs of a case of the group learning, with the parts of its specification that are read.
+pub fn inputs(path: &Path) -> (TensorFile, Value) {
+    let (mut case, spec) = whole(path);
+    let is_input = |name: &str| name.starts_with("in.") || name.starts_with("param.");
+    case.tensors.retain(|name, _| is_input(name));
+    case.metadata.clear();
+    let read = ["group", "kind", "constants"].map(|key| (key.to_string(), spec[key].clone()));
+    (case, Value::Object(read.into_iter().collect()))
+}
+
+/// Calls `run` with the words that run a case, with its path and with that of the results.
+fn with_files<T>(
+    (case, spec): (&TensorFile, &Value),
+    options: &[&str],
+    run: impl FnOnce(&[&str], &Path, &Path) -> T,
+) -> T {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [path, out] = ["case.safetensors", "out.safetensors"].map(|name| folder.path().join(name));
+    let mut case = case.clone();
     case.metadata.insert("spec".to_string(), spec.to_string());
-    let (path, out) = (temporary.path().join("case"), temporary.path().join("out"));
     case.write(&path).expect("written");
-    let (path, text) = (path.to_string_lossy(), out.to_string_lossy());
-    let message = complaint(&["case", "run", "--case", &path, "--out", &text], 1);
-    assert!(message.contains(&*path) && !out.exists(), "{message}");
-    message
+    let [from, to] = [&path, &out].map(|path| path.to_string_lossy());
+    let words = ["case", "run", "--case", &*from, "--out", &*to];
+    run(&[&words[..], options].concat(), &path, &out)
+}
+
+/// The results of a case with these options.
+pub fn results(case: &TensorFile, spec: &Value, options: &[&str]) -> TensorFile {
+    with_files((case, spec), options, |words, _, out| {
+        said(words);
+        TensorFile::read(out).expect("a result")
+    })
+}
+
+/// The error of a case that must be refused with the file's name.
+pub fn refused(case: &TensorFile, spec: &Value, options: &[&str]) -> String {
+    with_files((case, spec), options, |words, path, out| {
+        let message = complaint(words, 1);
+        let named = message.contains(&*path.to_string_lossy());
+        assert!(named && !out.exists(), "{message}");
+        message
+    })
 }

@@ -29,7 +29,7 @@ pub trait Source {
 
 /// The type of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the names are those of the types")]
 pub enum Number {
     U8,
     I8,

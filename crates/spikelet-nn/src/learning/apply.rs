@@ -1,11 +1,12 @@
 //! The change of weights by a rule, from the values at both ends of the synapses.
 
-use super::definition::{Definition, Form};
-use super::factors::{SideValues, elementwise};
+use super::definition::{Definition, Equations, Form};
+use super::factors::{Factors, SideValues};
 use super::scope::{POST, PRE, Side, WEIGHT};
 use super::{LearningError, LearningRule, PlasticSynapses};
 use crate::domain;
 use crate::module::Context;
+use crate::neuron::unfused::kernel;
 use crate::{DefinitionError, LayerProblem};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -62,10 +63,12 @@ pub fn run_rule(
     let refuse = |problem: LearningError| cx.error("learning rule", problem.into());
     check_constants(rule).map_err(|e| cx.error("learning rule", LayerProblem::Definition(e)))?;
     inputs.synapses.check().map_err(refuse)?;
-    let signals = Signals::of(cx, rule, inputs.pre).map_err(refuse)?;
-    let definition = Definition::new(rule, &signals.global).map_err(refuse)?;
-    if !inputs.synapses.is_dense() && (definition.by_sample || !definition.synapse_next.is_empty())
-    {
+    let equations = Equations::of(rule).map_err(refuse)?;
+    let names = &equations.declared.signals;
+    let signals = Signals::of(cx, rule.name(), names, inputs.pre).map_err(refuse)?;
+    let definition = Definition::new(equations, &signals.global).map_err(refuse)?;
+    let by_synapse = definition.is_by_sample() || !definition.synapse_next.is_empty();
+    if by_synapse && !inputs.synapses.is_dense() {
         return Err(refuse(LearningError::NeedsLinear { rule: rule.name() }));
     }
     if let Some(value) = (definition.values.iter())
@@ -129,15 +132,15 @@ struct Signals {
 impl Signals {
     fn of(
         cx: &Context,
-        rule: &dyn LearningRule,
+        rule: &'static str,
+        names: &[&'static str],
         pre: &Var,
     ) -> std::result::Result<Self, LearningError> {
-        // Which signals are global is not known yet; it does not change their names.
         let (mut given, mut global) = (vec![], vec![]);
-        for name in Definition::new(rule, &[])?.signals {
+        for &name in names {
             let Some(signal) = cx.signal(name) else {
                 return Err(LearningError::NoSignal {
-                    rule: rule.name(),
+                    rule,
                     signal: name.to_string(),
                 });
             };
@@ -185,7 +188,7 @@ impl Applied<'_> {
             let change_seq = cx.watches().then(|| change.reshape(one_step));
             return Ok(RuleResults { change, change_seq });
         }
-        let shape = match definition.by_sample {
+        let shape = match definition.is_by_sample() {
             true => [&[self.inputs.pre.dim(1)], weight.shape()].concat(),
             false => weight.shape().to_vec(),
         };
@@ -213,12 +216,16 @@ impl Applied<'_> {
             let (post_now, signals_now) = rest.split_at(post.len());
             let factors = [pre_now.to_vec(), post_now.to_vec()];
             let known = global.iter().zip(signals_now);
-            // [1, 1]: broadcasts to any weight.
+            // [1] broadcasts to any weight.
             let known = known.map(|((name, _), now)| (*name, now.reshape([1])));
             let signals: Vec<(&str, Var)> = known.collect();
             let values = names.iter().copied().zip(carried[1..].iter().cloned());
             let values: Vec<(&str, Var)> = values.collect();
             let change = self.evaluate(&definition.change, &weight, &factors, &signals, &values);
+            let change = match definition.is_by_sample() {
+                true => change.expand(&shape[..]).sum(&[0]),
+                false => change,
+            };
             let next = definition.synapse_next.iter().map(|form| {
                 let next = self.evaluate(form, &weight, &factors, &signals, &values);
                 next.expand(&shape[..])
@@ -263,7 +270,7 @@ impl Applied<'_> {
         })
     }
 
-    /// The change, or the next value of a trace of synapses.
+    /// The change, or the next value of a trace of synapses; of a form for each sample, that of each sample.
     fn evaluate(
         &self,
         form: &Form,
@@ -296,10 +303,11 @@ impl Applied<'_> {
                     });
                 }
                 let sum = sum.unwrap_or_else(|| Expr::constant(0.0));
-                elementwise(&sum, &known, float).expand(weight.shape())
+                let value = kernel(&[sum], &known, float).swap_remove(0);
+                value.expand(weight.shape())
             }
             Form::Dense(expr) => {
-                let pair = |values: &[Var], factors: &super::factors::Factors, pre: bool| {
+                let pair = |values: &[Var], factors: &Factors, pre: bool| {
                     let named = factors.names().zip(values.iter().cloned());
                     let shaped = named.map(|(name, value)| {
                         let (n, features) = (value.dim(1), value.dim(value.rank() - 1));
@@ -319,13 +327,7 @@ impl Applied<'_> {
                 ]
                 .concat();
                 known.extend(values.iter().map(|(name, v)| (name.as_str(), v.clone())));
-                let made = elementwise(expr, &known, float);
-                let is_change = std::ptr::eq(form, &self.definition.change);
-                let shape = [&[self.inputs.pre.dim(1)], weight.shape()].concat();
-                match is_change {
-                    true => made.expand(shape).sum(&[0]),
-                    false => made,
-                }
+                kernel(std::slice::from_ref(expr), &known, float).swap_remove(0)
             }
         }
     }

@@ -27,7 +27,6 @@ pub(super) struct Term {
 
 /// A rule that is ready to be traced.
 pub(super) struct Definition {
-    pub(super) signals: Vec<&'static str>,
     /// The values of the postsynaptic neuron, apart from its spike.
     pub(super) values: Vec<String>,
     /// All traces, in order of definition.
@@ -38,25 +37,45 @@ pub(super) struct Definition {
     pub(super) change: Form,
     /// The next values of the traces of synapses, in order of definition.
     pub(super) synapse_next: Vec<Form>,
-    /// Whether each trace of synapses has a value for each sample.
-    pub(super) by_sample: bool,
+}
+
+/// A rule's equations.
+pub(super) struct Equations {
+    rule: &'static str,
+    change: Expr,
+    pub(super) declared: Declared,
+}
+
+impl Equations {
+    pub(super) fn of(rule: &dyn LearningRule) -> Result<Self, LearningError> {
+        let scope = RuleScope::new(rule.name());
+        let change = rule.change(&scope);
+        Ok(Self {
+            rule: rule.name(),
+            change,
+            declared: scope.finish()?,
+        })
+    }
 }
 
 impl Definition {
     /// `global` are the signals with one value a step, for all samples.
-    pub(super) fn new(rule: &dyn LearningRule, global: &[&str]) -> Result<Self, LearningError> {
-        let scope = RuleScope::new(rule.name());
-        let change = rule.change(&scope);
+    pub(super) fn new(equations: Equations, global: &[&str]) -> Result<Self, LearningError> {
+        let Equations {
+            rule,
+            change,
+            declared,
+        } = equations;
         let Declared {
             traces,
             signals,
             values,
-        } = scope.finish()?;
+        } = declared;
         let given = signals
             .iter()
             .copied()
             .chain(values.iter().map(String::as_str));
-        check_symbols(rule.name(), &traces, &change, &given.collect::<Vec<_>>())?;
+        check_symbols(rule, &traces, &change, &given.collect::<Vec<_>>())?;
         let synapse: Vec<&Trace> = traces.iter().filter(|t| t.side == Side::Synapse).collect();
         let separated = Separation {
             traces: &traces,
@@ -66,13 +85,13 @@ impl Definition {
             global,
         };
         let mut factors = [Factors::default(), Factors::default()];
-        let (change, synapse_next, by_sample) = match separated.products(&change) {
+        let (change, synapse_next) = match separated.products(&change) {
             Some((change, next)) => {
                 let mut form = |products: Vec<Product>| {
                     Form::Products(products.iter().map(|p| term(p, &mut factors)).collect())
                 };
                 let change = form(change);
-                (change, next.into_iter().map(form).collect(), false)
+                (change, next.into_iter().map(form).collect())
             }
             None => {
                 let all = std::iter::once(&change).chain(synapse.iter().map(|t| &t.next));
@@ -84,16 +103,14 @@ impl Definition {
                     };
                 }
                 let next = synapse.iter().map(|t| Form::Dense(t.next.clone()));
-                (Form::Dense(change.clone()), next.collect(), true)
+                (Form::Dense(change.clone()), next.collect())
             }
         };
         Ok(Self {
-            signals,
             values,
             factors,
             change,
             synapse_next,
-            by_sample,
             traces,
         })
     }
@@ -101,6 +118,11 @@ impl Definition {
     /// The traces of synapses.
     pub(super) fn synapse_traces(&self) -> impl Iterator<Item = &Trace> {
         self.traces.iter().filter(|t| t.side == Side::Synapse)
+    }
+
+    /// Whether the change and each trace of synapses have a value for each sample.
+    pub(super) fn is_by_sample(&self) -> bool {
+        matches!(self.change, Form::Dense(_))
     }
 
     /// Whether the change over time is one sum of products over all steps and samples, while the weight does not change.

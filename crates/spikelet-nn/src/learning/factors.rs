@@ -2,9 +2,10 @@
 
 use super::scope::{Side, Trace};
 use crate::module::Context;
+use crate::neuron::unfused::kernel;
 use spikelet_expr::Expr;
+use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, Var};
 use std::sync::Arc;
 
 /// A list of expressions without duplicates.
@@ -60,10 +61,8 @@ impl SideValues<'_> {
         }
         let known: Vec<(&str, Var)> = names.iter().copied().zip(sequences.clone()).collect();
         if traces.is_empty() {
-            let computed = factors.0.iter();
-            return computed
-                .map(|e| elementwise(e, &known, float).expand(x.shape()))
-                .collect();
+            let computed = kernel(&factors.0, &known, float);
+            return computed.iter().map(|v| v.expand(x.shape())).collect();
         }
         let states = traces.iter().map(|t| t.name.as_str());
         let mut step = Recurrence::new("traces", names.iter().copied(), states)
@@ -104,31 +103,5 @@ impl SideValues<'_> {
             None => computed.next().unwrap_or(&x).clone(),
         };
         factors.0.iter().map(of).collect()
-    }
-}
-
-/// An expression of named values.
-pub(super) fn elementwise(expr: &Expr, known: &[(&str, Var)], float: DType) -> Var {
-    let used = expr.symbols();
-    let operands: Vec<&(&str, Var)> = known
-        .iter()
-        .filter(|(name, _)| used.iter().any(|u| u == name))
-        .collect();
-    match (operands.first(), expr.as_constant()) {
-        (Some(_), _) => Var::map(
-            &operands.iter().map(|(_, v)| v).collect::<Vec<_>>(),
-            |symbols| {
-                expr.substitute(&|name| {
-                    let k = operands.iter().position(|(known, _)| *known == name)?;
-                    Some(symbols[k].clone())
-                })
-            },
-        ),
-        (None, value) => {
-            // Without symbols an expression is a number; one that is not folded is NaN or infinite.
-            let first = &known[0].1;
-            let value = value.unwrap_or(f64::NAN);
-            first.tracer().fill(float, [], value)
-        }
     }
 }

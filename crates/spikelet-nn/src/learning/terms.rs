@@ -64,7 +64,7 @@ fn class_of(expr: &Expr, class: &dyn Fn(&str) -> Class) -> Option<Class> {
     symbols.all(|other| other == first).then_some(first)
 }
 
-/// The expression as a sum of products; `None` if it is none, or has too many terms.
+/// The expression as a sum of products; `None` if it has no such form, or too many terms.
 pub(super) fn separate(expr: &Expr, class: &dyn Fn(&str) -> Class) -> Option<Vec<Product>> {
     match class_of(expr, class) {
         // Only a multiple of it is known: sums and products are taken apart below.

@@ -16,7 +16,7 @@ mod run;
 mod scope;
 pub(crate) mod spiking;
 mod step;
-mod unfused;
+pub(crate) mod unfused;
 
 pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};

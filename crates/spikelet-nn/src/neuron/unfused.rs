@@ -68,7 +68,7 @@ pub(super) fn forward(
 }
 
 /// Elementwise expressions of those of the known values that they use, stored in a type.
-pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType) -> Vec<Var> {
+pub(crate) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType) -> Vec<Var> {
     if expressions.is_empty() {
         return vec![];
     }

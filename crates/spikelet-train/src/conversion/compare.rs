@@ -75,7 +75,7 @@ impl Conversion {
     /// all time steps.
     ///
     /// # Errors
-    /// [`ConversionError::Option`] if a number of time steps is 0 or there is none; [`ConversionError::NoSamples`]; errors
+    /// [`ConversionError::Option`] if no number of time steps is given, or one of them is 0; [`ConversionError::NoSamples`]; errors
     /// of the batches and the device.
     pub fn compare(
         &self,

@@ -69,7 +69,7 @@ pub enum ConversionError {
     /// There are no samples.
     #[error("no samples to {purpose}\n  help: give a data set with at least one sample")]
     NoSamples {
-        /// What they are for.
+        /// The use of the samples.
         purpose: &'static str,
     },
 }

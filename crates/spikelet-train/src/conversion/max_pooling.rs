@@ -51,7 +51,8 @@ pub(super) fn arrange(
     Ok(arranged)
 }
 
-/// Puts a layer before the activation at the end of a list, also of a group at its end; returns it if there is none.
+/// Puts a layer before the activation at the end of a list or of a group at its end. Returns the layer if the list does
+/// not end with an activation.
 fn before_activation(layers: &mut Vec<Layer>, mut pooling: Layer) -> Option<Layer> {
     let mut last = layers.len();
     while last > 0 && layers[last - 1].is(&["dropout", "dropout2d"]) {

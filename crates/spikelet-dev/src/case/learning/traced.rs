@@ -1,9 +1,9 @@
 //! A case of a learning rule while it is traced.
 
 use super::Given;
-use crate::case::{Results, bounded, expect, raw, wrong};
+use crate::case::{Results, bounded, labels, wrong};
 use spikelet::Result;
-use spikelet::graph::{Data, Tensor, Var};
+use spikelet::graph::{Tensor, Var};
 use spikelet::module::{Context, Mode};
 use spikelet::runtime::{VarStore, host};
 
@@ -56,18 +56,8 @@ impl<'a> Traced<'a> {
 
     /// The class numbers `in.label`, one for each sample.
     pub fn labels(&mut self, batch: usize, classes: usize) -> Result<Var> {
-        let label = raw(self.given.case, "in.label")?;
-        expect("in.label", &label.shape, &[batch])?;
-        let Data::I64(values) = &label.data else {
-            return Err(wrong("`in.label` is not I64", "give class numbers as I64"));
-        };
-        match values.iter().find(|l| !(0..classes as i64).contains(*l)) {
-            Some(outside) => Err(wrong(
-                format!("`in.label` has {outside}, with {classes} classes"),
-                "give labels from 0 to the number of classes − 1",
-            )),
-            None => Ok(self.add_input("in.label", label.clone())),
-        }
+        let label = labels(self.given.case, batch, classes)?;
+        Ok(self.add_input("in.label", label))
     }
 
     /// An input of the case is the parameter or buffer `path` of the network, which has this shape.

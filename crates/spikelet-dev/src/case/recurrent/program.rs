@@ -1,7 +1,7 @@
 //! The trace of a case, the names of its tensors, and its results.
 
-use crate::case::{Results, bounded, expect, input, limited, raw, wrong};
-use spikelet::graph::{Backend, DType, Data};
+use crate::case::{Results, bounded, expect, input, labels, limited, raw, wrong};
+use spikelet::graph::{Backend, DType};
 use spikelet::layer::{NeuronLayer, NeuronLayerKind};
 use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
@@ -208,18 +208,8 @@ impl<'a> Trace<'a> {
         let &[batch, classes] = scores.shape() else {
             return Err(wrong("the scores are not [N, C]", "correct the case"));
         };
-        let label = raw(self.case, "in.label")?;
-        expect("in.label", &label.shape, &[batch])?;
-        let Data::I64(values) = &label.data else {
-            return Err(wrong("`in.label` is not I64", "give class numbers as I64"));
-        };
-        match values.iter().find(|l| !(0..classes as i64).contains(*l)) {
-            Some(outside) => Err(wrong(
-                format!("label {outside} with {classes} classes"),
-                "give labels from 0 to the number of classes − 1",
-            )),
-            None => Ok(self.given("in.label", label.clone())),
-        }
+        let label = labels(self.case, batch, classes)?;
+        Ok(self.given("in.label", label))
     }
 
     /// Traces a layer under a path.
