@@ -143,6 +143,7 @@ impl CudaExecutor {
     /// Records a run. Where the driver has no loops in graphs, or cannot have one of these, their steps are
     /// recorded one by one.
     fn record(&self) -> Result<Option<Recorded>> {
+        let _capturing = self.gpu().captures.capturing();
         let depth = recorded_loops(&self.steps);
         let nodes = match depth {
             0 => None,

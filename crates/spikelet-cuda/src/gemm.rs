@@ -62,7 +62,10 @@ impl Drop for GemmPlan {
     }
 }
 
-struct Handle(sys::cublasLtHandle_t);
+struct Handle {
+    raw: sys::cublasLtHandle_t,
+    gpu: Arc<Gpu>,
+}
 
 // SAFETY: cuBLASLt's handle may be used by several threads.
 unsafe impl Send for Handle {}
@@ -71,8 +74,11 @@ unsafe impl Sync for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: created by `create_handle`, destroyed once.
-        let _ = unsafe { lt::destroy_handle(self.0) };
+        if self.gpu.bind().is_ok() {
+            let _waits = self.gpu.captures.none();
+            // SAFETY: created by `create_handle`, destroyed once. A failure is ignored: there is no remedy.
+            let _ = unsafe { lt::destroy_handle(self.raw) };
+        }
     }
 }
 
@@ -107,9 +113,14 @@ impl Gemm {
         let name = &self.gpu.name;
         library::find(Library::CublasLt).map_err(|missing| failure(name, missing.to_string()))?;
         self.gpu.bind()?;
-        let handle = lt::create_handle()
-            .map_err(|e| failure(name, format!("cuBLASLt cannot be initialized: {e}")))?;
-        let handle = Arc::new(Handle(handle));
+        let raw = {
+            let _waits = self.gpu.captures.none();
+            lt::create_handle()
+        };
+        let handle = Arc::new(Handle {
+            raw: raw.map_err(|e| failure(name, format!("cuBLASLt cannot be initialized: {e}")))?,
+            gpu: self.gpu.clone(),
+        });
         *slot = Some(handle.clone());
         Ok(handle)
     }
@@ -124,7 +135,7 @@ impl Gemm {
         };
         let plan = self
             .plans
-            .get(&product, || plan(handle.0, product))
+            .get(&product, || plan(handle.raw, product))
             .map_err(|e| failure(&self.gpu.name, format!("{name}: cuBLASLt: {e}")))?;
         Ok(GemmCall { plan, handle, name })
     }
@@ -279,7 +290,7 @@ impl GemmCall {
         // SAFETY: the caller's promise; scalars are read before the call returns.
         unsafe {
             lt::matmul(
-                self.handle.0,
+                self.handle.raw,
                 plan.description,
                 (&raw const one).cast(),
                 (&raw const zero).cast(),

@@ -1,11 +1,13 @@
 //! One GPU: its context, its streams, its properties, and the kernels loaded on it.
 
+mod captures;
 pub(crate) mod group;
 
 use crate::cache;
 use crate::error::{Context, describe, failure};
 use crate::library::{self, Library};
 use crate::recent::Recent;
+use captures::Captures;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
@@ -81,6 +83,8 @@ pub(crate) struct Gpu {
     pub(crate) copy_stream: Arc<CudaStream>,
     /// Copies from other GPUs run here, concurrently with kernels and uploads.
     pub(crate) peer_stream: Arc<CudaStream>,
+    /// Those of all backends of this GPU.
+    pub(crate) captures: Captures,
     /// By name and source. Each keeps its module loaded.
     functions: Mutex<Recent<String, CudaFunction>>,
     /// Indices of the GPUs to which peer access was requested.
@@ -125,6 +129,7 @@ impl Gpu {
             stream: context.new_stream().context(&name, "creating a stream")?,
             copy_stream: context.new_stream().context(&name, "creating a stream")?,
             peer_stream: context.new_stream().context(&name, "creating a stream")?,
+            captures: Captures::of(ordinal),
             name,
             ordinal,
             properties,

@@ -154,11 +154,14 @@ fn time(
     if rough > SLOW_RATIO * best + LAUNCH_MS {
         return Ok(rough);
     }
-    let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-    stream.begin_capture(mode).map_err(message)?;
-    let recorded = (0..RUNS).try_for_each(|_| start());
-    let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = stream.end_capture(flags).map_err(message);
+    let (recorded, graph) = {
+        let _capturing = running.gpu().captures.capturing();
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).map_err(message)?;
+        let recorded = (0..RUNS).try_for_each(|_| start());
+        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        (recorded, stream.end_capture(flags).map_err(message))
+    };
     recorded?;
     let graph = graph?.ok_or("the captured graph is empty")?;
     let launch = || graph.launch().map_err(message);

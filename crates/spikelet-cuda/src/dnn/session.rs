@@ -24,8 +24,11 @@ impl Session {
     pub(super) fn new(gpu: Arc<Gpu>) -> ApiResult<Self> {
         let api = Api::get()?;
         let mut handle = ptr::null_mut();
-        // SAFETY: it writes one pointer.
-        let status = unsafe { (api.create)(&mut handle) };
+        let status = {
+            let _waits = gpu.captures.none();
+            // SAFETY: it writes one pointer.
+            unsafe { (api.create)(&mut handle) }
+        };
         api.check(status, format_args!("cudnnCreate"))?;
         let session = Self {
             api,
@@ -52,6 +55,7 @@ impl Drop for Session {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
         if self.gpu.bind().is_ok() {
+            let _waits = self.gpu.captures.none();
             // SAFETY: created by `new`, destroyed once. A failure is ignored: there is no remedy.
             let _ = unsafe { (self.api.destroy)(handle.0) };
         }

@@ -7,6 +7,8 @@ use crate::harness::{
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::Conv;
 use spikelet_graph::{DType, RandomAxes, Tensor, Tracer, Var};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Inputs = [(&'static str, Tensor)];
 
@@ -195,4 +197,32 @@ fn recorded_loops_of_long_steps_have_short_turns() {
         "15, 16, 20 steps: {repeated}, {recorded}, {remainder} nodes"
     );
     assert_eq!(recorded, nodes(24));
+}
+
+/// Backends create and destroy the handles of libraries, which waits for the whole GPU and would break a capture.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn runs_are_recorded_while_other_backends_open_and_close_libraries() {
+    let gpu = gpu();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let other = Cuda::new(0).expect("the first GPU");
+                let product = |tracer: &Tracer| {
+                    let a = tracer.input("a", DType::F32, [4, 4]);
+                    tracer.output("y", &a.matmul(&a));
+                };
+                Loaded::new(traced(product), &other).run();
+            }
+        });
+        let record = || {
+            for time in [300, 1003].repeat(8) {
+                replay(&gpu, Near::Bits, |seed| numbers(time, seed), integrate);
+            }
+        };
+        let result = catch_unwind(AssertUnwindSafe(record));
+        done.store(true, Ordering::Relaxed);
+        result.unwrap_or_else(|panic| resume_unwind(panic));
+    });
 }
