@@ -83,7 +83,7 @@ impl Feedback {
 }
 
 /// 1 everywhere but on the diagonal, `[size, size]`.
-pub(super) fn off_diagonal(cx: &Context, size: usize) -> Var {
+pub(crate) fn off_diagonal(cx: &Context, size: usize) -> Var {
     let fill = |count: usize, value| cx.tracer().fill(cx.tracer().float(), [count], value);
     // Rows of size + 1 elements, joined and cut into rows of size: each moves the zero to the right by one.
     let (zero, ones) = (fill(1, 0.0), fill(size, 1.0));

@@ -83,7 +83,7 @@ impl Linear {
     }
 
     /// Checks that a sequence has `inputs` features.
-    pub(super) fn check(cx: &Context, x: &Var, inputs: usize, outputs: usize) -> Result<()> {
+    pub(crate) fn check(cx: &Context, x: &Var, inputs: usize, outputs: usize) -> Result<()> {
         cx.expect_rank("linear", x, 2)?;
         if x.dim(x.rank() - 1) == inputs {
             return Ok(());

@@ -47,6 +47,7 @@ pub use delay::{
 pub use dropout::{Dropout, Dropout2d};
 pub use eventprop::{EventPropLif, EventPropReadout, EventPropTime, FirstSpikeTime};
 pub use feedback::Feedback;
+pub(crate) use feedback::off_diagonal;
 pub use flatten::Flatten;
 pub use images::Sizes;
 pub(crate) use images::channels_last;

@@ -25,6 +25,9 @@ use spikelet_graph::op::Recurrence;
 /// The symbol of the learning signal, a value of the neurons.
 pub const LEARNING_SIGNAL: &str = "learning_signal";
 
+/// The symbol of the difference of a neuron's rate from the one to be kept, times its strength; a value of the neurons.
+pub(super) const RATE_ERROR: &str = "rate_error";
+
 /// e-prop for one neuron.
 ///
 /// It reads values of the neurons: those of the neuron's equation (its input `x`, its states before the step, its trainable
@@ -41,6 +44,7 @@ pub const LEARNING_SIGNAL: &str = "learning_signal";
 pub struct Eprop {
     step: Recurrence,
     kappa: f64,
+    keeps_rate: bool,
 }
 
 impl Eprop {
@@ -52,6 +56,7 @@ impl Eprop {
         Ok(Self {
             step: derive(neuron)?,
             kappa: 0.0,
+            keeps_rate: false,
         })
     }
 
@@ -59,6 +64,12 @@ impl Eprop {
     #[must_use]
     pub fn readout_decay(mut self, kappa: f64) -> Self {
         self.kappa = kappa;
+        self
+    }
+
+    /// Sets whether a change has the term −[`RATE_ERROR`]·e.
+    pub(super) fn keeps_rate(mut self, yes: bool) -> Self {
+        self.keeps_rate = yes;
         self
     }
 
@@ -121,13 +132,17 @@ impl LearningRule for Eprop {
         }
         let e = r.set_synapse_trace("e", forward(&step.outputs[0].value));
         let e_bar = match self.kappa {
-            0.0 => e,
+            0.0 => e.clone(),
             kappa => {
-                let e_bar = kappa * r.synapse_trace("e_bar") + (1.0 - kappa) * e;
+                let e_bar = kappa * r.synapse_trace("e_bar") + (1.0 - kappa) * e.clone();
                 r.set_synapse_trace("e_bar", e_bar)
             }
         };
-        -(r.neuron(LEARNING_SIGNAL) * e_bar)
+        let change = -(r.neuron(LEARNING_SIGNAL) * e_bar);
+        match self.keeps_rate {
+            true => change - r.neuron(RATE_ERROR) * e,
+            false => change,
+        }
     }
 
     fn constants(&self) -> Vec<Constant> {

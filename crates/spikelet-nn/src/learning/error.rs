@@ -80,6 +80,18 @@ pub enum LearningError {
         /// The rule.
         rule: &'static str,
     },
+    /// Target values of a wrong shape.
+    #[error(
+        "the signal `{signal}` is {given}; expected one value for each step, sample and output, {expected:?}"
+    )]
+    TargetShape {
+        /// The signal.
+        signal: String,
+        /// Its type.
+        given: TensorType,
+        /// Steps, samples, outputs.
+        expected: Vec<usize>,
+    },
     /// A layer whose weights no rule can change.
     #[error("{setting} is {given}; a learning rule needs {expected}")]
     Synapses {
@@ -124,6 +136,7 @@ impl LearningError {
             Self::NoSignal { .. } => "call `Context::give_signal` before the network is traced",
             Self::NoValue { .. } => "use a rule that is derived from the neurons of the layer",
             Self::SignalShape { .. } => "give a signal of one of these shapes",
+            Self::TargetShape { .. } => "give a signal of this shape",
             Self::NeedsLinear { .. } => "use a linear layer, or write the change as such a sum",
             Self::Synapses { .. } => "use a layer with this value",
             Self::NeedsAllSteps => "use `Update::EachStep`, or run the network layer by layer",

@@ -36,6 +36,8 @@ pub(super) struct Stepped {
     pub(super) states: Vec<(Var, Var)>,
     /// The recorded values over time.
     pub(super) recorded: Vec<(String, Var)>,
+    /// The sums over the steps.
+    pub(super) sums: Vec<Var>,
 }
 
 impl Stepping {
@@ -105,8 +107,8 @@ impl Stepping {
         self.recorded.push((path, value.clone()));
     }
 
-    /// Completes the step, whose outputs are `outputs`.
-    pub(super) fn finish(self, outputs: Vec<Var>) -> Result<Stepped> {
+    /// Completes the step, whose outputs are `outputs`; `addends` are summed over the steps.
+    pub(super) fn finish(self, outputs: Vec<Var>, addends: Vec<Var>) -> Result<Stepped> {
         let changed = self.states.into_values();
         let changed: Vec<(Var, Var, Var)> = changed
             .filter_map(|state| Some((state.first, state.now, state.next?)))
@@ -119,13 +121,29 @@ impl Stepping {
                     .map(|(first, _, next)| (first, next))
                     .collect(),
                 recorded: self.recorded,
+                sums: addends,
             });
         };
-        let next: Vec<(&Var, &Var)> = changed.iter().map(|(_, now, next)| (now, next)).collect();
+        let sums: Vec<(Var, Var)> = addends
+            .iter()
+            .map(|addend| {
+                let (tracer, ty) = (addend.tracer(), addend.ty());
+                let zero = tracer.outside_loop(|| tracer.fill(ty.dtype, &ty.shape[..], 0.0));
+                let sum = body.carried(&zero);
+                let next = &sum + addend;
+                (sum, next)
+            })
+            .collect();
+        let states = changed.iter().map(|(_, now, next)| (now, next));
+        let next: Vec<(&Var, &Var)> = states
+            .chain(sums.iter().map(|(sum, next)| (sum, next)))
+            .collect();
         let recorded = self.recorded.iter().map(|(_, value)| value);
         let stacked: Vec<&Var> = outputs.iter().chain(recorded).collect();
         let made = body.finish(&next, &stacked)?;
         let firsts = changed.iter().map(|(first, _, _)| first.clone());
+        let mut carried = made.carried;
+        let sums = carried.split_off(carried.len().min(changed.len()));
         let mut stacked = made.stacked.into_iter();
         Ok(Stepped {
             // After an error of the trace, which the next check returns, nothing is stacked.
@@ -133,13 +151,14 @@ impl Stepping {
                 .iter()
                 .map(|y| stacked.next().unwrap_or_else(|| y.clone()))
                 .collect(),
-            states: firsts.zip(made.carried).collect(),
+            states: firsts.zip(carried).collect(),
             recorded: self
                 .recorded
                 .into_iter()
                 .map(|(path, _)| path)
                 .zip(stacked)
                 .collect(),
+            sums,
         })
     }
 }

@@ -3,5 +3,6 @@
 mod common;
 mod eprop;
 mod frequency;
+mod online_eprop;
 mod rules;
 mod wrong;

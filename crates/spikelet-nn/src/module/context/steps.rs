@@ -73,6 +73,21 @@ impl Context {
     ) -> Result<Vec<Var>> {
         match sequences.first() {
             Some(first) if !self.is_stepping() && first.dim(0) > 0 => {
+                let step = |steps| Ok((step(steps)?, vec![]));
+                Ok(self.all_in_steps(sequences, step)?.0)
+            }
+            _ => step(sequences.to_vec()),
+        }
+    }
+
+    /// As [`Context::step_loop_many`], with a second list of values of a step, which are summed over the steps.
+    pub(crate) fn step_loop_sums(
+        &self,
+        sequences: &[Var],
+        step: impl FnOnce(Vec<Var>) -> Result<(Vec<Var>, Vec<Var>)>,
+    ) -> Result<(Vec<Var>, Vec<Var>)> {
+        match sequences.first() {
+            Some(first) if !self.is_stepping() && first.dim(0) > 0 => {
                 self.all_in_steps(sequences, step)
             }
             _ => step(sequences.to_vec()),
@@ -92,17 +107,18 @@ impl Context {
 
     /// Traces a step as the body of a loop over the time steps of `x`.
     fn in_steps(&self, x: &Var, step: impl FnOnce(Var) -> Result<Var>) -> Result<StepOutputs> {
-        let one = |mut pieces: Vec<Var>| Ok(vec![step(pieces.swap_remove(0))?]);
-        let outputs = self.all_in_steps(std::slice::from_ref(x), one)?;
+        let one = |mut pieces: Vec<Var>| Ok((vec![step(pieces.swap_remove(0))?], vec![]));
+        let (outputs, _) = self.all_in_steps(std::slice::from_ref(x), one)?;
         Ok(StepOutputs::new(outputs))
     }
 
-    /// Traces a step as the body of a loop over the time steps of sequences, which have the same number of them.
+    /// Traces a step as the body of a loop over the time steps of sequences, which have the same number of them. Returns
+    /// its outputs over time, and the sums of its other values.
     fn all_in_steps(
         &self,
         sequences: &[Var],
-        step: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>,
-    ) -> Result<Vec<Var>> {
+        step: impl FnOnce(Vec<Var>) -> Result<(Vec<Var>, Vec<Var>)>,
+    ) -> Result<(Vec<Var>, Vec<Var>)> {
         let time_steps = sequences[0].dim(0);
         // A sequence that is constant over time is the same value at every step.
         let same: Vec<Option<Var>> = sequences
@@ -122,16 +138,17 @@ impl Context {
         *self.stepping.borrow_mut() = Some(Stepping::new(time_steps, body));
         let made = step(pieces);
         let stepping = self.stepping.borrow_mut().take();
-        let outputs = made?;
+        let (outputs, addends) = made?;
         let Some(stepping) = stepping else {
-            return Ok(outputs);
+            return Ok((outputs, addends));
         };
         self.tracer.check()?;
         let Stepped {
             outputs,
             states,
             recorded,
-        } = stepping.finish(outputs)?;
+            sums,
+        } = stepping.finish(outputs, addends)?;
         for (state, last) in states {
             match self.is_buffer(&state) {
                 true => self.set_buffer(&state, &last),
@@ -140,6 +157,6 @@ impl Context {
         }
         self.traced.borrow_mut().recorded.extend(recorded);
         self.tracer.check()?;
-        Ok(outputs)
+        Ok((outputs, sums))
     }
 }
