@@ -4,7 +4,9 @@
 //!
 //! τ dV/dt = (v_rest − V) + gₑ·(E_e − V) + gᵢ·(E_i − V),  τ_e dgₑ/dt = −gₑ,  τ_i dgᵢ/dt = −gᵢ
 //!
-//! in forward Euler steps, as in the authors' program. After a spike V is v_reset for the refractory period.
+//! After a spike V is v_reset for the refractory period. Conductances decay by forward Euler steps, as in the authors'
+//! program. Potentials move by exponential Euler steps, towards (v_rest + gₑ·E_e + gᵢ·E_i) / (1 + gₑ + gᵢ): the inhibition by
+//! more than 23 spikes of one step makes forward Euler steps unstable, and all neurons fire.
 
 use spikelet::graph::op::Recurrence;
 use spikelet::prelude::*;
@@ -66,9 +68,10 @@ impl ConductanceLif {
         let [excitation, inhibition, theta] =
             ["excitation", "inhibition", "theta"].map(Expr::symbol);
         let (g_e, g_i) = (g_e + excitation, g_i + inhibition);
-        let current =
-            (self.v_rest - &v) + &g_e * (self.reversal_e - &v) + &g_i * (self.reversal_i - &v);
-        let charged = &v + DT / self.tau * current;
+        let total = 1.0 + &g_e + &g_i;
+        let target = (self.v_rest + self.reversal_e * &g_e + self.reversal_i * &g_i) / &total;
+        let kept = (total * (-DT / self.tau)).exp();
+        let charged = &target + (&v - &target) * kept;
         let is_silent = silent.gt(0.0);
         let above = charged.gt(self.v_threshold + theta);
         let spike = Expr::select(&is_silent, 0.0, above);
