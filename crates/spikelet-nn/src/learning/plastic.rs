@@ -86,7 +86,8 @@ impl Plastic {
         self
     }
 
-    /// Sets the interval to which weights are clamped after a change.
+    /// Sets the interval to which weights are clamped after a change. Weights of a neuron for which all factors of the rule
+    /// are 0, as before its first spike, are not changed, also outside the interval.
     #[must_use]
     pub fn bounds(mut self, low: f64, high: f64) -> Self {
         self.bounds = Some([low, high]);
