@@ -46,8 +46,11 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut experiment = Experiment::new(&options, digits, device)?;
     let state = options.checkpoint.as_ref();
     let state = state.map(|folder| folder.join("state.safetensors"));
-    if let Some(path) = state.as_deref().filter(|path| path.exists()) {
-        experiment.load(path)?;
+    match state.as_deref() {
+        Some(path) if path.exists() => experiment.load(path)?,
+        // A folder that cannot be written is reported before the run.
+        Some(path) => experiment.save(path)?,
+        None => {}
     }
     while experiment.progress.phase != Phase::Done {
         let complete = advance(&mut experiment, options.save_every)?;

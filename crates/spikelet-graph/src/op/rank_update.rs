@@ -67,7 +67,10 @@ impl Operation for RankUpdate {
                 "convert all operands to one floating-point type",
             ));
         }
-        if let Some([low, high]) = self.bounds.filter(|[low, high]| !(low <= high)) {
+        if let Some([low, high]) = self
+            .bounds
+            .filter(|[low, high]| !(low..=high).contains(&low))
+        {
             return Err(InvalidOp::new(
                 format!("the bounds are {low} and {high}"),
                 "give the lower one first",
