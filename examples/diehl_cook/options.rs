@@ -19,7 +19,7 @@ usage: cargo run --release --example diehl_cook -- [options]
   --test-images N      test images (all)
   --seed N             seed of initial weights, input spikes and generated digits (0)
   --device NAME        auto, cpu, cuda or cuda:1 (auto)
-  --threads N          threads of the CPU; 0 for all cores (0)
+  --threads N          threads of the CPU; 0 for all cores (1: the work of a step is too small to divide)
   --checkpoint FOLDER  folder of the state, from which a killed run continues with the same results
   --save-every N       images between two states (1000)
   --json               a JSON object on each line
@@ -78,7 +78,7 @@ impl Default for Options {
             test_images: usize::MAX,
             seed: 0,
             device: "auto".to_string(),
-            threads: 0,
+            threads: 1,
             checkpoint: None,
             save_every: 1000,
             json: false,
