@@ -56,6 +56,7 @@ fn is_callable(node: &Node) -> bool {
         | Op::Map(_)
         | Op::Reduce(_)
         | Op::MatMul(_)
+        | Op::RankUpdate(_)
         | Op::Conv(_)
         | Op::DelayedMatMul(_)
         | Op::Permute(_)

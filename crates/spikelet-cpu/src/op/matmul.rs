@@ -1,8 +1,10 @@
 //! Matrix products: of dense operands by the matrix library, of spikes by sums of weight rows.
 
+use super::spike_sums::Fired;
 use super::{Float, Kernel, Types, rows};
 use crate::gemm::Gemm;
 use crate::memory::{Element, View, ViewMut};
+use crate::parallel;
 use crate::spikes::{self, LinearShape};
 use spikelet_graph::DType;
 use spikelet_graph::op::MatMul;
@@ -96,9 +98,20 @@ enum Rows {
     OneByOne,
 }
 
+/// A row of a sparse operand with more nonzero elements than this part of it is multiplied as a dense one.
+const SPARSE: usize = 8;
+
+/// Products from which on a sparse row is divided among threads: fewer take less time than to wake a thread.
+const DIVIDED: usize = 1 << 16;
+
+/// Output features of one task of a sparse row.
+const TASK: usize = 64;
+
 struct Dense<R> {
     sizes: Sizes,
     rows: Rows,
+    /// The nonzero elements of the rows of `a`, which are mostly zeros.
+    nonzero: Option<Fired>,
     a: (usize, usize),
     b: (usize, usize),
     element: std::marker::PhantomData<R>,
@@ -110,6 +123,7 @@ impl<R> Dense<R> {
         Self {
             sizes,
             rows: Self::rows(op, sizes),
+            nonzero: (op.sparse && !op.transpose_a && n > 0 && k > 0).then(|| Fired::new(m, k)),
             a: if op.transpose_a { (1, m) } else { (k, 1) },
             b: if op.transpose_b { (1, k) } else { (n, 1) },
             element: std::marker::PhantomData,
@@ -149,6 +163,25 @@ impl<R: Float> Kernel for Dense<R> {
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let c = R::of_mut(&mut writes[0]);
         let Sizes { m, n, k } = self.sizes;
+        let mut sparse = None;
+        if let Some(nonzero) = &mut self.nonzero {
+            nonzero.set(a, k);
+            let sparse_rows = nonzero
+                .rows(m)
+                .filter(|row| row.len() <= k / SPARSE)
+                .count();
+            let rows = SparseRows {
+                a,
+                b,
+                strides: self.b,
+                nonzero,
+            };
+            if sparse_rows == m {
+                rows.multiply((n, k), c);
+                return Ok(());
+            }
+            sparse = Some(rows);
+        }
         let product = Gemm {
             m,
             n,
@@ -157,7 +190,7 @@ impl<R: Float> Kernel for Dense<R> {
             b: (b, self.b),
             accumulate: false,
         };
-        match self.rows {
+        let done = match self.rows {
             Rows::OneByOne => {
                 rows::multiply((n, k), a, b, self.b, c, scratch);
                 Ok(())
@@ -177,8 +210,47 @@ impl<R: Float> Kernel for Dense<R> {
                 c.copy_from_slice(&result[..m * n]);
                 done
             }
+        };
+        if let Some(rows) = sparse {
+            rows.multiply((n, k), c);
         }
-        .map_err(|e| e.to_string())
+        done.map_err(|e| e.to_string())
+    }
+}
+
+/// The rows of `a` that are mostly zeros.
+struct SparseRows<'a, R> {
+    a: &'a [R],
+    b: &'a [R],
+    /// Those of `b`.
+    strides: (usize, usize),
+    nonzero: &'a Fired,
+}
+
+impl<R: Float> SparseRows<'_, R> {
+    /// Overwrites the sparse rows of `c`, the sums in ascending order of the nonzero elements. The bits of a row do not
+    /// depend on other rows.
+    fn multiply(&self, (n, k): (usize, usize), c: &mut [R]) {
+        let rows = self
+            .a
+            .chunks_exact(k)
+            .zip(self.nonzero.rows(self.a.len() / k));
+        for (c, (a, nonzero)) in c.chunks_exact_mut(n).zip(rows) {
+            if nonzero.len() > k / SPARSE {
+                continue;
+            }
+            let columns = |first: usize, c: &mut [R]| {
+                for (j, c) in (first..).zip(c) {
+                    let at = |l: usize| self.b[l * self.strides.0 + j * self.strides.1];
+                    let products = nonzero.iter().map(|l| a[*l as usize] * at(*l as usize));
+                    *c = products.fold(R::ZERO, |sum, product| sum + product);
+                }
+            };
+            match nonzero.len() * n < DIVIDED {
+                true => columns(0, c),
+                false => parallel::for_each_chunk(c, TASK, |task, c| columns(task * TASK, c)),
+            }
+        }
     }
 }
 

@@ -28,6 +28,7 @@ mod permute;
 mod pieces;
 mod pool;
 mod pool_tiles;
+mod rank_update;
 mod recurrent_scan;
 mod recurrent_scan_grad;
 mod reduce;
@@ -278,6 +279,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
         Op::MeanVar(_) => Box::new(mean_var::MeanVarKernel::<R>::new(types)),
         Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
+        Op::RankUpdate(op) => Box::new(rank_update::RankUpdateKernel::<R>::new(op, types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
         Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
         Op::RecurrentScan(op) => Box::new(recurrent_scan::RecurrentScanKernel::<R>::new(

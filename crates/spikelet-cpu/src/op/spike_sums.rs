@@ -91,7 +91,7 @@ impl Fired {
     }
 
     /// The lists of the first `rows` rows.
-    fn rows(&self, rows: usize) -> impl Iterator<Item = &[u32]> {
+    pub(super) fn rows(&self, rows: usize) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let ends = starts.zip(&self.ends).take(rows);
         ends.map(|(start, end)| &self.neurons[start..*end])

@@ -25,6 +25,7 @@ mod planning_time;
 mod plans;
 mod pool;
 mod precision;
+mod rank_update;
 mod recurrent_scan;
 mod reduce;
 mod running;

@@ -28,6 +28,7 @@ mod one_hot;
 mod pack;
 mod permute;
 mod pool;
+mod rank_update;
 mod recurrent;
 mod reduce;
 mod scan;
@@ -315,6 +316,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         Op::Permute(op) => permute::kernels(op, cx),
         Op::Pool(op) => pool::kernels(op, cx),
         Op::PoolGrad(op) => pool::grad_kernels(op, cx),
+        Op::RankUpdate(op) => rank_update::kernels(op, cx),
         Op::RecurrentScan(op) => recurrent::forward_kernels(op, cx).map_err(expression)?,
         Op::RecurrentScanGrad(op) => recurrent::backward_kernels(op, cx).map_err(expression)?,
         Op::Reduce(op) => reduce::kernels(op, cx),

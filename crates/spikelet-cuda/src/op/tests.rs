@@ -444,6 +444,24 @@ fn selections_by_indices_and_largest_elements_compile() {
 
 #[test]
 #[ignore = "needs NVRTC"]
+fn updates_by_outer_products_compile() {
+    for (dtype, bounds) in [
+        (DType::F32, Some([-0.1, 1.0])),
+        (DType::F32, None),
+        (DType::BF16, Some([0.0, 1.0])),
+    ] {
+        compile(|tracer| {
+            let w = tracer.input("w", dtype, [400, 784]);
+            let [post, pre] = [("post", 400), ("pre", 784)]
+                .map(|(name, n)| tracer.input(name, DType::F32, [1, 16, n]));
+            let next = w.rank_update(&[[&post, &pre], [&(&post * 0.5), &pre]], bounds);
+            tracer.output("next", &next);
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
 fn frames_of_events_compile() {
     for slicing in [
         EventSlicing::Number,

@@ -20,6 +20,7 @@ mod map;
 mod matmul;
 mod movement;
 mod programs;
+mod rank_update;
 mod recorded_loops;
 mod recurrent_scan;
 mod reduce;

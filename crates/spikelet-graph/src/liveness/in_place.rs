@@ -5,7 +5,7 @@ use crate::graph::{Graph, ValueId};
 use crate::op::Op;
 use crate::target::InPlaceUpdates;
 
-/// Lets maps, and where the target can, backward scans and gradients of blocks' maxima, write over
+/// Lets maps, updates of matrices, and where the target can, backward scans and gradients of blocks' maxima, write over
 /// an operand of the same type that is not read after them.
 pub(super) fn overwrite_operands(
     graph: &Graph,
@@ -16,7 +16,7 @@ pub(super) fn overwrite_operands(
 ) {
     for (k, node) in graph.nodes.iter().enumerate() {
         let outputs = match &node.op {
-            Op::Map(_) => &node.outputs[..],
+            Op::Map(_) | Op::RankUpdate(_) => &node.outputs[..],
             Op::ScanGrad(_) if target.overwrites_sequences() => &node.outputs[..],
             Op::PoolGrad(op) if op.by_blocks() && target.overwrites_sequences() => {
                 &node.outputs[..]
@@ -30,6 +30,7 @@ pub(super) fn overwrite_operands(
                     Some(operand) => Some(node.inputs[operand]),
                     None => continue,
                 },
+                Op::RankUpdate(_) => Some(node.inputs[0]),
                 _ => None,
             };
             let own = output.index();
@@ -43,8 +44,13 @@ pub(super) fn overwrite_operands(
                     .inputs
                     .iter()
                     .filter(|v| find(roots, v.index()) == root);
-                read.into_iter()
-                    .all(|v| graph.shape(*v) == graph.shape(*output))
+                match &node.op {
+                    Op::RankUpdate(_) => read.count() == 1,
+                    _ => {
+                        let mut read = read;
+                        read.all(|v| graph.shape(*v) == graph.shape(*output))
+                    }
+                }
             };
             let fits = |v: &&ValueId| {
                 let root = find(roots, v.index());
@@ -135,10 +141,15 @@ impl Readers {
             return false;
         }
         let node = &graph.nodes[made];
-        let elementwise = |input: &ValueId| {
+        let elementwise = |(at, input): (usize, &ValueId)| {
             roots[input.index()] != old
-                || matches!(&node.op, Op::Map(map) if map.shape == graph.shape(*input))
+                || match &node.op {
+                    Op::Map(map) => map.shape == graph.shape(*input),
+                    Op::RankUpdate(_) => at == 0,
+                    _ => false,
+                }
         };
-        self.last[old].is_none_or(|last| last <= made) && node.inputs.iter().all(elementwise)
+        self.last[old].is_none_or(|last| last <= made)
+            && node.inputs.iter().enumerate().all(elementwise)
     }
 }

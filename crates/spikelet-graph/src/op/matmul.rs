@@ -34,6 +34,9 @@ pub struct MatMul {
     /// The element type of the result; `None` for that of the operands. A product of 16-bit operands
     /// may be stored as f32.
     pub out: Option<DType>,
+    /// Whether most elements of `a` are 0, as in the spikes of a step. A device may skip them; its sums then have another
+    /// order.
+    pub sparse: bool,
 }
 
 impl MatMul {
@@ -81,7 +84,11 @@ impl Operation for MatMul {
 
     fn describe(&self) -> String {
         describe_product(
-            "matmul",
+            if self.sparse {
+                "sparse_matmul"
+            } else {
+                "matmul"
+            },
             [self.transpose_a, self.transpose_b],
             self.precision,
         )

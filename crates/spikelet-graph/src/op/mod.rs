@@ -27,6 +27,7 @@ mod one_hot;
 mod pack;
 mod permute;
 mod pool;
+mod rank_update;
 mod recurrent_scan;
 mod recurrent_scan_grad;
 mod reduce;
@@ -66,6 +67,7 @@ pub use pack::Pack;
 pub use permute::Permute;
 pub(crate) use permute::inverse;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
+pub use rank_update::RankUpdate;
 pub use recurrent_scan::{DeviceShare, RecurrentScan};
 pub use recurrent_scan_grad::RecurrentScanGrad;
 pub use reduce::{Reduce, Reduction};
@@ -198,7 +200,7 @@ macro_rules! operations {
 
 operations! {
     AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, DelayedMatMul, Draw, Equal, EventFrames, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
-    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RecurrentScan, RecurrentScanGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
+    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RankUpdate, RecurrentScan, RecurrentScanGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,
 }

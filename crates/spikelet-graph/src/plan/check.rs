@@ -20,8 +20,8 @@ pub(super) fn plan_error(problem: impl Into<String>) -> Error {
 impl Plan {
     /// Checks that every value is computed before it is read, that no two allocations that are live at
     /// the same time overlap, that every value fits its location, and that no kernel overwrites other
-    /// memory that it uses. A map, a backward scan, a gradient of pooling or a sum over ranks may
-    /// overwrite an operand of the same type. Every plan of [`Plan::new`] passes; executors rely on it.
+    /// memory that it uses. A map, a backward scan, a gradient of pooling, an update of a matrix or a sum
+    /// over ranks may overwrite an operand of the same type. Every plan of [`Plan::new`] passes; executors rely on it.
     ///
     /// # Errors
     /// When one of these is violated.
@@ -133,7 +133,7 @@ impl Plan {
                 let to = self.graph.ty(*to);
                 let elementwise = match node.op {
                     Op::Map(_) | Op::ScanGrad(_) | Op::PoolGrad(_) => true,
-                    Op::AllReduceStart(_) | Op::AllReduceDone(_) => at == k,
+                    Op::AllReduceStart(_) | Op::AllReduceDone(_) | Op::RankUpdate(_) => at == k,
                     _ => false,
                 };
                 elementwise && from.dtype == to.dtype && from.len() == to.len()

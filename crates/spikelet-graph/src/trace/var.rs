@@ -5,7 +5,7 @@ use crate::error::InvalidOp;
 use crate::graph::ValueId;
 use crate::op::{
     BatchMatMul, Conv, Custom, CustomOp, DelayedMatMul, Map, MatMul, MeanVar, Pool, Pooling,
-    Recurrence, RecurrentScan, Scan, Window,
+    RankUpdate, Recurrence, RecurrentScan, Scan, Window,
 };
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -171,6 +171,25 @@ impl Var {
     /// The outer product of two vectors: `[m] × [n] → [m, n]`.
     pub fn outer(&self, other: &Var) -> Var {
         self.unsqueeze(self.rank()) * other
+    }
+
+    /// A matrix `[out, in]` changed by sums of outer products and clamped: `clamp(self + Σₖ aₖᵀ·bₖ)`, where `aₖ` is `[…, out]` and
+    /// `bₖ` `[…, in]`. Rows whose factors `a` are all 0 are unchanged, also outside the bounds. The result passes no
+    /// gradient.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let weight = tracer.state("weight", [400, 784]);
+    /// let [spikes, trace] = [("spikes", 400), ("trace", 784)].map(|(name, n)| tracer.input(name, DType::F32, [1, 16, n]));
+    /// let next = weight.rank_update(&[[&(spikes * 0.01), &trace]], Some([0.0, 1.0]));
+    /// assert_eq!(next.shape(), [400, 784]);
+    /// ```
+    #[doc(alias = "ger")]
+    pub fn rank_update(&self, factors: &[[&Var; 2]], bounds: Option<[f64; 2]>) -> Var {
+        let factors = factors.iter().flatten().copied();
+        let operands: Vec<&Var> = std::iter::once(self).chain(factors).collect();
+        self.tracer.apply1(RankUpdate { bounds }, &operands)
     }
 
     /// The scalar product of two tensors of one shape: the sum of the products of their elements.

@@ -8,6 +8,7 @@ use crate::module::{Context, Init, Module, Tree};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_graph::op::MatMul;
 use std::any::Any;
 
 /// Fully connected layer: `[…, in] → […, out]`.
@@ -67,6 +68,11 @@ impl Linear {
 
     /// W·x + b over the last axis. The weight has so many axes of one element behind `[out, in]`.
     pub(super) fn map(&self, cx: &Context, x: &Var, unit_axes: usize) -> Var {
+        self.map_by(MatMul::new(false, true), cx, x, unit_axes)
+    }
+
+    /// As [`Linear::map`], by a product with these settings.
+    fn map_by(&self, product: MatMul, cx: &Context, x: &Var, unit_axes: usize) -> Var {
         cx.count_synapses("weight", x, || Synapses::Linear {
             inputs: self.inputs,
             outputs: self.outputs,
@@ -75,7 +81,7 @@ impl Linear {
         let matrix = [self.outputs, self.inputs];
         let shape = [&matrix[..], &vec![1; unit_axes]].concat();
         let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));
-        let y = x.linear(&weight.reshape(matrix));
+        let y = x.tracer().apply1(product, &[x, &weight.reshape(matrix)]);
         match self.bias {
             true => y + cx.parameter("bias", [self.outputs], self.bias_init.unwrap_or(init)),
             false => y,
@@ -100,12 +106,28 @@ impl Linear {
     }
 }
 
-impl Module for Linear {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        Self::check(cx, &x, self.inputs, self.outputs)?;
+impl Linear {
+    /// The layer by a product with these settings.
+    fn forward_by(&self, product: MatMul, cx: &Context, x: &Var) -> Result<Var> {
+        Self::check(cx, x, self.inputs, self.outputs)?;
         let outputs = Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0));
         cx.expect_domains("linear", &[outputs])?;
-        Ok(self.map(cx, &x, 0))
+        Ok(self.map_by(product, cx, x, 0))
+    }
+
+    /// As [`Module::forward`], for an input that is mostly zeros: a device may skip them, in another order of the sums.
+    pub(crate) fn forward_sparse(&self, cx: &Context, x: &Var) -> Result<Var> {
+        let product = MatMul {
+            sparse: true,
+            ..MatMul::new(false, true)
+        };
+        self.forward_by(product, cx, x)
+    }
+}
+
+impl Module for Linear {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        self.forward_by(MatMul::new(false, true), cx, &x)
     }
 
     fn tree(&self) -> Tree {

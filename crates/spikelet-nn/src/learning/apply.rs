@@ -1,6 +1,6 @@
 //! The change of weights by a rule, from the values at both ends of the synapses.
 
-use super::definition::{Definition, Equations, Form};
+use super::definition::{Definition, Equations, Form, Term};
 use super::factors::{Factors, SideValues};
 use super::scope::{POST, PRE, Side, WEIGHT};
 use super::{LearningError, LearningRule, PlasticSynapses};
@@ -35,6 +35,46 @@ pub struct RuleResults {
     pub change: Var,
     /// The change in each step, `[T, …]`; only where the context [watches](Context::watches).
     pub change_seq: Option<Var>,
+    /// The factors of the postsynaptic and the presynaptic neuron of each product, if the change of a matrix in one step
+    /// is the sum of these products.
+    factors: Option<Vec<[Var; 2]>>,
+}
+
+impl RuleResults {
+    /// The weight after the change, multiplied by `learning_rate`, without a gradient. A weight that changes is clamped to
+    /// the bounds.
+    ///
+    /// ```
+    /// use spikelet_nn::learning::{PairStdp, RuleInputs, run_rule};
+    /// use spikelet_nn::prelude::*;
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let weight = cx.buffer("weight", [3, 4], Init::Constant(0.5));
+    /// let [pre, post] = [("pre", 4), ("post", 3)].map(|(name, n)| cx.tracer().input(name, DType::F32, [100, 8, n]));
+    /// cx.step_loop_many(&[pre, post], |steps| {
+    ///     let inputs = RuleInputs { synapses: &Linear::new(4, 3), weight: &weight, pre: &steps[0], post: &steps[1], values: &[] };
+    ///     let made = run_rule(&cx, &PairStdp::default(), inputs)?;
+    ///     Ok(vec![made.applied(&weight, 1.0, Some([0.0, 1.0])).unsqueeze(0)])
+    /// })?;
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    pub fn applied(&self, weight: &Var, learning_rate: f64, bounds: Option<[f64; 2]>) -> Var {
+        let dtype = weight.ty().dtype;
+        if let Some(factors) = &self.factors {
+            let scaled = factors.iter().map(|[post, pre]| match learning_rate {
+                1.0 => [post.clone(), pre.clone()],
+                _ => [post * learning_rate, pre.clone()],
+            });
+            let scaled: Vec<[Var; 2]> = scaled.collect();
+            let pairs: Vec<[&Var; 2]> = scaled.iter().map(|[post, pre]| [post, pre]).collect();
+            return weight.rank_update(&pairs, bounds);
+        }
+        let next = weight + learning_rate * self.change.cast(dtype);
+        let next = match bounds {
+            Some([low, high]) => next.clamp(low, high),
+            None => next,
+        };
+        next.detach()
+    }
 }
 
 /// Runs a rule over the steps of two sequences with the weights at the beginning. Traces are states of the current
@@ -186,7 +226,19 @@ impl Applied<'_> {
             let change = self.evaluate(&definition.change, &weight, &self.factors, &[], &[]);
             let one_step = [&[1], change.shape()].concat();
             let change_seq = cx.watches().then(|| change.reshape(one_step));
-            return Ok(RuleResults { change, change_seq });
+            let factors = match (
+                &definition.change,
+                time_steps,
+                self.inputs.synapses.is_dense(),
+            ) {
+                (Form::Products(terms), 1, true) => self.constant_products(terms),
+                _ => None,
+            };
+            return Ok(RuleResults {
+                change,
+                change_seq,
+                factors,
+            });
         }
         let shape = match definition.is_by_sample() {
             true => [&[self.inputs.pre.dim(1)], weight.shape()].concat(),
@@ -267,7 +319,24 @@ impl Applied<'_> {
         Ok(RuleResults {
             change: carried[0].clone(),
             change_seq,
+            factors: None,
         })
+    }
+
+    /// The factors of products that depend on the neurons only.
+    fn constant_products(&self, terms: &[Term]) -> Option<Vec<[Var; 2]>> {
+        let [pre, post] = &self.factors;
+        let float = self.inputs.weight.ty().dtype;
+        let product = |term: &Term| {
+            let constant = term.shared.as_constant()?;
+            let [i, j] = term.factors.filter(|_| term.summed.is_none())?;
+            let post = match constant {
+                1.0 => post[j].clone(),
+                _ => &post[j] * constant,
+            };
+            Some([post.cast(float), pre[i].cast(float)])
+        };
+        terms.iter().map(product).collect()
     }
 
     /// The change, or the next value of a trace of synapses; of a form for each sample, that of each sample.

@@ -86,7 +86,8 @@ impl Plastic {
         self
     }
 
-    /// Sets the interval to which weights are clamped after a change.
+    /// Sets the interval to which weights are clamped after a change. Weights of a neuron for which all factors of the rule
+    /// are 0, as before its first spike, are not changed, also outside the interval.
     #[must_use]
     pub fn bounds(mut self, low: f64, high: f64) -> Self {
         self.bounds = Some([low, high]);
@@ -187,8 +188,13 @@ impl Plastic {
     }
 
     fn spikes(&self, cx: &Context, weight: &Var, x: Var) -> Result<Var> {
+        let learns = cx.mode().training && self.update == Update::EachStep;
         let y = cx.child("synapses", |cx| {
-            cx.with_parameter("weight", weight, |cx| self.synapses.forward(cx, x))
+            cx.with_parameter("weight", weight, |cx| match learns && x.dim(0) == 1 {
+                // No product over all steps could have the same bits: the weight changes in between.
+                true => self.synapses.forward_step(cx, x),
+                false => self.synapses.forward(cx, x),
+            })
         })?;
         let y = self.competition.inhibited(cx, y);
         let threshold = self.competition.threshold(cx, &y);
@@ -226,11 +232,7 @@ impl Plastic {
             cx.add_loss((&change * (weight.detach() - &weight)).sum_all());
             return Ok(spikes);
         }
-        let mut next = &weight + self.learning_rate * made.change.cast(weight.ty().dtype);
-        if let Some([low, high]) = self.bounds {
-            next = next.clamp(low, high);
-        }
-        let next = next.detach();
+        let next = made.applied(&weight, self.learning_rate, self.bounds);
         if cx.watches() && x.dim(0) == 1 {
             cx.record("weight_seq", &next.reshape([&[1], next.shape()].concat()));
         }

@@ -20,6 +20,14 @@ pub trait PlasticSynapses: Module {
     /// Whether each output has one synapse from each input: values of one synapse and sample are `[N, out, in]`.
     fn is_dense(&self) -> bool;
 
+    /// As [`Module::forward`], for the spikes of one time step: layers may skip zeros, in another order of the sums.
+    ///
+    /// # Errors
+    /// As [`Module::forward`].
+    fn forward_step(&self, cx: &Context, x: Var) -> Result<Var> {
+        self.forward(cx, x)
+    }
+
     /// Checks that a rule can change the weights.
     ///
     /// # Errors
@@ -56,6 +64,10 @@ impl PlasticSynapses for Box<dyn PlasticSynapses> {
         (**self).is_dense()
     }
 
+    fn forward_step(&self, cx: &Context, x: Var) -> Result<Var> {
+        (**self).forward_step(cx, x)
+    }
+
     fn check(&self) -> std::result::Result<(), LearningError> {
         (**self).check()
     }
@@ -73,6 +85,10 @@ impl PlasticSynapses for Linear {
 
     fn is_dense(&self) -> bool {
         true
+    }
+
+    fn forward_step(&self, cx: &Context, x: Var) -> Result<Var> {
+        self.forward_sparse(cx, &x)
     }
 }
 

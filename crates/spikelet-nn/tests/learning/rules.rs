@@ -4,8 +4,8 @@ use crate::common::{Traced, near, numbers, spikes};
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::learning::{
-    Homeostasis, LearningRule, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp, Update,
-    WeightFunction,
+    Homeostasis, LearningRule, PairStdp, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp,
+    Update, WeightFunction,
 };
 use spikelet_nn::module::Context;
 use spikelet_nn::prelude::*;
@@ -73,7 +73,11 @@ fn after(rule: impl LearningRule + 'static, update: Update, watches: bool) -> Ve
     let reward = traced.input("reward", numbers(&[30], 9));
     traced.cx.give_signal("reward", &reward);
     traced.set(WEIGHT, numbers(&[OUTPUTS, INPUTS], 2));
-    let layer = Plastic::new(Linear::new(INPUTS, OUTPUTS), Lif::new(2.0), rule);
+    let layer = Plastic::new(
+        Linear::new(INPUTS, OUTPUTS),
+        Lif::new(2.0).v_threshold(0.2),
+        rule,
+    );
     let layer = layer.update(update).learning_rate(0.01);
     let s = traced.cx.trace(&layer, x).expect("a layer");
     traced.output("s", &s);
@@ -98,6 +102,49 @@ fn a_change_that_is_no_sum_of_products_is_computed_for_each_synapse() {
             1e-13,
         );
     }
+}
+
+/// Pair STDP with hard bounds whose change is no sum of products.
+#[derive(Debug)]
+struct SelectedPairs(PairStdp);
+
+impl LearningRule for SelectedPairs {
+    fn name(&self) -> &'static str {
+        "selected-pairs"
+    }
+
+    fn change(&self, r: &RuleScope) -> Expr {
+        let decay = |tau: f64| (-1.0 / tau).exp();
+        let r1 = r.pre_trace("r1") * decay(self.0.tau_plus);
+        let o1 = r.post_trace("o1") * decay(self.0.tau_minus);
+        r.set_pre_trace("r1", &r1 + r.pre());
+        r.set_post_trace("o1", &o1 + r.post());
+        Expr::select(r.post().gt(0.0), r1 * self.0.a2_plus, 0.0)
+            - Expr::select(r.pre().gt(0.0), o1 * self.0.a2_minus, 0.0)
+    }
+
+    fn bounds(&self) -> Option<[f64; 2]> {
+        self.0.bounds()
+    }
+}
+
+#[test]
+fn products_of_spikes_change_the_weights_of_each_step_in_place() {
+    let rule = || PairStdp {
+        a2_plus: 8.0,
+        a2_minus: 5.0,
+        w_min: -1.0,
+        ..PairStdp::default()
+    };
+    let own = after(rule(), Update::EachStep, false);
+    near(
+        &own,
+        &after(SelectedPairs(rule()), Update::EachStep, false),
+        1e-13,
+    );
+    near(&own, &after(rule(), Update::EachStep, true), 1e-13);
+    let inside = own.iter().filter(|w| w.abs() < 0.9).count();
+    assert!(own.contains(&1.0) && inside > 2, "{own:?}");
 }
 
 #[test]
