@@ -151,6 +151,15 @@ impl Tracer {
         self.state.borrow_mut().keeps_in_loops = !yes;
     }
 
+    /// Traces `inside`, in whose loops all operations of the bodies stay: their memory does not grow with the number of
+    /// steps by values of all steps.
+    pub fn keep_in_loops<T>(&self, inside: impl FnOnce() -> T) -> T {
+        let before = std::mem::replace(&mut self.state.borrow_mut().keeps_in_loops, true);
+        let made = inside();
+        self.state.borrow_mut().keeps_in_loops = before;
+        made
+    }
+
     /// Rejects a request that needs a complete graph while a body is being traced.
     pub(super) fn expect_no_open_loop(&self, what: &str) -> Result<()> {
         if self.state.borrow().loops.is_empty() {

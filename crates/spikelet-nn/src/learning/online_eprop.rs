@@ -291,7 +291,7 @@ impl<N: Neuron> OnlineEprop<N> {
         let tensors = self.tensors().into_iter();
         let tensors = tensors.map(|(module, name, shape)| self.tensor(cx, module, name, &shape));
         let tensors = tensors.collect::<Result<Vec<Var>>>()?;
-        let [w_in, w_rec, w_out, bias] = [0, 1, 2, 3].map(|k| tensors[k].clone());
+        let [w_in, w_rec, w_out, bias] = [0, 1, 2, 3].map(|k| self.used(cx, &tensors[k]));
         let others = cx.once(|| off_diagonal(cx, n));
         let state = |cx: &Context, name: &str| cx.state(name, [batch, n], 0.0);
         let values_of = |state: &Var| state.expand([batch, n]).unsqueeze(0);
@@ -332,7 +332,7 @@ impl<N: Neuron> OnlineEprop<N> {
         let error = error.detach();
         let back = match self.feedback {
             EpropFeedback::Symmetric => w_out,
-            EpropFeedback::Adaptive => tensors[4].clone(),
+            EpropFeedback::Adaptive => tensors[4].detach(),
             EpropFeedback::Random => cx.child("feedback", |cx| {
                 let deviation = 1.0 / (n as f64).sqrt();
                 Ok(cx.buffer("weight", [self.outputs, n], Init::Normal { deviation }))
@@ -374,7 +374,15 @@ impl<N: Neuron> OnlineEprop<N> {
             }
             changes.clear();
         }
-        Ok((vec![y.detach()], changes))
+        Ok((vec![y], changes))
+    }
+
+    /// A tensor in a step: in training without a gradient.
+    fn used(&self, cx: &Context, tensor: &Var) -> Var {
+        match cx.mode().training {
+            true => tensor.detach(),
+            false => tensor.clone(),
+        }
     }
 
     fn change(&self, cx: &Context, buffer: &Var, change: &Var) {
@@ -387,8 +395,8 @@ impl<N: Neuron> Module for OnlineEprop<N> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         let rule = self.check(cx, &x)?;
         let sequences = std::slice::from_ref(&x);
-        let (mut outputs, changes) =
-            cx.step_loop_sums(sequences, |x| self.step(cx, &rule, &x[0]))?;
+        let steps = || cx.step_loop_sums(sequences, |x| self.step(cx, &rule, &x[0]));
+        let (mut outputs, changes) = cx.tracer().keep_in_loops(steps)?;
         for ((module, name, shape), change) in self.tensors().iter().zip(&changes) {
             let tensor = self.tensor(cx, module, name, shape)?;
             match self.update {
@@ -400,7 +408,8 @@ impl<N: Neuron> Module for OnlineEprop<N> {
                 _ => self.change(cx, &tensor, change),
             }
         }
-        Ok(outputs.swap_remove(0))
+        let y = outputs.swap_remove(0);
+        Ok(if cx.mode().training { y.detach() } else { y })
     }
 
     fn tree(&self) -> Tree {

@@ -271,3 +271,18 @@ fn signals_of_wrong_shapes_are_refused_by_name() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_steps() {
+    let bytes = |steps: usize| {
+        let mut traced = Traced::training();
+        let x = traced.input("x", spikes(&[steps, BATCH, INPUTS], 0.4, 1));
+        let target = traced.input("target", numbers(&[steps, BATCH, OUTPUTS], 2));
+        traced.cx.give_signal("target", &target);
+        let layer = layer().update(Update::EachStep);
+        traced.cx.trace(&layer, x).expect("a layer");
+        let (_store, program) = traced.compile();
+        program.plan().arena_bytes
+    };
+    assert_eq!(bytes(20), bytes(200));
+}
