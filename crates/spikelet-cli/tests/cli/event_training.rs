@@ -243,7 +243,7 @@ fn plastic_layers_learn_in_a_stream_and_their_weights_are_saved() {
     let learn = ["--learn", "--save", "learned.safetensors"];
     let learned = lines(folder, &[&stream[..], &learn].concat());
     let saved = learned.last().expect("lines");
-    assert_eq!(saved["event"], "saved");
+    check(&["`saved`"], std::slice::from_ref(saved));
     let weight = |file: &str| {
         let file = spikelet::tensors::TensorFile::read(folder.join(file)).expect("a file");
         let of = |name: &str| file.tensors[name].to_f64();
