@@ -73,7 +73,7 @@ pub mod recipes;
 
 pub use spikelet_core::{
     Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, problem_and_help,
-    suggest,
+    signals, suggest,
 };
 #[cfg(feature = "cuda")]
 #[doc(inline)]

@@ -87,6 +87,7 @@ recipes! {
     "fsdd-radlif",
     "gestures-small",
     "mnist-plif-net",
+    "mnist-stdp",
     "n-mnist-net",
     "psmnist-brf",
     "shd-dcls",

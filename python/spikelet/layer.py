@@ -40,6 +40,7 @@ __all__ = [
     "MaxPool",
     "NetworkNeuron",
     "PadTime",
+    "Plastic",
     "Pointwise",
     "Qcfs",
     "RAdLif",
@@ -83,8 +84,9 @@ class Linear(Layer):
         The number of output features.
     bias : bool, default False
         Whether there is a bias.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     name : str | None, default None
@@ -99,7 +101,7 @@ class Linear(Layer):
         out_features: int | None = None,
         *,
         bias: bool = False,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
@@ -135,8 +137,9 @@ class Conv(Layer):
         The number of groups of channels.
     bias : bool, default False
         Whether there is a bias.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     name : str | None, default None
@@ -156,7 +159,7 @@ class Conv(Layer):
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = False,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
@@ -199,8 +202,9 @@ class ConvTransposed(Layer):
         The number of groups of channels.
     bias : bool, default False
         Whether there is a bias.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     name : str | None, default None
@@ -221,7 +225,7 @@ class ConvTransposed(Layer):
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = False,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
@@ -726,8 +730,9 @@ class Pointwise(Layer):
     weights : str | None, default None
         The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
         `"conv2d"`.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     name : str | None, default None
@@ -743,7 +748,7 @@ class Pointwise(Layer):
         *,
         bias: bool = False,
         weights: str | None = None,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
@@ -773,8 +778,9 @@ class SelfAttention(Layer):
     weights : str | None, default None
         The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
         `"conv2d"`.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     momentum : float, default 0.1
@@ -795,7 +801,7 @@ class SelfAttention(Layer):
         product_neuron: Neuron | str | Mapping[str, Any] | None = None,
         bias: bool = False,
         weights: str | None = None,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         momentum: float = 0.1,
         name: str | None = None,
@@ -826,8 +832,9 @@ class TokenAttention(Layer):
     weights : str | None, default None
         The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
         `"conv2d"`.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     momentum : float, default 0.1
@@ -846,7 +853,7 @@ class TokenAttention(Layer):
         product_neuron: Neuron | str | Mapping[str, Any] | None = None,
         bias: bool = False,
         weights: str | None = None,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         momentum: float = 0.1,
         name: str | None = None,
@@ -877,8 +884,9 @@ class SpikeDrivenAttention(Layer):
     weights : str | None, default None
         The shape of the weights, as of the layer of which they are in other programs: `"linear"`, `"conv1d"` or
         `"conv2d"`.
-    init : str | Mapping[str, float] | None, default None
-        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, or `{"normal": 0.02}`.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
     bias_init : float | None, default None
         The initial value of biases; by default that of the weights' distribution.
     momentum : float, default 0.1
@@ -898,7 +906,7 @@ class SpikeDrivenAttention(Layer):
         product_neuron: Neuron | str | Mapping[str, Any] | None = None,
         bias: bool = False,
         weights: str | None = None,
-        init: str | Mapping[str, float] | None = None,
+        init: str | Mapping[str, Any] | None = None,
         bias_init: float | None = None,
         momentum: float = 0.1,
         name: str | None = None,
@@ -930,6 +938,66 @@ class NetworkNeuron(Layer):
         *,
         name: str | None = None,
     ) -> None:
+        self.name = name
+
+
+class Plastic(Layer):
+    """A linear layer or a convolution with a learning rule, and neurons.
+
+    Parameters
+    ----------
+    synapses : LayerLike
+        A layer `linear` or `conv`.
+    rule : str | Mapping[str, Any]
+        The learning rule: `"stdp"`, `"pair-stdp"`, `"triplet-stdp"`, or a mapping with `name` and constants.
+    cell : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron; by default the network's.
+    update : str, default "each-step"
+        When the weights change: `"each-step"`, `"end-of-call"` or `"gradient"`.
+    learning_rate : float | None, default None
+        The factor of a change; by default 1.
+    bounds : Sequence[float] | None, default None
+        The interval to which weights are clamped; by default that of the rule.
+    normalize : float | None, default None
+        The sum of the input weights of each neuron at the beginning of a call.
+    inhibition : float, default 0.0
+        What a spike subtracts from the input of the other neurons in the next step.
+    single_winner : bool, default False
+        Whether of the neurons that fire in a step only the one with the largest input does.
+    homeostasis : Mapping[str, float] | None, default None
+        A threshold that rises with each spike: `{"increase": 0.02, "tau": 1e4}`.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "plastic"
+    main = "synapses"
+
+    def __init__(
+        self,
+        synapses: LayerLike,
+        *,
+        rule: str | Mapping[str, Any],
+        cell: Neuron | str | Mapping[str, Any] | None = None,
+        update: str = "each-step",
+        learning_rate: float | None = None,
+        bounds: Sequence[float] | None = None,
+        normalize: float | None = None,
+        inhibition: float = 0.0,
+        single_winner: bool = False,
+        homeostasis: Mapping[str, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.synapses = synapses
+        self.rule = rule
+        self.cell = cell
+        self.update = update
+        self.learning_rate = learning_rate
+        self.bounds = bounds
+        self.normalize = normalize
+        self.inhibition = inhibition
+        self.single_winner = single_winner
+        self.homeostasis = homeostasis
         self.name = name
 
 

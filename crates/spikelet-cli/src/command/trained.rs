@@ -57,6 +57,21 @@ impl Trained {
         })
     }
 
+    /// Writes the checkpoint with the tensors of the network as they are now, atomically. It cannot be resumed.
+    ///
+    /// # Errors
+    /// When the device fails, or the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        let names = self.checkpoint.model_tensors();
+        let mut changed = self.checkpoint.clone();
+        changed.tensors.tensors.clear();
+        for name in names.into_keys() {
+            let value = self.store.get(name)?;
+            changed.tensors.tensors.insert(name.to_string(), value);
+        }
+        Ok(changed.write(path)?)
+    }
+
     /// A checkpoint with the settings of its evaluation and the test samples.
     ///
     /// # Errors

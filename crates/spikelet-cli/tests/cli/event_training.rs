@@ -213,6 +213,54 @@ fn own_recordings_train() {
 }
 
 #[test]
+fn plastic_layers_learn_in_a_stream_and_their_weights_are_saved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let text = r#"
+        [data]
+        dataset = "synthetic-gestures-34"
+        frames = "event-counts=200"
+        train_images = 20
+        test_images = 10
+
+        [network]
+        input = [2, 34, 34]
+        layers = [
+          "flatten",
+          { name = "features", plastic = { linear = 8, init = { uniform = [0.0, 0.1] } }, rule = "pair-stdp" },
+          { name = "readout", linear = 10 },
+        ]
+    "#;
+    fs::write(folder.join("net.toml"), text).expect("a file");
+    lines(folder, &[&["train", "net.toml"][..], &ONE_EPOCH].concat());
+    let sample = ["data", "sample", "synthetic-gestures size=34"];
+    lines(
+        folder,
+        &[&sample[..], &["--index", "3", "--out", "a.aedat4"]].concat(),
+    );
+    let stream = ["stream", "run/last.safetensors", "--device", "cpu"];
+    let stream = [&stream[..], &["--input", "a.aedat4"]].concat();
+    let learn = ["--learn", "--save", "learned.safetensors"];
+    let learned = lines(folder, &[&stream[..], &learn].concat());
+    let saved = learned.last().expect("lines");
+    check(&["`saved`"], std::slice::from_ref(saved));
+    let weight = |file: &str| {
+        let file = spikelet::tensors::TensorFile::read(folder.join(file)).expect("a file");
+        let of = |name: &str| file.tensors[name].to_f64();
+        [of("features.synapses.weight"), of("readout.weight")]
+    };
+    let ([before, readout], [after, same]) = (
+        weight("run/last.safetensors"),
+        weight("learned.safetensors"),
+    );
+    assert_ne!(before, after);
+    assert_eq!(readout, same);
+    // The file is a checkpoint.
+    let again = ["stream", "learned.safetensors", "--device", "cpu"];
+    lines(folder, &[&again[..], &["--input", "a.aedat4"]].concat());
+}
+
+#[test]
 fn a_trained_network_runs_on_streams() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

@@ -13,7 +13,7 @@ use spikelet_graph::Var;
 ///
 /// `θ[t] = θ[t−1] · exp(−1/tau) + increase · (spikes of the step, averaged over the samples)`
 ///
-/// θ is kept from call to call and is added to the threshold `v_threshold`. It changes in training only.
+/// θ is kept from call to call and is added to the threshold `v_threshold`. It changes where the weights do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Homeostasis {

@@ -16,6 +16,7 @@ mod definition;
 mod eprop;
 mod error;
 mod factors;
+mod named;
 mod online_eprop;
 mod plastic;
 mod reward;
@@ -30,6 +31,7 @@ pub use apply::{RuleInputs, RuleResults, run_rule};
 pub use competition::Homeostasis;
 pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;
+pub use named::{from_spec, rules};
 pub use online_eprop::{EpropError, EpropFeedback, OnlineEprop, RateRegularization};
 pub use plastic::{Plastic, Update};
 pub use reward::{RewardStdp, RewardTraceStdp};
@@ -42,6 +44,7 @@ pub use weight_function::WeightFunction;
 use crate::domain::Constant;
 use spikelet_expr::Expr;
 use std::fmt;
+use std::sync::Arc;
 
 /// A learning rule: the change of a weight in one time step.
 ///
@@ -90,5 +93,23 @@ pub trait LearningRule: Send + Sync + fmt::Debug {
     /// The interval to which a weight is clamped after each change.
     fn bounds(&self) -> Option<[f64; 2]> {
         None
+    }
+}
+
+impl LearningRule for Arc<dyn LearningRule> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn change(&self, r: &RuleScope) -> Expr {
+        (**self).change(r)
+    }
+
+    fn constants(&self) -> Vec<Constant> {
+        (**self).constants()
+    }
+
+    fn bounds(&self) -> Option<[f64; 2]> {
+        (**self).bounds()
     }
 }

@@ -26,7 +26,8 @@ pub enum Update {
 
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
 ///
-/// Weights change in a training trace only ([`Mode::training`](crate::module::Mode)). They are the buffer
+/// Weights change in a training trace ([`Mode::training`](crate::module::Mode)), and those that change in each step where
+/// [`Context::learning`] is set. They are the buffer
 /// `synapses.weight`, or with [`Update::Gradient`] a parameter of that name. The traces are states: with
 /// [`Mode::carry_state`](crate::module::Mode) they continue in the next call. A context that watches records the traces,
 /// `weight_seq` after each step and `change_seq`.
@@ -173,6 +174,11 @@ impl Plastic {
         }
     }
 
+    /// Whether the weights change in this trace.
+    fn learns(&self, cx: &Context) -> bool {
+        cx.mode().training || (self.update == Update::EachStep && cx.learns())
+    }
+
     /// The weight at the beginning of a call, and in the current step.
     fn weight(&self, cx: &Context) -> Result<Var> {
         let (shape, init) = self.synapses.weight();
@@ -180,7 +186,7 @@ impl Plastic {
             Ok(match self.update {
                 Update::Gradient => cx.parameter("weight", shape, init),
                 _ => cx.buffer_from("weight", shape, init, |weight| match self.normalize {
-                    Some(sum) if cx.mode().training => normalized(weight, sum),
+                    Some(sum) if self.learns(cx) => normalized(weight, sum),
                     _ => weight.clone(),
                 }),
             })
@@ -188,7 +194,7 @@ impl Plastic {
     }
 
     fn spikes(&self, cx: &Context, weight: &Var, x: Var) -> Result<Var> {
-        let learns = cx.mode().training && self.update == Update::EachStep;
+        let learns = self.learns(cx) && self.update == Update::EachStep;
         let y = cx.child("synapses", |cx| {
             cx.with_parameter("weight", weight, |cx| match learns && x.dim(0) == 1 {
                 // No product over all steps could have the same bits: the weight changes in between.
@@ -211,9 +217,10 @@ impl Plastic {
     fn run(&self, cx: &Context, x: Var) -> Result<Var> {
         let weight = self.weight(cx)?;
         let spikes = self.spikes(cx, &weight, x.clone())?;
-        if !cx.mode().training {
+        if !self.learns(cx) {
             return Ok(spikes);
         }
+        cx.note_plastic();
         self.competition.learn(cx, &spikes);
         let inputs = RuleInputs {
             synapses: &*self.synapses,
@@ -258,10 +265,11 @@ impl Module for Plastic {
         self.check(cx)?;
         let each_step = self.update == Update::EachStep;
         let sequential = self.competition.is_sequential();
-        if (each_step && cx.mode().training) || (sequential && !cx.mode().training) {
+        let learns = self.learns(cx);
+        if (each_step && learns) || (sequential && !learns) {
             return Ok(cx.step_loop(&x, |x| self.run(cx, x))?.join());
         }
-        if !cx.mode().training {
+        if !learns {
             return self.run(cx, x);
         }
         if sequential {

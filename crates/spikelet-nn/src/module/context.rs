@@ -39,6 +39,8 @@ pub struct Context {
     counts_spikes: bool,
     /// Whether layers record what is needed to count their operations.
     counts: bool,
+    /// Whether learning rules change weights outside training.
+    learns: bool,
     group: Group,
     traced: Rc<RefCell<Traced>>,
     /// Set where a network is traced for a part of the time steps.
@@ -69,6 +71,7 @@ impl Context {
             watches: false,
             counts_spikes: false,
             counts: false,
+            learns: false,
             group: Group::default(),
             traced: Rc::default(),
             chunk: None,
@@ -114,6 +117,39 @@ impl Context {
     pub fn watching(mut self) -> Self {
         self.watches = true;
         self
+    }
+
+    /// Makes [plastic layers](crate::learning::Plastic) whose weights change in each step learn outside training as well: in a
+    /// trained network that runs on a stream. Must be set before anything is traced. [`Traced::plastic`] lists the layers.
+    ///
+    /// ```
+    /// use spikelet_nn::learning::{PairStdp, Plastic};
+    /// use spikelet_nn::prelude::*;
+    /// let net = Plastic::new(Linear::new(4, 3), Lif::new(2.0), PairStdp::default());
+    /// let cx = Context::new(Mode::STREAM, DType::F32).learning();
+    /// let x = cx.tracer().input("x_seq", DType::F32, [1, 1, 4]);
+    /// cx.child("features", |cx| cx.trace(&net, x))?;
+    /// assert_eq!(cx.traced().plastic, ["features"]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn learning(mut self) -> Self {
+        self.learns = true;
+        self
+    }
+
+    /// Whether plastic layers whose weights change in each step learn: in training, and by [`Context::learning`].
+    pub fn learns(&self) -> bool {
+        self.learns || self.mode.training
+    }
+
+    /// Notes that the current module learns by a rule.
+    pub(crate) fn note_plastic(&self) {
+        let path = self.tracer.path();
+        let plastic = &mut self.traced.borrow_mut().plastic;
+        if !plastic.contains(&path) {
+            plastic.push(path);
+        }
     }
 
     /// Whether neurons record their inputs and states.

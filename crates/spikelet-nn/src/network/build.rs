@@ -10,6 +10,7 @@ use crate::layer::Reshape;
 use crate::module::{Context, Init, Mode, Module, Sequential};
 use crate::neuron::Neuron;
 use crate::{LayerError, LayerProblem};
+use serde_json::Value;
 use spikelet_core::Error;
 use spikelet_core::document::{Content, Fields, Located, Node};
 use spikelet_graph::DType;
@@ -72,10 +73,10 @@ impl LayerFields<'_> {
     /// Those of the keys `init` and `bias_init`, if they are given. `fan_out` is the number of outputs times the size of the
     /// window.
     pub fn inits(&self, fan_out: usize) -> Result<[Option<Init>; 2], Located> {
-        let expected =
-            "\"fan-in\", \"kaiming-normal\", or { normal = 0.02 } with a standard deviation";
+        let expected = "\"fan-in\", \"kaiming-normal\", { normal = 0.02 } with a standard deviation, or { uniform = [0.0, 0.3] }";
         let weight = match self.fields.get("init") {
             None => None,
+            Some(node) if node.get("uniform").is_some() => Some(uniform(node)?),
             Some(node) => match (node.as_text(), node.get("normal")) {
                 (Some("fan-in"), _) => None,
                 (Some("kaiming-normal"), _) => Some(Init::kaiming_normal(fan_out)),
@@ -91,6 +92,27 @@ impl LayerFields<'_> {
         };
         let bias = self.fields.number("bias_init")?.map(Init::Constant);
         Ok([weight, bias])
+    }
+}
+
+/// `{ uniform = [0.0, 0.3] }`: uniform between two limits.
+fn uniform(node: &Node) -> Result<Init, Located> {
+    let [low, high] = match Fields::new(node, "`init`", &["uniform"])?.get("uniform") {
+        Some(limits) => interval(limits, "uniform")?,
+        None => [0.0, 0.0],
+    };
+    Ok(Init::Between { low, high })
+}
+
+/// A list of two numbers, of which the second is not smaller.
+pub(super) fn interval(node: &Node, key: &str) -> Result<[f64; 2], Located> {
+    let wrong = || node.wrong(key, "a list of two numbers, the smaller one first");
+    let [low, high] = node.list(key).map_err(|_| wrong())? else {
+        return Err(wrong());
+    };
+    match [low.number(key)?, high.number(key)?] {
+        [low, high] if low <= high => Ok([low, high]),
+        _ => Err(wrong()),
     }
 }
 
@@ -122,6 +144,8 @@ pub(super) struct Builder {
     pub one_step: bool,
     /// The neuron of layers without their own.
     pub neuron: Arc<dyn Neuron>,
+    /// Its specification.
+    pub neuron_spec: Value,
     path: Vec<String>,
     depth: usize,
     layers: usize,
@@ -132,11 +156,12 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub fn new(input: Vec<usize>, neuron: Arc<dyn Neuron>) -> Self {
+    pub fn new(input: Vec<usize>, neuron: Arc<dyn Neuron>, neuron_spec: Value) -> Self {
         Self {
             shape: input,
             one_step: false,
             neuron,
+            neuron_spec,
             path: vec![],
             depth: 0,
             layers: 0,
@@ -241,27 +266,7 @@ impl Builder {
         let owner = || format!("layer `{path}` ({})", kind.name);
         let build = |b: &mut Self| {
             b.count()?;
-            let mut known = [&[kind.name], kind.keys].concat();
-            known.extend(named.then_some("name"));
-            known.extend(node.get("layer").map(|_| "layer"));
-            let fields = match &node.content {
-                Content::Text(_) => {
-                    Fields::empty(format!("`{}`", kind.name), &known, node.span.clone())
-                }
-                _ => Fields::new(node, format!("`{}`", kind.name), &known)?,
-            };
-            let given = LayerFields { kind, main, fields };
-            match (kind.main, main) {
-                (MainValue::Required(_) | MainValue::Layers(_), None) => {
-                    given.main()?;
-                }
-                (MainValue::None, Some(value)) => {
-                    let problem = NetworkProblem::TakesNoValue { kind: kind.name };
-                    return Err(problem.at(value.span.clone()));
-                }
-                _ => {}
-            }
-            (kind.build)(&given, b)
+            (kind.build)(&layer_fields(node, kind, main, named)?, b)
         };
         build(self).map_err(|error| {
             let span = error.source().and_then(|source| match source {
@@ -325,6 +330,16 @@ impl Builder {
         let y = cx.trace(module, x).map_err(|error| self.rejected(error))?;
         let shape = y.shape().get(2..).unwrap_or_default().to_vec();
         Ok((shape, y.dim(0) < TIME_STEPS))
+    }
+
+    /// Checks a layer whose training is another computation than its evaluation.
+    pub fn expect_trainable(&self, module: &dyn Module) -> Result<(), Located> {
+        let cx = Context::new(Mode::TRAIN, DType::F32);
+        let steps = if self.one_step { 1 } else { TIME_STEPS };
+        let x = [&[steps, 1], &self.shape[..]].concat();
+        let x = cx.tracer().input("x_seq", DType::F32, x);
+        let traced = cx.trace(module, x).map(|_| ());
+        traced.map_err(|error| self.rejected(error))
     }
 
     /// The error of a layer that its own checks or those of an operation refuse.
@@ -417,6 +432,41 @@ impl Builder {
 pub(super) fn elements(shape: &[usize]) -> Option<usize> {
     let product = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     product.filter(|&product| product <= MAX_ELEMENTS)
+}
+
+/// The keys of a layer within another one, which has no name and is not built by itself.
+pub(super) fn inner_layer(node: &Node) -> Result<LayerFields<'_>, Located> {
+    let (kind, main) = kind_of(node)?;
+    layer_fields(node, kind, main, false)
+}
+
+/// The keys of a layer of this kind. `named`: whether it may have a name.
+fn layer_fields<'a>(
+    node: &'a Node,
+    kind: &'static Kind,
+    main: Option<&'a Node>,
+    named: bool,
+) -> Result<LayerFields<'a>, Located> {
+    let mut known = [&[kind.name], kind.keys].concat();
+    known.extend(named.then_some("name"));
+    known.extend(node.get("layer").map(|_| "layer"));
+    let owner = format!("`{}`", kind.name);
+    let fields = match &node.content {
+        Content::Text(_) => Fields::empty(owner, &known, node.span.clone()),
+        _ => Fields::new(node, owner, &known)?,
+    };
+    let given = LayerFields { kind, main, fields };
+    match (kind.main, main) {
+        (MainValue::Required(_) | MainValue::Layers(_), None) => {
+            given.main()?;
+        }
+        (MainValue::None, Some(value)) => {
+            let problem = NetworkProblem::TakesNoValue { kind: kind.name };
+            return Err(problem.at(value.span.clone()));
+        }
+        _ => {}
+    }
+    Ok(given)
 }
 
 /// The kind of a layer, and the value of the key with its name.

@@ -84,7 +84,7 @@ impl Layers {
         let list = layers.require("layers", "a list of layers")?;
         let neuron =
             neuron_of(&made.neuron).map_err(|error| neuron_problem(error, layers.get("neuron")))?;
-        Builder::new(made.input.clone(), neuron).network(list)?;
+        Builder::new(made.input.clone(), neuron, made.neuron.clone()).network(list)?;
         Ok(made)
     }
 
@@ -148,7 +148,7 @@ impl Layers {
         let checked = Self::read(&node).map_err(located)?;
         let list = node.get("layers").unwrap_or(&node);
         let neuron = neuron_of(&self.neuron)?;
-        let mut builder = Builder::new(checked.input, neuron);
+        let mut builder = Builder::new(checked.input, neuron, self.neuron.clone());
         let made = builder.network(list).map_err(located)?;
         Ok((made, builder))
     }

@@ -128,6 +128,18 @@ pub enum NetworkProblem {
     /// Too many weights.
     #[error("the network has more than {MAX_WEIGHTS} weights")]
     TooManyWeights,
+    /// A learning rule with a signal from outside.
+    #[error("the rule `{rule}` needs a signal from outside, which files do not have")]
+    RuleSignal {
+        /// The rule.
+        rule: &'static str,
+    },
+    /// A setting of a plastic layer whose weights the optimizer changes.
+    #[error("with `update = \"gradient\"` the optimizer changes the weights, without `{key}`")]
+    PlasticByOptimizer {
+        /// The key.
+        key: &'static str,
+    },
     /// A wrong neuron, or a constant of a layer outside its domain.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
@@ -170,6 +182,12 @@ impl NetworkProblem {
             Self::TooManyLayers => "use fewer layers or repetitions",
             Self::TooDeep => "use fewer levels",
             Self::TooManyElements { .. } | Self::TooManyWeights => "use smaller sizes",
+            Self::RuleSignal { .. } => {
+                "use stdp, pair-stdp or triplet-stdp, or `learning::Plastic` with `Context::give_signal` in a program"
+            }
+            Self::PlasticByOptimizer { .. } => {
+                "remove it, or use update = \"each-step\" or \"end-of-call\""
+            }
             Self::Definition(error) => return definition_help(error),
         };
         text.to_string()
@@ -199,6 +217,7 @@ fn definition_help(error: &DefinitionError) -> String {
         (None, DefinitionError::UnknownName { .. }) => {
             "`spikelet neuron list` and `spikelet surrogate list` explain them".to_string()
         }
+        (None, DefinitionError::Unreadable { .. }) => "correct this value".to_string(),
         (None, _) => "correct the neuron".to_string(),
     }
 }

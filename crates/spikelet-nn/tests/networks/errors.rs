@@ -154,6 +154,94 @@ fn wrong_layers() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// A file with `[1, 8, 8]` images, and a plastic layer with these keys.
+fn wrong_plastic_layers() -> Vec<(&'static str, String)> {
+    let of = |name, keys: &str| {
+        let layers = format!("[\"flatten\", {{ plastic = {{ linear = 4 }}, {keys} }}]");
+        (name, file("[1, 8, 8]", &layers))
+    };
+    let with_rule = |name, keys: &str| of(name, &format!("rule = \"pair-stdp\", {keys}"));
+    vec![
+        of("a plastic layer without a rule", "inhibition = 1.0"),
+        of("a misspelt rule", "rule = \"pair-sdtp\""),
+        of("a rule with a reward", "rule = \"reward-stdp\""),
+        of("a rule without a name", "rule = { a2_plus = 1.0 }"),
+        of(
+            "a misspelt constant of a rule",
+            "rule = { name = \"pair-stdp\", a2_puls = 1.0 }",
+        ),
+        of(
+            "a constant of a rule outside its domain",
+            "rule = { name = \"triplet-stdp\", tau_x = 0 }",
+        ),
+        of(
+            "a constant of a rule of a wrong type",
+            "rule = { name = \"stdp\", tau_pre = \"long\" }",
+        ),
+        of(
+            "an unknown function of the weight",
+            "rule = { name = \"stdp\", f_pre = { name = \"linear\" } }",
+        ),
+        with_rule("an unknown update", "update = \"each_step\""),
+        with_rule("bounds in the wrong order", "bounds = [1.0, 0.0]"),
+        with_rule("a sum of weights of 0", "normalize = 0"),
+        with_rule("a negative inhibition", "inhibition = -1.0"),
+        with_rule(
+            "a rate beside the optimizer's",
+            "update = \"gradient\", learning_rate = 0.1",
+        ),
+        with_rule(
+            "competition with changes at the end",
+            "update = \"end-of-call\", inhibition = 1.0",
+        ),
+        with_rule(
+            "homeostasis without tau",
+            "homeostasis = { increase = 0.1 }",
+        ),
+        with_rule(
+            "a wrong homeostasis",
+            "homeostasis = { increase = -0.1, tau = 1e4 }",
+        ),
+        with_rule(
+            "homeostasis without a threshold",
+            "cell = \"psn\", homeostasis = { increase = 0.1, tau = 1e4 }",
+        ),
+        with_rule(
+            "a neuron of a plastic layer",
+            "cell = { name = \"lif\", tau = 0 }",
+        ),
+        (
+            "pooling with a rule",
+            file(
+                "[1, 8, 8]",
+                "[{ plastic = { max-pool = 2 }, rule = \"stdp\" }]",
+            ),
+        ),
+        (
+            "a number with a rule",
+            file("[8]", "[{ plastic = 12, rule = \"stdp\" }]"),
+        ),
+        (
+            "a plastic convolution with dilation",
+            file(
+                "[1, 8, 8]",
+                "[{ plastic = { conv = 4, kernel = 3, dilation = 2 }, rule = \"stdp\" }]",
+            ),
+        ),
+        (
+            "a misspelt key of a plastic convolution",
+            file(
+                "[1, 8, 8]",
+                "[{ plastic = { conv = 4, kernal = 3 }, rule = \"stdp\" }]",
+            ),
+        ),
+        (
+            "initial weights in the wrong order",
+            file("[8]", "[{ linear = 4, init = { uniform = [1, 0] } }]"),
+        ),
+    ]
+}
+
 /// Other wrong files.
 fn wrong_files() -> Vec<(&'static str, String)> {
     let of = |name, text: &str| (name, text.to_string());
@@ -219,7 +307,7 @@ fn wrong_files() -> Vec<(&'static str, String)> {
 #[test]
 fn wrong_files_are_errors_with_line_and_column() {
     let mut all = String::new();
-    let cases = [wrong_layers(), wrong_files()].concat();
+    let cases = [wrong_layers(), wrong_plastic_layers(), wrong_files()].concat();
     assert!(cases.len() > 60);
     for (name, text) in cases {
         let error = Network::from_toml("net.toml", &text, &[]).expect_err(name);

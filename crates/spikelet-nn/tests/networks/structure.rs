@@ -2,6 +2,9 @@
 
 use crate::{layers, traced};
 use spikelet_nn::layer::{Combine, Parallel};
+use spikelet_nn::learning::{
+    Bound, Homeostasis, PairStdp, Plastic, Stdp, TripletStdp, Update, WeightFunction,
+};
 use spikelet_nn::network::{Layers, Network};
 use spikelet_nn::prelude::*;
 
@@ -133,6 +136,101 @@ fn every_kind_of_layer_is_that_of_rust() {
         ]"#,
     );
     same(&file, &net);
+}
+
+#[test]
+fn plastic_layers_are_those_of_rust() {
+    let by_channel = Trainable::new(Granularity::Channel);
+    let homeostasis = Homeostasis {
+        increase: 0.02,
+        tau: 1e4,
+        v_threshold: 0.5,
+    };
+    let weight = Init::Between {
+        low: 0.0,
+        high: 0.3,
+    };
+    let lower = WeightFunction::Lower {
+        a: 1.0,
+        w_min: 0.0,
+        mu: 1.0,
+    };
+    let conv = Conv2d {
+        weight_init: Some(weight),
+        ..Conv2d::new(2, 4, 3)
+    };
+    let neuron = Lif {
+        common: Common {
+            v_threshold: 0.5,
+            ..Common::default()
+        },
+        ..lif()
+    };
+    let net = Sequential::new()
+        .add(
+            Plastic::new(
+                conv,
+                neuron.trainable("v_threshold", by_channel),
+                PairStdp {
+                    a2_plus: 2e-3,
+                    ..PairStdp::default()
+                },
+            )
+            .learning_rate(0.5)
+            .bounds(-1.0, 2.0)
+            .normalize(8.0)
+            .inhibition(2.0)
+            .single_winner(true)
+            .homeostasis(homeostasis),
+        )
+        .add(Flatten)
+        .add(
+            Plastic::new(
+                Linear::new(144, 8).bias(true),
+                lif(),
+                Stdp {
+                    tau_pre: 3.0,
+                    f_pre: lower,
+                    ..Stdp::default()
+                },
+            )
+            .update(Update::EndOfCall),
+        )
+        .add(
+            Plastic::new(
+                Linear::new(8, 3),
+                Plif::new(3.0),
+                TripletStdp {
+                    pair: PairStdp {
+                        bound: Bound::Soft,
+                        ..PairStdp::default()
+                    },
+                    tau_x: 50.0,
+                    ..TripletStdp::default()
+                },
+            )
+            .update(Update::Gradient),
+        );
+    let file = layers(
+        "[2, 8, 8]",
+        r#"[
+          { plastic = { conv = 4, kernel = 3, init = { uniform = [0.0, 0.3] } }, rule = { name = "pair-stdp", a2_plus = 2e-3 },
+            cell = { name = "lif", v_threshold = 0.5 }, learning_rate = 0.5, bounds = [-1, 2], normalize = 8, inhibition = 2.0,
+            single_winner = true, homeostasis = { increase = 0.02, tau = 1e4 } },
+          "flatten",
+          { plastic = { linear = 8, bias = true }, update = "end-of-call",
+            rule = { name = "stdp", tau_pre = 3, f_pre = { name = "lower", a = 1, w_min = 0, mu = 1 } } },
+          { plastic = { linear = 3 }, rule = { name = "triplet-stdp", tau_x = 50, bound = "soft" }, update = "gradient",
+            cell = { name = "plif", init_tau = 3.0 } },
+        ]"#,
+    );
+    same(&file, &net);
+    // A file keeps its notation: what is saved is read as the same network.
+    let json = serde_json::to_value(&file).expect("a network");
+    let saved: Layers = serde_json::from_value(json).expect("the same network");
+    same(&saved, &net);
+    let rows = file.cost(1).expect("sound").rows;
+    assert_eq!(rows[0].macs, 18 * 144);
 }
 
 #[test]

@@ -134,6 +134,11 @@ pub enum StepError {
         "step: it has no outputs to predict\n  help: add them to the result of the function, as in `Outputs::loss(loss).output(\"scores\", &scores)`"
     )]
     NoOutputs,
+    /// Learning in a stream, without a layer that does.
+    #[error(
+        "step: no layer of the network learns while it runs\n  help: use a layer `plastic` with update = \"each-step\" (`learning::Plastic`)"
+    )]
+    NothingLearns,
     /// Averages of a step that keeps none.
     #[error("step: it keeps no averages\n  help: set their decay with `Step::ema`")]
     NoAverages,

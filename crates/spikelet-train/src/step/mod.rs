@@ -544,6 +544,17 @@ impl<'a> Step<'a> {
             .load(store)
     }
 
+    /// As [`Step::compile_stream`], while the weights of [plastic layers](spikelet_nn::learning::Plastic) that change in each
+    /// step do so: they are tensors of the store. All other layers are those of evaluations. Each run is a call of the layers:
+    /// with `normalize` their weights are scaled before each step.
+    ///
+    /// # Errors
+    /// As [`Step::compile`]; [`StepError::NothingLearns`] without such a layer.
+    pub fn compile_learning_stream(&self, store: &mut VarStore) -> Result<EvalStep> {
+        self.plan_forward(Purpose::LEARN, &**store.backend(), self.bytes_of_budget())?
+            .load(store)
+    }
+
     /// The budget of a program other than the training step: a fraction refers to training.
     pub(crate) fn bytes_of_budget(&self) -> Option<MemoryBudget> {
         self.memory_budget

@@ -116,6 +116,9 @@ impl Step<'_> {
         if purpose == Purpose::PREDICT && info.outputs.is_empty() {
             return Err(StepError::NoOutputs.into());
         }
+        if purpose.learns && cx.traced().plastic.is_empty() {
+            return Err(StepError::NothingLearns.into());
+        }
         Ok(EvalPlan {
             trace: cx.plan(target, budget, 0)?,
             common: self.common(&cx),

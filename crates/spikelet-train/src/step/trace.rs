@@ -23,6 +23,8 @@ pub(crate) struct Purpose {
     predicts: bool,
     /// Whether sequences have a single time step.
     single_step: bool,
+    /// Whether learning rules change weights outside training.
+    pub(super) learns: bool,
 }
 
 impl Purpose {
@@ -30,6 +32,7 @@ impl Purpose {
         mode: Mode::EVAL,
         predicts: false,
         single_step: false,
+        learns: false,
     };
     pub(crate) const PREDICT: Self = Self {
         predicts: true,
@@ -41,12 +44,17 @@ impl Purpose {
             mode,
             predicts: false,
             single_step: false,
+            learns: false,
         }
     }
     pub(crate) const STREAM: Self = Self {
         mode: Mode::STREAM,
         single_step: true,
         ..Self::PREDICT
+    };
+    pub(crate) const LEARN: Self = Self {
+        learns: true,
+        ..Self::STREAM
     };
 }
 
@@ -235,6 +243,9 @@ impl Step<'_> {
         watching: bool,
     ) -> Result<(Context, TraceInfo)> {
         let mut cx = self.context(self.carrying(purpose.mode));
+        if purpose.learns {
+            cx = cx.learning();
+        }
         let observes = !purpose.predicts && self.observed > 0;
         let recording = self.recording.as_ref();
         let watching =

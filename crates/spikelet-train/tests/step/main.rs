@@ -4,6 +4,7 @@
 mod carried;
 mod definition;
 mod files;
+mod learning;
 mod penalties;
 mod reference;
 mod shared;

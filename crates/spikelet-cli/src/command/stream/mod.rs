@@ -3,6 +3,7 @@
 mod input;
 mod latency;
 mod network;
+mod stop;
 
 use crate::args::DeviceArgs;
 use crate::command::data::{parse_format, parse_sensor};
@@ -21,6 +22,7 @@ use spikelet_events::{EventBuffer, EventReader, Format, Options, Sensor};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use stop::Stop;
 
 /// Run a trained network on a stream of events, step by step
 ///
@@ -34,6 +36,7 @@ use std::time::{Duration, Instant};
     "spikelet stream best.safetensors --input recording.raw --frames duration=50000 --pace 1" => "at its own pace",
     "spikelet stream best.safetensors --input - --format evt3 --frames event-counts=5000" => "from another program, through a pipe",
     "spikelet stream best.safetensors --input tcp://localhost:9000 --frames duration=50000 --json" => "from a socket; a line for each step",
+    "spikelet stream best.safetensors --input recording.raw --learn --save learned.safetensors" => "plastic layers go on learning",
 ])]
 pub struct Stream {
     /// Checkpoint of a network for event data
@@ -61,6 +64,14 @@ pub struct Stream {
     #[arg(long, value_name = "X", value_parser = crate::args::positive)]
     pace: Option<f64>,
 
+    /// Let the weights of plastic layers that change in each step change while the network runs
+    #[arg(long)]
+    learn: bool,
+
+    /// With --learn: the checkpoint with the changed weights, written at the end and on Ctrl-C
+    #[arg(long, value_name = "FILE", requires = "learn")]
+    save: Option<PathBuf>,
+
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -81,7 +92,7 @@ struct Counts {
 impl Stream {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
-        let mut network = StreamedNetwork::new(&mut trained, self.frames.clone())?;
+        let mut network = StreamedNetwork::new(&mut trained, self.frames.clone(), self.learn)?;
         let sensor = self.sensor.or(network.sensor);
         let options = Options {
             format: self.format,
@@ -111,16 +122,18 @@ impl Stream {
         };
         let begin = Instant::now();
         let mut first = None;
+        // Only weights that are to be saved are worth the wait for the end of a block.
+        let stop = self.save.as_ref().map(|_| Stop::on_signals());
         loop {
             counts.events += block.len() as u64;
             if let (Some(pace), Some(&t)) = (self.pace, block.t.last()) {
                 let first = *first.get_or_insert(block.t[0]);
                 let due = Duration::from_secs_f64((t - first).max(0) as f64 * 1e-6 / pace);
-                std::thread::sleep(due.saturating_sub(begin.elapsed()));
+                stop::sleep(due.saturating_sub(begin.elapsed()), stop.as_ref());
             }
             let step = |frame: &[f32]| network.step(frame, &mut counts, console);
             frames.push(&block, step)?;
-            if !more {
+            if !more || stop.as_ref().is_some_and(Stop::requested) {
                 break;
             }
             block.clear();
@@ -128,6 +141,11 @@ impl Stream {
         }
         frames.finish(|frame| network.step(frame, &mut counts, console))?;
         self.say_end(console, &counts, begin.elapsed(), &network);
+        if let Some(path) = &self.save {
+            trained.save(path)?;
+            console.say_json(&json!({"event": "saved", "path": path_text(path)}));
+            console.say(format!("weights: {}", path_text(path)));
+        }
         Ok(ExitCode::SUCCESS)
     }
 

@@ -30,11 +30,15 @@ pub struct StreamedNetwork {
 }
 
 impl StreamedNetwork {
-    /// A network in a checkpoint, with these frames or those of its training.
+    /// A network in a checkpoint, with these frames or those of its training. `learns`: its plastic layers learn.
     ///
     /// # Errors
     /// When it does not take sequences, its events are changed in training, or a program cannot be made.
-    pub fn new(trained: &mut Trained, rule: Option<FrameRule>) -> Result<Self, Failure> {
+    pub fn new(
+        trained: &mut Trained,
+        rule: Option<FrameRule>,
+        learns: bool,
+    ) -> Result<Self, Failure> {
         let settings = trained.checkpoint.settings()?.clone();
         let sample = trained.sample();
         let SampleShape::Sequence {
@@ -90,7 +94,10 @@ impl StreamedNetwork {
             },
         };
         let step = Step::classifier_eval(&*module, &settings, batch)?;
-        let step = step.compile_stream(&mut trained.store)?;
+        let step = match learns {
+            true => step.compile_learning_stream(&mut trained.store)?,
+            false => step.compile_stream(&mut trained.store)?,
+        };
         let classes = trained.classes();
         Ok(Self {
             step,

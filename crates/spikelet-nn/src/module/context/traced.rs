@@ -50,6 +50,8 @@ pub struct Traced {
     pub counted: Vec<CountedLayer>,
     /// Terms that modules add to the loss of a training step.
     pub losses: Vec<Var>,
+    /// The layers whose weights change by a learning rule in this trace.
+    pub plastic: Vec<String>,
 }
 
 /// The tensors of a trace, without its values: what remains of it in a compiled program, which other threads may run.

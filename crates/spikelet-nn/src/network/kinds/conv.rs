@@ -94,17 +94,26 @@ fn settings<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<Conv
 }
 
 /// The weights between one channel of one side and the channels of its group on the other.
-fn window<const D: usize>(conv: &Conv<D>, channels: usize) -> Option<usize> {
+pub(super) fn window<const D: usize>(conv: &Conv<D>, channels: usize) -> Option<usize> {
     let mut kernel = conv.kernel.iter();
     kernel.try_fold(channels / conv.groups, |all, &n| all.checked_mul(n))
+}
+
+/// As [`settings`], with a window that is not larger than the padded input.
+pub(super) fn fitting<const D: usize>(
+    layer: &LayerFields<'_>,
+    b: &Builder,
+) -> Result<Conv<D>, Located> {
+    let conv = settings::<D>(layer, b)?;
+    b.expect_window(&conv.kernel, &conv.dilation, &conv.padding)?;
+    Ok(conv)
 }
 
 fn conv<const D: usize>(
     layer: &LayerFields<'_>,
     b: &mut Builder,
 ) -> Result<Arc<dyn Module>, Located> {
-    let conv = settings::<D>(layer, b)?;
-    b.expect_window(&conv.kernel, &conv.dilation, &conv.padding)?;
+    let conv = fitting::<D>(layer, b)?;
     let window = window(&conv, conv.inputs);
     let weights = window.and_then(|window| window.checked_mul(conv.outputs));
     b.leaf("conv", conv, weights, |elements| {

@@ -3,6 +3,8 @@
 use super::{Kind, MainValue};
 use crate::layer::Linear;
 use crate::network::Layers;
+use crate::network::build::{Builder, LayerFields};
+use spikelet_core::document::Located;
 
 pub(super) const LINEAR: Kind = Kind {
     name: "linear",
@@ -10,15 +12,21 @@ pub(super) const LINEAR: Kind = Kind {
     main: MainValue::Required("the number of output features"),
     keys: &["inputs", "bias", "init", "bias_init"],
     build: |layer, b| {
-        let outputs = layer.main()?.integer("linear", 1..=Layers::MAX_SIZE)?;
-        let [inputs] = b.shape[..] else {
-            return Err(b.wrong_axes("linear", "[features]"));
-        };
-        layer.expect_inputs(inputs)?;
-        let bias = layer.fields.flag("bias")?.unwrap_or(false);
-        let mut module = Linear::new(inputs, outputs).bias(bias);
-        [module.weight_init, module.bias_init] = layer.inits(outputs)?;
-        let weights = inputs.checked_mul(outputs);
+        let module = linear(layer, b)?;
+        let weights = module.inputs.checked_mul(module.outputs);
         b.leaf("linear", module, weights, |_| weights)
     },
 };
+
+/// The layer for the current input.
+pub(super) fn linear(layer: &LayerFields<'_>, b: &Builder) -> Result<Linear, Located> {
+    let outputs = layer.main()?.integer("linear", 1..=Layers::MAX_SIZE)?;
+    let [inputs] = b.shape[..] else {
+        return Err(b.wrong_axes("linear", "[features]"));
+    };
+    layer.expect_inputs(inputs)?;
+    let bias = layer.fields.flag("bias")?.unwrap_or(false);
+    let mut module = Linear::new(inputs, outputs).bias(bias);
+    [module.weight_init, module.bias_init] = layer.inits(outputs)?;
+    Ok(module)
+}

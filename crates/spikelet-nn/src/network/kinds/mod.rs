@@ -13,6 +13,7 @@ mod layer_norm;
 mod linear;
 mod neuron;
 mod neuron_layer;
+mod plastic;
 mod pointwise;
 mod pool;
 mod qcfs;
@@ -95,6 +96,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &attention::TOKEN_ATTENTION,
         &attention::SPIKE_DRIVEN_ATTENTION,
         &neuron::NEURON,
+        &plastic::PLASTIC,
         &recurrent::RNN,
         &recurrent::RECURRENT,
         &delay::DELAYED_RECURRENT,
@@ -152,7 +154,7 @@ pub(super) fn help_for(name: &str) -> String {
 
 /// The name closest to a misspelt one. Names that other libraries use are known too.
 fn closest_name(given: &str) -> Option<&'static str> {
-    const OTHERS: [(&str, &str); 21] = [
+    const OTHERS: [(&str, &str); 22] = [
         ("fc", "linear"),
         ("dense", "linear"),
         ("conv1d", "conv"),
@@ -166,6 +168,7 @@ fn closest_name(given: &str) -> Option<&'static str> {
         ("spike", "neuron"),
         ("lif", "neuron"),
         ("rlif", "rnn"),
+        ("stdp", "plastic"),
         ("rsnn", "rnn"),
         ("parallel", "branches"),
         ("sequential", "layers"),
