@@ -25,13 +25,7 @@ fn main() -> Result<()> {
     let reward = RewardTraceStdp::default();
     for batch in [1, 64] {
         for update in [Update::EndOfCall, Update::EachStep] {
-            time(
-                &device,
-                &format!("stdp, {update:?}"),
-                stdp.clone(),
-                update,
-                batch,
-            )?;
+            time(&device, &format!("stdp, {update:?}"), stdp, update, batch)?;
         }
     }
     time(
@@ -78,7 +72,7 @@ fn time(
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        f32::from(u8::from((state >> 33) % 50 == 0))
+        f32::from(u8::from((state >> 33).is_multiple_of(50)))
     };
     let x = (0..T * batch * INPUTS).map(&mut spike).collect();
     let given = Batch::new((0..batch as u32).collect())
