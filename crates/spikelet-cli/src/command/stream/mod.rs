@@ -36,7 +36,7 @@ use stop::Stop;
     "spikelet stream best.safetensors --input recording.raw --frames duration=50000 --pace 1" => "at its own pace",
     "spikelet stream best.safetensors --input - --format evt3 --frames event-counts=5000" => "from another program, through a pipe",
     "spikelet stream best.safetensors --input tcp://localhost:9000 --frames duration=50000 --json" => "from a socket; a line for each step",
-    "spikelet stream best.safetensors --input recording.raw --learn --save learned.safetensors" => "plastic layers go on learning",
+    "spikelet stream best.safetensors --input tcp://localhost:9000 --learn --save learned.safetensors" => "plastic layers go on learning",
 ])]
 pub struct Stream {
     /// Checkpoint of a network for event data
