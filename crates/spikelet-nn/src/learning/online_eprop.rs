@@ -11,7 +11,7 @@
 //! Communications 2020; the rate in each step: ml_genn.
 
 use super::eprop::{LEARNING_SIGNAL, RATE_ERROR};
-use super::{Eprop, LearningError, PlasticSynapses, RuleInputs, Update, run_rule};
+use super::{Eprop, LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, run_rule};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::layer::{Linear, off_diagonal, spiking};
@@ -22,7 +22,7 @@ use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
 
-/// What the outputs are compared with the target by.
+/// How the outputs are compared with the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EpropError {
@@ -134,7 +134,7 @@ impl<N: Neuron> OnlineEprop<N> {
         self
     }
 
-    /// Sets what the outputs are compared by.
+    /// Sets how the outputs are compared with the target.
     #[must_use]
     pub fn error(mut self, error: EpropError) -> Self {
         self.error = error;
@@ -194,17 +194,7 @@ impl<N: Neuron> OnlineEprop<N> {
         cx.expect_domains(WHAT, &constants)?;
         let rule = Eprop::of(&self.neuron)
             .map_err(|problem| cx.error(WHAT, LayerProblem::Definition(problem)))?;
-        let problem = match self.update {
-            Update::Gradient => None,
-            _ if cx.mode().training && cx.ranks() > 1 => Some(LearningError::Ranks {
-                rule: "e-prop",
-                ranks: cx.ranks(),
-            }),
-            _ => None,
-        };
-        if let Some(problem) = problem {
-            return Err(cx.error(WHAT, problem.into()));
-        }
+        self.update.check(cx, WHAT, rule.name())?;
         if self.update != Update::EachStep && cx.mode().training {
             cx.expect_all_steps(WHAT)
                 .map_err(|_| cx.error(WHAT, LearningError::NeedsAllSteps.into()))?;
@@ -400,11 +390,7 @@ impl<N: Neuron> Module for OnlineEprop<N> {
         for ((module, name, shape), change) in self.tensors().iter().zip(&changes) {
             let tensor = self.tensor(cx, module, name, shape)?;
             match self.update {
-                // Its value is 0, its gradient the negative change.
-                Update::Gradient => {
-                    let term = change.detach() * (tensor.detach() - &tensor);
-                    cx.add_loss(term.sum_all());
-                }
+                Update::Gradient => cx.change_by_gradient(&tensor, change),
                 _ => self.change(cx, &tensor, change),
             }
         }

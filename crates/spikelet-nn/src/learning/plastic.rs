@@ -24,6 +24,17 @@ pub enum Update {
     Gradient,
 }
 
+impl Update {
+    /// Refuses weights that each of several ranks would change by itself.
+    pub(super) fn check(self, cx: &Context, what: &str, rule: &'static str) -> Result<()> {
+        let ranks = cx.ranks();
+        if self == Self::Gradient || !cx.mode().training || ranks <= 1 {
+            return Ok(());
+        }
+        Err(cx.error(what, LearningError::Ranks { rule, ranks }.into()))
+    }
+}
+
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
 ///
 /// Weights change in a training trace ([`Mode::training`](crate::module::Mode)), and those that change in each step where
@@ -160,18 +171,7 @@ impl Plastic {
         }
         constants.extend(self.competition.constants());
         cx.expect_domains("plastic layer", &constants)?;
-        let problem = match self.update {
-            Update::Gradient => None,
-            _ if cx.mode().training && cx.ranks() > 1 => Some(LearningError::Ranks {
-                rule: self.rule.name(),
-                ranks: cx.ranks(),
-            }),
-            _ => None,
-        };
-        match problem {
-            Some(problem) => Err(cx.error("plastic layer", problem.into())),
-            None => Ok(()),
-        }
+        self.update.check(cx, "plastic layer", self.rule.name())
     }
 
     /// Whether the weights change in this trace.
@@ -234,9 +234,7 @@ impl Plastic {
             cx.record("change_seq", changes);
         }
         if self.update == Update::Gradient {
-            // Its value is 0, its gradient the negative change.
-            let change = made.change.detach();
-            cx.add_loss((&change * (weight.detach() - &weight)).sum_all());
+            cx.change_by_gradient(&weight, &made.change);
             return Ok(spikes);
         }
         let next = made.applied(&weight, self.learning_rate, self.bounds);

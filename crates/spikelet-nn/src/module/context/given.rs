@@ -43,8 +43,9 @@ impl Context {
         made
     }
 
-    /// Adds a term to the loss of a training step.
-    pub(crate) fn add_loss(&self, term: Var) {
-        self.traced.borrow_mut().losses.push(term);
+    /// Subtracts a change from the gradient of a parameter in a training step, by a term of the loss whose value is 0.
+    pub(crate) fn change_by_gradient(&self, parameter: &Var, change: &Var) {
+        let term = change.detach() * (parameter.detach() - parameter);
+        self.traced.borrow_mut().losses.push(term.sum_all());
     }
 }

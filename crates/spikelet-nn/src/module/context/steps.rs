@@ -71,13 +71,8 @@ impl Context {
         sequences: &[Var],
         step: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>,
     ) -> Result<Vec<Var>> {
-        match sequences.first() {
-            Some(first) if !self.is_stepping() && first.dim(0) > 0 => {
-                let step = |steps| Ok((step(steps)?, vec![]));
-                Ok(self.all_in_steps(sequences, step)?.0)
-            }
-            _ => step(sequences.to_vec()),
-        }
+        let (outputs, _) = self.step_loop_sums(sequences, |steps| Ok((step(steps)?, vec![])))?;
+        Ok(outputs)
     }
 
     /// As [`Context::step_loop_many`], with a second list of values of a step, which are summed over the steps.
