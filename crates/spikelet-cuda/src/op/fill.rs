@@ -1,6 +1,6 @@
 //! Constants.
 
-use super::LoweringContext;
+use super::{LoweringContext, float_literal};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::DType;
 use spikelet_graph::op::Fill;
@@ -11,10 +11,7 @@ pub(crate) fn kernels(op: &Fill, cx: &LoweringContext<'_>) -> Vec<KernelSource> 
     kernel.argument("y", ty, Binding::Write(0));
     kernel.line(match ty.dtype {
         DType::I64 => format!("    y[i] = {}ll;", op.value as i64),
-        _ => format!(
-            "    spk_set(y[i], __uint_as_float({:#x}u));",
-            (op.stored() as f32).to_bits()
-        ),
+        _ => format!("    spk_set(y[i], {});", float_literal(op.stored() as f32)),
     });
     vec![kernel]
 }

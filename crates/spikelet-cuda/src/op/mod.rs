@@ -99,6 +99,11 @@ pub(crate) struct LoweringContext<'a> {
     pub(crate) workspace_bytes: usize,
 }
 
+/// A C++ literal with the bits of a number.
+fn float_literal(x: f32) -> String {
+    format!("__uint_as_float({:#x}u)", x.to_bits())
+}
+
 fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
     values.iter().map(|v| graph.ty(*v).clone()).collect()
 }

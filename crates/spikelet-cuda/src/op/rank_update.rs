@@ -1,6 +1,6 @@
 //! Updates of a matrix by sums of outer products.
 
-use super::LoweringContext;
+use super::{LoweringContext, float_literal};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::op::RankUpdate;
 
@@ -34,7 +34,7 @@ pub(crate) fn kernels(op: &RankUpdate, cx: &LoweringContext<'_>) -> Vec<KernelSo
         ));
     }
     if let Some([low, high]) = op.bounds {
-        let [low, high] = [low, high].map(|bound| float(bound as f32));
+        let [low, high] = [low, high].map(|bound| float_literal(bound as f32));
         kernel.line(format!(
             "    if (active) {{
       sum = sum < {low} ? {low} : sum;
@@ -44,9 +44,4 @@ pub(crate) fn kernels(op: &RankUpdate, cx: &LoweringContext<'_>) -> Vec<KernelSo
     }
     kernel.line("    if (active) spk_set(y[i], sum); else y[i] = w[i];");
     vec![kernel]
-}
-
-/// A literal with the bits of the number.
-fn float(x: f32) -> String {
-    format!("__uint_as_float({:#x}u)", x.to_bits())
 }

@@ -1,10 +1,10 @@
 //! The multi-step forward pass (FPTT): a thread computes all time steps of its neurons, with the states
 //! in registers.
 
-use super::LoweringContext;
 use super::index::{offset, strides};
 use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
+use super::{LoweringContext, float_literal};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Recurrence, Scan};
@@ -36,7 +36,7 @@ fn neuron_name(r: &Recurrence, k: usize) -> String {
 pub(super) fn start(r: &Recurrence, cx: &LoweringContext<'_>, k: usize) -> String {
     let at = r.inputs.len() + k;
     match cx.constants[at] {
-        Some(value) => format!("__uint_as_float({:#x}u)", value.to_bits()),
+        Some(value) => float_literal(value),
         None => {
             let at_start = neuron(&cx.inputs[at], Scan::step_shape(&cx.inputs));
             format!("spk_get({}[{at_start}])", neuron_name(r, k))
