@@ -5,7 +5,7 @@ use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
 use crate::types::{DType, TensorType, broadcast};
-use spikelet_expr::{Expr, Program, vjp};
+use spikelet_expr::{CompileError, Expr, Node as ExprNode, Program, vjp};
 use std::sync::Arc;
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
@@ -45,9 +45,20 @@ impl Map {
 
     /// Whether the only output is the only operand.
     pub fn is_identity(&self) -> bool {
-        let only =
-            |e: &Expr| matches!(e.node(), spikelet_expr::Node::Symbol(name) if **name == *"x0");
-        self.expressions.len() == 1 && only(&self.expressions[0])
+        matches!(&self.expressions[..], [e] if is_first_operand(e))
+    }
+
+    /// Whether the only output is the only operand, without a gradient.
+    pub fn is_detached(&self) -> bool {
+        let [only] = &self.expressions[..] else {
+            return false;
+        };
+        match only.node() {
+            ExprNode::CustomGradient { value, tangent } => {
+                is_first_operand(value) && tangent.as_constant().is_some()
+            }
+            _ => false,
+        }
     }
 
     /// The type of outputs for which `dtypes` has none.
@@ -75,10 +86,7 @@ impl Map {
     ///
     /// # Errors
     /// When an expression uses a symbol that is not an operand.
-    pub fn program(
-        &self,
-        operands: usize,
-    ) -> std::result::Result<Program, spikelet_expr::CompileError> {
+    pub fn program(&self, operands: usize) -> std::result::Result<Program, CompileError> {
         let names: Vec<String> = (0..operands).map(Self::operand_name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Program::compile(&self.expressions, &[], &names)
@@ -129,6 +137,10 @@ pub(crate) fn prune(expressions: Vec<Expr>, operands: usize) -> (Vec<Expr>, Vec<
     };
     let renamed = expressions.iter().map(|e| e.substitute(&rename)).collect();
     (renamed, kept)
+}
+
+fn is_first_operand(e: &Expr) -> bool {
+    matches!(e.node(), ExprNode::Symbol(name) if **name == *"x0")
 }
 
 impl Operation for Map {
@@ -266,11 +278,7 @@ impl Operation for Map {
 }
 
 /// An error of an expression with the operation and the layer.
-pub(crate) fn expression_error(
-    layer: &str,
-    operation: &str,
-    source: spikelet_expr::CompileError,
-) -> Error {
+pub(crate) fn expression_error(layer: &str, operation: &str, source: CompileError) -> Error {
     Error::Expression {
         layer: layer.to_string(),
         operation: operation.to_string(),

@@ -1,7 +1,9 @@
 //! The neuron scan with feedback: spikes reach the neurons of the next step through a weight matrix.
 
 use super::scan::check_operands;
-use super::{MatMul, MatmulPrecision, Operation, Recurrence, RecurrentScanGrad, Scan, product};
+use super::{
+    MatMul, MatmulPrecision, Operation, Recurrence, RecurrentScanGrad, Scan, ScanGrad, product,
+};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
@@ -48,6 +50,9 @@ pub struct RecurrentScan {
     pub precision: MatmulPrecision,
     /// Whether the initial state `fed` holds spikes of the step before.
     pub continues: bool,
+    /// Whether the product has no gradient with respect to the spikes: what remains is the gradient through the states
+    /// of each neuron.
+    pub local_gradient: bool,
     /// The part of the device that it may fill.
     pub share: DeviceShare,
 }
@@ -83,6 +88,7 @@ impl RecurrentScan {
             fed,
             precision: MatmulPrecision::Full,
             continues: false,
+            local_gradient: false,
             share: DeviceShare::Whole,
         }
     }
@@ -125,6 +131,71 @@ impl RecurrentScan {
         };
         let mut outputs = recurrence.outputs.iter();
         outputs.any(|o| o.binary && o.value.same_value(next))
+    }
+}
+
+/// The operands' gradients, those of the weight left out.
+type Gradients = Vec<Option<ValueId>>;
+
+impl RecurrentScan {
+    /// Back-propagation through the states and the product.
+    fn gradients(
+        &self,
+        b: &mut Backward<'_>,
+        node: &Node,
+        present: Vec<bool>,
+    ) -> Result<Gradients> {
+        let r = &self.recurrence;
+        let op = RecurrentScanGrad {
+            recurrence: r.clone(),
+            time_steps: self.time_steps,
+            fed: self.fed,
+            precision: self.precision,
+            continues: self.continues,
+            share: self.share,
+            present,
+        };
+        let mut operands = vec![node.outputs[self.driven()]];
+        operands.extend(&node.inputs[1..self.first_product()]);
+        let kept = (0..r.states.len()).filter(|&k| k != self.fed);
+        operands.extend(kept.map(|k| node.outputs[self.state_sequence(k)]));
+        operands.extend([node.outputs[self.before()], node.inputs[self.weight()]]);
+        operands.extend(b.grads.iter().flatten());
+        let mut made: Gradients = b.push(op, &operands)?.into_iter().map(Some).collect();
+        if self.continues {
+            made[self.first_product()] = None;
+        }
+        Ok(made)
+    }
+
+    /// Back-propagation through the states alone: that of a [`Scan`] over the driven input.
+    fn local_gradients(
+        &self,
+        b: &mut Backward<'_>,
+        node: &Node,
+        present: Vec<bool>,
+    ) -> Result<Gradients> {
+        let r = &self.recurrence;
+        let driven = node.outputs[self.driven()];
+        // The driven input has all bits: so have the sequences beside it.
+        let mut operands = vec![driven];
+        for sequence in &node.inputs[1..r.inputs.len()] {
+            operands.push(b.cast_as(*sequence, driven)?);
+        }
+        operands.extend(&node.inputs[r.inputs.len()..self.first_product()]);
+        let grads: Vec<ValueId> = b.grads.iter().flatten().copied().collect();
+        for grad in grads {
+            operands.push(b.cast_as(grad, driven)?);
+        }
+        let op = ScanGrad {
+            present,
+            ..ScanGrad::new(r.clone(), self.time_steps)
+        };
+        let mut made = b.push(op, &operands)?;
+        for (k, sequence) in made[..r.inputs.len()].iter_mut().enumerate() {
+            *sequence = b.cast_as(*sequence, node.inputs[k])?;
+        }
+        Ok(made.into_iter().map(Some).chain([None]).collect())
     }
 }
 
@@ -175,10 +246,14 @@ impl Operation for RecurrentScan {
             MatmulPrecision::Full => "",
             MatmulPrecision::Tf32 => ", tf32",
         };
+        let local = match self.local_gradient {
+            true => ", local gradient",
+            false => "",
+        };
         let Recurrence { name, states, .. } = &*self.recurrence;
         let fed = &states[self.fed];
         format!(
-            "recurrent_scan[{name}, T={}, feeds {fed}{precision}{}{}]",
+            "recurrent_scan[{name}, T={}, feeds {fed}{precision}{local}{}{}]",
             self.time_steps,
             continues_text(self.continues),
             self.share.text()
@@ -225,7 +300,6 @@ impl Operation for RecurrentScan {
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let r = &self.recurrence;
         let (grads, of_kept) = b.grads.split_at(self.driven());
         if of_kept.iter().any(Option::is_some) {
             return Err(Error::Gradient {
@@ -239,30 +313,15 @@ impl Operation for RecurrentScan {
         if !present.contains(&true) {
             return Ok(vec![None; node.inputs.len()]);
         }
-        let op = RecurrentScanGrad {
-            recurrence: r.clone(),
-            time_steps: self.time_steps,
-            fed: self.fed,
-            precision: self.precision,
-            continues: self.continues,
-            share: self.share,
-            present,
+        let made = match self.local_gradient {
+            true => self.local_gradients(b, node, present)?,
+            false => self.gradients(b, node, present)?,
         };
-        let mut operands = vec![node.outputs[self.driven()]];
-        operands.extend(&node.inputs[1..self.first_product()]);
-        let kept = (0..r.states.len()).filter(|&k| k != self.fed);
-        operands.extend(kept.map(|k| node.outputs[self.state_sequence(k)]));
-        let (before, weight) = (node.outputs[self.before()], node.inputs[self.weight()]);
-        operands.extend([before, weight]);
-        operands.extend(b.grads.iter().flatten());
-        let made = b.push(op, &operands)?;
         let mut grads = vec![];
-        for (k, &value) in made.iter().enumerate() {
-            let is_read = !self.continues || k != self.first_product();
-            grads.push(if b.wanted[k] && is_read {
-                Some(b.sum_to_shape_of(value, node.inputs[k])?)
-            } else {
-                None
+        for (k, value) in made.iter().enumerate() {
+            grads.push(match value {
+                Some(value) if b.wanted[k] => Some(b.sum_to_shape_of(*value, node.inputs[k])?),
+                _ => None,
             });
         }
         // dW = Σ dL/dx[t]ᵀ·s[t−1], one product over all steps and samples.
@@ -271,7 +330,9 @@ impl Operation for RecurrentScan {
                 precision: self.precision,
                 ..MatMul::new(true, false)
             };
-            Some(b.push1(product, &[made[0], before])?)
+            let before = node.outputs[self.before()];
+            let dx = made[0].expect("the gradient of the first sequence is made");
+            Some(b.push1(product, &[dx, before])?)
         } else {
             None
         });

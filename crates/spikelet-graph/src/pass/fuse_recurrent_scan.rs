@@ -63,6 +63,8 @@ struct Found {
     carried: Vec<usize>,
     /// The state that is fed back.
     fed: usize,
+    /// Whether the product detaches it.
+    local_gradient: bool,
     /// The weight, an invariant of the body, and whether its rows are the receiving neurons.
     weight: ValueId,
     by_rows: bool,
@@ -119,6 +121,17 @@ impl<'a> Body<'a> {
         value
     }
 
+    /// The value behind views that have no gradient, and whether there are any.
+    fn detached(&self, value: ValueId) -> (ValueId, bool) {
+        let value = self.source(value);
+        match self.maker(value) {
+            Some(node) if matches!(&node.op, Op::Map(op) if op.is_detached()) => {
+                (self.source(node.inputs[0]), true)
+            }
+            _ => (value, false),
+        }
+    }
+
     fn same_type(&self, node: &Node) -> bool {
         self.graph.ty(node.inputs[0]) == self.graph.ty(node.outputs[0])
     }
@@ -169,10 +182,8 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     // The product: a carried value with an invariant matrix.
     let plain = !product.transpose_a && product.out.is_none();
     let weight = body.source(product_node.inputs[1]);
-    let Some(fed) = carried
-        .iter()
-        .position(|v| *v == body.source(product_node.inputs[0]))
-    else {
+    let (spikes, local_gradient) = body.detached(product_node.inputs[0]);
+    let Some(fed) = carried.iter().position(|v| *v == spikes) else {
         return reason("its product is not of a carried value");
     };
     let features = step.last().copied().unwrap_or(0);
@@ -249,6 +260,7 @@ fn find(op: &Loop) -> Result<Found, Reason> {
         recurrence,
         carried: of_states,
         fed,
+        local_gradient,
         weight,
         by_rows: product.transpose_b,
         terms,
@@ -446,7 +458,10 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
     }
     operands.extend([product, weight]);
     let recurrence = Arc::new(found.recurrence.clone());
-    let scan = RecurrentScan::new(recurrence, op.length, found.fed);
+    let scan = RecurrentScan {
+        local_gradient: found.local_gradient,
+        ..RecurrentScan::new(recurrence, op.length, found.fed)
+    };
     let outputs = scan.recurrence.outputs.len();
     let mut made = graph
         .make(scan.clone(), &operands, &node.layer, false)

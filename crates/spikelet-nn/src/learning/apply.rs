@@ -223,7 +223,9 @@ impl Applied<'_> {
         let time_steps = self.inputs.pre.dim(0);
         let weight = self.inputs.weight.cast(cx.tracer().float()).detach();
         if definition.sums_over_time() && (time_steps <= 1 || !cx.watches()) {
-            let change = self.evaluate(&definition.change, &weight, &self.factors, &[], &[]);
+            let forms = std::iter::once(&definition.change);
+            let made = self.evaluate(forms, &weight, &self.factors, &[], &[]);
+            let change = made.into_iter().next().expect("one for each form");
             let one_step = [&[1], change.shape()].concat();
             let change_seq = cx.watches().then(|| change.reshape(one_step));
             let factors = match (
@@ -273,17 +275,16 @@ impl Applied<'_> {
             let signals: Vec<(&str, Var)> = known.collect();
             let values = names.iter().copied().zip(carried[1..].iter().cloned());
             let values: Vec<(&str, Var)> = values.collect();
-            let change = self.evaluate(&definition.change, &weight, &factors, &signals, &values);
+            let forms = std::iter::once(&definition.change).chain(&definition.synapse_next);
+            let made = self.evaluate(forms, &weight, &factors, &signals, &values);
+            let mut made = made.into_iter().map(|value| value.expand(&shape[..]));
+            let change = made.next().expect("that of the weights is the first");
             let change = match definition.is_by_sample() {
-                true => change.expand(&shape[..]).sum(&[0]),
+                true => change.sum(&[0]),
                 false => change,
             };
-            let next = definition.synapse_next.iter().map(|form| {
-                let next = self.evaluate(form, &weight, &factors, &signals, &values);
-                next.expand(&shape[..])
-            });
             let mut after = vec![&carried[0] + &change];
-            after.extend(next);
+            after.extend(made);
             let mut stacked = vec![];
             if cx.watches() {
                 let recorded = std::iter::once(&change).chain(&after[1..]);
@@ -339,65 +340,102 @@ impl Applied<'_> {
         terms.iter().map(product).collect()
     }
 
-    /// The change, or the next value of a trace of synapses; of a form for each sample, that of each sample.
-    fn evaluate(
+    /// Several forms with the same operands. Those for each pair of neurons are one operation, which reads the traces once.
+    fn evaluate<'f>(
         &self,
-        form: &Form,
+        forms: impl Iterator<Item = &'f Form>,
+        weight: &Var,
+        factors: &[Vec<Var>; 2],
+        signals: &[(&str, Var)],
+        traces: &[(&str, Var)],
+    ) -> Vec<Var> {
+        let forms: Vec<&Form> = forms.collect();
+        let pairwise = forms.iter().filter_map(|form| match form {
+            Form::Dense(expr) => Some(expr.clone()),
+            Form::Products(_) => None,
+        });
+        let pairwise: Vec<Expr> = pairwise.collect();
+        let mut pairwise = self
+            .evaluate_pairwise(&pairwise, weight, factors, signals, traces)
+            .into_iter();
+        let each = forms.iter().map(|form| match form {
+            Form::Dense(_) => pairwise.next().expect("one for each form"),
+            Form::Products(terms) => {
+                self.evaluate_products(terms, weight, factors, signals, traces)
+            }
+        });
+        each.collect()
+    }
+
+    /// A sum of products: the same value for all samples.
+    fn evaluate_products(
+        &self,
+        terms: &[Term],
         weight: &Var,
         [pre, post]: &[Vec<Var>; 2],
         signals: &[(&str, Var)],
         traces: &[(&str, Var)],
     ) -> Var {
-        let float = weight.ty().dtype;
         let mut known = vec![(WEIGHT, weight.clone())];
         known.extend(signals.iter().cloned());
         known.extend(traces.iter().cloned());
-        match form {
-            Form::Products(terms) => {
-                let names: Vec<String> = (0..terms.len()).map(|k| format!("product{k}")).collect();
-                let mut sum: Option<Expr> = None;
-                for (term, name) in terms.iter().zip(&names) {
-                    let mut value = term.shared.clone();
-                    if let Some([i, j]) = term.factors {
-                        let product = self.inputs.synapses.products(&pre[i], &post[j]);
-                        known.push((name, product));
-                        value = value * Expr::symbol(name);
-                    }
-                    if let Some(trace) = &term.summed {
-                        value = value * Expr::symbol(trace);
-                    }
-                    sum = Some(match sum {
-                        Some(sum) => sum + value,
-                        None => value,
-                    });
-                }
-                let sum = sum.unwrap_or_else(|| Expr::constant(0.0));
-                let value = kernel(&[sum], &known, float).swap_remove(0);
-                value.expand(weight.shape())
+        let names: Vec<String> = (0..terms.len()).map(|k| format!("product{k}")).collect();
+        let mut sum: Option<Expr> = None;
+        for (term, name) in terms.iter().zip(&names) {
+            let mut value = term.shared.clone();
+            if let Some([i, j]) = term.factors {
+                let product = self.inputs.synapses.products(&pre[i], &post[j]);
+                known.push((name, product));
+                value = value * Expr::symbol(name);
             }
-            Form::Dense(expr) => {
-                let pair = |values: &[Var], factors: &Factors, pre: bool| {
-                    let named = factors.names().zip(values.iter().cloned());
-                    let shaped = named.map(|(name, value)| {
-                        let (n, features) = (value.dim(1), value.dim(value.rank() - 1));
-                        let shape = if pre {
-                            [n, 1, features]
-                        } else {
-                            [n, features, 1]
-                        };
-                        (name.to_string(), value.reshape(shape))
-                    });
-                    shaped.collect::<Vec<_>>()
-                };
-                let [pre_factors, post_factors] = &self.definition.factors;
-                let values = [
-                    pair(pre, pre_factors, true),
-                    pair(post, post_factors, false),
-                ]
-                .concat();
-                known.extend(values.iter().map(|(name, v)| (name.as_str(), v.clone())));
-                kernel(std::slice::from_ref(expr), &known, float).swap_remove(0)
+            if let Some(trace) = &term.summed {
+                value = value * Expr::symbol(trace);
             }
+            sum = Some(match sum {
+                Some(sum) => sum + value,
+                None => value,
+            });
         }
+        let sum = sum.unwrap_or_else(|| Expr::constant(0.0));
+        let value = kernel(&[sum], &known, weight.ty().dtype).swap_remove(0);
+        value.expand(weight.shape())
+    }
+
+    /// Expressions of each synapse and sample.
+    fn evaluate_pairwise(
+        &self,
+        expressions: &[Expr],
+        weight: &Var,
+        [pre, post]: &[Vec<Var>; 2],
+        signals: &[(&str, Var)],
+        traces: &[(&str, Var)],
+    ) -> Vec<Var> {
+        if expressions.is_empty() {
+            return vec![];
+        }
+        let pair = |values: &[Var], factors: &Factors, pre: bool| {
+            let named = factors.names().zip(values.iter().cloned());
+            let shaped = named.map(|(name, value)| {
+                let (n, features) = (value.dim(1), value.dim(value.rank() - 1));
+                let shape = if pre {
+                    [n, 1, features]
+                } else {
+                    [n, features, 1]
+                };
+                (name.to_string(), value.reshape(shape))
+            });
+            shaped.collect::<Vec<_>>()
+        };
+        let [pre_factors, post_factors] = &self.definition.factors;
+        let values = [
+            pair(pre, pre_factors, true),
+            pair(post, post_factors, false),
+        ]
+        .concat();
+        let mut known = vec![(WEIGHT, weight.clone())];
+        known.extend(signals.iter().cloned());
+        known.extend(traces.iter().cloned());
+        known.extend(values.iter().map(|(name, v)| (name.as_str(), v.clone())));
+        kernel(expressions, &known, weight.ty().dtype)
     }
 }
