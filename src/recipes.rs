@@ -84,6 +84,7 @@ recipes! {
     "fashion-mnist-plif-net",
     "fashion-mnist-qcfs",
     "fashion-mnist-relu",
+    "fsdd-eprop",
     "fsdd-radlif",
     "gestures-small",
     "mnist-plif-net",

@@ -119,8 +119,13 @@ fn recurrent_neurons_give_the_same_on_a_gpu() -> Result<()> {
 
 /// Compares every order of propagation on this device with layer by layer on the CPU.
 fn check_orders(backend: &Arc<dyn Backend>) -> Result<()> {
-    for neuron in neurons() {
-        let net = Recurrent::new(neuron(), FEATURES);
+    let plain = neurons()
+        .into_iter()
+        .map(|neuron| Recurrent::new(neuron(), FEATURES));
+    let local = neurons()
+        .into_iter()
+        .map(|neuron| Recurrent::new(neuron(), FEATURES).local_gradient());
+    for net in plain.chain(local) {
         for mode in [Mode::TRAIN, Mode::STREAM] {
             let layer_by_layer = Propagation::LayerByLayer;
             let expected = results(&net, mode, layer_by_layer, device::cpu()?)?;

@@ -16,15 +16,16 @@
 //!
 //! 1. [`hoist_time`] again, for the backward pass.
 //! 2. [`dead_code`]: removes nodes whose results are not read.
-//! 3. [`fold_casts`]: lets matrix products and draws write the type that their reader casts to.
-//! 4. [`fuse`]: fuses elementwise operations that feed each other.
-//! 5. [`channel_sums`]: lets backward scans sum the gradients of parameters by channel.
-//! 6. [`checkpoint`]: lets neuron scans store some of their states, if the target requests it.
-//! 7. [`recompute_cheap`]: recomputes cheap values in the backward pass instead of storing them.
-//! 8. [`bit_pack_spikes`]: stores spikes as bits where all readers can use bits.
-//! 9. [`early_updates`]: updates large parameters as soon as their gradients are computed.
-//! 10. [`rematerialize`]: where memory is short ([`crate::Plan::within`]), recomputes more.
-//! 11. [`time_chunking`]: runs operations on large sequences in chunks of time steps, and lets recurrent layers
+//! 3. [`remove_copies`]: removes what only stopped a gradient.
+//! 4. [`fold_casts`]: lets matrix products and draws write the type that their reader casts to.
+//! 5. [`fuse`]: fuses elementwise operations that feed each other.
+//! 6. [`channel_sums`]: lets backward scans sum the gradients of parameters by channel.
+//! 7. [`checkpoint`]: lets neuron scans store some of their states, if the target requests it.
+//! 8. [`recompute_cheap`]: recomputes cheap values in the backward pass instead of storing them.
+//! 9. [`bit_pack_spikes`]: stores spikes as bits where all readers can use bits.
+//! 10. [`early_updates`]: updates large parameters as soon as their gradients are computed.
+//! 11. [`rematerialize`]: where memory is short ([`crate::Plan::within`]), recomputes more.
+//! 12. [`time_chunking`]: runs operations on large sequences in chunks of time steps, and lets recurrent layers
 //!     overlap in time ([`time_chunking::overlap`]).
 //!
 //! Each pass is written on the toolkit of [`crate::rewrite`]. A graph that an operation owns, such as
@@ -52,6 +53,7 @@ pub mod precision;
 pub mod prune_loops;
 pub mod recompute_cheap;
 pub mod rematerialize;
+pub mod remove_copies;
 pub mod time_chunking;
 
 use crate::graph::Graph;
@@ -89,9 +91,10 @@ pub fn prepare(graph: &mut Graph, precision: Precision) {
 type Step = (fn(&mut Graph, &dyn Target) -> Report, bool);
 
 /// The passes of [`run_all`], in order.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     (|graph, _| hoist_time::run(graph), true),
     (|graph, _| dead_code::run(graph), true),
+    (|graph, _| remove_copies::run(graph), false),
     (|graph, _| fold_casts::run(graph), false),
     (|graph, _| fuse::run(graph), true),
     (|graph, target| channel_sums::run(graph, target), false),

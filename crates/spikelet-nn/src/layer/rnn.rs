@@ -69,6 +69,13 @@ impl Rnn {
         self.recurrent = self.recurrent.last();
         self
     }
+
+    /// Lets the spikes that are fed back have no gradient: e-prop. See [`Recurrent::local_gradient`].
+    #[must_use]
+    pub fn local_gradient(mut self) -> Self {
+        self.recurrent = self.recurrent.local_gradient();
+        self
+    }
 }
 
 impl Module for Rnn {

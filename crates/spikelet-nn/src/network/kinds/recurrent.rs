@@ -9,7 +9,7 @@ pub(super) const RNN: Kind = Kind {
     name: "rnn",
     summary: "fully connected layer and neurons with recurrent connections",
     main: MainValue::Required("the number of neurons"),
-    keys: &["cell", "bias", "last"],
+    keys: &["cell", "bias", "last", "local_gradient"],
     build: |layer, b| {
         let hidden = layer.main()?.integer("rnn", 1..=Layers::MAX_SIZE)?;
         let [inputs] = b.shape[..] else {
@@ -20,11 +20,13 @@ pub(super) const RNN: Kind = Kind {
             None => b.neuron.clone(),
         };
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
-        let module = Rnn::new(neuron, inputs, hidden).bias(bias);
-        let module = match layer.fields.flag("last")? {
-            Some(true) => module.last(),
-            _ => module,
-        };
+        let mut module = Rnn::new(neuron, inputs, hidden).bias(bias);
+        if layer.fields.flag("last")? == Some(true) {
+            module = module.last();
+        }
+        if layer.fields.flag("local_gradient")? == Some(true) {
+            module = module.local_gradient();
+        }
         let rows = inputs.checked_add(hidden);
         let weights = rows.and_then(|rows| rows.checked_mul(hidden));
         b.leaf("rnn", module, weights, |_| weights)
@@ -35,7 +37,7 @@ pub(super) const RECURRENT: Kind = Kind {
     name: "recurrent",
     summary: "neurons with recurrent connections",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
-    keys: &["bias", "last"],
+    keys: &["bias", "last", "local_gradient"],
     build: |layer, b| {
         let neuron = match layer.main {
             Some(node) => b.own_neuron(node)?,
@@ -46,11 +48,13 @@ pub(super) const RECURRENT: Kind = Kind {
         };
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
         let feedback = Linear::new(features, features).bias(bias);
-        let module = Recurrent::through(neuron, feedback);
-        let module = match layer.fields.flag("last")? {
-            Some(true) => module.last(),
-            _ => module,
-        };
+        let mut module = Recurrent::through(neuron, feedback);
+        if layer.fields.flag("last")? == Some(true) {
+            module = module.last();
+        }
+        if layer.fields.flag("local_gradient")? == Some(true) {
+            module = module.local_gradient();
+        }
         let weights = features.checked_mul(features);
         b.leaf("recurrent", module, weights, |_| weights)
     },
