@@ -414,20 +414,65 @@ fn a_recurrent_layer_is_one_kernel_for_all_steps_and_equals_its_loop() -> Result
         assert_eq!(count("recurrent_scan_grad["), 1, "{name}");
         let (longer, _) = step_of(&*layer, 120, true)?;
         assert_eq!(kernels.len(), longer.len(), "{name}");
-        let (unfused, plain) = step_of(&*layer, 12, false)?;
-        assert!(unfused.iter().any(|k| k.starts_with("loop")), "{name}");
-        for (key, value) in &fused {
-            if key == "y" {
-                assert_eq!(value.to_f64(), plain[key].to_f64(), "{name}: {key}");
-            } else {
-                assert_close(
-                    &format!("{name}: {key}"),
-                    &value.to_f64(),
-                    &plain[key].to_f64(),
-                    1e-10,
-                );
-            }
+        equals_its_loop(name, &*layer, &fused)?;
+    }
+    Ok(())
+}
+
+/// Compares results with those of the layer's loop.
+fn equals_its_loop(name: &str, layer: &dyn Module, fused: &BTreeMap<String, Tensor>) -> Result<()> {
+    let (unfused, plain) = step_of(layer, 12, false)?;
+    assert!(unfused.iter().any(|k| k.starts_with("loop")), "{name}");
+    for (key, value) in fused {
+        if key == "y" {
+            assert_eq!(value.to_f64(), plain[key].to_f64(), "{name}: {key}");
+        } else {
+            assert_close(
+                &format!("{name}: {key}"),
+                &value.to_f64(),
+                &plain[key].to_f64(),
+                1e-10,
+            );
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn with_a_local_gradient_it_is_one_kernel_and_a_backward_scan_without_feedback() -> Result<()> {
+    let neuron = || Lif::new(2.0).v_threshold(0.3);
+    let layers: [(&str, Box<dyn Module>); 3] = [
+        (
+            "recurrent",
+            Box::new(Recurrent::new(neuron(), FEATURES).local_gradient()),
+        ),
+        (
+            "rnn",
+            Box::new(
+                Rnn::new(Plif::new(3.0).v_threshold(0.2), FEATURES, FEATURES).local_gradient(),
+            ),
+        ),
+        (
+            "eprop_alif",
+            Box::new(Recurrent::new(EpropAlif::default(), FEATURES).local_gradient()),
+        ),
+    ];
+    for (name, layer) in layers {
+        let (kernels, fused) = step_of(&*layer, 12, true)?;
+        let count = |what: &str| kernels.iter().filter(|k| k.starts_with(what)).count();
+        let counts = [
+            "loop",
+            "recurrent_scan[",
+            "recurrent_scan_grad[",
+            "scan_grad[",
+        ]
+        .map(count);
+        assert_eq!(counts, [0, 1, 0, 1], "{name}: {kernels:#?}");
+        assert!(
+            kernels.iter().any(|k| k.contains("local gradient")),
+            "{name}"
+        );
+        equals_its_loop(name, &*layer, &fused)?;
     }
     Ok(())
 }

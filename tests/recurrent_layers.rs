@@ -313,7 +313,7 @@ fn recurrent_layers_in_a_file_are_those_of_rust() -> Result<()> {
             "recurrent",
             { layer = "batch-norm", each_step = true },
             { rlif = 5, normalize_each_step = true },
-            { rnn = 3, cell = "plif", last = true },
+            { rnn = 3, cell = "plif", last = true, local_gradient = true },
         ]
     "#;
     let network = Network::from_toml("net.toml", text, &[])?;
@@ -322,7 +322,7 @@ fn recurrent_layers_in_a_file_are_those_of_rust() -> Result<()> {
         .add_named("1", Recurrent::new(Lif::new(3.0), 6))
         .add_named("2", BatchNorm1d::new(6).each_step(true))
         .add_named("3", RLif::new(6, 5).normalize_each_step(true))
-        .add_named("4", Rnn::new(Plif::new(2.0), 5, 3).last());
+        .add_named("4", Rnn::new(Plif::new(2.0), 5, 3).last().local_gradient());
     let traced = |module: &dyn Module| -> Result<_> {
         let cx = Context::new(Mode::TRAIN, DType::F32);
         let x = cx.tracer().input("x", DType::F32, [5, 2, 1, 1, 4]);
@@ -332,6 +332,7 @@ fn recurrent_layers_in_a_file_are_those_of_rust() -> Result<()> {
     let module = network.module()?;
     let text = module.tree().to_string();
     assert_eq!(text.matches("each_step=true").count(), 2, "{text}");
+    assert_eq!(text.matches("local_gradient=true").count(), 1, "{text}");
     let (shape, parameters) = traced(&*module)?;
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [5, 2, 4]);

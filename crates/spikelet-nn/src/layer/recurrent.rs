@@ -88,6 +88,14 @@ impl Recurrent {
         !self.last && self.fed.is_none()
     }
 
+    /// What is printed of it.
+    pub(super) fn settings(&self) -> &'static str {
+        match self.local {
+            true => "local_gradient=true",
+            false => "",
+        }
+    }
+
     /// Returns only the last time step, `[1, N, …]`.
     #[must_use]
     pub fn last(mut self) -> Self {
@@ -124,7 +132,8 @@ impl Module for Recurrent {
     }
 
     fn tree(&self) -> Tree {
-        let tree = Tree::for_type::<Self>().child("feedback", &*self.feedback);
+        let tree = Tree::for_type::<Self>().settings(self.settings());
+        let tree = tree.child("feedback", &*self.feedback);
         tree.child("neuron", &*self.neuron)
     }
 

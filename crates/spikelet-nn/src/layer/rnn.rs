@@ -85,7 +85,8 @@ impl Module for Rnn {
     }
 
     fn tree(&self) -> Tree {
-        let tree = Tree::for_type::<Self>().child("input", &self.input);
+        let tree = Tree::for_type::<Self>().settings(self.recurrent.settings());
+        let tree = tree.child("input", &self.input);
         tree.children_of(self.recurrent.tree())
     }
 
