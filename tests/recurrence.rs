@@ -438,10 +438,24 @@ fn equals_its_loop(name: &str, layer: &dyn Module, fused: &BTreeMap<String, Tens
     Ok(())
 }
 
+/// A recurrent layer whose first spikes are values with a gradient.
+struct Started(Recurrent);
+
+impl Module for Started {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.start_from("spikes", &x.slice(0, 0..1).squeeze(0).square());
+        self.0.forward(cx, x)
+    }
+
+    fn tree(&self) -> spikelet::module::Tree {
+        self.0.tree()
+    }
+}
+
 #[test]
 fn with_a_local_gradient_it_is_one_kernel_and_a_backward_scan_without_feedback() -> Result<()> {
     let neuron = || Lif::new(2.0).v_threshold(0.3);
-    let layers: [(&str, Box<dyn Module>); 3] = [
+    let layers: [(&str, Box<dyn Module>); 4] = [
         (
             "recurrent",
             Box::new(Recurrent::new(neuron(), FEATURES).local_gradient()),
@@ -451,6 +465,10 @@ fn with_a_local_gradient_it_is_one_kernel_and_a_backward_scan_without_feedback()
             Box::new(
                 Rnn::new(Plif::new(3.0).v_threshold(0.2), FEATURES, FEATURES).local_gradient(),
             ),
+        ),
+        (
+            "first spikes",
+            Box::new(Started(Recurrent::new(neuron(), FEATURES).local_gradient())),
         ),
         (
             "eprop_alif",

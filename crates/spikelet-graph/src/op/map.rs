@@ -43,6 +43,15 @@ impl Map {
         }
     }
 
+    /// A value of a type, without a gradient.
+    pub fn detached(ty: &TensorType) -> Self {
+        Self {
+            expressions: vec![Self::operand(0).detach()],
+            shape: ty.shape.clone(),
+            dtypes: vec![ty.dtype],
+        }
+    }
+
     /// Whether the only output is the only operand.
     pub fn is_identity(&self) -> bool {
         matches!(&self.expressions[..], [e] if is_first_operand(e))

@@ -2,7 +2,8 @@
 
 use super::scan::check_operands;
 use super::{
-    MatMul, MatmulPrecision, Operation, Recurrence, RecurrentScanGrad, Scan, ScanGrad, product,
+    MatMul, MatmulPrecision, Operation, Recurrence, RecurrentScanGrad, Scan, ScanGrad, Slice,
+    product,
 };
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result, mismatch};
@@ -192,10 +193,23 @@ impl RecurrentScan {
             ..ScanGrad::new(r.clone(), self.time_steps)
         };
         let mut made = b.push(op, &operands)?;
+        let at = self.first_product();
+        let of_product = match b.wanted[at] && !self.continues {
+            true => {
+                let first = Slice {
+                    axis: 0,
+                    start: 0,
+                    end: 1,
+                };
+                let first = b.push1(first, &[made[0]])?;
+                Some(b.reshape_as(first, node.inputs[at])?)
+            }
+            false => None,
+        };
         for (k, sequence) in made[..r.inputs.len()].iter_mut().enumerate() {
             *sequence = b.cast_as(*sequence, node.inputs[k])?;
         }
-        Ok(made.into_iter().map(Some).chain([None]).collect())
+        Ok(made.into_iter().map(Some).chain([of_product]).collect())
     }
 }
 

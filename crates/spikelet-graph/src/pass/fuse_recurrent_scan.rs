@@ -449,7 +449,14 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
         weight = outside.add(Permute { order: vec![1, 0] }, &[weight])?[0];
     }
     let initial = outside.reshaped(initial, found.step.clone())?;
-    let product = outside.add(MatMul::new(false, true), &[initial, weight])?[0];
+    let multiplied = match found.local_gradient {
+        true => {
+            let detached = Map::detached(outside.graph.ty(initial));
+            outside.add(detached, &[initial])?[0]
+        }
+        false => initial,
+    };
+    let product = outside.add(MatMul::new(false, true), &[multiplied, weight])?[0];
     let mut operands = sequences;
     states[found.fed] = initial;
     operands.extend(states);
