@@ -164,6 +164,14 @@ impl DataLoader {
 
     /// The same loader over the first `samples` of the data set, in which their indices are the same.
     ///
+    /// ```
+    /// use spikelet_data::{DataLoader, LoaderConfig, synthetic};
+    /// let digits = synthetic::digits_of(1, 100, 10).train;
+    /// let loader = DataLoader::new(digits, LoaderConfig { batch_size: 32, ..LoaderConfig::default() })?;
+    /// assert_eq!(loader.first(40)?.len(), 2);
+    /// # Ok::<(), spikelet_data::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Index`] if the data set has fewer; [`Error::BatchSize`] if no batch is left.
     pub fn first(&self, samples: usize) -> Result<Self> {

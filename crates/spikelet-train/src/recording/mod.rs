@@ -68,6 +68,12 @@ impl Recording {
     /// Lets [plastic layers](spikelet_nn::learning::Plastic) learn from the samples while they are recorded, from
     /// `batch_size` samples at a time, in the order of the data set: the store has the changed weights afterwards. All
     /// other layers run as in an evaluation. The values of rules ([`Recorded::is_of_rule`]) need it.
+    ///
+    /// ```
+    /// use spikelet_train::{Recorded, Recording};
+    /// let values = [Recorded::Weights, Recorded::Traces];
+    /// let recording = Recording::new("features").values(values).samples(0..10).learning(1);
+    /// ```
     #[must_use]
     pub fn learning(mut self, batch_size: usize) -> Self {
         self.learning = Some(batch_size);
