@@ -18,6 +18,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::sample_random::SampleRandom;
+use crate::sets::Subset;
 use crate::transform::{BatchTransform, Transform};
 
 /// The maximal number of threads if none is given.
@@ -157,6 +158,25 @@ impl DataLoader {
         };
         let mut loader = self.clone();
         loader.config = config;
+        loader.check_batch_size()?;
+        Ok(loader)
+    }
+
+    /// The same loader over the first `samples` of the data set, in which their indices are the same.
+    ///
+    /// ```
+    /// use spikelet_data::{DataLoader, LoaderConfig, synthetic};
+    /// let digits = synthetic::digits_of(1, 100, 10).train;
+    /// let loader = DataLoader::new(digits, LoaderConfig { batch_size: 32, ..LoaderConfig::default() })?;
+    /// assert_eq!(loader.first(40)?.len(), 2);
+    /// # Ok::<(), spikelet_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Index`] if the data set has fewer; [`Error::BatchSize`] if no batch is left.
+    pub fn first(&self, samples: usize) -> Result<Self> {
+        let mut loader = self.clone();
+        loader.dataset = Arc::new(Subset::new(self.dataset.clone(), (0..samples).collect())?);
         loader.check_batch_size()?;
         Ok(loader)
     }

@@ -237,7 +237,7 @@ fn counted(case: &str) -> Result<[Counted; 3]> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.npz");
     step().record(
-        &Recording::new("*").values(Recorded::ALL),
+        &Recording::new("*").values(Recorded::NEURONS),
         &loader,
         &mut store,
         &path,

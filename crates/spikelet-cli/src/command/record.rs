@@ -17,15 +17,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Write the spikes and potentials of chosen layers to a file, for plots of your own
+/// Write the spikes, potentials, weights and traces of chosen layers to a file, for plots of your own
 ///
 /// The arrays are LAYER.spike_seq (bytes), LAYER.v_seq (membrane potentials after the reset) and
 /// LAYER.x_seq (inputs of the neurons), each [T, N, …] for N test images, with labels, scores,
 /// predictions and indices of the images. The file is written batch by batch; it has at most 16 GiB.
+///
+/// With --learn, plastic layers learn from the images, batch by batch; the checkpoint stays as it is.
+/// Their values are LAYER.weight_seq (after each step, or after the last one) and LAYER.change_seq,
+/// [T, C, …] for C batches, and the traces of the rule by its names, such as LAYER.r1: [T, N, …] of
+/// neurons, [T, C, …] of synapses.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet record runs/mnist-fc/latest/best.safetensors --out spikes.npz" => "the spikes of all layers for 100 test images, for NumPy",
     "spikelet record best.safetensors --layers \"fc.*\" --values spikes,potentials --out some.npz" => "of some layers, with potentials",
+    "spikelet record best.safetensors --learn --layers features --values weights,traces --out learning.npz" => "of a plastic layer while it learns",
     "spikelet record best.safetensors --samples 500..1000 --out spikes.safetensors --json" => "as safetensors; the arrays as JSON",
 ])]
 pub struct Record {
@@ -33,7 +39,7 @@ pub struct Record {
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
 
-    /// Paths of layers of neurons; `*` stands for any characters; several, separated by commas
+    /// Paths of layers of neurons or plastic layers; `*` stands for any characters; several, separated by commas
     #[arg(
         long,
         value_name = "PATTERN",
@@ -56,6 +62,11 @@ pub struct Record {
     #[arg(long, value_name = "START..END", value_parser = range)]
     samples: Option<Range<usize>>,
 
+    /// Let plastic layers learn while they are recorded, from as many images at a time as in training, or
+    /// --eval-batch-size; for the values weights, changes and traces
+    #[arg(long)]
+    learn: bool,
+
     #[command(flatten)]
     evaluation: EvaluationArgs,
 }
@@ -66,10 +77,13 @@ struct Value(Recorded);
 
 impl ValueEnum for Value {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Value; 3] = [
+        const ALL: [Value; 6] = [
             Value(Recorded::Spikes),
             Value(Recorded::Potentials),
             Value(Recorded::Inputs),
+            Value(Recorded::Weights),
+            Value(Recorded::Changes),
+            Value(Recorded::Traces),
         ];
         &ALL
     }
@@ -90,9 +104,13 @@ impl Record {
             Failure::argument("no layers were named", "name some, or use --layers \"*\"")
         })?;
         let recording = others.iter().fold(Recording::new(first), Recording::layers);
-        let recording = recording
+        let mut recording = recording
             .values(self.values.iter().map(|value| value.0))
             .samples(self.samples.unwrap_or(0..test.len().min(FEW)));
+        if self.learn {
+            let batch = self.evaluation.eval_batch_size;
+            recording = recording.learning(batch.unwrap_or(settings.batch_size));
+        }
         let start = Instant::now();
         let module = network.module()?;
         let file = record(

@@ -208,3 +208,41 @@ fn what_cannot_be_converted_is_named() {
     );
     assert!(!folder.join("o").exists());
 }
+
+#[test]
+fn options_of_another_conversion_are_refused_rather_than_ignored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    std::fs::write(folder.join("weights.npz"), b"not read").expect("written");
+    for option in [
+        "--dataset=synthetic",
+        "--data-dir=data",
+        "--download",
+        "--split=held-out",
+        "--test-images=10",
+        "--device=cpu",
+        "--threads=1",
+        "--calibrate=synthetic",
+        "--time-steps=8",
+    ] {
+        let said = complaint_in(folder, &["convert", "weights.npz", "o.safetensors", option]);
+        mentions(&said, &["required", "--ann <FILE>"]);
+    }
+    for option in [
+        "--to=evt3",
+        "--dt=1",
+        "--approximate",
+        "--strip-prefix=net.",
+        "--format=evt3",
+        "--sensor=34x34",
+        "--out-sensor=34x34",
+    ] {
+        let name = option.split('=').next().unwrap_or_default();
+        let said = complaint_in(
+            folder,
+            &["convert", "--ann", "ann.safetensors", "o", option],
+        );
+        mentions(&said, &["cannot be used with", "--ann <FILE>", name]);
+    }
+    assert!(!folder.join("o").exists());
+}

@@ -258,6 +258,24 @@ fn plastic_layers_learn_in_a_stream_and_their_weights_are_saved() {
     // The file is a checkpoint.
     let again = ["stream", "learned.safetensors", "--device", "cpu"];
     lines(folder, &[&again[..], &["--input", "a.aedat4"]].concat());
+    // Weights and traces of the layer are recorded while it learns.
+    let record = ["record", "learned.safetensors", "--device", "cpu"];
+    let values = ["--values", "weights,traces", "--out", "learning.npz"];
+    let few = ["--samples", "0..5", "--eval-batch-size", "2"];
+    let record = [&record[..], &values, &few].concat();
+    let output = run_in(folder, &record);
+    assert_ne!(code(&output), 0);
+    mentions(&stderr(&output), &["weights are fixed", "--learn"]);
+    let line = lines(folder, &[&record[..], &["--learn"]].concat());
+    let arrays = line[0]["arrays"].as_array().expect("arrays");
+    let shape = |name: &str| {
+        let found = arrays.iter().find(|array| array["name"] == name);
+        found.map(|array| array["shape"].clone()).expect(name)
+    };
+    let weights = shape("features.weight_seq");
+    assert_eq!(weights[1], 3, "two samples, two, and one");
+    assert_eq!([&weights[2], &weights[3]], [8, 2 * 34 * 34]);
+    assert_eq!(shape("features.r1")[1], 5);
 }
 
 #[test]

@@ -37,11 +37,11 @@ impl Update {
 
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
 ///
-/// Weights change in a training trace ([`Mode::training`](crate::module::Mode)), and those that change in each step where
-/// [`Context::learning`] is set. They are the buffer
+/// Weights change in a training trace ([`Mode::training`](crate::module::Mode)), and without an optimizer also where
+/// [`Context::learning`] is set; in a stream only those that change in each step. They are the buffer
 /// `synapses.weight`, or with [`Update::Gradient`] a parameter of that name. The traces are states: with
 /// [`Mode::carry_state`](crate::module::Mode) they continue in the next call. A context that watches records the traces,
-/// `weight_seq` after each step and `change_seq`.
+/// the changes `change_seq` and the weights `weight_seq`, after each step or, with [`Update::EndOfCall`], after the last one.
 ///
 /// | setting | default | |
 /// |---|---|---|
@@ -176,7 +176,12 @@ impl Plastic {
 
     /// Whether the weights change in this trace.
     fn learns(&self, cx: &Context) -> bool {
-        cx.mode().training || (self.update == Update::EachStep && cx.learns())
+        match self.update {
+            Update::EachStep => cx.learns(),
+            // A call of a stream is one step.
+            Update::EndOfCall => cx.learns() && (cx.mode().training || !cx.mode().carry_state),
+            Update::Gradient => cx.mode().training,
+        }
     }
 
     /// The weight at the beginning of a call, and in the current step.
@@ -238,7 +243,7 @@ impl Plastic {
             return Ok(spikes);
         }
         let next = made.applied(&weight, self.learning_rate, self.bounds);
-        if cx.watches() && x.dim(0) == 1 {
+        if cx.watches() {
             cx.record("weight_seq", &next.reshape([&[1], next.shape()].concat()));
         }
         cx.child("synapses", |cx| {

@@ -119,8 +119,8 @@ impl Context {
         self
     }
 
-    /// Makes [plastic layers](crate::learning::Plastic) whose weights change in each step learn outside training as well: in a
-    /// trained network that runs on a stream. Must be set before anything is traced. [`Traced::plastic`] lists the layers.
+    /// Makes [plastic layers](crate::learning::Plastic) without an optimizer learn outside training as well: in a trained
+    /// network that runs on a stream, where weights change in each step only, or whose values are recorded. Must be set before anything is traced. [`Traced::plastic`] lists the layers.
     ///
     /// ```
     /// use spikelet_nn::learning::{PairStdp, Plastic};
@@ -138,7 +138,7 @@ impl Context {
         self
     }
 
-    /// Whether plastic layers whose weights change in each step learn: in training, and by [`Context::learning`].
+    /// Whether plastic layers without an optimizer learn: in training, and by [`Context::learning`].
     pub fn learns(&self) -> bool {
         self.learns || self.mode.training
     }

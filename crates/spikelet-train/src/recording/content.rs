@@ -20,6 +20,8 @@ const INDICES: &str = "indices";
 pub(super) enum Source {
     /// A value of a layer, whose axis 1 are the samples.
     Layer(RecordedValue),
+    /// A value of a layer with one sequence for all samples of a batch.
+    Batch(RecordedValue),
     /// An output of the function, whose axis 0 are the samples.
     Output(String),
     /// An integer of each sample in the batch.
@@ -37,7 +39,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub(super) fn new(step: &Step<'_>, samples: usize) -> Result<Self> {
+    /// Those of `samples` samples; `batches`: the number of their batches, if the layers learn from batch to batch.
+    pub(super) fn new(step: &Step<'_>, samples: usize, batches: Option<usize>) -> Result<Self> {
         let (one, two) = (step.recorded_types(1)?, step.recorded_types(2)?);
         let mut content = Self {
             sources: vec![],
@@ -47,7 +50,18 @@ impl Content {
         for value in &one.values {
             let expected = with_axis(&value.ty.shape, 1, 2);
             let other = two.values.iter().find(|other| other.path == value.path);
-            if expected.is_none() || other.map(|other| &other.ty.shape) != expected.as_ref() {
+            let other = other.map(|other| &other.ty.shape);
+            if let Some(batches) = batches
+                && other == Some(&value.ty.shape)
+                && !value.ty.shape.is_empty()
+            {
+                let mut shape = value.ty.shape.clone();
+                shape.insert(1, batches);
+                let source = Source::Batch(value.clone());
+                content.add(&value.path, ArrayType::F32, shape, source);
+                continue;
+            }
+            if expected.is_none() || other != expected.as_ref() {
                 let (path, given) = (value.path.clone(), value.ty.clone());
                 return Err(RecordingError::Axes { path, given }.into());
             }

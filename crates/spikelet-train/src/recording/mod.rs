@@ -24,6 +24,8 @@ pub struct Recording {
     layers: Vec<String>,
     values: Vec<Recorded>,
     samples: Option<Range<usize>>,
+    /// The samples of a batch from which plastic layers learn.
+    learning: Option<usize>,
 }
 
 impl Recording {
@@ -33,6 +35,7 @@ impl Recording {
             layers: vec![pattern.into()],
             values: vec![Recorded::Spikes],
             samples: None,
+            learning: None,
         }
     }
 
@@ -59,6 +62,21 @@ impl Recording {
     #[must_use]
     pub fn samples(mut self, samples: Range<usize>) -> Self {
         self.samples = Some(samples);
+        self
+    }
+
+    /// Lets [plastic layers](spikelet_nn::learning::Plastic) learn from the samples while they are recorded, from
+    /// `batch_size` samples at a time, in the order of the data set: the store has the changed weights afterwards. All
+    /// other layers run as in an evaluation. The values of rules ([`Recorded::is_of_rule`]) need it.
+    ///
+    /// ```
+    /// use spikelet_train::{Recorded, Recording};
+    /// let values = [Recorded::Weights, Recorded::Traces];
+    /// let recording = Recording::new("features").values(values).samples(0..10).learning(1);
+    /// ```
+    #[must_use]
+    pub fn learning(mut self, batch_size: usize) -> Self {
+        self.learning = Some(batch_size);
         self
     }
 }
@@ -128,6 +146,15 @@ pub enum RecordingError {
         /// The error of the file.
         source: FileError,
     },
+    /// A value of a learning rule, without learning.
+    #[error(
+        "recording: `{value}` are values of layers that learn, and weights are fixed in an evaluation\n  help: let the \
+         layers learn while they are recorded (`Recording::learning`, --learn)"
+    )]
+    Fixed {
+        /// The name of the value.
+        value: &'static str,
+    },
     /// Axis 1 of a recorded value is not the batch.
     #[error(
         "recording: `{path}` is {given} for a batch of one sample, which is not [T, N, …]\n  help: leave this layer out"
@@ -186,6 +213,8 @@ impl Step<'_> {
     /// | `LAYER.spike_seq` | u8, or f32 for neurons whose outputs are not 0 or 1 | `[T, N, …]`: the spikes of N samples |
     /// | `LAYER.v_seq` | f32 | the membrane potentials V after the reset |
     /// | `LAYER.x_seq` | f32 | the inputs X of the neurons |
+    /// | `LAYER.weight_seq`, `LAYER.change_seq` | f32 | `[T, C, …]`: weights after each step and their changes, in C batches from which a plastic layer [learns](Recording::learning); weights that change after the last step are `[1, C, …]` |
+    /// | `LAYER.TRACE` | f32 | the traces of its rule, such as `LAYER.r1`: `[T, N, …]` of neurons, `[T, C, …]` of synapses without a value for each sample |
     /// | the outputs of the step's function by their names, such as `scores` | f32 | `[N, …]` |
     /// | `predictions` | i64 | `[N]`: the indices of the largest `scores`, if there are any |
     /// | the inputs that are one integer of each sample, such as `labels` | i64 | `[N]` |

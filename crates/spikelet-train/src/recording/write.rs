@@ -32,9 +32,19 @@ pub(super) fn write(
     let unknown = || RecordingError::Format { path: path.into() };
     let format = ArrayFormat::of_path(path).ok_or_else(unknown)?;
     let samples = chosen(recording, data)?;
-    let layers = RecordedLayers::new(&recording.layers, &recording.values);
+    let of_rule = recording.values.iter().find(|value| value.is_of_rule());
+    if let (Some(value), None) = (of_rule, recording.learning) {
+        let value = value.name();
+        return Err(RecordingError::Fixed { value }.into());
+    }
+    let layers = RecordedLayers::new(
+        &recording.layers,
+        &recording.values,
+        recording.learning.is_some(),
+    );
     let step = step.clone().recording(layers);
-    let content = Content::new(&step, samples.len())?;
+    let batches = (recording.learning).map(|batch| samples.len().div_ceil(batch.max(1)));
+    let content = Content::new(&step, samples.len(), batches)?;
     let bytes = content.bytes();
     if bytes > LARGEST {
         let samples = samples.len();
@@ -46,8 +56,14 @@ pub(super) fn write(
         }
         .into());
     }
+    let batch = recording.learning.or(batch);
     let batch = batch_size(&step, batch, &samples, content.sample_bytes, store)?;
     let starts = || samples.clone().step_by(batch);
+    // Layers learn from the samples of the recording only. Otherwise those behind it save another program.
+    let data = match recording.learning {
+        Some(_) => data.first(samples.end)?,
+        None => data.clone(),
+    };
     let sizes = starts().map(|first| batch.min(data.dataset().len() - first));
     let mut programs = load(&step, &sizes.collect(), store)?;
 
@@ -61,6 +77,7 @@ pub(super) fn write(
         content: &content,
         disk,
         correct: Some(0),
+        written: 0,
     };
     let shard = Shard {
         first_sample: samples.start,
@@ -190,6 +207,8 @@ struct Writing<'a> {
     disk: Disk<'a>,
     /// The number of predictions that are the labels; `None` without either.
     correct: Option<usize>,
+    /// The number of batches.
+    written: usize,
 }
 
 impl Writing<'_> {
@@ -208,6 +227,15 @@ impl Writing<'_> {
                 Source::Layer(value) => {
                     let sequence = program.output(&value.output)?;
                     self.add_sequence(k, value, sequence, batch.len(), &place, samples)?;
+                }
+                Source::Batch(value) => {
+                    let sequence = program.output(&value.output)?;
+                    let row: usize = sequence.shape.iter().skip(1).product();
+                    let batches = self.content.specs[k].shape[1];
+                    for (t, step) in f32s(sequence).chunks_exact(row.max(1)).enumerate() {
+                        let place = (t * batches + self.written) * row;
+                        self.write(k, place as u64, &bytes_of(step))?;
+                    }
                 }
                 Source::Output(name) => {
                     let values = f32s(program.output(name)?);
@@ -243,6 +271,7 @@ impl Writing<'_> {
             both.filter(|(a, b)| a == b).count()
         });
         self.correct = self.correct.zip(right).map(|(sum, right)| sum + right);
+        self.written += 1;
         Ok(())
     }
 

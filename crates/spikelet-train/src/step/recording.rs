@@ -1,14 +1,15 @@
 //! The values of layers that a recording writes.
 
 use super::Step;
+use super::error::StepError;
 use super::groups::Names;
 use super::monitors::layers_with;
 use super::trace::{Purpose, check_all};
 use spikelet_core::Result;
-use spikelet_graph::{DType, TensorType};
-use spikelet_nn::module::Context;
+use spikelet_graph::{DType, TensorType, Var};
+use spikelet_nn::module::{Context, Traced};
 
-/// A value of the neurons of a layer at every time step, `[T, N, …]`.
+/// A value of the neurons or of the synapses of a layer at every time step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Recorded {
@@ -18,33 +19,83 @@ pub enum Recorded {
     Potentials,
     /// The inputs X of the neurons, the results of the layers before them: `LAYER.x_seq`.
     Inputs,
+    /// The weights of a plastic layer after each step, or after the call: `LAYER.weight_seq`.
+    Weights,
+    /// The changes of these weights by the learning rule, before the learning rate: `LAYER.change_seq`.
+    Changes,
+    /// The traces of the learning rule of a plastic layer, `LAYER.TRACE` with the names of the rule.
+    Traces,
 }
 
 impl Recorded {
+    /// The values of neurons, `[T, N, …]`.
+    pub const NEURONS: [Self; 3] = [Self::Spikes, Self::Potentials, Self::Inputs];
+
     /// All values.
-    pub const ALL: [Self; 3] = [Self::Spikes, Self::Potentials, Self::Inputs];
+    pub const ALL: [Self; 6] = [
+        Self::Spikes,
+        Self::Potentials,
+        Self::Inputs,
+        Self::Weights,
+        Self::Changes,
+        Self::Traces,
+    ];
 
     /// The name, as on the command line.
     ///
     /// ```
     /// use spikelet_train::Recorded;
-    /// assert_eq!(Recorded::ALL.map(Recorded::name), ["spikes", "potentials", "inputs"]);
+    /// assert_eq!(Recorded::NEURONS.map(Recorded::name), ["spikes", "potentials", "inputs"]);
     /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Spikes => "spikes",
             Self::Potentials => "potentials",
             Self::Inputs => "inputs",
+            Self::Weights => "weights",
+            Self::Changes => "changes",
+            Self::Traces => "traces",
         }
     }
 
-    /// The name under which neurons record it.
-    fn suffix(self) -> &'static str {
+    /// Whether it is a value of a learning rule, which layers have only while they learn.
+    pub fn is_of_rule(self) -> bool {
+        !Self::NEURONS.contains(&self)
+    }
+
+    /// The name under which layers record it; `None` for traces, which rules name.
+    fn suffix(self) -> Option<&'static str> {
         match self {
-            Self::Spikes => "spike_seq",
-            Self::Potentials => "v_seq",
-            Self::Inputs => "x_seq",
+            Self::Spikes => Some("spike_seq"),
+            Self::Potentials => Some("v_seq"),
+            Self::Inputs => Some("x_seq"),
+            Self::Weights => Some("weight_seq"),
+            Self::Changes => Some("change_seq"),
+            Self::Traces => None,
         }
+    }
+
+    /// The layers that recorded it: their paths, those of the values, and the values.
+    fn of_layers(self, traced: &Traced) -> Vec<(String, String, Var)> {
+        if let Some(suffix) = self.suffix() {
+            let layers = layers_with(&traced.recorded, suffix).into_iter();
+            let with_path = layers.map(|(layer, var)| {
+                let path = super::monitors::path_of(&layer, suffix);
+                (layer, path, var)
+            });
+            return with_path.collect();
+        }
+        // A plastic layer itself records its traces, and the two values above.
+        let others = [Self::Weights, Self::Changes].map(Self::suffix);
+        let mut found = vec![];
+        for (path, var) in &traced.recorded {
+            let (layer, name) = path.rsplit_once('.').unwrap_or(("", path));
+            let is_trace = !others.contains(&Some(name));
+            if is_trace && traced.plastic.iter().any(|plastic| plastic == layer) {
+                found.push((layer.to_string(), path.clone(), var.clone()));
+            }
+        }
+        found
     }
 }
 
@@ -53,17 +104,20 @@ impl Recorded {
 pub(crate) struct RecordedLayers {
     layers: Vec<Names>,
     values: Vec<Recorded>,
+    /// Whether plastic layers learn.
+    pub(super) learns: bool,
 }
 
 impl RecordedLayers {
-    pub(crate) fn new(patterns: &[String], values: &[Recorded]) -> Self {
+    pub(crate) fn new(patterns: &[String], values: &[Recorded], learns: bool) -> Self {
         Self {
             layers: patterns.iter().map(Names::new).collect(),
             values: values.to_vec(),
+            learns,
         }
     }
 
-    /// Whether neurons must record more than their spikes.
+    /// Whether layers must record more than their spikes.
     pub(super) fn watches(&self) -> bool {
         self.values.iter().any(|value| *value != Recorded::Spikes)
     }
@@ -94,14 +148,12 @@ impl Step<'_> {
         self.outputs(true)
     }
 
-    /// Whether readable values of layers are potentials or inputs of neurons, which are recorded on request only.
-    pub(super) fn reads_potentials(&self) -> bool {
-        let on_request = [Recorded::Potentials, Recorded::Inputs];
-        (self.activations.iter()).any(|names| {
-            on_request
-                .iter()
-                .any(|value| names.text().ends_with(value.suffix()))
-        })
+    /// Whether readable values of layers are others than spikes, which are recorded on request only.
+    pub(super) fn reads_on_request(&self) -> bool {
+        let on_request = Recorded::ALL.into_iter().skip(1);
+        let suffixes: Vec<_> = on_request.filter_map(Recorded::suffix).collect();
+        let mut activations = self.activations.iter();
+        activations.any(|names| suffixes.iter().any(|end| names.text().ends_with(end)))
     }
 
     /// Makes the chosen values of layers outputs.
@@ -110,16 +162,23 @@ impl Step<'_> {
             return Ok(vec![]);
         };
         let traced = cx.traced();
+        if recording.learns && traced.plastic.is_empty() {
+            return Err(StepError::NothingLearns.into());
+        }
+        let chosen = |layer: &str| recording.layers.iter().any(|names| names.matches(layer));
         let mut found: Vec<RecordedValue> = vec![];
+        let mut known: Vec<String> = vec![];
         for value in &recording.values {
-            let layers = layers_with(&traced.recorded, value.suffix());
-            let names = layers.iter().map(|(layer, _)| layer.as_str());
-            check_all(&recording.layers, names)?;
-            for (layer, var) in layers {
-                if !recording.layers.iter().any(|names| names.matches(&layer)) {
+            let layers = value.of_layers(&traced);
+            let names = layers.iter().map(|(layer, ..)| layer.as_str());
+            if !names.clone().any(chosen) {
+                check_all(&recording.layers, names.clone())?;
+            }
+            known.extend(names.map(String::from));
+            for (layer, path, var) in layers {
+                if !chosen(&layer) {
                     continue;
                 }
-                let path = super::monitors::path_of(&layer, value.suffix());
                 let binary = traced.binary.contains(&path);
                 let output = format!("recorded {}", found.len());
                 cx.tracer().output(&output, &var);
@@ -135,6 +194,7 @@ impl Step<'_> {
                 });
             }
         }
+        check_all(&recording.layers, known.iter().map(String::as_str))?;
         Ok(found)
     }
 

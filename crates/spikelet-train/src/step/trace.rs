@@ -243,13 +243,13 @@ impl Step<'_> {
         watching: bool,
     ) -> Result<(Context, TraceInfo)> {
         let mut cx = self.context(self.carrying(purpose.mode));
-        if purpose.learns {
+        let recording = self.recording.as_ref();
+        if purpose.learns || recording.is_some_and(|layers| layers.learns) {
             cx = cx.learning();
         }
         let observes = !purpose.predicts && self.observed > 0;
-        let recording = self.recording.as_ref();
         let watching =
-            watching || recording.is_some_and(|layers| layers.watches()) || self.reads_potentials();
+            watching || recording.is_some_and(|layers| layers.watches()) || self.reads_on_request();
         if watching || observes || !purpose.predicts && self.monitors_potentials() {
             cx = cx.watching();
         }

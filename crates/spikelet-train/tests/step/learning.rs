@@ -2,21 +2,30 @@
 
 use super::support::{numbers, store};
 use spikelet_core::Result;
+use spikelet_data::{ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig};
 use spikelet_graph::op::HostTensor;
-use spikelet_nn::learning::{PairStdp, Plastic};
+use spikelet_nn::learning::{PairStdp, Plastic, Update};
+use spikelet_nn::runtime::Program;
 use spikelet_train::prelude::*;
-use spikelet_train::{Outputs, StepError};
+use spikelet_train::{Outputs, Recorded, Recording, RecordingError, StepError};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 const INPUTS: usize = 6;
 const WEIGHT: &str = "features.synapses.weight";
 
 fn network() -> Sequential {
+    updated(Update::EachStep)
+}
+
+fn updated(update: Update) -> Sequential {
     let weights = Init::Between {
         low: 0.3,
         high: 0.9,
     };
     let synapses = Linear::new(INPUTS, 4).weight_init(weights);
-    let plastic = Plastic::new(synapses, Lif::new(2.0), PairStdp::default());
+    let plastic = Plastic::new(synapses, Lif::new(2.0), PairStdp::default()).update(update);
     Sequential::new()
         .add_named("features", plastic)
         .add_named("dropout", Dropout::new(0.5))
@@ -66,7 +75,7 @@ fn weights_change_in_a_stream_that_learns_as_in_training() -> Result<()> {
     cx.trace(&net, input)?;
     trained.initialize(&cx.traced(), DType::F32, 0)?;
     trained.insert(WEIGHT, &before)?;
-    let mut program = spikelet_nn::runtime::Program::new(cx.tracer().finish()?, &mut trained)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut trained)?;
     // Of the dropout, which is behind the layer that learns.
     let generator = HostTensor::I64(&[0; 4]);
     program.run_with(vec![("x", HostTensor::F32(&x)), ("generator", generator)])?;
@@ -85,5 +94,131 @@ fn a_network_without_plastic_layers_does_not_learn_in_a_stream() -> Result<()> {
         error.downcast_ref(),
         Some(StepError::NothingLearns)
     ));
+    Ok(())
+}
+
+const T: usize = 20;
+const N: usize = 5;
+
+/// Spikes `[N, T, INPUTS]`.
+fn samples() -> Vec<f32> {
+    let spikes = numbers(3, N * T * INPUTS);
+    spikes
+        .iter()
+        .map(|x| f32::from(u8::from(*x > 0.0)))
+        .collect()
+}
+
+fn loader() -> Result<DataLoader> {
+    let field = Field::new("x", ElementType::F32, [T, INPUTS]).sequence();
+    let data = InMemory::new("spikes").with(field, samples())?;
+    Ok(DataLoader::new(Arc::new(data), LoaderConfig::default())?)
+}
+
+/// The values of a training program that watches, for samples `range`, which changes the weights of the store.
+fn trained(net: &Sequential, range: Range<usize>, store: &mut VarStore) -> Result<[Vec<f64>; 3]> {
+    let cx = Context::new(Mode::TRAIN, DType::F32).watching();
+    let n = range.len();
+    let input = cx.tracer().input("x", DType::F32, [T, n, INPUTS]);
+    cx.trace(net, input)?;
+    let names = ["weight_seq", "change_seq", "r1"];
+    for name in names {
+        let value = cx.recorded(&format!("features.{name}"))?;
+        cx.tracer().output(name, &value);
+    }
+    store.initialize(&cx.traced(), DType::F32, 0)?;
+    let mut program = Program::new(cx.tracer().finish()?, store)?;
+    let all = samples();
+    let at = |t: usize, sample: usize| (sample * T + t) * INPUTS;
+    let x = (0..T).flat_map(|t| range.clone().map(move |sample| at(t, sample)));
+    let x: Vec<f32> = x.flat_map(|at| all[at..at + INPUTS].to_vec()).collect();
+    let generator = HostTensor::I64(&[0; 4]);
+    program.run_with(vec![("x", HostTensor::F32(&x)), ("generator", generator)])?;
+    let [weights, changes, trace] = names.map(|name| program.get(name));
+    Ok([weights?.to_f64(), changes?.to_f64(), trace?.to_f64()])
+}
+
+fn read(path: &Path, name: &str) -> Result<(Vec<usize>, Vec<f64>)> {
+    let file = ArrayFiles::npz(path, &[name])?;
+    let (mut shape, mut values) = (vec![file.len()], vec![]);
+    shape.extend(file.fields()[0].shape.iter().flatten());
+    for k in 0..file.len() {
+        let sample = file.sample(k)?;
+        let row = sample.require(name)?;
+        values.extend(row.as_f32().into_iter().flatten().map(|&v| f64::from(v)));
+    }
+    Ok((shape, values))
+}
+
+/// Entries `range` of axis 1 of `[steps, len, …]`.
+fn entries(values: &[f64], steps: usize, len: usize, range: Range<usize>) -> Vec<f64> {
+    let row = values.len() / steps / len;
+    let steps = values.chunks(len * row);
+    let chosen = steps.flat_map(|step| &step[range.start * row..range.end * row]);
+    chosen.copied().collect()
+}
+
+#[test]
+fn recorded_weights_changes_and_traces_are_those_of_training() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("learning.npz");
+    for (update, weights) in [(Update::EachStep, T), (Update::EndOfCall, 1)] {
+        let net = updated(update);
+        let mut learned = store()?;
+        let recording = Recording::new("features")
+            .values([Recorded::Weights, Recorded::Changes, Recorded::Traces])
+            .samples(0..4)
+            .learning(3);
+        let file = step(&net).record(&recording, &loader()?, &mut learned, &path)?;
+        let names: Vec<&str> = file.arrays.iter().map(|a| a.name.as_str()).collect();
+        let [weight_seq, change_seq, r1, o1] =
+            ["weight_seq", "change_seq", "r1", "o1"].map(|name| format!("features.{name}"));
+        assert_eq!(names, [&*weight_seq, &change_seq, &r1, &o1, "indices"]);
+        let found = [&weight_seq, &change_seq, &r1].map(|name| read(&path, name));
+        let [found_weights, changes, traces] = found;
+        let (found_weights, changes, traces) = (found_weights?, changes?, traces?);
+        // Two batches: of three samples, and of the one that is left.
+        assert_eq!(found_weights.0, [weights, 2, 4, INPUTS]);
+        assert_eq!(changes.0, [T, 2, 4, INPUTS]);
+        assert_eq!(traces.0, [T, 4, INPUTS]);
+
+        let mut expected = store()?;
+        for (batch, range) in [0..3, 3..4].into_iter().enumerate() {
+            let [w, c, r] = trained(&net, range.clone(), &mut expected)?;
+            let own = batch..batch + 1;
+            assert_eq!(entries(&found_weights.1, weights, 2, own.clone()), w);
+            assert_eq!(entries(&changes.1, T, 2, own), c);
+            assert_eq!(entries(&traces.1, T, 4, range), r);
+        }
+        assert_eq!(learned.get(WEIGHT)?, expected.get(WEIGHT)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn values_of_rules_need_layers_that_learn() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("none.npz");
+    let weights = Recording::new("*").values([Recorded::Weights]);
+    let fixed = step(&network()).record(&weights, &loader()?, &mut store()?, &path);
+    let error = fixed.expect_err("weights are fixed");
+    assert!(matches!(
+        error.downcast_ref(),
+        Some(RecordingError::Fixed { value: "weights" })
+    ));
+    let net = Sequential::new()
+        .add(Linear::new(INPUTS, 2))
+        .add(Lif::new(2.0));
+    let refused = step(&net).record(&weights.learning(2), &loader()?, &mut store()?, &path);
+    let error = refused.expect_err("nothing learns");
+    assert!(matches!(
+        error.downcast_ref(),
+        Some(StepError::NothingLearns)
+    ));
+    let spikes = Recording::new("features").values([Recorded::Spikes, Recorded::Weights]);
+    let named = step(&network()).record(&spikes.learning(2), &loader()?, &mut store()?, &path);
+    let error = named.expect_err("`features` has no spikes").to_string();
+    assert!(error.contains("features.neuron"), "{error}");
+    assert!(!path.exists());
     Ok(())
 }

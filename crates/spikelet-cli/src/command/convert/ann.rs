@@ -5,6 +5,7 @@ use super::ann_report;
 use crate::args::{DataArgs, DataName, DeviceArgs, Loaded, NetworkName, count};
 use crate::command::{path_text, same_file};
 use crate::failure::Failure;
+use clap::Arg;
 use serde_json::json;
 use spikelet::data::{DataLoader, Dataset};
 use spikelet::log::Console;
@@ -25,7 +26,7 @@ const REPORTED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Options of a network without spikes.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Networks without spikes")]
+#[command(next_help_heading = "Networks without spikes", mut_args = data_and_device_require_ann)]
 pub struct AnnArgs {
     /// Convert this network without spikes: a checkpoint of `spikelet train`, or weights with --network
     #[arg(id = "ann", long = "ann", value_name = "FILE")]
@@ -84,6 +85,14 @@ pub struct AnnArgs {
     device: DeviceArgs,
 }
 
+/// The options that commands share: no other conversion reads samples or runs a network.
+fn data_and_device_require_ann(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some("Data" | "Device") => arg.requires("ann"),
+        _ => arg,
+    }
+}
+
 fn threshold(text: &str) -> Result<Threshold, String> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite());
     let found = match (text, text.strip_suffix('%')) {
@@ -122,11 +131,8 @@ impl AnnArgs {
         self.file.as_deref()
     }
 
-    /// Converts, compares, and writes the checkpoint.
-    pub fn run(&self, out: &Path, console: &Console) -> Result<ExitCode, Failure> {
-        let Some(file) = self.file() else {
-            return Ok(ExitCode::SUCCESS);
-        };
+    /// Converts the network of `file`, compares, and writes the checkpoint.
+    pub fn run(&self, file: &Path, out: &Path, console: &Console) -> Result<ExitCode, Failure> {
         if same_file(file, out) {
             return Err(Failure::argument(
                 format!("{} is both the input and the output", out.display()),

@@ -56,31 +56,31 @@ pub struct Convert {
     ///
     /// One of events; `nir`; `safetensors`, `pt` or `npz` of weights; or the framework whose names and constants the
     /// weights get: `spikingjelly`, `snntorch`, `norse` or `sparch`.
-    #[arg(long, value_name = "NAME", value_parser = OutputFormat::parse)]
+    #[arg(long, conflicts_with = "ann", value_name = "NAME", value_parser = OutputFormat::parse)]
     to: Option<OutputFormat>,
 
     /// Length of a time step of the NIR graph of a checkpoint, in seconds [default: 1e-3]
-    #[arg(long, value_name = "SECONDS", value_parser = crate::args::positive)]
+    #[arg(long, conflicts_with = "ann", value_name = "SECONDS", value_parser = crate::args::positive)]
     dt: Option<f64>,
 
     /// Replace neurons of a checkpoint that NIR cannot express exactly by neurons that are close to them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "ann")]
     approximate: bool,
 
     /// Remove this from the beginnings of the names of tensors, such as `net.` of Lightning
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, conflicts_with = "ann", value_name = "TEXT")]
     strip_prefix: Option<String>,
 
     /// Format of an event file [default: by content, then by the extension]
-    #[arg(long, value_name = "NAME", value_parser = parse_format)]
+    #[arg(long, conflicts_with = "ann", value_name = "NAME", value_parser = parse_format)]
     format: Option<Format>,
 
     /// Size of the sensor of events, such as 34x34 [default: the header's]; events outside are errors
-    #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
+    #[arg(long, conflicts_with = "ann", value_name = "WxH", value_parser = parse_sensor)]
     sensor: Option<Sensor>,
 
     /// Size of the sensor of the output [default: the input's]
-    #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
+    #[arg(long, conflicts_with = "ann", value_name = "WxH", value_parser = parse_sensor)]
     out_sensor: Option<Sensor>,
 
     #[command(flatten)]
@@ -100,7 +100,7 @@ impl Convert {
                     "give the output only: spikelet convert --ann FILE OUT",
                 ));
             }
-            return self.ann.run(&self.out, console);
+            return self.ann.run(ann, &self.out, console);
         }
         if same_file(self.file(), &self.out) {
             return Err(Failure::argument(
@@ -117,6 +117,16 @@ impl Convert {
             return Err(Failure::argument(
                 "--dt and --approximate are for the NIR graph of a checkpoint of `spikelet train`",
                 "leave them out, or give such a checkpoint and an output OUT.nir",
+            ));
+        }
+        let has_sensor = matches!(content, Content::Events | Content::Unknown);
+        if !has_sensor && (self.sensor.is_some() || self.out_sensor.is_some()) {
+            return Err(Failure::argument(
+                format!(
+                    "{} is no event file and has no sensor",
+                    self.file().display()
+                ),
+                "leave --sensor and --out-sensor out, or say the format of an event file: --format NAME",
             ));
         }
         if self.strip_prefix.is_some()
