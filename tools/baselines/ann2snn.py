@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """A network without spikes that spikelet trained, converted by spikelet and by SpikingJelly: accuracy by time steps.
 
-    tools/baselines/ann2snn.py --checkpoint FILE --data DIR [--dataset NAME] [--program FILE] [--images N]
+    tools/baselines/ann2snn.py --checkpoint FILE --data DIR [--recipe FILE] [--dataset NAME] [--device NAME] [--program FILE] [--images N]
 
-FILE is a checkpoint of the recipe fashion-mnist-relu, also with --dataset mnist; DIR the folder of data sets. The weights
+FILE is a checkpoint of the recipe fashion-mnist-relu, also with --dataset mnist, or of the experiment file --recipe, whose
+layers are a list with convolutions, batch norm, ReLU, average pooling and linear layers and whose images are normalized by
+given numbers or not at all, also with --dataset cifar10; DIR is the folder of data sets. The weights
 are those of `spikelet convert FILE weights.pt`; both sides calibrate on the first 1,000 training images in batches of 100,
 and are tested on the first N test images (default: all), with the image as input at every step.
 
@@ -15,6 +17,7 @@ import json
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections import OrderedDict
 from pathlib import Path
 
@@ -43,17 +46,29 @@ WAYS = {
 }
 
 
-def network():
-    """The network of the recipe, with its names."""
-    layers, channels = {}, [1, 16, 32, 32]
-    for k in (1, 2, 3):
-        layers[f"conv{k}"] = nn.Conv2d(channels[k - 1], channels[k], 3, padding=1, bias=False)
-        layers[f"bn{k}"] = nn.BatchNorm2d(channels[k])
-        layers[f"act{k}"] = nn.ReLU()
-        layers[f"pool{k}"] = nn.AvgPool2d(7 if k == 3 else 2)
-    layers["flatten"] = nn.Flatten()
-    layers["fc"] = nn.Linear(32, 10)
-    return nn.Sequential(OrderedDict(layers))
+def network(layers, channels):
+    """The network of an experiment file, with its names."""
+    modules = {}
+    for k, layer in enumerate(layers):
+        layer = layer if isinstance(layer, dict) else {layer: None}
+        if "conv" in layer:
+            size, padding = layer.get("kernel", 3), layer.get("padding", 0)
+            module = nn.Conv2d(channels, layer["conv"], size, padding=padding, bias=layer.get("bias", False))
+            channels = layer["conv"]
+        elif "linear" in layer:
+            module = nn.LazyLinear(layer["linear"], bias=layer.get("bias", False))
+        elif "avg-pool" in layer:
+            module = nn.AvgPool2d(layer["avg-pool"])
+        elif "batch-norm" in layer or layer.get("layer") == "batch-norm":
+            module = nn.BatchNorm2d(channels)
+        elif "relu" in layer or layer.get("layer") == "relu":
+            module = nn.ReLU()
+        elif "dropout" in layer:
+            module = nn.Dropout(layer["dropout"])
+        else:
+            module = nn.Flatten()
+        modules[layer.get("name", str(k))] = module
+    return nn.Sequential(OrderedDict(modules))
 
 
 def idx(path, offset):
@@ -61,13 +76,19 @@ def idx(path, offset):
 
 
 def images(folder, part):
-    pixels = idx(folder / f"{part}-images-idx3-ubyte", 16).reshape(-1, 1, 28, 28)
-    labels = idx(folder / f"{part}-labels-idx1-ubyte", 8)
+    if folder.name == "cifar10":
+        names = ["test_batch"] if part == "t10k" else ["data_batch_1"]
+        rows = np.concatenate([idx(folder.parent / f"cifar-10-batches-bin/{name}.bin", 0) for name in names])
+        rows = rows.reshape(-1, 3073)
+        pixels, labels = rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
+    else:
+        pixels = idx(folder / f"{part}-images-idx3-ubyte", 16).reshape(-1, 1, 28, 28)
+        labels = idx(folder / f"{part}-labels-idx1-ubyte", 8)
     return torch.from_numpy(pixels.astype(np.float32) / 255), torch.from_numpy(labels.astype(np.int64))
 
 
-def batches(x, y):
-    return [(x[k : k + 100], y[k : k + 100]) for k in range(0, len(x), 100)]
+def batches(x, y, device):
+    return [(x[k : k + 100].to(device), y[k : k + 100].to(device)) for k in range(0, len(x), 100)]
 
 
 @torch.no_grad()
@@ -84,10 +105,9 @@ def accuracy(net, data, steps):
     return [100 * correct[t] / sum(len(y) for _, y in data) for t in steps]
 
 
-def theirs(weights, recipe, train, test):
-    net = network()
+def theirs(net, weights, recipe, train, test):
     net.load_state_dict(weights, strict=True)
-    net.eval()
+    net.to(train[0][0].device).eval()
     ann = accuracy(net, test, [1])[0]
     snn = Converter(RateCodingRecipe(train, **recipe)).convert(net)
     snn.eval()
@@ -96,7 +116,7 @@ def theirs(weights, recipe, train, test):
 
 def ours(args, options, out):
     words = [args.program, "convert", "--ann", args.checkpoint, "--calibrate", args.dataset, "--data-dir", args.data]
-    words += ["--device", "cpu", "--json", *options, str(out)]
+    words += ["--device", args.device, "--json", *options, str(out)]
     words += ["--test-images", str(args.images)] if args.images else []
     said = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True).stdout
     found = json.loads(said)["comparison"]
@@ -109,13 +129,19 @@ def main():
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--dataset", default="fashion-mnist")
     parser.add_argument("--program", type=Path, default=ROOT / "target/release/spikelet")
+    parser.add_argument("--recipe", type=Path, default=ROOT / "recipes/fashion-mnist-relu.toml")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--images", type=int)
     args = parser.parse_args()
     torch.set_num_threads(2)
+    experiment = tomllib.loads(args.recipe.read_text())
+    normalize = experiment["data"]["normalize"]
+    mean, std = (0.0, 1.0) if normalize == "none" else [torch.tensor(normalize[k])[:, None, None] for k in ("mean", "std")]
     x, y = images(args.data / args.dataset, "train")
-    train = batches(x[:1000], y[:1000])
+    train = batches((x[:1000] - mean) / std, y[:1000], args.device)
+    channels = x.shape[1]
     x, y = images(args.data / args.dataset, "t10k")
-    test = batches(x[: args.images], y[: args.images])
+    test = batches((x[: args.images] - mean) / std, y[: args.images], args.device)
     print("| way | | ANN |" + "".join(f" T = {t} |" for t in STEPS) + " s |")
     print("|---|---|---|" + "---|" * (len(STEPS) + 1))
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +151,7 @@ def main():
         for name, (options, recipe) in WAYS.items():
             sides = {
                 "spikelet": lambda: ours(args, options, Path(folder) / "snn.safetensors"),
-                "SpikingJelly": lambda: theirs(weights, recipe, train, test),
+                "SpikingJelly": lambda: theirs(network(experiment["network"]["layers"], channels), weights, recipe, train, test),
             }
             for side, run in sides.items():
                 start = time.perf_counter()

@@ -120,7 +120,8 @@ impl Context {
     }
 
     /// Makes [plastic layers](crate::learning::Plastic) without an optimizer learn outside training as well: in a trained
-    /// network that runs on a stream, where weights change in each step only, or whose values are recorded. Must be set before anything is traced. [`Traced::plastic`] lists the layers.
+    /// network that runs on a stream, where weights change in each step only, or whose values are recorded. Must be set
+    /// before anything is traced. [`Traced::plastic`] lists the layers.
     ///
     /// ```
     /// use spikelet_nn::learning::{PairStdp, Plastic};
