@@ -107,6 +107,7 @@ KEYS: dict[str, tuple[str, Any, str]] = {
     "filters": ("bool", False, "Whether values are filtered by spikes."),
     "cell": (SPEC + " | None", None, "The neuron; by default the network's."),
     "last": ("bool", False, "Whether only the last time step is returned."),
+    "local_gradient": ("bool", False, "Whether spikes that are fed back have no gradient, as in e-prop."),
     "max_delay": ("int", ..., "The longest delay in time steps."),
     "synaptic": ("bool", False, "Whether each synapse has a delay; else each neuron."),
     "spread": ("bool", False, "Whether the initial delays are spread over all lengths."),

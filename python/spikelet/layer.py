@@ -1014,6 +1014,8 @@ class Rnn(Layer):
         Whether there is a bias.
     last : bool, default False
         Whether only the last time step is returned.
+    local_gradient : bool, default False
+        Whether spikes that are fed back have no gradient, as in e-prop.
     name : str | None, default None
         The name in paths of parameters; by default the position.
     """
@@ -1028,12 +1030,14 @@ class Rnn(Layer):
         cell: Neuron | str | Mapping[str, Any] | None = None,
         bias: bool = False,
         last: bool = False,
+        local_gradient: bool = False,
         name: str | None = None,
     ) -> None:
         self.features = features
         self.cell = cell
         self.bias = bias
         self.last = last
+        self.local_gradient = local_gradient
         self.name = name
 
 
@@ -1048,6 +1052,8 @@ class Recurrent(Layer):
         Whether there is a bias.
     last : bool, default False
         Whether only the last time step is returned.
+    local_gradient : bool, default False
+        Whether spikes that are fed back have no gradient, as in e-prop.
     name : str | None, default None
         The name in paths of parameters; by default the position.
     """
@@ -1061,11 +1067,13 @@ class Recurrent(Layer):
         *,
         bias: bool = False,
         last: bool = False,
+        local_gradient: bool = False,
         name: str | None = None,
     ) -> None:
         self.cell = cell
         self.bias = bias
         self.last = last
+        self.local_gradient = local_gradient
         self.name = name
 
 
