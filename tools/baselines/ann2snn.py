@@ -50,7 +50,8 @@ def network(layers, channels):
     """The network of an experiment file, with its names."""
     modules = {}
     for k, layer in enumerate(layers):
-        layer = layer if isinstance(layer, dict) else {layer: None}
+        layer = layer if isinstance(layer, dict) else {"layer": layer}
+        kind = layer.get("layer")
         if "conv" in layer:
             size, padding = layer.get("kernel", 3), layer.get("padding", 0)
             module = nn.Conv2d(channels, layer["conv"], size, padding=padding, bias=layer.get("bias", False))
@@ -59,14 +60,16 @@ def network(layers, channels):
             module = nn.LazyLinear(layer["linear"], bias=layer.get("bias", False))
         elif "avg-pool" in layer:
             module = nn.AvgPool2d(layer["avg-pool"])
-        elif "batch-norm" in layer or layer.get("layer") == "batch-norm":
+        elif kind == "batch-norm":
             module = nn.BatchNorm2d(channels)
-        elif "relu" in layer or layer.get("layer") == "relu":
+        elif kind == "relu":
             module = nn.ReLU()
         elif "dropout" in layer:
             module = nn.Dropout(layer["dropout"])
-        else:
+        elif kind == "flatten":
             module = nn.Flatten()
+        else:
+            raise SystemExit(f"ann2snn.py: layer {k} of the experiment file is not known: {layer}")
         modules[layer.get("name", str(k))] = module
     return nn.Sequential(OrderedDict(modules))
 
@@ -77,9 +80,9 @@ def idx(path, offset):
 
 def images(folder, part):
     if folder.name == "cifar10":
-        names = ["test_batch"] if part == "t10k" else ["data_batch_1"]
-        rows = np.concatenate([idx(folder.parent / f"cifar-10-batches-bin/{name}.bin", 0) for name in names])
-        rows = rows.reshape(-1, 3073)
+        # The thresholds need the first 1,000 training images only.
+        name = "test_batch" if part == "t10k" else "data_batch_1"
+        rows = idx(folder.parent / f"cifar-10-batches-bin/{name}.bin", 0).reshape(-1, 3073)
         pixels, labels = rows[:, 1:].reshape(-1, 3, 32, 32), rows[:, 0]
     else:
         pixels = idx(folder / f"{part}-images-idx3-ubyte", 16).reshape(-1, 1, 28, 28)

@@ -224,7 +224,7 @@ impl Applied<'_> {
         let weight = self.inputs.weight.cast(cx.tracer().float()).detach();
         if definition.sums_over_time() && (time_steps <= 1 || !cx.watches()) {
             let forms = std::iter::once(&definition.change);
-            let made = self.evaluate(forms, &weight, &self.factors, &[], &[]);
+            let made = self.evaluate(forms, &self.factors, &[(WEIGHT, weight)]);
             let change = made.into_iter().next().expect("one for each form");
             let one_step = [&[1], change.shape()].concat();
             let change_seq = cx.watches().then(|| change.reshape(one_step));
@@ -269,14 +269,13 @@ impl Applied<'_> {
             let (pre_now, rest) = pieces.split_at(pre.len());
             let (post_now, signals_now) = rest.split_at(post.len());
             let factors = [pre_now.to_vec(), post_now.to_vec()];
-            let known = global.iter().zip(signals_now);
+            let mut known = vec![(WEIGHT, weight.clone())];
+            let signals = global.iter().zip(signals_now);
             // [1] broadcasts to any weight.
-            let known = known.map(|((name, _), now)| (*name, now.reshape([1])));
-            let signals: Vec<(&str, Var)> = known.collect();
-            let values = names.iter().copied().zip(carried[1..].iter().cloned());
-            let values: Vec<(&str, Var)> = values.collect();
+            known.extend(signals.map(|((name, _), now)| (*name, now.reshape([1]))));
+            known.extend(names.iter().copied().zip(carried[1..].iter().cloned()));
             let forms = std::iter::once(&definition.change).chain(&definition.synapse_next);
-            let made = self.evaluate(forms, &weight, &factors, &signals, &values);
+            let made = self.evaluate(forms, &factors, &known);
             let mut made = made.into_iter().map(|value| value.expand(&shape[..]));
             let change = made.next().expect("that of the weights is the first");
             let change = match definition.is_by_sample() {
@@ -340,14 +339,12 @@ impl Applied<'_> {
         terms.iter().map(product).collect()
     }
 
-    /// Several forms with the same operands. Those for each pair of neurons are one operation, which reads the traces once.
+    /// Several forms of the factors and of other known values, the weight first. Those for each pair of neurons are one operation, which reads the traces once.
     fn evaluate<'f>(
         &self,
         forms: impl Iterator<Item = &'f Form>,
-        weight: &Var,
         factors: &[Vec<Var>; 2],
-        signals: &[(&str, Var)],
-        traces: &[(&str, Var)],
+        known: &[(&str, Var)],
     ) -> Vec<Var> {
         let forms: Vec<&Form> = forms.collect();
         let pairwise = forms.iter().filter_map(|form| match form {
@@ -355,14 +352,11 @@ impl Applied<'_> {
             Form::Products(_) => None,
         });
         let pairwise: Vec<Expr> = pairwise.collect();
-        let mut pairwise = self
-            .evaluate_pairwise(&pairwise, weight, factors, signals, traces)
-            .into_iter();
+        let pairwise = self.evaluate_pairwise(&pairwise, factors, known);
+        let mut pairwise = pairwise.into_iter();
         let each = forms.iter().map(|form| match form {
             Form::Dense(_) => pairwise.next().expect("one for each form"),
-            Form::Products(terms) => {
-                self.evaluate_products(terms, weight, factors, signals, traces)
-            }
+            Form::Products(terms) => self.evaluate_products(terms, factors, known),
         });
         each.collect()
     }
@@ -371,15 +365,11 @@ impl Applied<'_> {
     fn evaluate_products(
         &self,
         terms: &[Term],
-        weight: &Var,
         [pre, post]: &[Vec<Var>; 2],
-        signals: &[(&str, Var)],
-        traces: &[(&str, Var)],
+        known: &[(&str, Var)],
     ) -> Var {
-        let mut known = vec![(WEIGHT, weight.clone())];
-        known.extend(signals.iter().cloned());
-        known.extend(traces.iter().cloned());
         let names: Vec<String> = (0..terms.len()).map(|k| format!("product{k}")).collect();
+        let mut known = known.to_vec();
         let mut sum: Option<Expr> = None;
         for (term, name) in terms.iter().zip(&names) {
             let mut value = term.shared.clone();
@@ -397,18 +387,16 @@ impl Applied<'_> {
             });
         }
         let sum = sum.unwrap_or_else(|| Expr::constant(0.0));
-        let value = kernel(&[sum], &known, weight.ty().dtype).swap_remove(0);
-        value.expand(weight.shape())
+        let value = kernel(&[sum], &known, self.cx.tracer().float()).swap_remove(0);
+        value.expand(self.inputs.weight.shape())
     }
 
     /// Expressions of each synapse and sample.
     fn evaluate_pairwise(
         &self,
         expressions: &[Expr],
-        weight: &Var,
         [pre, post]: &[Vec<Var>; 2],
-        signals: &[(&str, Var)],
-        traces: &[(&str, Var)],
+        known: &[(&str, Var)],
     ) -> Vec<Var> {
         if expressions.is_empty() {
             return vec![];
@@ -432,10 +420,8 @@ impl Applied<'_> {
             pair(post, post_factors, false),
         ]
         .concat();
-        let mut known = vec![(WEIGHT, weight.clone())];
-        known.extend(signals.iter().cloned());
-        known.extend(traces.iter().cloned());
+        let mut known = known.to_vec();
         known.extend(values.iter().map(|(name, v)| (name.as_str(), v.clone())));
-        kernel(expressions, &known, weight.ty().dtype)
+        kernel(expressions, &known, self.cx.tracer().float())
     }
 }
