@@ -36,11 +36,11 @@ WAYS = {
     "0.5 · max": (["--threshold", "0.5"], {"mode": 0.5}),
     "channels, max": (["--each-channel"], {"mode": "Max", "channel_wise": True}),
     "channels, max, half": (
-        ["--each-channel", "--half-threshold"],
+        ["--each-channel", "--half-threshold=true"],
         {"mode": "Max", "channel_wise": True, "half_threshold": True},
     ),
     "channels, 99.9 %, half": (
-        ["--threshold", "99.9%", "--each-channel", "--half-threshold"],
+        ["--threshold", "99.9%", "--each-channel", "--half-threshold=true"],
         {"mode": "99.9%", "channel_wise": True, "half_threshold": True},
     ),
 }
