@@ -92,31 +92,57 @@ pub(crate) fn off_diagonal(cx: &Context, size: usize) -> Var {
     rows.slice(0, 0..size * size).reshape([size, size])
 }
 
-impl Module for Feedback {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let size = self.features;
+impl Feedback {
+    /// As [`Module::forward`], for the spikes of one step and a weight that changes in each.
+    pub(crate) fn forward_changing(&self, cx: &Context, x: &Var) -> Result<Var> {
         if !self.zero_diagonal {
-            let linear = Linear::new(size, size).bias(self.bias);
-            let linear = linear
-                .weight_init(self.weight_init)
-                .bias_init(self.bias_init);
-            return linear.forward(cx, x);
+            return self.linear().forward_sparse(cx, x);
         }
-        Linear::check(cx, &x, size, size)?;
+        self.check(cx, x)?;
+        let mask = cx.once(|| off_diagonal(cx, self.features));
+        Ok(self.product(cx, x, &(self.parameter(cx) * mask)))
+    }
+
+    fn linear(&self) -> Linear {
+        Linear::new(self.features, self.features)
+            .bias(self.bias)
+            .weight_init(self.weight_init)
+            .bias_init(self.bias_init)
+    }
+
+    fn check(&self, cx: &Context, x: &Var) -> Result<()> {
+        let size = self.features;
+        Linear::check(cx, x, size, size)?;
         let features = Constant::new("features", size as f64, Domain::at_least(1.0));
-        cx.expect_domains("feedback", &[features])?;
-        cx.count_synapses("weight", &x, || Synapses::Linear {
+        cx.expect_domains("feedback", &[features])
+    }
+
+    fn parameter(&self, cx: &Context) -> Var {
+        cx.parameter("weight", [self.features; 2], self.weight_init)
+    }
+
+    fn product(&self, cx: &Context, x: &Var, weight: &Var) -> Var {
+        let size = self.features;
+        cx.count_synapses("weight", x, || Synapses::Linear {
             inputs: size,
             outputs: size,
         });
-        let weight = cx.once(|| {
-            cx.parameter("weight", [size, size], self.weight_init) * off_diagonal(cx, size)
-        });
-        let y = x.linear(&weight);
-        if !self.bias {
-            return Ok(y);
+        let y = x.linear(weight);
+        match self.bias {
+            true => y + cx.parameter("bias", [size], self.bias_init),
+            false => y,
         }
-        Ok(y + cx.parameter("bias", [size], self.bias_init))
+    }
+}
+
+impl Module for Feedback {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        if !self.zero_diagonal {
+            return self.linear().forward(cx, x);
+        }
+        self.check(cx, &x)?;
+        let weight = cx.once(|| self.parameter(cx) * off_diagonal(cx, self.features));
+        Ok(self.product(cx, &x, &weight))
     }
 
     fn tree(&self) -> Tree {

@@ -110,6 +110,11 @@ pub enum LearningError {
     /// Competing neurons, whose weights change at the end of the sequence.
     #[error("neurons compete in each step, and the weights change at the end of the sequence")]
     Competition,
+    /// Homeostasis of neurons without the trainable constant `v_threshold`.
+    #[error(
+        "the threshold rises with each spike, and the neuron has no trainable constant `v_threshold`"
+    )]
+    FixedThreshold,
     /// Weights that change outside the optimizer, on several ranks.
     #[error(
         "the rule `{rule}` changes weights on each of {ranks} ranks by itself, so that they would differ"
@@ -141,6 +146,10 @@ impl LearningError {
             Self::Synapses { .. } => "use a layer with this value",
             Self::NeedsAllSteps => "use `Update::EachStep`, or run the network layer by layer",
             Self::Competition => "use `Update::EachStep`",
+            Self::FixedThreshold => {
+                "make it trainable: `.trainable(\"v_threshold\", Trainable::new(Granularity::Neuron))`; recurrent \
+                 connections around the neuron hide its constants"
+            }
             Self::Ranks { .. } => "use `Update::Gradient`, or one rank",
         }
     }

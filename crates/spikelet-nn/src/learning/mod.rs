@@ -2,7 +2,7 @@
 //!
 //! A rule is one file: the equations of its traces, and the change of a weight in one time step, in the expressions of
 //! neurons ([`LearningRule`]). It attaches to any [linear layer or convolution](PlasticSynapses) and any neuron
-//! ([`Plastic`]). A change that is a sum of products of a factor of the presynaptic and one of the postsynaptic neuron
+//! ([`Plastic`]), and to the recurrent connections of neurons ([`PlasticRecurrent`]). A change that is a sum of products of a factor of the presynaptic and one of the postsynaptic neuron
 //! is computed as matrix products, whose factors come from the scans that compute the traces: nothing of the size of
 //! time × batch × weights is stored.
 //!
@@ -11,6 +11,7 @@
 //! [`Update::Gradient`] the change is added to the gradient of the weight, for an optimizer.
 
 mod apply;
+mod changing_synapses;
 mod competition;
 mod definition;
 mod eprop;
@@ -19,12 +20,14 @@ mod factors;
 mod named;
 mod online_eprop;
 mod plastic;
+mod plastic_recurrent;
 mod reward;
 mod scope;
 mod spike_pairs;
 mod stdp;
 mod synapses;
 mod terms;
+mod update;
 mod weight_function;
 
 pub use apply::{RuleInputs, RuleResults, run_rule};
@@ -33,12 +36,14 @@ pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;
 pub use named::{from_spec, rules};
 pub use online_eprop::{EpropError, EpropFeedback, OnlineEprop, RateRegularization};
-pub use plastic::{Plastic, Update};
+pub use plastic::Plastic;
+pub use plastic_recurrent::PlasticRecurrent;
 pub use reward::{RewardStdp, RewardTraceStdp};
 pub use scope::RuleScope;
 pub use spike_pairs::{Bound, Interaction, PairStdp, TripletStdp};
 pub use stdp::Stdp;
 pub use synapses::PlasticSynapses;
+pub use update::Update;
 pub use weight_function::WeightFunction;
 
 use crate::domain::Constant;

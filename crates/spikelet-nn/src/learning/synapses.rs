@@ -1,7 +1,7 @@
 //! The layers whose weights a learning rule can change.
 
 use super::LearningError;
-use crate::layer::{Conv, Linear, channels_last};
+use crate::layer::{Conv, Feedback, Linear, channels_last};
 use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -89,6 +89,25 @@ impl PlasticSynapses for Linear {
 
     fn forward_step(&self, cx: &Context, x: Var) -> Result<Var> {
         self.forward_sparse(cx, &x)
+    }
+}
+
+/// Weights of neurons with themselves, where these have no such connection, change and have no effect.
+impl PlasticSynapses for Feedback {
+    fn weight(&self) -> (Vec<usize>, Init) {
+        (vec![self.features, self.features], self.weight_init)
+    }
+
+    fn products(&self, pre: &Var, post: &Var) -> Var {
+        Linear::new(self.features, self.features).products(pre, post)
+    }
+
+    fn is_dense(&self) -> bool {
+        true
+    }
+
+    fn forward_step(&self, cx: &Context, x: Var) -> Result<Var> {
+        self.forward_changing(cx, &x)
     }
 }
 

@@ -54,8 +54,8 @@ pub struct Context {
     visitor: Option<visitor::Visitor>,
     /// Values from outside, such as rewards.
     signals: Rc<RefCell<BTreeMap<String, Var>>>,
-    /// The values that modules get in place of their parameters, by path.
-    given_parameters: Rc<RefCell<BTreeMap<String, Var>>>,
+    /// The values that modules get in place of their parameters, by path, and whether they were read.
+    given_parameters: Rc<RefCell<BTreeMap<String, (Var, bool)>>>,
 }
 
 /// The name of the generator's state among the inputs: i64 `[4]`, seed, step, time, images before.
@@ -220,7 +220,8 @@ impl Context {
     /// The trainable parameter `name` of the current module.
     pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
         let (path, shape) = (self.tracer.path_of(name), shape.into());
-        if let Some(given) = self.given_parameters.borrow().get(&path) {
+        if let Some((given, read)) = self.given_parameters.borrow_mut().get_mut(&path) {
+            *read = true;
             return given.clone();
         }
         if let Some(known) = self.tracer.find_input(&path) {

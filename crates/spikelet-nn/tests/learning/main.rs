@@ -4,5 +4,6 @@ mod common;
 mod eprop;
 mod frequency;
 mod online_eprop;
+mod recurrent;
 mod rules;
 mod wrong;

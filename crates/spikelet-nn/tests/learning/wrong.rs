@@ -4,7 +4,8 @@ use crate::common::Traced;
 use spikelet_expr::Expr;
 use spikelet_graph::DType;
 use spikelet_nn::learning::{
-    Eprop, LearningRule, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp, TripletStdp, Update,
+    Eprop, Homeostasis, LearningRule, Plastic, PlasticRecurrent, RewardStdp, RewardTraceStdp,
+    RuleScope, Stdp, TripletStdp, Update,
 };
 use spikelet_nn::module::{Context, Propagation};
 use spikelet_nn::prelude::*;
@@ -182,4 +183,35 @@ fn layers_and_orders_that_a_rule_cannot_use_are_named() {
         .expect_err("refused")
         .to_string();
     says(&refused, &["stdp", "2 ranks", "Gradient"]);
+}
+
+#[test]
+fn weights_of_an_outer_loop_do_not_wait_for_its_end() {
+    let neurons = PlasticRecurrent::new(Linear::new(4, 4), Lif::new(2.0), Stdp::default());
+    let neurons = neurons.update(Update::EndOfCall);
+    let layer = Plastic::new(Linear::new(6, 4), neurons, Stdp::default());
+    let refused = error(&layer, &[8, 2, 6], |_| {});
+    says(&refused, &["`neuron`", "step by step", "EachStep"]);
+}
+
+#[test]
+fn homeostasis_needs_a_threshold_that_it_can_set() {
+    let homeostasis = Homeostasis {
+        increase: 0.1,
+        tau: 1e4,
+        v_threshold: 1.0,
+    };
+    let neuron = || Lif::new(2.0).trainable("v_threshold", Trainable::new(Granularity::Neuron));
+    let hidden = PlasticRecurrent::new(Linear::new(4, 4), neuron(), Stdp::default());
+    let layers = [
+        linear(Stdp::default()),
+        Plastic::new(Linear::new(6, 4), hidden, Stdp::default()),
+    ];
+    for layer in layers {
+        let refused = error(&layer.homeostasis(homeostasis), &[8, 2, 6], |_| {});
+        says(
+            &refused,
+            &["no trainable constant `v_threshold`", "Granularity::Neuron"],
+        );
+    }
 }

@@ -28,19 +28,22 @@ impl Context {
         self.signals.borrow().get(name).cloned()
     }
 
-    /// Calls `inside` with a value in place of the parameter `name` of the current module.
+    /// Calls `inside` with a value in place of the parameter `name` of the current module. Returns also whether the
+    /// parameter was read.
     pub(crate) fn with_parameter<T>(
         &self,
         name: &str,
         value: &Var,
         inside: impl FnOnce(&Context) -> T,
-    ) -> T {
+    ) -> (T, bool) {
         let path = self.tracer.path_of(name);
         let given = &self.given_parameters;
-        given.borrow_mut().insert(path.clone(), value.clone());
+        given
+            .borrow_mut()
+            .insert(path.clone(), (value.clone(), false));
         let made = inside(self);
-        given.borrow_mut().remove(&path);
-        made
+        let removed = given.borrow_mut().remove(&path);
+        (made, removed.is_some_and(|(_, read)| read))
     }
 
     /// Subtracts a change from the gradient of a parameter in a training step, by a term of the loss whose value is 0.

@@ -1,0 +1,136 @@
+//! Synapses whose weights a rule changes: what layers with a learning rule have in common.
+
+use super::{LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, run_rule};
+use crate::domain::{Constant, Domain};
+use crate::module::Context;
+use spikelet_core::Result;
+use spikelet_graph::Var;
+use std::sync::Arc;
+
+/// Synapses, their rule, and how it changes the weights.
+pub(super) struct ChangingSynapses {
+    /// The name of the synapses in the layer.
+    name: &'static str,
+    pub(super) synapses: Box<dyn PlasticSynapses>,
+    pub(super) rule: Arc<dyn LearningRule>,
+    pub(super) update: Update,
+    pub(super) learning_rate: f64,
+    pub(super) bounds: Option<[f64; 2]>,
+    pub(super) normalize: Option<f64>,
+}
+
+impl ChangingSynapses {
+    pub(super) fn new(
+        name: &'static str,
+        synapses: impl PlasticSynapses + 'static,
+        rule: impl LearningRule + 'static,
+    ) -> Self {
+        Self {
+            name,
+            synapses: Box::new(synapses),
+            bounds: rule.bounds(),
+            rule: Arc::new(rule),
+            update: Update::default(),
+            learning_rate: 1.0,
+            normalize: None,
+        }
+    }
+
+    /// Refuses settings outside their domains, and ways to learn that the context does not allow.
+    pub(super) fn check(&self, cx: &Context, what: &str) -> Result<()> {
+        let mut constants = vec![Constant::new(
+            "learning_rate",
+            self.learning_rate,
+            Domain::FINITE,
+        )];
+        if let Some([low, high]) = self.bounds {
+            constants.push(Constant::new("the lower bound", low, Domain::FINITE));
+            constants.push(Constant::new(
+                "the upper bound",
+                high,
+                Domain::at_least(low),
+            ));
+        }
+        if let Some(sum) = self.normalize {
+            constants.push(Constant::new("normalize", sum, Domain::above(0.0)));
+        }
+        cx.expect_domains(what, &constants)?;
+        self.update.check(cx, what, self.rule.name())?;
+        if self.update != Update::EachStep && self.learns(cx) {
+            cx.expect_all_steps(what)
+                .map_err(|_| cx.error(what, LearningError::NeedsAllSteps.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the weights change in this trace.
+    pub(super) fn learns(&self, cx: &Context) -> bool {
+        match self.update {
+            Update::EachStep => cx.learns(),
+            // A call of a stream is one step.
+            Update::EndOfCall => cx.learns() && (cx.mode().training || !cx.mode().carry_state),
+            Update::Gradient => cx.mode().training,
+        }
+    }
+
+    /// The weight at the beginning of a call, and in the current step.
+    pub(super) fn weight(&self, cx: &Context) -> Result<Var> {
+        let (shape, init) = self.synapses.weight();
+        cx.child(self.name, |cx| {
+            Ok(match self.update {
+                Update::Gradient => cx.parameter("weight", shape, init),
+                _ => cx.buffer_from("weight", shape, init, |weight| match self.normalize {
+                    Some(sum) if self.learns(cx) => normalized(weight, sum),
+                    _ => weight.clone(),
+                }),
+            })
+        })
+    }
+
+    /// The product of spikes and the weight.
+    pub(super) fn currents(&self, cx: &Context, weight: &Var, spikes: Var) -> Result<Var> {
+        // No product over all steps could have the same bits: the weight changes in between.
+        let one_step = self.learns(cx) && self.update == Update::EachStep && spikes.dim(0) == 1;
+        cx.child(self.name, |cx| {
+            let (made, _) = cx.with_parameter("weight", weight, |cx| match one_step {
+                true => self.synapses.forward_step(cx, spikes),
+                false => self.synapses.forward(cx, spikes),
+            });
+            made
+        })
+    }
+
+    /// Changes the weight by the spikes of both neurons, over the steps that these have.
+    pub(super) fn change(&self, cx: &Context, weight: &Var, pre: &Var, post: &Var) -> Result<()> {
+        cx.note_plastic();
+        let inputs = RuleInputs {
+            synapses: &*self.synapses,
+            weight,
+            pre,
+            post,
+            values: &[],
+        };
+        let made = run_rule(cx, &*self.rule, inputs)?;
+        if let Some(changes) = &made.change_seq {
+            cx.record("change_seq", changes);
+        }
+        if self.update == Update::Gradient {
+            cx.change_by_gradient(weight, &made.change);
+            return Ok(());
+        }
+        let next = made.applied(weight, self.learning_rate, self.bounds);
+        if cx.watches() {
+            cx.record("weight_seq", &next.reshape([&[1], next.shape()].concat()));
+        }
+        cx.set_buffer(weight, &next);
+        Ok(())
+    }
+}
+
+/// Weights `[out, …]` scaled to a sum of the inputs of each output. Weights whose sum is 0 stay.
+fn normalized(weight: &Var, sum: f64) -> Var {
+    let flat = weight.flatten(1);
+    let sums = flat.sum(&[1]).unsqueeze(1);
+    let factor = sums.map1(|s| spikelet_expr::Expr::select(s.differs(0.0), sum / s, 1.0));
+    (flat * factor).reshape(weight.shape())
+}
