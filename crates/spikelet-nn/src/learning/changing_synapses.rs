@@ -4,6 +4,7 @@ use super::{LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, ru
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
 use spikelet_core::Result;
+use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
@@ -77,13 +78,16 @@ impl ChangingSynapses {
     pub(super) fn weight(&self, cx: &Context) -> Result<Var> {
         let (shape, init) = self.synapses.weight();
         cx.child(self.name, |cx| {
-            Ok(match self.update {
-                Update::Gradient => cx.parameter("weight", shape, init),
-                _ => cx.buffer_from("weight", shape, init, |weight| match self.normalize {
-                    Some(sum) if self.learns(cx) => normalized(weight, sum),
-                    _ => weight.clone(),
-                }),
-            })
+            if self.update == Update::Gradient {
+                return Ok(cx.parameter("weight", shape, init));
+            }
+            let Some(sum) = self.normalize.filter(|_| self.learns(cx)) else {
+                return Ok(cx.buffer("weight", shape, init));
+            };
+            let begins = cx.begins_sequence();
+            Ok(cx.buffer_from("weight", shape, init, |weight| {
+                normalized(weight, sum, begins.as_ref())
+            }))
         })
     }
 
@@ -127,10 +131,16 @@ impl ChangingSynapses {
     }
 }
 
-/// Weights `[out, …]` scaled to a sum of the inputs of each output. Weights whose sum is 0 stay.
-fn normalized(weight: &Var, sum: f64) -> Var {
+/// Weights `[out, …]` scaled to a sum of the inputs of each output, where `begins` is 1. Weights whose sum is 0 stay.
+fn normalized(weight: &Var, sum: f64, begins: Option<&Var>) -> Var {
     let flat = weight.flatten(1);
     let sums = flat.sum(&[1]).unsqueeze(1);
-    let factor = sums.map1(|s| spikelet_expr::Expr::select(s.differs(0.0), sum / s, 1.0));
+    let factor = sums.map1(|s| Expr::select(s.differs(0.0), sum / s, 1.0));
+    let factor = match begins {
+        None => factor,
+        Some(begins) => Var::map(&[&factor, begins], |v| {
+            Expr::select(v[1].gt(0.0), &v[0], 1.0)
+        }),
+    };
     (flat * factor).reshape(weight.shape())
 }

@@ -21,7 +21,7 @@ use std::any::Any;
 /// | `update` | each step | when the weights change |
 /// | `learning_rate` | 1 | factor of a change, not with [`Update::Gradient`] |
 /// | `bounds` | those of the rule | the interval to which weights are clamped after a change |
-/// | `normalize` | none | the sum of each neuron's input weights at the beginning of a call |
+/// | `normalize` | none | the sum of each neuron's input weights at the beginning of a call, in a stream of a [sequence](Context::learning) |
 /// | `inhibition` | 0 | what a spike subtracts from the input of the other neurons in the next step |
 /// | `single_winner` | false | whether of the neurons that fire in a step only the one with the largest input does |
 /// | `homeostasis` | none | a threshold that rises with each spike, the buffer `theta` |

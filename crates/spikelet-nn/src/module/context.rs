@@ -20,6 +20,7 @@ use super::stepping::Stepping;
 use super::{Init, Propagation};
 use group::Group;
 use spikelet_core::Result;
+use spikelet_expr::Expr;
 use spikelet_graph::op::GENERATOR_STATE;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
@@ -39,8 +40,8 @@ pub struct Context {
     counts_spikes: bool,
     /// Whether layers record what is needed to count their operations.
     counts: bool,
-    /// Whether learning rules change weights outside training.
-    learns: bool,
+    /// Whether learning rules change weights outside training: the steps of a sequence.
+    learns: Option<usize>,
     group: Group,
     traced: Rc<RefCell<Traced>>,
     /// Set where a network is traced for a part of the time steps.
@@ -71,7 +72,7 @@ impl Context {
             watches: false,
             counts_spikes: false,
             counts: false,
-            learns: false,
+            learns: None,
             group: Group::default(),
             traced: Rc::default(),
             chunk: None,
@@ -121,27 +122,41 @@ impl Context {
 
     /// Makes [plastic layers](crate::learning::Plastic) without an optimizer learn outside training as well: in a trained
     /// network that runs on a stream, where weights change in each step only, or whose values are recorded. Must be set
-    /// before anything is traced. [`Traced::plastic`] lists the layers.
+    /// before anything is traced. [`Traced::plastic`] lists the layers. A sequence has `time_steps` steps: where each call is
+    /// one step ([`Mode::STREAM`]), what these layers do before a sequence they do before every `time_steps`-th call.
     ///
     /// ```
     /// use spikelet_nn::learning::{PairStdp, Plastic};
     /// use spikelet_nn::prelude::*;
     /// let net = Plastic::new(Linear::new(4, 3), Lif::new(2.0), PairStdp::default());
-    /// let cx = Context::new(Mode::STREAM, DType::F32).learning();
+    /// let cx = Context::new(Mode::STREAM, DType::F32).learning(100);
     /// let x = cx.tracer().input("x_seq", DType::F32, [1, 1, 4]);
     /// cx.child("features", |cx| cx.trace(&net, x))?;
     /// assert_eq!(cx.traced().plastic, ["features"]);
     /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
     #[must_use]
-    pub fn learning(mut self) -> Self {
-        self.learns = true;
+    pub fn learning(mut self, time_steps: usize) -> Self {
+        self.learns = Some(time_steps);
         self
     }
 
     /// Whether plastic layers without an optimizer learn: in training, and by [`Context::learning`].
     pub fn learns(&self) -> bool {
-        self.learns || self.mode.training
+        self.learns.is_some() || self.mode.training
+    }
+
+    /// Whether this call begins a sequence, 1 or 0, in a stream that [learns](Context::learning); elsewhere every call does.
+    /// A state of the current module counts the calls.
+    pub(crate) fn begins_sequence(&self) -> Option<Var> {
+        let time_steps = self.learns.filter(|_| self.mode.carry_state)?;
+        let step = self.state("step", [1], 0.0);
+        let next = step.map1(|step| {
+            let next = step + 1.0;
+            Expr::select(next.ge(time_steps as f64), 0.0, next)
+        });
+        self.set_state(&step, &next);
+        Some(step.map1(|step| Expr::select(step.differs(0.0), 0.0, 1.0)))
     }
 
     /// Notes that the current module learns by a rule.

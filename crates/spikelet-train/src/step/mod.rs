@@ -545,8 +545,8 @@ impl<'a> Step<'a> {
     }
 
     /// As [`Step::compile_stream`], while the weights of [plastic layers](spikelet_nn::learning::Plastic) that change in each
-    /// step do so: they are tensors of the store. All other layers are those of evaluations. Each run is a call of the layers:
-    /// with `normalize` their weights are scaled before each step.
+    /// step do so: they are tensors of the store. All other layers are those of evaluations. With `normalize` the weights are
+    /// scaled before the first step, and then whenever as many steps have run as a sequence has.
     ///
     /// # Errors
     /// As [`Step::compile`]; [`StepError::NothingLearns`] without such a layer.

@@ -61,6 +61,13 @@ pub struct EvalPlan {
 }
 
 impl Step<'_> {
+    /// The declared steps of the longest sequence.
+    pub(super) fn time_steps(&self) -> usize {
+        let sequences = self.inputs.iter().filter(|i| i.layout == Layout::Sequence);
+        let lengths = sequences.filter_map(|i| i.shape.first().copied());
+        lengths.max().unwrap_or(1)
+    }
+
     pub(super) fn common(&self, cx: &Context) -> Common {
         let read = self.inputs.iter().filter_map(|input| {
             let var = cx.tracer().find_input(&input.name)?;

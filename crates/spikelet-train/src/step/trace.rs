@@ -245,7 +245,7 @@ impl Step<'_> {
         let mut cx = self.context(self.carrying(purpose.mode));
         let recording = self.recording.as_ref();
         if purpose.learns || recording.is_some_and(|layers| layers.learns) {
-            cx = cx.learning();
+            cx = cx.learning(self.time_steps());
         }
         let observes = !purpose.predicts && self.observed > 0;
         let watching =

@@ -84,6 +84,43 @@ fn weights_change_in_a_stream_that_learns_as_in_training() -> Result<()> {
 }
 
 #[test]
+fn a_stream_scales_the_weights_before_each_sequence() -> Result<()> {
+    let weights = Init::Between {
+        low: 0.3,
+        high: 0.9,
+    };
+    let synapses = Linear::new(INPUTS, 4).weight_init(weights);
+    let plastic = Plastic::new(synapses, Lif::new(2.0), PairStdp::default()).normalize(3.0);
+    let net = Sequential::new().add_named("features", plastic);
+    let x: Vec<f32> = numbers(3, 3 * T * INPUTS)
+        .iter()
+        .map(|x| f32::from(u8::from(*x > 0.0)))
+        .collect();
+    let mut streamed = store()?;
+    let mut stream = step(&net).compile_learning_stream(&mut streamed)?;
+    let start = streamed.get(WEIGHT)?;
+    let mut trained = store()?;
+    let mode = Mode {
+        training: true,
+        carry_state: true,
+    };
+    let cx = Context::new(mode, DType::F32);
+    let input = cx.tracer().input("x", DType::F32, [T, 1, INPUTS]);
+    cx.trace(&net, input)?;
+    trained.initialize(&cx.traced(), DType::F32, 0)?;
+    trained.insert(WEIGHT, &start)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut trained)?;
+    for sequence in x.chunks(T * INPUTS) {
+        for frame in sequence.chunks(INPUTS) {
+            stream.predict([("x", HostTensor::F32(frame))])?;
+        }
+        program.run_with(vec![("x", HostTensor::F32(sequence))])?;
+        assert_eq!(streamed.get(WEIGHT)?, trained.get(WEIGHT)?);
+    }
+    Ok(())
+}
+
+#[test]
 fn a_network_without_plastic_layers_does_not_learn_in_a_stream() -> Result<()> {
     let net = Sequential::new().add(Linear::new(INPUTS, 2));
     let refused = step(&net).compile_learning_stream(&mut store()?);
