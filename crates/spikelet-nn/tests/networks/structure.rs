@@ -3,7 +3,8 @@
 use crate::{layers, traced};
 use spikelet_nn::layer::{Combine, Parallel};
 use spikelet_nn::learning::{
-    Bound, Homeostasis, PairStdp, Plastic, Stdp, TripletStdp, Update, WeightFunction,
+    Bound, Homeostasis, PairStdp, Plastic, PlasticRecurrent, Stdp, TripletStdp, Update,
+    WeightFunction,
 };
 use spikelet_nn::network::{Layers, Network};
 use spikelet_nn::prelude::*;
@@ -231,6 +232,37 @@ fn plastic_layers_are_those_of_rust() {
     same(&saved, &net);
     let rows = file.cost(1).expect("sound").rows;
     assert_eq!(rows[0].macs, 18 * 144);
+}
+
+#[test]
+fn recurrent_connections_with_a_rule_are_those_of_rust() {
+    let init = Init::Between {
+        low: 0.0,
+        high: 0.1,
+    };
+    let connections = Feedback::new(8).zero_diagonal(true).weight_init(init);
+    let net = Sequential::new()
+        .add(Linear::new(12, 8))
+        .add(
+            PlasticRecurrent::new(connections, Lif::new(2.0), PairStdp::default())
+                .learning_rate(0.5)
+                .bounds(-1.0, 2.0)
+                .normalize(8.0),
+        )
+        .add(
+            PlasticRecurrent::new(Feedback::new(8), Plif::new(3.0), Stdp::default())
+                .update(Update::Gradient),
+        );
+    let file = layers(
+        "[12]",
+        r#"[
+          { linear = 8 },
+          { plastic-recurrent = "lif", rule = "pair-stdp", zero_diagonal = true, init = { uniform = [0.0, 0.1] },
+            learning_rate = 0.5, bounds = [-1, 2], normalize = 8 },
+          { plastic-recurrent = { name = "plif", init_tau = 3.0 }, rule = "stdp", update = "gradient" },
+        ]"#,
+    );
+    same(&file, &net);
 }
 
 #[test]

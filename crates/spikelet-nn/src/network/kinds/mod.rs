@@ -14,12 +14,14 @@ mod linear;
 mod neuron;
 mod neuron_layer;
 mod plastic;
+mod plastic_recurrent;
 mod pointwise;
 mod pool;
 mod qcfs;
 mod recurrent;
 mod rescale;
 mod residual;
+mod rule_settings;
 mod sequence;
 mod static_input;
 mod time;
@@ -97,6 +99,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &attention::SPIKE_DRIVEN_ATTENTION,
         &neuron::NEURON,
         &plastic::PLASTIC,
+        &plastic_recurrent::PLASTIC_RECURRENT,
         &recurrent::RNN,
         &recurrent::RECURRENT,
         &delay::DELAYED_RECURRENT,

@@ -2,20 +2,17 @@
 //! convolution whose weights change by a learning rule, and neurons. `homeostasis = { increase = 0.02, tau = 1e4 }` adds to
 //! the threshold of the neurons.
 
+use super::rule_settings::{RuleSettings, number};
 use super::{Kind, MainValue, conv, linear};
 use crate::domain::Domain;
-use crate::learning::{self, Homeostasis, LearningRule, Plastic, PlasticSynapses, Update};
+use crate::learning::{Homeostasis, Plastic, PlasticSynapses};
 use crate::module::Module;
-use crate::network::build::{Builder, LayerFields, inner_layer, interval};
+use crate::network::build::{Builder, LayerFields, inner_layer};
 use crate::network::neuron::{neuron_of, neuron_problem, neuron_spec};
-use crate::network::problem::NetworkProblem;
 use crate::neuron::Neuron;
 use serde_json::{Map, Value};
 use spikelet_core::document::{Fields, Located, Node};
 use std::sync::Arc;
-
-/// The rules that need a signal from outside, which a file does not give.
-const WITH_SIGNAL: [&str; 3] = ["reward-stdp", "reward-trace-stdp", "eprop"];
 
 pub(super) const PLASTIC: Kind = Kind {
     name: "plastic",
@@ -46,25 +43,19 @@ struct Synapses {
 fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Result<Arc<dyn Module>, Located> {
     let fields = &layer.fields;
     let synapses = synapses(layer.main()?, b)?;
-    let rule = fields.require(
-        "rule",
-        "the name of a learning rule, or a table with `name` and constants",
-    )?;
-    let rule = rule_of(rule)?;
+    let settings = RuleSettings::of(fields)?;
     let homeostasis = fields.get("homeostasis");
     let neuron = neuron(fields.get("cell"), homeostasis.is_some(), b)?;
     let threshold = neuron.common().v_threshold;
-    let mut module = Plastic::new(synapses.layer, neuron, rule);
-    let update = update(fields)?;
-    module = module.update(update);
-    if let Some(rate) = factor(fields, update, "learning_rate", Domain::FINITE)? {
+    let mut module = Plastic::new(synapses.layer, neuron, settings.rule);
+    module = module.update(settings.update);
+    if let Some(rate) = settings.learning_rate {
         module = module.learning_rate(rate);
     }
-    if let Some(node) = outside_optimizer(fields, update, "bounds")? {
-        let [low, high] = interval(node, "bounds")?;
+    if let Some([low, high]) = settings.bounds {
         module = module.bounds(low, high);
     }
-    if let Some(sum) = factor(fields, update, "normalize", Domain::above(0.0))? {
+    if let Some(sum) = settings.normalize {
         module = module.normalize(sum);
     }
     if let Some(node) = fields.get("inhibition") {
@@ -115,29 +106,6 @@ fn convolution<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<S
     })
 }
 
-/// The learning rule of a name, or of a table with `name` and constants.
-fn rule_of(node: &Node) -> Result<Arc<dyn LearningRule>, Located> {
-    let name = match node.as_text() {
-        Some(_) => Some(node),
-        None if node.entries().is_none() => None,
-        None => node.get("name"),
-    };
-    let name = name.ok_or_else(|| {
-        node.wrong(
-            "rule",
-            "the name of a learning rule, or a table with `name` and constants",
-        )
-    })?;
-    let signal = WITH_SIGNAL
-        .into_iter()
-        .find(|rule| name.as_text() == Some(rule));
-    if let Some(rule) = signal {
-        return Err(NetworkProblem::RuleSignal { rule }.at(name.span.clone()));
-    }
-    name.text("name")?;
-    learning::from_spec(&node.to_json()).map_err(|error| neuron_problem(error, Some(node)))
-}
-
 /// The neuron of the layer, or that of the network. With homeostasis its threshold has a value for each channel.
 fn neuron(node: Option<&Node>, homeostasis: bool, b: &Builder) -> Result<Arc<dyn Neuron>, Located> {
     let mut spec = match node {
@@ -158,50 +126,6 @@ fn neuron(node: Option<&Node>, homeostasis: bool, b: &Builder) -> Result<Arc<dyn
 fn inner<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     let empty = || Value::Object(Map::new());
     Some(value.as_object_mut()?.entry(key).or_insert_with(empty))
-}
-
-fn update(fields: &Fields<'_>) -> Result<Update, Located> {
-    let Some(node) = fields.get("update") else {
-        return Ok(Update::default());
-    };
-    let word = node.choice("update", &["each-step", "end-of-call", "gradient"])?;
-    Ok(match word {
-        "end-of-call" => Update::EndOfCall,
-        "gradient" => Update::Gradient,
-        _ => Update::EachStep,
-    })
-}
-
-/// The value of a key that the optimizer replaces.
-fn outside_optimizer<'a>(
-    fields: &Fields<'a>,
-    update: Update,
-    key: &'static str,
-) -> Result<Option<&'a Node>, Located> {
-    match (fields.entry(key), update) {
-        (Some(entry), Update::Gradient) => {
-            Err(NetworkProblem::PlasticByOptimizer { key }.at(entry.span.clone()))
-        }
-        (entry, _) => Ok(entry.map(|entry| &entry.value)),
-    }
-}
-
-fn factor(
-    fields: &Fields<'_>,
-    update: Update,
-    key: &'static str,
-    domain: Domain,
-) -> Result<Option<f64>, Located> {
-    let node = outside_optimizer(fields, update, key)?;
-    node.map(|node| number(node, key, domain)).transpose()
-}
-
-fn number(node: &Node, key: &str, domain: Domain) -> Result<f64, Located> {
-    let value = node.number(key)?;
-    match domain.contains(value) {
-        true => Ok(value),
-        false => Err(node.wrong(key, domain.to_string())),
-    }
 }
 
 /// `{ increase = 0.02, tau = 1e4 }`. The threshold without activity is that of the neuron.

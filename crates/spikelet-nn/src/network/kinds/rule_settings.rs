@@ -1,0 +1,109 @@
+//! The keys of layers whose weights change by a learning rule: `rule = { name = "pair-stdp", a2_plus = 2e-3 }`, `update`,
+//! `learning_rate`, `bounds`, `normalize`.
+
+use crate::domain::Domain;
+use crate::learning::{self, LearningRule, Update};
+use crate::network::build::interval;
+use crate::network::neuron::neuron_problem;
+use crate::network::problem::NetworkProblem;
+use spikelet_core::document::{Fields, Located, Node};
+use std::sync::Arc;
+
+/// The rules that need a signal from outside, which a file does not give.
+const WITH_SIGNAL: [&str; 3] = ["reward-stdp", "reward-trace-stdp", "eprop"];
+
+/// What a file says of a rule.
+pub(super) struct RuleSettings {
+    pub rule: Arc<dyn LearningRule>,
+    pub update: Update,
+    pub learning_rate: Option<f64>,
+    pub bounds: Option<[f64; 2]>,
+    pub normalize: Option<f64>,
+}
+
+impl RuleSettings {
+    pub(super) fn of(fields: &Fields<'_>) -> Result<Self, Located> {
+        let rule = fields.require(
+            "rule",
+            "the name of a learning rule, or a table with `name` and constants",
+        )?;
+        let rule = rule_of(rule)?;
+        let update = update(fields)?;
+        let bounds = outside_optimizer(fields, update, "bounds")?;
+        Ok(Self {
+            rule,
+            update,
+            learning_rate: factor(fields, update, "learning_rate", Domain::FINITE)?,
+            bounds: bounds.map(|node| interval(node, "bounds")).transpose()?,
+            normalize: factor(fields, update, "normalize", Domain::above(0.0))?,
+        })
+    }
+}
+
+/// The learning rule of a name, or of a table with `name` and constants.
+fn rule_of(node: &Node) -> Result<Arc<dyn LearningRule>, Located> {
+    let name = match node.as_text() {
+        Some(_) => Some(node),
+        None if node.entries().is_none() => None,
+        None => node.get("name"),
+    };
+    let name = name.ok_or_else(|| {
+        node.wrong(
+            "rule",
+            "the name of a learning rule, or a table with `name` and constants",
+        )
+    })?;
+    let signal = WITH_SIGNAL
+        .into_iter()
+        .find(|rule| name.as_text() == Some(rule));
+    if let Some(rule) = signal {
+        return Err(NetworkProblem::RuleSignal { rule }.at(name.span.clone()));
+    }
+    name.text("name")?;
+    learning::from_spec(&node.to_json()).map_err(|error| neuron_problem(error, Some(node)))
+}
+
+fn update(fields: &Fields<'_>) -> Result<Update, Located> {
+    let Some(node) = fields.get("update") else {
+        return Ok(Update::default());
+    };
+    let word = node.choice("update", &["each-step", "end-of-call", "gradient"])?;
+    Ok(match word {
+        "end-of-call" => Update::EndOfCall,
+        "gradient" => Update::Gradient,
+        _ => Update::EachStep,
+    })
+}
+
+/// The value of a key that the optimizer replaces.
+fn outside_optimizer<'a>(
+    fields: &Fields<'a>,
+    update: Update,
+    key: &'static str,
+) -> Result<Option<&'a Node>, Located> {
+    match (fields.entry(key), update) {
+        (Some(entry), Update::Gradient) => {
+            Err(NetworkProblem::PlasticByOptimizer { key }.at(entry.span.clone()))
+        }
+        (entry, _) => Ok(entry.map(|entry| &entry.value)),
+    }
+}
+
+fn factor(
+    fields: &Fields<'_>,
+    update: Update,
+    key: &'static str,
+    domain: Domain,
+) -> Result<Option<f64>, Located> {
+    let node = outside_optimizer(fields, update, key)?;
+    node.map(|node| number(node, key, domain)).transpose()
+}
+
+/// A number of a domain.
+pub(super) fn number(node: &Node, key: &str, domain: Domain) -> Result<f64, Located> {
+    let value = node.number(key)?;
+    match domain.contains(value) {
+        true => Ok(value),
+        false => Err(node.wrong(key, domain.to_string())),
+    }
+}
