@@ -7,6 +7,7 @@ mod branches;
 mod conv;
 mod delay;
 mod dropout;
+mod eventprop;
 mod flatten;
 mod group_norm;
 mod layer_norm;
@@ -28,8 +29,9 @@ mod time;
 mod voting;
 
 use super::build::{Builder, LayerFields};
+use crate::domain::Domain;
 use crate::module::Module;
-use spikelet_core::document::{Entry, Located};
+use spikelet_core::document::{Entry, Located, Node};
 use spikelet_core::suggest::closest;
 use std::sync::Arc;
 
@@ -102,6 +104,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &plastic_recurrent::PLASTIC_RECURRENT,
         &recurrent::RNN,
         &recurrent::RECURRENT,
+        &eventprop::EVENTPROP_LIF,
+        &eventprop::EVENTPROP_READOUT,
         &delay::DELAYED_RECURRENT,
         &delay::DCLS,
         &delay::DELAYED_LINEAR,
@@ -134,6 +138,15 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &static_input::STATIC,
     ]
     .into_iter()
+}
+
+/// A number of a domain.
+fn number(node: &Node, key: &str, domain: Domain) -> Result<f64, Located> {
+    let value = node.number(key)?;
+    match domain.contains(value) {
+        true => Ok(value),
+        false => Err(node.wrong(key, domain.to_string())),
+    }
 }
 
 /// The kind of this name.

@@ -2,8 +2,8 @@
 //! convolution whose weights change by a learning rule, and neurons. `homeostasis = { increase = 0.02, tau = 1e4 }` adds to
 //! the threshold of the neurons.
 
-use super::rule_settings::{RuleSettings, number};
-use super::{Kind, MainValue, conv, linear};
+use super::rule_settings::RuleSettings;
+use super::{Kind, MainValue, conv, linear, number};
 use crate::domain::Domain;
 use crate::learning::{Homeostasis, Plastic, PlasticSynapses};
 use crate::module::Module;

@@ -1,6 +1,7 @@
 //! The keys of layers whose weights change by a learning rule: `rule = { name = "pair-stdp", a2_plus = 2e-3 }`, `update`,
 //! `learning_rate`, `bounds`, `normalize`.
 
+use super::number;
 use crate::domain::Domain;
 use crate::learning::{self, LearningRule, Update};
 use crate::network::build::interval;
@@ -97,13 +98,4 @@ fn factor(
 ) -> Result<Option<f64>, Located> {
     let node = outside_optimizer(fields, update, key)?;
     node.map(|node| number(node, key, domain)).transpose()
-}
-
-/// A number of a domain.
-pub(super) fn number(node: &Node, key: &str, domain: Domain) -> Result<f64, Located> {
-    let value = node.number(key)?;
-    match domain.contains(value) {
-        true => Ok(value),
-        false => Err(node.wrong(key, domain.to_string())),
-    }
 }
