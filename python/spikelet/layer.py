@@ -28,6 +28,8 @@ __all__ = [
     "Dropout",
     "Dropout2d",
     "EfAdLif",
+    "EventPropLif",
+    "EventPropReadout",
     "Flatten",
     "Gelu",
     "Group",
@@ -41,6 +43,7 @@ __all__ = [
     "NetworkNeuron",
     "PadTime",
     "Plastic",
+    "PlasticRecurrent",
     "Pointwise",
     "Qcfs",
     "RAdLif",
@@ -1001,6 +1004,58 @@ class Plastic(Layer):
         self.name = name
 
 
+class PlasticRecurrent(Layer):
+    """Neurons with recurrent connections that have a learning rule.
+
+    Parameters
+    ----------
+    cell : Neuron | str | Mapping[str, Any]
+        The name of a neuron, or a table with `name` and constants.
+    rule : str | Mapping[str, Any]
+        The learning rule: `"stdp"`, `"pair-stdp"`, `"triplet-stdp"`, or a mapping with `name` and constants.
+    update : str, default "each-step"
+        When the weights change: `"each-step"`, `"end-of-call"` or `"gradient"`.
+    learning_rate : float | None, default None
+        The factor of a change; by default 1.
+    bounds : Sequence[float] | None, default None
+        The interval to which weights are clamped; by default that of the rule.
+    normalize : float | None, default None
+        The sum of the recurrent weights of each neuron at the beginning of a call.
+    zero_diagonal : bool, default False
+        Whether neurons have no connection to themselves.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights, as of `Linear`; by default orthogonal.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "plastic-recurrent"
+    main = "cell"
+
+    def __init__(
+        self,
+        cell: Neuron | str | Mapping[str, Any],
+        *,
+        rule: str | Mapping[str, Any],
+        update: str = "each-step",
+        learning_rate: float | None = None,
+        bounds: Sequence[float] | None = None,
+        normalize: float | None = None,
+        zero_diagonal: bool = False,
+        init: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.cell = cell
+        self.rule = rule
+        self.update = update
+        self.learning_rate = learning_rate
+        self.bounds = bounds
+        self.normalize = normalize
+        self.zero_diagonal = zero_diagonal
+        self.init = init
+        self.name = name
+
+
 class Rnn(Layer):
     """Fully connected layer and neurons with recurrent connections.
 
@@ -1074,6 +1129,100 @@ class Recurrent(Layer):
         self.bias = bias
         self.last = last
         self.local_gradient = local_gradient
+        self.name = name
+
+
+class EventPropLif(Layer):
+    """Fully connected layer and LIF neurons with exponential synapses, trained by EventProp.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    tau_m : float, default 20.0
+        The time constant of the membrane, above 0.
+    tau_s : float, default 5.0
+        The time constant of the synapses, above 0, in the same unit.
+    dt : float, default 1.0
+        The length of a step, above 0, in the same unit.
+    v_threshold : float, default 1.0
+        The threshold, above 0.
+    feedback : bool, default False
+        Whether there are connections between the neurons.
+    self_connections : bool, default False
+        Whether these include connections of neurons to themselves.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "eventprop-lif"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        tau_m: float = 20.0,
+        tau_s: float = 5.0,
+        dt: float = 1.0,
+        v_threshold: float = 1.0,
+        feedback: bool = False,
+        self_connections: bool = False,
+        init: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.tau_m = tau_m
+        self.tau_s = tau_s
+        self.dt = dt
+        self.v_threshold = v_threshold
+        self.feedback = feedback
+        self.self_connections = self_connections
+        self.init = init
+        self.name = name
+
+
+class EventPropReadout(Layer):
+    """Fully connected layer and leaky integrators with exponential synapses, trained by EventProp.
+
+    Parameters
+    ----------
+    features : int
+        The number of outputs.
+    tau_m : float, default 20.0
+        The time constant of the membrane, above 0.
+    tau_s : float, default 5.0
+        The time constant of the synapses, above 0, in the same unit.
+    dt : float, default 1.0
+        The length of a step, above 0, in the same unit.
+    init : str | Mapping[str, Any] | None, default None
+        Initial weights: `"fan-in"` (the default), `"kaiming-normal"`, `{"normal": 0.02}`, or `{"uniform": [0.0,
+        0.3]}`.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "eventprop-readout"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        tau_m: float = 20.0,
+        tau_s: float = 5.0,
+        dt: float = 1.0,
+        init: str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.tau_m = tau_m
+        self.tau_s = tau_s
+        self.dt = dt
+        self.init = init
         self.name = name
 
 

@@ -11,12 +11,13 @@
 //! 6. [`fuse_affine_into_scan`]: fuses normalization and pooling into neuron scans.
 //! 7. [`hoist_from_loops`] again.
 //!
-//! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`hoist_from_loops`] for the backward pass and
-//! [`prune_loops`], which removes results and operands of loops that are not needed:
+//! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`remove_copies`], which removes what only stopped a gradient,
+//! [`prune_loops`], which removes results and operands of loops that are not needed, and [`hoist_from_loops`] for the backward
+//! pass:
 //!
 //! 1. [`hoist_time`] again, for the backward pass.
 //! 2. [`dead_code`]: removes nodes whose results are not read.
-//! 3. [`remove_copies`]: removes what only stopped a gradient.
+//! 3. [`merge_products`]: computes equal matrix products once.
 //! 4. [`fold_casts`]: lets matrix products and draws write the type that their reader casts to.
 //! 5. [`fuse`]: fuses elementwise operations that feed each other.
 //! 6. [`channel_sums`]: lets backward scans sum the gradients of parameters by channel.
@@ -49,6 +50,7 @@ pub mod fuse_recurrent_scan;
 pub mod hoist_from_loops;
 pub mod hoist_time;
 pub mod layout;
+pub mod merge_products;
 pub mod precision;
 pub mod prune_loops;
 pub mod recompute_cheap;
@@ -94,7 +96,7 @@ type Step = (fn(&mut Graph, &dyn Target) -> Report, bool);
 const STEPS: [Step; 10] = [
     (|graph, _| hoist_time::run(graph), true),
     (|graph, _| dead_code::run(graph), true),
-    (|graph, _| remove_copies::run(graph), false),
+    (|graph, _| merge_products::run(graph), false),
     (|graph, _| fold_casts::run(graph), false),
     (|graph, _| fuse::run(graph), true),
     (|graph, target| channel_sums::run(graph, target), false),
@@ -107,12 +109,12 @@ const STEPS: [Step; 10] = [
 /// Runs all passes for a target.
 pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     graph.forget_uses();
+    let copies = in_every_graph(graph, &mut remove_copies::run);
     // From the outermost graph inwards: which results of a loop are read decides about its body.
     let pruned = prune_loops::run(graph);
     let hoisted = in_every_graph(graph, &mut hoist_from_loops::run);
-    let mut reports = vec![];
-    reports.extend(Some(hoisted).filter(|report| report.changes > 0));
-    reports.extend(Some(pruned).filter(|report| report.changes > 0));
+    let mut reports = vec![hoisted, pruned, copies];
+    reports.retain(|report| report.changes > 0);
     for (pass, always) in STEPS {
         let report = in_every_graph(graph, &mut |graph| pass(graph, target));
         reports.extend(Some(report).filter(|report| always || report.changes > 0));

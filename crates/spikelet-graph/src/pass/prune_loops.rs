@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A stacked result that is not read leaves the loop; so does a carried value that is not read after the loop
-//! and that no other result needs, and a sequence or invariant that the body does not read. Allowed because
+//! and that no other result needs, and a sequence or invariant that the body does not read. A value that is given as two
+//! sequences, or as two invariants, is given once. Allowed because
 //! operations have no effects but their results. Nodes that are not read are removed as well, last first, so
 //! that a chain of loops is pruned at once.
 
@@ -33,6 +34,9 @@ fn prune(graph: &mut Graph) -> usize {
         if graph.remove_if_unread(k) || graph.op::<Loop>(k).is_none() {
             continue;
         }
+        if let Some(node) = with_each_operand_once(graph.node(k)) {
+            graph.set(k, node);
+        }
         let node = graph.node(k);
         let read: Vec<bool> = node
             .outputs
@@ -45,6 +49,43 @@ fn prune(graph: &mut Graph) -> usize {
         }
     }
     changes
+}
+
+/// The loop whose body reads an operand that is given twice in one place; the other one is not read.
+fn with_each_operand_once(node: &Node) -> Option<Node> {
+    let Op::Loop(op) = &node.op else {
+        return None;
+    };
+    let sequences = op.sequence_operands();
+    let inputs: Vec<ValueId> = op.body.graph().inputs.iter().map(|i| i.value).collect();
+    let first_of = |k: usize| {
+        let start = if k < sequences.end {
+            sequences.start
+        } else {
+            sequences.end
+        };
+        (start..k).find(|first| node.inputs[*first] == node.inputs[k])
+    };
+    let again = (sequences.start..inputs.len()).filter_map(|k| Some((k, first_of(k)?)));
+    let again: Vec<(usize, usize)> = again.collect();
+    if again.is_empty() {
+        return None;
+    }
+    let mut graph = op.body.graph().clone();
+    let mut body = Rewriter::new(&mut graph);
+    for (k, first) in again {
+        body.replace(inputs[k], inputs[first]);
+    }
+    drop(body);
+    let body = LoopBody::new(graph, op.body.carried_count(), op.body.sequence_count()).ok()?;
+    Some(Node {
+        op: Loop {
+            body: Arc::new(body),
+            ..op.clone()
+        }
+        .into(),
+        ..node.clone()
+    })
 }
 
 /// The loop without what its read results do not need, and the number of results and operands that were

@@ -394,6 +394,43 @@ fn a_neurons_spikes_become_bits_and_other_outputs_do_not() {
 }
 
 #[test]
+fn equal_products_are_computed_once_in_loops_too() {
+    let mut graph = traced(|t| {
+        let (x, start) = (t.input("x", F, [5, 2, 4]), t.input("start", F, [2, 4]));
+        let w = t.parameter("w", [4, 4]);
+        let detached = w.detach();
+        let made = t.scan_loop(5, &[&start], &[&x], |carried, pieces| {
+            let h = &carried[0];
+            let next = pieces[0].reshape([2, 4]) + h.linear(&w) * h.linear(&detached);
+            Ok((vec![next], vec![]))
+        });
+        let made = made.expect("a loop");
+        t.output("h", &made.carried[0]);
+        t.output("twice", &(x.linear(&w) * x.linear(&detached)));
+    });
+    let reports = pass::run_all(&mut graph, &Plain);
+    let products = reports.iter().find(|r| r.pass == "products");
+    assert_eq!(products.map(|r| r.changes), Some(2));
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[5, 2, 4]
+    %1 = Data `start`  f32[2, 4]
+    %2 = Parameter `w`  f32[4, 4]
+    %11 = loop[T=5](%1, %0, %2)  f32[2, 4]
+        %0 = State `carried 0`  f32[2, 4]
+        %1 = Data `sequence 0`  f32[1, 2, 4]
+        %2 = Parameter `invariant 0`  f32[4, 4]
+        %4 = reshape[2, 4](%1)  f32[2, 4]
+        %5 = matmul[a·bᵀ](%0, %2)  f32[2, 4]
+        %8 = map[x0 + x1 · x1](%4, %5)  f32[2, 4]
+        `carried 0`: %0 becomes %8
+    %12 = matmul[a·bᵀ](%0, %2)  f32[5, 2, 4]
+    %14 = map[x0 · x1](%12, %12)  f32[5, 2, 4]
+    `h` = %11
+    `twice` = %14
+    ");
+}
+
+#[test]
 fn all_passes_run_in_order_and_say_what_they_did() {
     let mut graph = traced(|t| {
         let (image, g) = (

@@ -133,17 +133,13 @@ impl EventPropLif {
             let [v, x] = ["v", "x"].map(|name| cx.state(name, shape.clone(), 0.0));
             let wide = [&v, &x].map(|state| state.expand(&shape[..]));
             let spikes = Var::map(&[&wide[0], &wide[1]], |e| step.spike(&e[0], &e[1]));
+            // A step `[1, N, neurons]`: the gradient of the weight is one product over all steps.
+            let spikes = spikes.unsqueeze(0);
             let fed = Product::new(&spikes, &feedback);
             let one = |piece: &Var| piece.reshape(&shape[..]);
-            let (weights, times) = (one(&pieces[0]), one(&pieces[1]));
-            let operands = [
-                &wide[0],
-                &wide[1],
-                &weights,
-                &times,
-                &fed.weights,
-                &fed.spikes,
-            ];
+            let given = [&pieces[0], &pieces[1], &fed.weights, &fed.spikes].map(one);
+            let [weights, times, fed_weights, fed_times] = &given;
+            let operands = [&wide[0], &wide[1], weights, times, fed_weights, fed_times];
             let next = Var::map_many(&operands, |e| {
                 step.next([&e[0], &e[1]], &(&e[2] + &e[4]), &(&e[3] + &e[5]))
                     .into()
@@ -151,7 +147,7 @@ impl EventPropLif {
             for (state, next) in [&v, &x].into_iter().zip(&next) {
                 cx.set_state(state, next);
             }
-            Ok(vec![spikes.reshape([&[1], &shape[..]].concat())])
+            Ok(vec![spikes])
         })?;
         Ok(outputs[0].clone())
     }
