@@ -286,11 +286,13 @@ impl VarStore {
                 self.buffers.remove(name);
             }
             let learned = starts.iter().find(|start| start.state == *name);
+            let of_values = |values| Tensor::f64(shape.clone(), values).cast(float);
             let values = match learned {
-                Some(start) => start.values(&self.get(&start.parameter)?, shape),
-                None => vec![*reset; shape.iter().product()],
+                Some(start) => of_values(start.values(&self.get(&start.parameter)?, shape)),
+                None if *reset == 0.0 => Tensor::zeros(&TensorType::new(float, shape.clone()))?,
+                None => of_values(vec![*reset; shape.iter().product()]),
             };
-            self.insert(name, &Tensor::f64(shape.clone(), values).cast(float))?;
+            self.insert(name, &values)?;
         }
         Ok(())
     }

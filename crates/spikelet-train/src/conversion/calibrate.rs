@@ -88,8 +88,10 @@ impl Converter {
                     .into());
                 }
                 let found = program.run(&batch)?;
-                for (scale, (values, shape)) in scales.iter_mut().zip(&found.activations) {
-                    let own = (self.threshold).of_activation(values, shape, self.each_channel);
+                for (scale, values) in scales.iter_mut().zip(&found.activations) {
+                    let numbers = values.to_f64();
+                    let own =
+                        (self.threshold).of_activation(numbers, &values.shape, self.each_channel);
                     *scale = Some(self.averaged(scale.take(), own));
                 }
             }

@@ -101,7 +101,7 @@ impl Conversion {
         }
         let paths: Vec<&str> = self.scales.iter().map(|own| own.layer.as_str()).collect();
         let mut ann = AnnProgram::new(&self.ann, backend, &paths)?;
-        let mut snn = SnnProgram::new(&self.snn, backend, &paths)?;
+        let mut snn = SnnProgram::new(&self.snn, backend, &self.scales)?;
         let mut layers: Vec<LayerSums> = paths.iter().map(|_| LayerSums::new(at.len())).collect();
         let (mut samples, mut ann_correct) = (0, 0);
         let mut counts = vec![[0.0; 3]; at.len()];
@@ -111,44 +111,39 @@ impl Conversion {
             let ann_classes = classes(&expected.output);
             samples += labels.len();
             ann_correct += equal(&ann_classes, &labels);
-            for (sums, ((values, _), own)) in layers
+            for (sums, (values, own)) in layers
                 .iter_mut()
                 .zip(expected.activations.iter().zip(&self.scales))
             {
-                sums.add_activations(values, labels.len(), own);
+                sums.add_activations(&values.to_f64(), labels.len(), own);
             }
+            snn.begin(&x, &expected.activations)?;
             let mut output: Vec<f64> = vec![];
-            let mut spikes: Vec<Vec<f64>> = vec![vec![]; paths.len()];
             let mut now = 0;
             for (k, &target) in at.iter().enumerate() {
+                let mut found = None;
                 while now < target {
                     let steps = CHUNK.min(target - now);
-                    let found = snn.run(&x, steps, now == 0)?;
-                    add(&mut output, &found.output.to_f64());
-                    for (sum, own) in spikes.iter_mut().zip(&found.spikes) {
-                        add(sum, own);
-                    }
                     now += steps;
+                    let values = snn.run(&x, steps, now)?;
+                    add(&mut output, &values.output.to_f64());
+                    found = Some(values.layers);
                 }
                 let scores = Tensor::f64(expected.output.shape.clone(), output.clone());
                 let snn_classes = classes(&scores);
-                let total: f64 = spikes.iter().flatten().sum();
                 let correct = equal(&snn_classes, &labels) as f64;
                 let agreeing = equal(&snn_classes, &ann_classes) as f64;
+                let mut total = 0.0;
+                for (sums, values) in layers.iter_mut().zip(found.unwrap_or_default()) {
+                    sums.errors[k] += values.squared_error;
+                    total += values.spikes;
+                    if target == last {
+                        sums.spikes += values.spikes;
+                    }
+                }
                 for (sum, own) in counts[k].iter_mut().zip([correct, agreeing, total]) {
                     *sum += own;
                 }
-                let each = layers
-                    .iter_mut()
-                    .zip(&spikes)
-                    .zip(&self.scales)
-                    .zip(&expected.activations);
-                for (((sums, spikes), own), (values, _)) in each {
-                    sums.errors[k] += squared_error(spikes, values, labels.len(), own, target);
-                }
-            }
-            for (sums, spikes) in layers.iter_mut().zip(&spikes) {
-                sums.spikes += spikes.iter().sum::<f64>();
             }
         }
         if samples == 0 {
@@ -220,23 +215,6 @@ impl LayerSums {
             errors: self.errors.iter().map(relative).collect(),
         }
     }
-}
-
-/// Σ (θ·rate − activation)²
-fn squared_error(
-    spikes: &[f64],
-    activations: &[f64],
-    samples: usize,
-    own: &ActivationScale,
-    steps: usize,
-) -> f64 {
-    let each = activations.len() / samples.max(1);
-    let pairs = spikes.iter().zip(activations).enumerate();
-    let errors = pairs.map(|(k, (spikes, activation))| {
-        let rate = spikes / steps as f64;
-        rate * own.scale.of(k % each.max(1), each) - activation
-    });
-    errors.map(|error| error * error).sum()
 }
 
 /// Adds values; an empty sum is 0.

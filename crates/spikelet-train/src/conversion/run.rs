@@ -1,9 +1,10 @@
 //! Networks on a device, for batches of inputs that are the same at all time steps.
 
+use super::calibrate::ActivationScale;
 use super::network::TrainedLayers;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, DType, Tensor, Var};
-use spikelet_nn::module::{Context, Mode, Module, TracedTensors};
+use spikelet_nn::module::{Context, Init, Mode, Module, TracedTensors};
 use spikelet_nn::runtime::{Program, VarStore, host};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ const OUTPUT: &str = "output";
 pub(super) struct AnnValues {
     /// The output, `[N, classes]`.
     pub output: Tensor,
-    /// The values of each activation and their shape `[N, …]`.
-    pub activations: Vec<(Vec<f64>, Vec<usize>)>,
+    /// The values of each activation, `[N, …]`.
+    pub activations: Vec<Tensor>,
 }
 
 /// A network without spikes.
@@ -94,93 +95,149 @@ impl AnnProgram {
             .get_mut(&batch.shape)
             .ok_or_else(unreachable)?;
         program.run_with([(INPUT, host(&batch))])?;
-        let activation = |name: &String| {
-            let found = program.get(name)?;
-            Ok((found.to_f64(), found.shape))
-        };
+        let activations = self.recorded.iter().map(|name| program.get(name));
         Ok(AnnValues {
             output: program.get(OUTPUT)?,
-            activations: self
-                .recorded
-                .iter()
-                .map(activation)
-                .collect::<Result<_>>()?,
+            activations: activations.collect::<Result<_>>()?,
         })
     }
 }
 
-/// What a converted network did in some time steps of a batch.
+/// What a converted network did in the time steps of a batch until now.
 pub(super) struct SnnValues {
-    /// The sum of the output over the steps, `[N, classes]`.
+    /// The sum of the output over the last steps, `[N, classes]`.
     pub output: Tensor,
-    /// The number of spikes of each neuron, for each layer.
-    pub spikes: Vec<Vec<f64>>,
+    /// The layers of neurons.
+    pub layers: Vec<LayerValues>,
 }
 
-/// A converted network, some time steps at once: its memory does not depend on their number.
-pub(super) struct SnnProgram {
+/// The neurons of a layer in all time steps of a batch until now.
+pub(super) struct LayerValues {
+    /// The number of spikes.
+    pub spikes: f64,
+    /// Σ (θ·rate − activation)²
+    pub squared_error: f64,
+}
+
+/// A converted network, some time steps at once: its memory does not depend on their number. Rates are compared with the
+/// activations on the device.
+pub(super) struct SnnProgram<'a> {
+    network: &'a TrainedLayers,
+    scales: &'a [ActivationScale],
     module: Arc<dyn Module>,
     store: VarStore,
     dtype: DType,
-    /// The recorded spike counts of its neurons.
-    recorded: Vec<String>,
-    /// By the shape of the batch and the number of time steps.
-    programs: BTreeMap<(Vec<usize>, usize), (Program, TracedTensors)>,
+    /// The shape of the batch that runs.
+    shape: Vec<usize>,
+    /// By the number of time steps.
+    programs: BTreeMap<usize, (Program, TracedTensors)>,
 }
 
-impl SnnProgram {
-    /// A network whose neurons have these paths.
+/// The input with the number of time steps until the end of a run, `[1]`.
+const STEPS: &str = "steps";
+
+/// The names of a layer's tensors: the number of spikes of each neuron, its activation, what a spike is worth, and the
+/// values of [`LayerValues`] for each sample. No path of a network has spaces.
+struct Names {
+    total: String,
+    activation: String,
+    scale: String,
+    spikes: String,
+    squared_error: String,
+}
+
+impl Names {
+    fn of(path: &str) -> Self {
+        let name = |what: &str| format!("{what} of {path}");
+        Self {
+            total: name("all spikes"),
+            activation: name("activation"),
+            scale: name("scale"),
+            spikes: name("spikes"),
+            squared_error: name("squared error"),
+        }
+    }
+}
+
+impl<'a> SnnProgram<'a> {
+    /// A network whose neurons have these paths and thresholds.
     pub fn new(
-        network: &TrainedLayers,
+        network: &'a TrainedLayers,
         backend: &Arc<dyn Backend>,
-        neurons: &[&str],
+        scales: &'a [ActivationScale],
     ) -> Result<Self> {
         let (store, dtype) = stored(network, backend)?;
-        let recorded = neurons.iter();
         Ok(Self {
+            network,
+            scales,
             module: network.module()?,
             store,
             dtype,
-            recorded: recorded.map(|path| format!("{path}.spike_count")).collect(),
+            shape: vec![],
             programs: BTreeMap::new(),
         })
     }
 
-    /// Runs the next time steps of a batch `[N, …]`; the first ones if `begins`.
-    pub fn run(&mut self, batch: &Tensor, steps: usize, begins: bool) -> Result<SnnValues> {
-        let batch = batch.cast(self.dtype);
-        let key = (batch.shape.clone(), steps);
-        // Programs of another batch have states of their own, which would not be reset.
-        self.programs.retain(|(shape, _), _| *shape == batch.shape);
-        if !self.programs.contains_key(&key) {
-            let made = self.compile(&batch.shape, steps)?;
-            self.programs.insert(key.clone(), made);
+    /// Begins a batch `[N, …]` whose activations are these.
+    pub fn begin(&mut self, batch: &Tensor, activations: &[Tensor]) -> Result<()> {
+        if self.shape != batch.shape {
+            // Programs and states of another batch have other shapes.
+            self.programs.clear();
+            (self.store, _) = stored(self.network, &self.store.backend().clone())?;
+            self.shape.clone_from(&batch.shape);
         }
-        let (program, tensors) = self.programs.get_mut(&key).ok_or_else(unreachable)?;
-        if begins {
-            let TracedTensors { states, starts, .. } = tensors;
+        for (own, activation) in self.scales.iter().zip(activations) {
+            let names = Names::of(&own.layer);
+            let behind = activation.shape.len().saturating_sub(2);
+            let values = own.scale.values();
+            let shape = [&[values.len()], &vec![1; behind][..]].concat();
+            let scale = Tensor::f64(shape, values).cast(self.dtype);
+            self.store.insert(&names.activation, activation)?;
+            self.store.insert(&names.scale, &scale)?;
+        }
+        // All programs have the same states.
+        if let Some((_, TracedTensors { states, starts, .. })) = self.programs.values().next() {
             self.store.reset_states(states, starts, self.dtype)?;
         }
-        program.run_with([(INPUT, host(&batch))])?;
-        let spikes = |name: &String| Ok(program.get(name)?.to_f64());
+        Ok(())
+    }
+
+    /// Runs the next time steps of the batch, after which `all` have run.
+    pub fn run(&mut self, batch: &Tensor, steps: usize, all: usize) -> Result<SnnValues> {
+        let batch = batch.cast(self.dtype);
+        if !self.programs.contains_key(&steps) {
+            let made = self.compile(steps)?;
+            self.programs.insert(steps, made);
+        }
+        let (program, _) = self.programs.get_mut(&steps).ok_or_else(unreachable)?;
+        let all = Tensor::f64([1], [all as f64]).cast(self.dtype);
+        program.run_with([(INPUT, host(&batch)), (STEPS, host(&all))])?;
+        let sum = |name: &str| Ok::<f64, Error>(program.get(name)?.to_f64().iter().sum());
+        let layers = self.scales.iter().map(|own| {
+            let names = Names::of(&own.layer);
+            Ok(LayerValues {
+                spikes: sum(&names.spikes)?,
+                squared_error: sum(&names.squared_error)?,
+            })
+        });
         Ok(SnnValues {
             output: program.get(OUTPUT)?,
-            spikes: self.recorded.iter().map(spikes).collect::<Result<_>>()?,
+            layers: layers.collect::<Result<_>>()?,
         })
     }
 
-    fn compile(&mut self, shape: &[usize], steps: usize) -> Result<(Program, TracedTensors)> {
+    fn compile(&mut self, steps: usize) -> Result<(Program, TracedTensors)> {
         let mode = Mode {
             training: false,
             carry_state: true,
         };
         let cx = Context::new(mode, self.dtype).counting_spikes();
-        let x = cx.tracer().input(INPUT, self.dtype, shape);
+        let x = (cx.tracer()).input(INPUT, self.dtype, self.shape.clone());
+        let all = cx.tracer().input(STEPS, self.dtype, [1]);
         let output = cx.trace(&*self.module, x.repeat_over_time(steps))?;
         cx.tracer().output(OUTPUT, &summed(&output, steps));
-        for name in &self.recorded {
-            let count = cx.recorded(name)?;
-            cx.tracer().output(name, &count);
+        for own in self.scales {
+            self.trace_rates(&cx, &own.layer, &all)?;
         }
         let tensors = cx.traced().tensors();
         // Compiling resets the states: those of a batch that is running are kept.
@@ -197,6 +254,29 @@ impl SnnProgram {
             self.store.set(name, value)?;
         }
         Ok((program, tensors))
+    }
+
+    /// Adds the spikes of a layer to those before, and compares its rates with the activations.
+    fn trace_rates(&self, cx: &Context, path: &str, all: &Var) -> Result<()> {
+        let names = Names::of(path);
+        let count = cx.recorded(&format!("{path}.spike_count"))?;
+        let shape = count.shape()[1..].to_vec();
+        let before = cx.state(&names.total, &shape[..], 0.0);
+        let total = before.expand(&shape[..]) + count.cast(self.dtype).reshape(&shape[..]);
+        cx.set_state(&before, &total);
+        let stored = |name: &str| {
+            let ty = self.store.ty(name).ok_or_else(unreachable)?;
+            Ok::<Var, Error>(cx.buffer(name, ty.shape.clone(), Init::Constant(0.0)))
+        };
+        let (activation, scale) = (stored(&names.activation)?, stored(&names.scale)?);
+        let error = Var::map(&[&total, all, &scale, &activation], |v| {
+            let difference = &v[0] / &v[1] * &v[2] - &v[3];
+            &difference * &difference
+        });
+        let of_samples = |value: &Var| value.flatten(1).sum(&[1]);
+        cx.tracer().output(&names.spikes, &of_samples(&total));
+        (cx.tracer()).output(&names.squared_error, &of_samples(&error));
+        Ok(())
     }
 }
 

@@ -33,12 +33,12 @@ impl Threshold {
     /// The statistic of an activation `[N, C, …]`, for all channels or for each.
     pub(super) fn of_activation(
         self,
-        values: &[f64],
+        mut values: Vec<f64>,
         shape: &[usize],
         each_channel: bool,
     ) -> Factor {
         if !each_channel {
-            return Factor::Layer(self.of(&mut values.to_vec()));
+            return Factor::Layer(self.of(&mut values));
         }
         let channels = shape.get(1).copied().unwrap_or(1).max(1);
         let behind: usize = shape.iter().skip(2).product();
@@ -87,7 +87,7 @@ mod tests {
     fn each_channel_has_its_own() {
         // [N = 2, C = 2, 2]
         let values = [1.0, 2.0, 30.0, 40.0, 5.0, 0.0, 10.0, 20.0];
-        let of = |each| Threshold::Max.of_activation(&values, &[2, 2, 2], each);
+        let of = |each| Threshold::Max.of_activation(values.to_vec(), &[2, 2, 2], each);
         assert_eq!(of(true), Factor::Channel(vec![5.0, 40.0]));
         assert_eq!(of(false), Factor::Layer(40.0));
     }
