@@ -1,0 +1,119 @@
+//! Layers with learning rules on a GPU, beside the CPU.
+
+#[path = "support/gpu.rs"]
+mod support;
+
+use spikelet::Result;
+use spikelet::graph::op::HostTensor;
+use spikelet::graph::{Backend, Tensor};
+use spikelet::learning::{PairStdp, Plastic, PlasticRecurrent, Stdp, Update};
+use spikelet::prelude::*;
+use spikelet::train::{Outputs, Step};
+use std::sync::Arc;
+use support::gpu;
+
+const STEPS: usize = 30;
+const INPUTS: usize = 24;
+const NEURONS: usize = 16;
+const SEQUENCES: usize = 3;
+
+fn network(update: Update) -> Sequential {
+    let weights = |low, high| Init::Between { low, high };
+    let connections = Feedback::new(NEURONS)
+        .zero_diagonal(true)
+        .weight_init(weights(-0.2, 0.2));
+    let neurons = PlasticRecurrent::new(connections, Lif::new(2.0), Stdp::default())
+        .update(update)
+        .learning_rate(0.01)
+        .bounds(-0.5, 0.5);
+    if update == Update::EndOfCall {
+        let input = Linear::new(INPUTS, NEURONS).weight_init(weights(0.0, 0.6));
+        return Sequential::new().add(input).add_named("neurons", neurons);
+    }
+    let synapses = Linear::new(INPUTS, NEURONS).weight_init(weights(0.0, 0.6));
+    let layer = Plastic::new(synapses, neurons, PairStdp::default()).normalize(6.0);
+    Sequential::new().add(layer)
+}
+
+fn step(net: &Sequential, samples: usize) -> Step<'_> {
+    Step::new(move |cx, inputs| {
+        let spikes = cx.child("layer", |cx| cx.trace(net, inputs["x"].clone()))?;
+        let scores = cx.child("readout", |cx| {
+            Linear::new(NEURONS, 2).forward(cx, spikes.clone())
+        })?;
+        Ok(Outputs::loss(scores.mean_all()).output("spikes", &spikes))
+    })
+    .batch_size(samples)
+    .sequence("x", DType::F32, [STEPS, INPUTS])
+    .optimizer(Adam::default(), 0.1)
+}
+
+/// Pseudorandom spikes.
+fn spikes(count: usize) -> Vec<f32> {
+    let mut state = 7_u64;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        f32::from(u8::from(state >> 62 == 0))
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// The spikes in a stream, or the loss of each sequence, and the weights after them.
+fn learned(net: &Sequential, backend: &Arc<dyn Backend>, stream: bool) -> Result<Learned> {
+    let mut store = VarStore::new(backend.clone());
+    let samples = if stream { 1 } else { 4 };
+    let step = step(net, samples);
+    let mut made = vec![];
+    let part = samples * INPUTS;
+    if stream {
+        let mut stream = step.compile_learning_stream(&mut store)?;
+        for frame in spikes(SEQUENCES * STEPS * part).chunks(part) {
+            stream.predict([("x", HostTensor::F32(frame))])?;
+            made.extend(stream.output("spikes")?.to_f64());
+        }
+    } else {
+        let mut train = step.compile(&mut store)?;
+        for sequence in spikes(SEQUENCES * STEPS * part).chunks(STEPS * part) {
+            let metrics = train.run([("x", HostTensor::F32(sequence))])?;
+            made.push(metrics.loss);
+        }
+    }
+    let names: Vec<String> = store.names().map(str::to_string).collect();
+    let weights = names.iter().filter(|name| name.ends_with("weight"));
+    let weights = weights.map(|name| Ok((name.clone(), store.get(name)?)));
+    Ok((made, weights.collect::<Result<_>>()?))
+}
+
+type Learned = (Vec<f64>, Vec<(String, Tensor)>);
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn weights_change_on_a_gpu_as_on_the_cpu() -> Result<()> {
+    for (update, stream) in [
+        (Update::EachStep, false),
+        (Update::EndOfCall, false),
+        (Update::EachStep, true),
+    ] {
+        let net = network(update);
+        let expected = learned(&net, &spikelet::device::cpu()?, stream)?;
+        let made = learned(&net, &gpu(), stream)?;
+        match stream {
+            true => assert_eq!(made.0, expected.0, "spikes"),
+            false => assert!(
+                made.0
+                    .iter()
+                    .zip(&expected.0)
+                    .all(|(a, b)| (a - b).abs() < 1e-5)
+            ),
+        }
+        assert!(expected.0.iter().any(|x| *x != 0.0));
+        for ((name, made), (_, expected)) in made.1.iter().zip(&expected.1) {
+            let pairs = made.to_f64().into_iter().zip(expected.to_f64());
+            let difference = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(difference < 1e-5, "{name} differs by {difference:e}");
+        }
+    }
+    Ok(())
+}
