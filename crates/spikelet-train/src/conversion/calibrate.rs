@@ -1,7 +1,7 @@
 //! The scales of activations, measured on samples.
 
 use super::error::ConversionError;
-use super::factor::Factor;
+use super::factor::{ActivationScale, Factor};
 use super::kinds::ACTIVATIONS;
 use super::network::TrainedLayers;
 use super::options::Converter;
@@ -11,15 +11,6 @@ use crate::checkpoint::is_finite;
 use spikelet_core::Result;
 use spikelet_graph::{Backend, Tensor};
 use std::sync::Arc;
-
-/// The scale of an activation: the threshold of the neurons in its place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ActivationScale {
-    /// The path of the activation.
-    pub layer: String,
-    /// The scale.
-    pub scale: Factor,
-}
 
 /// An activation of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]

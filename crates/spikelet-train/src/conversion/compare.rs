@@ -1,8 +1,8 @@
 //! How far a converted network is from the network that it comes from: accuracy by time steps, and rates of each layer.
 
 use super::Conversion;
-use super::calibrate::ActivationScale;
 use super::error::ConversionError;
+use super::factor::ActivationScale;
 use super::run::{AnnProgram, SnnProgram};
 use serde::Serialize;
 use spikelet_core::Result;

@@ -5,6 +5,15 @@ use super::fuse::groups;
 use super::network::Tensors;
 use super::tree::{Layer, join};
 
+/// The scale of an activation: the threshold of the neurons in its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivationScale {
+    /// The path of the activation.
+    pub layer: String,
+    /// The scale.
+    pub scale: Factor,
+}
+
 /// One factor for a layer, or one for each channel.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

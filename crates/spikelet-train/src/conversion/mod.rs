@@ -38,10 +38,9 @@ mod spiking;
 mod statistic;
 mod tree;
 
-pub use calibrate::ActivationScale;
 pub use compare::{AtTimeSteps, Comparison, LayerComparison};
 pub use error::ConversionError;
-pub use factor::Factor;
+pub use factor::{ActivationScale, Factor};
 pub use images::{ImageBatches, images};
 pub use network::TrainedLayers;
 pub use options::{Converter, MaxPooling, Threshold};

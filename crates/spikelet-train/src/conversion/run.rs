@@ -1,6 +1,6 @@
 //! Networks on a device, for batches of inputs that are the same at all time steps.
 
-use super::calibrate::ActivationScale;
+use super::factor::ActivationScale;
 use super::network::TrainedLayers;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, DType, Tensor, Var};

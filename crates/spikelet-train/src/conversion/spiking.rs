@@ -9,9 +9,8 @@
 //! output is added to another's, or of the network — it is a layer `rescale`, so that both branches of a sum have the units
 //! of the activations.
 
-use super::calibrate::ActivationScale;
 use super::error::ConversionError;
-use super::factor::Factor;
+use super::factor::{ActivationScale, Factor};
 use super::kinds::{ACTIVATIONS, MAX_POOLS, PASSING, WEIGHTS};
 use super::network::Tensors;
 use super::tree::{Body, Layer, join};
