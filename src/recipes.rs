@@ -85,6 +85,7 @@ recipes! {
     "fashion-mnist-qcfs",
     "fashion-mnist-relu",
     "fsdd-eprop",
+    "fsdd-eventprop",
     "fsdd-radlif",
     "gestures-small",
     "mnist-plif-net",
