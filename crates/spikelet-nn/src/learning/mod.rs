@@ -2,9 +2,9 @@
 //!
 //! A rule is one file: the equations of its traces, and the change of a weight in one time step, in the expressions of
 //! neurons ([`LearningRule`]). It attaches to any [linear layer or convolution](PlasticSynapses) and any neuron
-//! ([`Plastic`]), and to the recurrent connections of neurons ([`PlasticRecurrent`]). A change that is a sum of products of a factor of the presynaptic and one of the postsynaptic neuron
-//! is computed as matrix products, whose factors come from the scans that compute the traces: nothing of the size of
-//! time × batch × weights is stored.
+//! ([`Plastic`]), and to the recurrent connections of neurons ([`PlasticRecurrent`]). A change that is a sum of products of
+//! a factor of the presynaptic and one of the postsynaptic neuron is computed as matrix products, whose factors come from
+//! the scans that compute the traces: nothing of the size of time × batch × weights is stored.
 //!
 //! With [`Update::EachStep`] the weights change in each step, inside the loop over time, and memory does not grow with
 //! the number of steps. A rule may be combined with gradients: other layers of the network are trained as usual, and with
