@@ -7,9 +7,8 @@
 //!
 //! A stacked result that is not read leaves the loop; so does a carried value that is not read after the loop
 //! and that no other result needs, and a sequence or invariant that the body does not read. A value that is given as two
-//! sequences, or as two invariants, is given once. Allowed because
-//! operations have no effects but their results. Nodes that are not read are removed as well, last first, so
-//! that a chain of loops is pruned at once.
+//! sequences, or as two invariants, is given once. Allowed because operations have no effects but their results. Nodes that
+//! are not read are removed as well, last first, so that a chain of loops is pruned at once.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};

@@ -2,6 +2,7 @@
 
 use spikelet_graph::{DType, Tensor, Var};
 use spikelet_nn::device;
+use spikelet_nn::learning::{Stdp, WeightFunction};
 use spikelet_nn::module::Context;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::{Program, host};
@@ -27,6 +28,22 @@ pub fn numbers(shape: &[usize], seed: u64) -> Tensor {
         (state >> 33) as f64 / f64::from(1_u32 << 30) - 1.0
     });
     Tensor::f64(shape, values.collect::<Vec<_>>())
+}
+
+/// STDP with soft upper bounds and a time constant of its own for each side.
+pub fn stdp() -> Stdp {
+    let function = |a| WeightFunction::Upper {
+        a,
+        w_max: 1.0,
+        mu: 1.0,
+    };
+    Stdp {
+        tau_pre: 3.0,
+        tau_post: 5.0,
+        f_pre: function(0.7),
+        f_post: function(1.0),
+        scale: 1.0,
+    }
 }
 
 /// A traced program with its inputs.

@@ -1,8 +1,8 @@
 //! Rules on recurrent connections, beside loops over neurons in plain Rust.
 
-use crate::common::{Traced, near, numbers};
+use crate::common::{Traced, near, numbers, stdp};
 use spikelet_graph::{DType, Tensor};
-use spikelet_nn::learning::{Plastic, PlasticRecurrent, Stdp, Update, WeightFunction};
+use spikelet_nn::learning::{Plastic, PlasticRecurrent, Update};
 use spikelet_nn::module::Context;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::host;
@@ -15,25 +15,10 @@ const TAU: f64 = 2.0;
 const THRESHOLD: f64 = 0.3;
 const WEIGHT: &str = "feedback.weight";
 
-fn rule() -> Stdp {
-    let function = |a| WeightFunction::Upper {
-        a,
-        w_max: 1.0,
-        mu: 1.0,
-    };
-    Stdp {
-        tau_pre: 3.0,
-        tau_post: 5.0,
-        f_pre: function(0.7),
-        f_post: function(1.0),
-        scale: 1.0,
-    }
-}
-
 fn layer(update: Update) -> PlasticRecurrent {
     let neuron = Lif::new(TAU).v_threshold(THRESHOLD);
     let connections = Feedback::new(SIZE).zero_diagonal(true);
-    let layer = PlasticRecurrent::new(connections, neuron, rule()).update(update);
+    let layer = PlasticRecurrent::new(connections, neuron, stdp()).update(update);
     match update {
         Update::Gradient => layer,
         _ => layer.learning_rate(RATE),
@@ -42,7 +27,7 @@ fn layer(update: Update) -> PlasticRecurrent {
 
 /// The spikes and the weights after all steps, or with `each_step` as they change in each.
 fn expected(x: &[f64], weight: &[f64], each_step: bool) -> (Vec<f64>, Vec<f64>) {
-    let rule = rule();
+    let rule = stdp();
     let (mut weight, start) = (weight.to_vec(), weight.to_vec());
     let [mut v, mut s, mut pre, mut post] = [(); 4].map(|()| vec![0.0; BATCH * SIZE]);
     let mut spikes = vec![];
@@ -177,7 +162,7 @@ fn the_weights_of_inputs_and_of_recurrent_connections_have_rules_of_their_own() 
         traced.set("synapses.weight", eye);
         traced.set("neuron.feedback.weight", recurrent.clone());
         let neurons = layer(Update::EachStep);
-        let layer = Plastic::new(Linear::new(SIZE, SIZE), neurons, rule());
+        let layer = Plastic::new(Linear::new(SIZE, SIZE), neurons, stdp());
         let s = traced.cx.trace(&layer.learning_rate(input_rate), input);
         traced.output("s", &s.expect("a layer"));
         assert_eq!(traced.cx.traced().plastic.len(), 2);

@@ -1,11 +1,11 @@
 //! The ways in which a rule is computed give the same weights.
 
-use crate::common::{Traced, near, numbers, spikes};
+use crate::common::{Traced, near, numbers, spikes, stdp};
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::learning::{
     Homeostasis, LearningRule, PairStdp, Plastic, RewardStdp, RewardTraceStdp, RuleScope, Stdp,
-    Update, WeightFunction,
+    Update,
 };
 use spikelet_nn::module::Context;
 use spikelet_nn::prelude::*;
@@ -47,21 +47,6 @@ impl LearningRule for Own {
         let p = r.set_pre_trace("p", r.pre_trace("p") * 0.9 + r.pre());
         let q = r.set_post_trace("q", r.post_trace("q") * 0.8 + r.post());
         (1.0 - r.weight()) * r.post() * p - r.weight() * (0.5 * r.pre() * q + 0.01)
-    }
-}
-
-fn stdp() -> Stdp {
-    let function = |a| WeightFunction::Upper {
-        a,
-        w_max: 1.0,
-        mu: 1.0,
-    };
-    Stdp {
-        tau_pre: 3.0,
-        tau_post: 5.0,
-        f_pre: function(0.7),
-        f_post: function(1.0),
-        scale: 1.0,
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The rules that need a signal from outside, which a file does not give.
 const WITH_SIGNAL: [&str; 3] = ["reward-stdp", "reward-trace-stdp", "eprop"];
 
-/// What a file says of a rule.
+/// The settings of a learning rule in a file.
 pub(super) struct RuleSettings {
     pub rule: Arc<dyn LearningRule>,
     pub update: Update,
