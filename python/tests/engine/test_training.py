@@ -128,20 +128,22 @@ def test_ctrl_c_ends_a_run_and_keeps_what_was_learned(digits):
 
 
 def test_other_threads_run_during_a_training(digits):
-    ticks = []
+    # One epoch: between epochs Python runs, and any thread could take its turn there. The epoch lasts
+    # many times the pause of the other thread, on a fast machine too.
+    ticks = 0
     stop = threading.Event()
 
     def tick():
-        while not stop.is_set():
-            ticks.append(time.monotonic())
-            time.sleep(0.005)
+        nonlocal ticks
+        while not stop.wait(0.005):
+            ticks += 1
 
     thread = threading.Thread(target=tick)
     thread.start()
-    spikelet.Trainer(network(), epochs=2, batch_size=50, time_steps=4, progress=False).fit(digits.train)
+    spikelet.Trainer(network(), epochs=1, batch_size=10, time_steps=64, progress=False).fit(digits.train)
     stop.set()
     thread.join()
-    assert len(ticks) > 10 and np.diff(ticks).max() < 2.0
+    assert ticks > 5
 
 
 def test_progress_is_a_line_for_each_epoch(digits, capsys):
