@@ -35,6 +35,8 @@ __all__ = [
     "f1",
     "first_spike_cross_entropy",
     "first_spike_time",
+    "give_label",
+    "give_signal",
     "huber",
     "kl_divergence",
     "l1",
@@ -518,6 +520,57 @@ def recorded(path: str) -> Var:
         `[T, N, …]`.
     """
     return _native.recorded(path)
+
+
+def give_signal(name: str, value: Var) -> None:
+    """Gives a signal to the learning rules of the networks that are called after it.
+
+    Parameters
+    ----------
+    name : str
+        The name, such as `"reward"`, which `spikelet.layer.Plastic` reads with `reward="signal"`.
+    value : Var
+        `[T]`, or `[T, N]` with a value for each sample.
+
+    Examples
+    --------
+    >>> import spikelet
+    >>> from spikelet import graph, layer
+    >>> synapses = layer.Plastic(spikelet.Linear(4, 2), rule="reward-stdp", reward="signal")
+    >>> net = spikelet.Sequential(synapses, input=(4,))
+    >>> def learn(inputs):
+    ...     graph.give_signal("reward", inputs["reward"])
+    ...     return net(inputs["x"]).mean()
+    >>> inputs = {"x": spikelet.Step.sequence(10, 4), "reward": spikelet.Step.sequence(10)}
+    >>> train = spikelet.Step(learn, inputs, batch_size=2).compile()
+    >>> metrics = train.run(x=np.ones((10, 2, 4)), reward=np.ones((10, 2)))
+    """
+    _native.give(name, value)
+
+
+def give_label(labels: Var) -> None:
+    """Gives the classes of the samples to the networks that are called after it, in which layers learn by them.
+
+    These are `spikelet.layer.Plastic` with a reward by classes, and `spikelet.layer.OnlineEprop`.
+
+    Parameters
+    ----------
+    labels : Var
+        The class of each sample, i64 `[N]`, or a probability of each class, `[N, classes]`.
+
+    Examples
+    --------
+    >>> import spikelet
+    >>> from spikelet import graph, layer
+    >>> net = spikelet.Sequential(layer.OnlineEprop(20, outputs=3, cell="eprop_alif"), input=(4,))
+    >>> def learn(inputs):
+    ...     graph.give_label(inputs["labels"])
+    ...     return graph.cross_entropy(net(inputs["x"]).mean(0), inputs["labels"])
+    >>> inputs = {"x": spikelet.Step.sequence(10, 4), "labels": spikelet.Step.labels()}
+    >>> train = spikelet.Step(learn, inputs, batch_size=2).compile()
+    >>> metrics = train.run(x=np.ones((10, 2, 4)), labels=[0, 2])
+    """
+    _native.give(None, labels)
 
 
 def where(condition: Var, x: Var | float, y: Var | float) -> Var:

@@ -41,6 +41,7 @@ __all__ = [
     "Linear",
     "MaxPool",
     "NetworkNeuron",
+    "OnlineEprop",
     "PadTime",
     "Plastic",
     "PlasticRecurrent",
@@ -72,6 +73,7 @@ __all__ = [
     "TimeMean",
     "TimeSum",
     "TokenAttention",
+    "TraceLearning",
     "Voting",
 ]
 
@@ -952,7 +954,8 @@ class Plastic(Layer):
     synapses : LayerLike
         A layer `linear` or `conv`.
     rule : str | Mapping[str, Any]
-        The learning rule: `"stdp"`, `"pair-stdp"`, `"triplet-stdp"`, or a mapping with `name` and constants.
+        The learning rule: `"stdp"`, `"pair-stdp"`, `"triplet-stdp"`, `"reward-stdp"`, `"reward-trace-stdp"`, or a
+        mapping with `name` and constants.
     cell : Neuron | str | Mapping[str, Any] | None, default None
         The neuron; by default the network's.
     update : str, default "each-step"
@@ -969,6 +972,8 @@ class Plastic(Layer):
         Whether of the neurons that fire in a step only the one with the largest input does.
     homeostasis : Mapping[str, float] | None, default None
         A threshold that rises with each spike: `{"increase": 0.02, "tau": 1e4}`.
+    reward : Mapping[str, float] | None, default None
+        The reward of a rule by the classes of the samples: `{"classes": 10, "right": 1.0, "wrong": -1.0}`.
     name : str | None, default None
         The name in paths of parameters; by default the position.
     """
@@ -989,6 +994,7 @@ class Plastic(Layer):
         inhibition: float = 0.0,
         single_winner: bool = False,
         homeostasis: Mapping[str, float] | None = None,
+        reward: Mapping[str, float] | None = None,
         name: str | None = None,
     ) -> None:
         self.synapses = synapses
@@ -1001,6 +1007,7 @@ class Plastic(Layer):
         self.inhibition = inhibition
         self.single_winner = single_winner
         self.homeostasis = homeostasis
+        self.reward = reward
         self.name = name
 
 
@@ -1012,7 +1019,8 @@ class PlasticRecurrent(Layer):
     cell : Neuron | str | Mapping[str, Any]
         The name of a neuron, or a table with `name` and constants.
     rule : str | Mapping[str, Any]
-        The learning rule: `"stdp"`, `"pair-stdp"`, `"triplet-stdp"`, or a mapping with `name` and constants.
+        The learning rule: `"stdp"`, `"pair-stdp"`, `"triplet-stdp"`, `"reward-stdp"`, `"reward-trace-stdp"`, or a
+        mapping with `name` and constants.
     update : str, default "each-step"
         When the weights change: `"each-step"`, `"end-of-call"` or `"gradient"`.
     learning_rate : float | None, default None
@@ -1129,6 +1137,90 @@ class Recurrent(Layer):
         self.bias = bias
         self.last = last
         self.local_gradient = local_gradient
+        self.name = name
+
+
+class OnlineEprop(Layer):
+    """Recurrent neurons and a readout that learn by e-prop in each step.
+
+    Parameters
+    ----------
+    features : int
+        The number of neurons.
+    outputs : int
+        The number of outputs.
+    cell : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron; by default the network's.
+    readout_decay : float, default 0.0
+        What the outputs keep in a step, below 1.
+    error : str, default "cross-entropy"
+        How the outputs are compared with the class: `"cross-entropy"` or `"squared"`.
+    feedback : str, default "symmetric"
+        The weights by which errors reach the neurons: `"symmetric"`, `"random"` or `"adaptive"`.
+    regularization : Mapping[str, float] | None, default None
+        A rate that neurons keep: `{"strength": 1e-3, "rate": 0.02, "tau": 100.0}`.
+    update : str, default "gradient"
+        When the weights change: `"gradient"`, `"each-step"` or `"end-of-call"`.
+    learning_rate : float | None, default None
+        The factor of a change; by default 1.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "online-eprop"
+    main = "features"
+
+    def __init__(
+        self,
+        features: int,
+        *,
+        outputs: int,
+        cell: Neuron | str | Mapping[str, Any] | None = None,
+        readout_decay: float = 0.0,
+        error: str = "cross-entropy",
+        feedback: str = "symmetric",
+        regularization: Mapping[str, float] | None = None,
+        update: str = "gradient",
+        learning_rate: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.features = features
+        self.outputs = outputs
+        self.cell = cell
+        self.readout_decay = readout_decay
+        self.error = error
+        self.feedback = feedback
+        self.regularization = regularization
+        self.update = update
+        self.learning_rate = learning_rate
+        self.name = name
+
+
+class TraceLearning(Layer):
+    """A neuron, and layers that learn from the trace of its spikes.
+
+    Parameters
+    ----------
+    layers : Sequence[LayerLike] | LayerLike
+        A list of layers, or a layer.
+    cell : Neuron | str | Mapping[str, Any] | None, default None
+        The neuron; by default the network's.
+    name : str | None, default None
+        The name in paths of parameters; by default the position.
+    """
+
+    kind = "trace-learning"
+    main = "layers"
+
+    def __init__(
+        self,
+        layers: Sequence[LayerLike] | LayerLike,
+        *,
+        cell: Neuron | str | Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.layers = layers
+        self.cell = cell
         self.name = name
 
 

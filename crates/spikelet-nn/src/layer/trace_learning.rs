@@ -8,11 +8,12 @@
 
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::neuron::Neuron;
 use crate::neuron::spiking::spiking;
-use crate::neuron::{Neuron, OtttLif};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// A neuron with a state `trace`, and the module after it; parameters are named `neuron.…` and `then.…`.
 ///
@@ -28,14 +29,19 @@ use spikelet_graph::Var;
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-pub struct TraceLearning<N = OtttLif> {
-    neuron: N,
+pub struct TraceLearning {
+    neuron: Arc<dyn Neuron>,
     then: Box<dyn Module>,
 }
 
-impl<N: Neuron> TraceLearning<N> {
+impl TraceLearning {
     /// A neuron, and the layer that is trained with its trace.
-    pub fn new(neuron: N, then: impl Module + 'static) -> Self {
+    pub fn new(neuron: impl Neuron + 'static, then: impl Module + 'static) -> Self {
+        Self::of(Arc::new(neuron), then)
+    }
+
+    /// The same with a shared neuron, such as one that was built from a specification.
+    pub fn of(neuron: Arc<dyn Neuron>, then: impl Module + 'static) -> Self {
         Self {
             neuron,
             then: Box::new(then),
@@ -48,9 +54,9 @@ fn custom_gradient(value: &Var, tangent: &Var) -> Var {
     Var::map(&[value, tangent], |x| Expr::custom_gradient(&x[0], &x[1]))
 }
 
-impl<N: Neuron> Module for TraceLearning<N> {
+impl Module for TraceLearning {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let made = cx.child("neuron", |cx| spiking(&self.neuron, cx, x))?;
+        let made = cx.child("neuron", |cx| spiking(&*self.neuron, cx, x))?;
         let Some(trace) = made.state_seq("trace") else {
             let neuron = self.neuron.name().to_string();
             return Err(cx.error("layer", LayerProblem::NoTrace { neuron }));
@@ -66,4 +72,4 @@ impl<N: Neuron> Module for TraceLearning<N> {
     }
 }
 
-print_as_tree!({N: Neuron} TraceLearning<N>);
+print_as_tree!(TraceLearning);

@@ -107,8 +107,7 @@ pub fn run_rule(
     let names = &equations.declared.signals;
     let signals = Signals::of(cx, rule.name(), names, inputs.pre).map_err(refuse)?;
     let definition = Definition::new(equations, &signals.global).map_err(refuse)?;
-    let by_synapse = definition.is_by_sample() || !definition.synapse_next.is_empty();
-    if by_synapse && !inputs.synapses.is_dense() {
+    if definition.is_by_sample() && !inputs.synapses.is_dense() {
         return Err(refuse(LearningError::NeedsLinear { rule: rule.name() }));
     }
     if let Some(value) = (definition.values.iter())
@@ -178,13 +177,17 @@ impl Signals {
     ) -> std::result::Result<Self, LearningError> {
         let (mut given, mut global) = (vec![], vec![]);
         for &name in names {
-            let Some(signal) = cx.signal(name) else {
-                return Err(LearningError::NoSignal {
-                    rule,
-                    signal: name.to_string(),
-                });
+            let batch = pre.dim(1);
+            let (signal, time_steps) = match (cx.step_signal(name), cx.signal(name)) {
+                (Some(signal), _) => (signal, pre.dim(0)),
+                (None, Some(signal)) => (signal, cx.time_steps(pre.dim(0))),
+                (None, None) => {
+                    return Err(LearningError::NoSignal {
+                        rule,
+                        signal: name.to_string(),
+                    });
+                }
             };
-            let [time_steps, batch] = [cx.time_steps(pre.dim(0)), pre.dim(1)];
             let width = match signal.shape() {
                 [t] if *t == time_steps => 1,
                 [t, n] if *t == time_steps && [1, batch].contains(n) => *n,

@@ -1,5 +1,6 @@
 //! Errors of learning rules.
 
+use crate::module::LABEL;
 use spikelet_graph::TensorType;
 
 /// A learning rule that cannot be used.
@@ -71,10 +72,10 @@ pub enum LearningError {
         /// The samples of the batch.
         batch: usize,
     },
-    /// Traces of synapses, or a change that is no sum of products, on a convolution.
+    /// Equations of synapses that are no sums of products, on a convolution.
     #[error(
-        "the rule `{rule}` needs values for each synapse and sample, which a convolution does not have: its change must \
-         be a sum of products of one factor of each neuron"
+        "the rule `{rule}` needs values for each synapse and sample, which a convolution does not have: its change and the \
+         traces of its synapses must be sums of products of one factor of each neuron"
     )]
     NeedsLinear {
         /// The rule.
@@ -91,6 +92,34 @@ pub enum LearningError {
         given: TensorType,
         /// Steps, samples, outputs.
         expected: Vec<usize>,
+    },
+    /// Classes of a wrong shape.
+    #[error(
+        "the label is {given}; expected a class of each sample, i64 [{batch}], or probabilities, f32 [{batch}, {classes}]"
+    )]
+    LabelShape {
+        /// The type of the label.
+        given: TensorType,
+        /// The samples of the batch.
+        batch: usize,
+        /// The classes.
+        classes: usize,
+    },
+    /// Neurons that cannot be divided among the classes.
+    #[error("{neurons} neurons or channels cannot be divided among {classes} classes")]
+    Classes {
+        /// The neurons, or the channels.
+        neurons: usize,
+        /// The classes.
+        classes: usize,
+    },
+    /// A reward for a rule that reads none.
+    #[error(
+        "there is a reward by classes, and the rule `{rule}` does not read the signal `reward`"
+    )]
+    NoReward {
+        /// The rule.
+        rule: &'static str,
     },
     /// A layer whose weights no rule can change.
     #[error("{setting} is {given}; a learning rule needs {expected}")]
@@ -138,11 +167,20 @@ impl LearningError {
             Self::Symbol { .. } => {
                 "compute it from the values of its side, or make it a trace of the synapse"
             }
-            Self::NoSignal { .. } => "call `Context::give_signal` before the network is traced",
+            Self::NoSignal { signal, .. } if signal == LABEL => {
+                "give the classes with `give_label` before the network is traced; a classifier does, where samples have one label"
+            }
+            Self::NoSignal { .. } => "give it with `give_signal` before the network is traced",
+            Self::LabelShape { .. } => "give labels of one of these shapes",
+            Self::Classes { .. } => "use a multiple of the number of classes",
+            Self::NoReward { .. } => "remove it, or use a rule that reads it, such as `RewardStdp`",
             Self::NoValue { .. } => "use a rule that is derived from the neurons of the layer",
             Self::SignalShape { .. } => "give a signal of one of these shapes",
             Self::TargetShape { .. } => "give a signal of this shape",
-            Self::NeedsLinear { .. } => "use a linear layer, or write the change as such a sum",
+            Self::NeedsLinear { .. } => {
+                "use a linear layer, or write them as such sums; a trace that a reward multiplies needs one reward for all \
+                 samples"
+            }
             Self::Synapses { .. } => "use a layer with this value",
             Self::NeedsAllSteps => "use `Update::EachStep`, or run the network layer by layer",
             Self::Competition => "use `Update::EachStep`",

@@ -12,6 +12,7 @@
 
 mod apply;
 mod changing_synapses;
+mod class_reward;
 mod competition;
 mod definition;
 mod eprop;
@@ -31,6 +32,7 @@ mod update;
 mod weight_function;
 
 pub use apply::{RuleInputs, RuleResults, run_rule};
+pub use class_reward::ClassReward;
 pub use competition::Homeostasis;
 pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;

@@ -1,6 +1,6 @@
 //! Learning rules by name, as files have them.
 
-use super::{LearningRule, PairStdp, Stdp, TripletStdp};
+use super::{LearningRule, PairStdp, RewardStdp, RewardTraceStdp, Stdp, TripletStdp};
 use crate::DefinitionError;
 use crate::domain;
 use crate::registry::{self, Entry};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// The family in messages.
 const FAMILY: &str = "learning rule";
 
-/// The rules that files may have. Those with a signal from outside, such as a reward, are not among them: a file does not
-/// give signals.
+/// The rules that files may have. The signal of those with a reward is that of [`Plastic::reward`](super::Plastic::reward);
+/// rules with other signals are not among them.
 pub fn rules() -> Vec<Entry<dyn LearningRule>> {
     vec![
         entry::<Stdp>(
@@ -28,6 +28,16 @@ pub fn rules() -> Vec<Entry<dyn LearningRule>> {
             "triplet-stdp",
             "pairs and triplets of spikes",
             include_str!("spike_pairs.rs"),
+        ),
+        entry::<RewardStdp>(
+            "reward-stdp",
+            "traces of both neurons, times a reward in the step after",
+            include_str!("reward.rs"),
+        ),
+        entry::<RewardTraceStdp>(
+            "reward-trace-stdp",
+            "the same with an eligibility trace of each synapse",
+            include_str!("reward.rs"),
         ),
     ]
 }

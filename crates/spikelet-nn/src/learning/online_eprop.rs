@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
+use std::sync::Arc;
 
 /// How the outputs are compared with the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +62,8 @@ pub struct RateRegularization {
 /// A recurrent layer with a readout that learns by e-prop: `[T, N, inputs] → [T, N, outputs]`.
 ///
 /// In a training trace it needs the signal `target`, `[T, N, outputs]`; for classes, the probabilities of the classes in
-/// each step. The signal `error_weight`, `[T]` or `[T, N]`, is a factor of the error, such as 0 for steps without a target.
-/// Changes are summed over samples, and in the modes other than [`Update::EachStep`] over steps. The outputs have no
+/// each step. Without it the [classes of the samples](Context::give_label) are the target of all steps. The signal
+/// `error_weight`, `[T]` or `[T, N]`, is a factor of the error, such as 0 for steps without a target. Changes are summed over samples, and in the modes other than [`Update::EachStep`] over steps. The outputs have no
 /// gradient.
 ///
 /// Memory does not grow with the number of steps, other than for the input and the outputs: it has, for each sample, the
@@ -90,11 +91,11 @@ pub struct RateRegularization {
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct OnlineEprop<N> {
+pub struct OnlineEprop {
     inputs: usize,
     neurons: usize,
     outputs: usize,
-    neuron: N,
+    neuron: Arc<dyn Neuron>,
     readout_decay: f64,
     error: EpropError,
     feedback: EpropFeedback,
@@ -110,9 +111,14 @@ const ERROR_WEIGHT: &str = "error_weight";
 /// The layer in error messages.
 const WHAT: &str = "online e-prop";
 
-impl<N: Neuron> OnlineEprop<N> {
+impl OnlineEprop {
     /// A layer with so many inputs, neurons and outputs.
-    pub fn new([inputs, neurons, outputs]: [usize; 3], neuron: N) -> Self {
+    pub fn new(sizes: [usize; 3], neuron: impl Neuron + 'static) -> Self {
+        Self::of(sizes, Arc::new(neuron))
+    }
+
+    /// The same with a shared neuron, such as one that was built from a specification.
+    pub fn of([inputs, neurons, outputs]: [usize; 3], neuron: Arc<dyn Neuron>) -> Self {
         Self {
             inputs,
             neurons,
@@ -192,7 +198,7 @@ impl<N: Neuron> OnlineEprop<N> {
             ]);
         }
         cx.expect_domains(WHAT, &constants)?;
-        let rule = Eprop::of(&self.neuron)
+        let rule = Eprop::of(&*self.neuron)
             .map_err(|problem| cx.error(WHAT, LayerProblem::Definition(problem)))?;
         self.update.check(cx, WHAT, rule.name())?;
         if self.update != Update::EachStep && cx.mode().training {
@@ -274,6 +280,20 @@ impl<N: Neuron> OnlineEprop<N> {
         Ok(Some(signal.reshape([signal.dim(0), samples, width])))
     }
 
+    /// The target of samples with classes, `[1, N, outputs]`.
+    fn classes(&self, cx: &Context, batch: usize) -> Result<Var> {
+        let no_target = |problem| match problem {
+            LearningError::NoSignal { rule, .. } => LearningError::NoSignal {
+                rule,
+                signal: TARGET.to_string(),
+            },
+            other => other,
+        };
+        let label = cx.label("e-prop", batch, self.outputs);
+        let label = label.map_err(|problem| cx.error(WHAT, no_target(problem).into()))?;
+        Ok(label.unsqueeze(0))
+    }
+
     /// One step: the outputs, and the changes of the tensors.
     fn step(&self, cx: &Context, rule: &Eprop, x: &Var) -> Result<(Vec<Var>, Vec<Var>)> {
         let (batch, n) = (x.dim(1), self.neurons);
@@ -293,7 +313,7 @@ impl<N: Neuron> OnlineEprop<N> {
             let known = states.map(|s| (s.name.to_string(), values_of(&state(cx, s.name))));
             Ok(known.collect::<Vec<_>>())
         })?;
-        let made = cx.child("neuron", |cx| spiking(&self.neuron, cx, current.clone()))?;
+        let made = cx.child("neuron", |cx| spiking(&*self.neuron, cx, current.clone()))?;
         let spikes = made.out.cast(cx.tracer().float()).detach();
         let kept =
             |name: &str, value: &Var| cx.set_state(&state(cx, name), &value.reshape([batch, n]));
@@ -305,13 +325,10 @@ impl<N: Neuron> OnlineEprop<N> {
             return Ok((vec![y], vec![]));
         }
 
-        let target = self.signal(cx, TARGET, x, self.outputs)?.ok_or_else(|| {
-            let problem = LearningError::NoSignal {
-                rule: "e-prop",
-                signal: TARGET.to_string(),
-            };
-            cx.error(WHAT, problem.into())
-        })?;
+        let target = match self.signal(cx, TARGET, x, self.outputs)? {
+            Some(target) => target,
+            None => self.classes(cx, batch)?,
+        };
         let mut error = match self.error {
             EpropError::Squared => &y - target,
             EpropError::CrossEntropy => y.softmax() - target,
@@ -376,12 +393,13 @@ impl<N: Neuron> OnlineEprop<N> {
     }
 
     fn change(&self, cx: &Context, buffer: &Var, change: &Var) {
+        cx.note_plastic();
         let next = buffer + self.learning_rate * change.cast(buffer.ty().dtype);
         cx.set_buffer(buffer, &next.detach());
     }
 }
 
-impl<N: Neuron> Module for OnlineEprop<N> {
+impl Module for OnlineEprop {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         let rule = self.check(cx, &x)?;
         let sequences = std::slice::from_ref(&x);

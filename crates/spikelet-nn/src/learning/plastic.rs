@@ -1,8 +1,9 @@
 //! A layer of synapses with a learning rule, and the neurons behind it.
 
 use super::changing_synapses::ChangingSynapses;
+use super::class_reward::ClassReward;
 use super::competition::{Competition, Homeostasis};
-use super::{LearningError, LearningRule, PlasticSynapses, Update};
+use super::{LearningError, LearningRule, PlasticSynapses, Update, reward};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -25,12 +26,14 @@ use std::any::Any;
 /// | `inhibition` | 0 | what a spike subtracts from the input of the other neurons in the next step |
 /// | `single_winner` | false | whether of the neurons that fire in a step only the one with the largest input does |
 /// | `homeostasis` | none | a threshold that rises with each spike, the buffer `theta` |
+/// | `reward` | none | the signal `reward` of the rule, by the classes of the samples |
 ///
 /// With convolutions, neurons compete with those of other channels at their position.
 pub struct Plastic {
     changing: ChangingSynapses,
     neuron: Box<dyn Module>,
     competition: Competition,
+    reward: Option<ClassReward>,
 }
 
 impl Plastic {
@@ -44,6 +47,7 @@ impl Plastic {
             changing: ChangingSynapses::new("synapses", synapses, rule),
             neuron: Box::new(neuron),
             competition: Competition::default(),
+            reward: None,
         }
     }
 
@@ -115,6 +119,14 @@ impl Plastic {
         self
     }
 
+    /// Sets the reward by the classes of the samples, for [`RewardStdp`](super::RewardStdp),
+    /// [`RewardTraceStdp`](super::RewardTraceStdp) and other rules that read the signal `reward`.
+    #[must_use]
+    pub fn reward(mut self, reward: ClassReward) -> Self {
+        self.reward = Some(reward);
+        self
+    }
+
     fn spikes(&self, cx: &Context, weight: &Var, x: Var) -> Result<Var> {
         let y = self.changing.currents(cx, weight, x)?;
         let y = self.competition.inhibited(cx, y);
@@ -140,9 +152,19 @@ impl Plastic {
         let spikes = self.spikes(cx, &weight, x.clone())?;
         if self.changing.learns(cx) {
             self.competition.learn(cx, &spikes);
-            self.changing.change(cx, &weight, &x, &spikes)?;
+            self.change(cx, &weight, &x, &spikes)?;
         }
         Ok(spikes)
+    }
+
+    fn change(&self, cx: &Context, weight: &Var, x: &Var, spikes: &Var) -> Result<()> {
+        let change = |cx: &Context| self.changing.change(cx, weight, x, spikes);
+        let Some(reward) = self.reward else {
+            return change(cx);
+        };
+        let rewards = reward.before(cx, self.changing.rule.name(), spikes)?;
+        cx.record(reward::SIGNAL, &rewards);
+        cx.with_signal(reward::SIGNAL, &rewards, change)
     }
 }
 
@@ -151,6 +173,10 @@ impl Module for Plastic {
         cx.expect_rank("plastic layer", &x, 3)?;
         cx.expect_domains("plastic layer", &self.competition.constants())?;
         self.changing.check(cx, "plastic layer")?;
+        if let Some(reward) = self.reward {
+            cx.expect_domains("plastic layer", &reward.constants())?;
+            reward.check(cx, &*self.changing.rule)?;
+        }
         let each_step = self.changing.update == Update::EachStep;
         let sequential = self.competition.is_sequential();
         let learns = self.changing.learns(cx);

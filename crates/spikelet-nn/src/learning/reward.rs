@@ -15,6 +15,9 @@ use crate::domain::{Constant, Domain};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
+/// The signal with the reward.
+pub(super) const SIGNAL: &str = "reward";
+
 /// STDP that a reward multiplies: `reward`, a [signal](crate::module::Context::give_signal).
 ///
 /// | field | unit | default | |
@@ -88,7 +91,7 @@ impl LearningRule for RewardStdp {
     }
 
     fn change(&self, r: &RuleScope) -> Expr {
-        self.scale * (r.signal("reward") * self.eligibility_before(r))
+        self.scale * (r.signal(SIGNAL) * self.eligibility_before(r))
     }
 
     fn constants(&self) -> Vec<Constant> {
@@ -134,7 +137,7 @@ impl LearningRule for RewardTraceStdp {
         let kept = r.synapse_trace("trace_e") * (-1.0 / self.tau_trace).exp();
         let trace = kept + self.stdp.eligibility_before(r) / self.tau_trace;
         let trace = r.set_synapse_trace("trace_e", trace);
-        self.stdp.scale * (r.signal("reward") * trace)
+        self.stdp.scale * (r.signal(SIGNAL) * trace)
     }
 
     fn constants(&self) -> Vec<Constant> {

@@ -12,6 +12,7 @@ mod traced;
 mod visitor;
 
 pub use chunk::{BEFORE, Chunk, ChunkState};
+pub(crate) use given::LABEL;
 pub use mode::Mode;
 pub use operations::{CountedKind, CountedLayer};
 pub use traced::{LearnedStart, Traced, TracedState, TracedTensor, TracedTensors};
@@ -55,6 +56,8 @@ pub struct Context {
     visitor: Option<visitor::Visitor>,
     /// Values from outside, such as rewards.
     signals: Rc<RefCell<BTreeMap<String, Var>>>,
+    /// Those of the current module, which have the steps of its sequences.
+    step_signals: Rc<RefCell<BTreeMap<String, Var>>>,
     /// The values that modules get in place of their parameters, by path, and whether they were read.
     given_parameters: Rc<RefCell<BTreeMap<String, (Var, bool)>>>,
 }
@@ -81,6 +84,7 @@ impl Context {
             stepping: Rc::default(),
             visitor: None,
             signals: Rc::default(),
+            step_signals: Rc::default(),
             given_parameters: Rc::default(),
         }
     }

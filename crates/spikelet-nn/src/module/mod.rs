@@ -14,6 +14,7 @@ mod stepping;
 mod summary;
 mod tree;
 
+pub(crate) use context::LABEL;
 pub use context::{BEFORE, GENERATOR};
 pub use context::{
     Chunk, ChunkState, Context, CountedKind, CountedLayer, LearnedStart, Mode, Traced, TracedState,

@@ -8,6 +8,7 @@ mod cost;
 mod csnn;
 mod file;
 mod kinds;
+mod layer_fields;
 mod layers;
 mod limits;
 mod mnist_fc;

@@ -128,12 +128,15 @@ pub enum NetworkProblem {
     /// Too many weights.
     #[error("the network has more than {MAX_WEIGHTS} weights")]
     TooManyWeights,
-    /// A learning rule with a signal from outside.
-    #[error("the rule `{rule}` needs a signal from outside, which files do not have")]
-    RuleSignal {
+    /// A learning rule with a reward, without one.
+    #[error("the rule `{rule}` needs a reward")]
+    RuleReward {
         /// The rule.
         rule: &'static str,
     },
+    /// The rule of another kind of layers.
+    #[error("e-prop is no rule of this layer: it needs the values of recurrent neurons")]
+    RuleOfLayer,
     /// A setting of a plastic layer whose weights the optimizer changes.
     #[error("with `update = \"gradient\"` the optimizer changes the weights, without `{key}`")]
     PlasticByOptimizer {
@@ -182,8 +185,12 @@ impl NetworkProblem {
             Self::TooManyLayers => "use fewer layers or repetitions",
             Self::TooDeep => "use fewer levels",
             Self::TooManyElements { .. } | Self::TooManyWeights => "use smaller sizes",
-            Self::RuleSignal { .. } => {
-                "use stdp, pair-stdp or triplet-stdp, or `learning::Plastic` with `Context::give_signal` in a program"
+            Self::RuleReward { .. } => {
+                "add reward = { classes = 10, right = 1.0, wrong = -1.0 } to a layer `plastic`, or reward = \"signal\" where a \
+                 program gives it"
+            }
+            Self::RuleOfLayer => {
+                "use a layer `online-eprop`, or `local_gradient = true` of `rnn` and `recurrent`"
             }
             Self::PlasticByOptimizer { .. } => {
                 "remove it, or use update = \"each-step\" or \"end-of-call\""

@@ -1,5 +1,6 @@
 //! Learning rules: their traces and changes, in all ways in which they are computed, and the identities of e-prop.
 
+mod class_reward;
 mod common;
 mod eprop;
 mod frequency;

@@ -28,7 +28,7 @@ fn neuron() -> EpropAlif {
     }
 }
 
-fn layer() -> OnlineEprop<EpropAlif> {
+fn layer() -> OnlineEprop {
     OnlineEprop::new([INPUTS, HIDDEN, OUTPUTS], neuron())
 }
 
@@ -52,7 +52,7 @@ fn given(traced: &mut Traced) -> (spikelet_graph::Var, spikelet_graph::Var) {
 }
 
 /// The outputs and the gradients of a layer, or its tensors after the run where they are buffers.
-fn run(layer: &OnlineEprop<EpropAlif>, update: Update) -> BTreeMap<String, Vec<f64>> {
+fn run(layer: &OnlineEprop, update: Update) -> BTreeMap<String, Vec<f64>> {
     let mut traced = Traced::training();
     let (x, target) = given(&mut traced);
     for ((name, _), tensor) in NAMES.iter().zip(weights()) {
@@ -230,8 +230,41 @@ fn a_decaying_readout_filters_spikes() {
 }
 
 #[test]
+fn classes_of_samples_are_the_target_of_all_steps() {
+    let gradients = |by_label: bool| {
+        let layer = layer().error(EpropError::CrossEntropy);
+        let mut traced = Traced::training();
+        let (x, _) = given(&mut traced);
+        for ((name, _), tensor) in NAMES.iter().zip(weights()) {
+            traced.set(name, tensor);
+        }
+        let label = traced.input("label", Tensor::i64([BATCH], vec![1, 0, 1]));
+        match by_label {
+            true => traced.cx.give_label(&label),
+            false => {
+                let target = label.one_hot(OUTPUTS).unsqueeze(0);
+                let target = target.expand([STEPS, BATCH, OUTPUTS]);
+                traced.cx.give_signal("target", &target);
+            }
+        }
+        traced.cx.trace(&layer, x).expect("a layer");
+        let loss = traced.cx.traced().losses.swap_remove(0);
+        let weight = traced.cx.tracer().find_input("input.weight");
+        let grad = traced
+            .cx
+            .tracer()
+            .gradients(&loss, &[&weight.expect("a weight")]);
+        traced.output("gradient", &grad[0]);
+        traced.run(&[])["gradient"].clone()
+    };
+    let found = gradients(true);
+    assert!(found.iter().any(|x| *x != 0.0));
+    assert_eq!(found, gradients(false));
+}
+
+#[test]
 fn signals_of_wrong_shapes_are_refused_by_name() {
-    let message = |layer: OnlineEprop<EpropAlif>, signals: &[(&str, &[usize])]| {
+    let message = |layer: OnlineEprop, signals: &[(&str, &[usize])]| {
         let traced = Traced::training();
         let x = traced
             .cx

@@ -339,3 +339,54 @@ fn neurons_compete_by_inhibition_one_winner_and_thresholds() {
         assert_eq!(learned, mode.training);
     }
 }
+
+#[test]
+fn rewards_change_a_convolution_as_the_linear_layer_of_its_window() {
+    const CHANNELS: usize = 4;
+    let run = |convolution: bool, traces: bool, by_sample: bool| {
+        let mut traced = Traced::training();
+        let image = if convolution { vec![1, 5, 5] } else { vec![25] };
+        let x = spikes(&[20, 3, 25], 0.4, 1).to_f64();
+        let x = Tensor::f64([&[20, 3], &image[..]].concat(), x);
+        let x = traced.input("x", x);
+        let reward = if by_sample { vec![20, 3] } else { vec![20] };
+        let reward = traced.input("reward", numbers(&reward, 9));
+        traced.cx.give_signal("reward", &reward);
+        let weight = numbers(&[CHANNELS, 25], 2).to_f64();
+        let shape = if convolution {
+            vec![CHANNELS, 1, 5, 5]
+        } else {
+            vec![CHANNELS, 25]
+        };
+        traced.set(WEIGHT, Tensor::f64(shape, weight));
+        let neuron = Lif::new(2.0).v_threshold(0.2);
+        let layer = match (convolution, traces) {
+            (true, true) => Plastic::new(
+                Conv2d::new(1, CHANNELS, 5),
+                neuron,
+                RewardTraceStdp::default(),
+            ),
+            (true, false) => {
+                Plastic::new(Conv2d::new(1, CHANNELS, 5), neuron, RewardStdp::default())
+            }
+            (false, true) => Plastic::new(
+                Linear::new(25, CHANNELS),
+                neuron,
+                RewardTraceStdp::default(),
+            ),
+            (false, false) => {
+                Plastic::new(Linear::new(25, CHANNELS), neuron, RewardStdp::default())
+            }
+        };
+        traced
+            .cx
+            .trace(&layer.learning_rate(0.01), x)
+            .expect("a layer");
+        traced.run(&[WEIGHT])[WEIGHT].clone()
+    };
+    for (traces, by_sample) in [(false, false), (false, true), (true, false)] {
+        let linear = run(false, traces, by_sample);
+        assert_ne!(linear, numbers(&[CHANNELS, 25], 2).to_f64());
+        near(&run(true, traces, by_sample), &linear, 1e-12);
+    }
+}

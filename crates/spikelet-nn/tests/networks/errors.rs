@@ -164,7 +164,27 @@ fn wrong_plastic_layers() -> Vec<(&'static str, String)> {
     vec![
         of("a plastic layer without a rule", "inhibition = 1.0"),
         of("a misspelt rule", "rule = \"pair-sdtp\""),
-        of("a rule with a reward", "rule = \"reward-stdp\""),
+        of(
+            "a rule with a reward, without one",
+            "rule = \"reward-stdp\"",
+        ),
+        of(
+            "neurons that classes cannot share",
+            "rule = \"reward-stdp\", reward = { classes = 3 }",
+        ),
+        of(
+            "a reward without classes",
+            "rule = \"reward-stdp\", reward = { right = 2.0 }",
+        ),
+        of(
+            "an unknown reward",
+            "rule = \"reward-stdp\", reward = \"accuracy\"",
+        ),
+        of("e-prop as a rule of synapses", "rule = \"eprop\""),
+        with_rule(
+            "a reward that the rule does not read",
+            "reward = { classes = 2 }",
+        ),
         of("a rule without a name", "rule = { a2_plus = 1.0 }"),
         of(
             "a misspelt constant of a rule",
@@ -233,6 +253,53 @@ fn wrong_plastic_layers() -> Vec<(&'static str, String)> {
             file(
                 "[1, 8, 8]",
                 "[{ plastic = { conv = 4, kernal = 3 }, rule = \"stdp\" }]",
+            ),
+        ),
+        (
+            "e-prop on images",
+            file("[1, 8, 8]", "[{ online-eprop = 4, outputs = 2 }]"),
+        ),
+        (
+            "e-prop without outputs",
+            file("[8]", "[{ online-eprop = 4 }]"),
+        ),
+        (
+            "an unknown feedback",
+            file(
+                "[8]",
+                "[{ online-eprop = 4, outputs = 2, feedback = \"fixed\" }]",
+            ),
+        ),
+        (
+            "a rate beside the optimizer's in e-prop",
+            file(
+                "[8]",
+                "[{ online-eprop = 4, outputs = 2, learning_rate = 0.1 }]",
+            ),
+        ),
+        (
+            "a rate to be kept without tau",
+            file(
+                "[8]",
+                "[{ online-eprop = 4, outputs = 2, regularization = { strength = 1.0, rate = 0.1 } }]",
+            ),
+        ),
+        (
+            "a neuron without a trace",
+            file(
+                "[8]",
+                "[{ trace-learning = { linear = 4 }, cell = \"lif\" }]",
+            ),
+        ),
+        (
+            "no neuron with a trace",
+            file("[8]", "[{ trace-learning = { linear = 4 } }]"),
+        ),
+        (
+            "a layer with statistics after a trace",
+            file(
+                "[8]",
+                "[{ trace-learning = [{ linear = 4 }, \"batch-norm\"], cell = \"ottt_lif\" }]",
             ),
         ),
         (

@@ -14,6 +14,7 @@ use spikelet_nn::prelude::*;
 fn traced(module: &dyn Module, mode: Mode, input: &[usize]) -> (String, Vec<TracedTensor>) {
     let cx = Context::new(mode, DType::F32);
     let x = cx.tracer().input("x_seq", DType::F32, input);
+    cx.give_label(&cx.tracer().input("label", DType::I64, [input[1]]));
     let y = cx.trace(module, x).expect("it is traced");
     cx.tracer().output("y", &y);
     let Traced {

@@ -3,7 +3,8 @@
 use crate::{layers, traced};
 use spikelet_nn::layer::{Combine, Parallel};
 use spikelet_nn::learning::{
-    Bound, Homeostasis, PairStdp, Plastic, PlasticRecurrent, Stdp, TripletStdp, Update,
+    Bound, ClassReward, EpropError, EpropFeedback, Homeostasis, OnlineEprop, PairStdp, Plastic,
+    PlasticRecurrent, RateRegularization, RewardStdp, RewardTraceStdp, Stdp, TripletStdp, Update,
     WeightFunction,
 };
 use spikelet_nn::network::{Layers, Network};
@@ -232,6 +233,99 @@ fn plastic_layers_are_those_of_rust() {
     same(&saved, &net);
     let rows = file.cost(1).expect("sound").rows;
     assert_eq!(rows[0].macs, 18 * 144);
+}
+
+#[test]
+fn rules_with_a_reward_are_those_of_rust() {
+    let one = WeightFunction::Constant { c: 1.0 };
+    let stdp = RewardStdp {
+        f_post: one,
+        ..RewardStdp::default()
+    };
+    let traces = RewardTraceStdp {
+        stdp: RewardStdp {
+            tau_pre: 5.0,
+            ..RewardStdp::default()
+        },
+        tau_trace: 20.0,
+    };
+    let reward = |wrong| ClassReward {
+        classes: 2,
+        right: 1.0,
+        wrong,
+    };
+    let net = Sequential::new()
+        .add(Plastic::new(Conv2d::new(1, 4, 3), lif(), stdp).reward(reward(-1.0)))
+        .add(Flatten)
+        .add(Plastic::new(Linear::new(64, 6), lif(), traces).reward(reward(-0.5)))
+        .add(Voting::new(3));
+    let file = layers(
+        "[1, 6, 6]",
+        r#"[
+          { plastic = { conv = 4, kernel = 3 }, rule = { name = "reward-stdp", f_post = { name = "constant", c = 1 } },
+            reward = { classes = 2 } },
+          "flatten",
+          { plastic = { linear = 6 }, rule = { name = "reward-trace-stdp", tau_pre = 5, tau_trace = 20 },
+            reward = { classes = 2, right = 1.0, wrong = -0.5 } },
+          { voting = 3 },
+        ]"#,
+    );
+    same(&file, &net);
+}
+
+#[test]
+fn a_program_may_give_the_reward_of_a_rule_in_a_file() {
+    let file = layers(
+        "[8]",
+        "[{ plastic = { linear = 6 }, rule = \"reward-stdp\", reward = \"signal\" }]",
+    );
+    let net = file.module().expect("sound");
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let x = cx.tracer().input("x_seq", DType::F32, [5, 2, 8]);
+    cx.give_signal("reward", &cx.tracer().input("reward", DType::F32, [5, 2]));
+    assert_eq!(cx.trace(&*net, x).expect("a network").shape(), [5, 2, 6]);
+}
+
+#[test]
+fn layers_that_learn_online_are_those_of_rust() {
+    let keeps = RateRegularization {
+        strength: 1e-3,
+        rate: 0.02,
+        tau: 100.0,
+    };
+    let ottt = || OtttLif::default();
+    let net = Sequential::new()
+        .add(Linear::new(8, 12))
+        .add(TraceLearning::new(
+            ottt(),
+            Sequential::new().add(Linear::new(12, 6).bias(true)),
+        ))
+        .add(TraceLearning::new(ottt(), Linear::new(6, 5)))
+        .add(
+            OnlineEprop::new([5, 7, 3], EpropAlif::default())
+                .readout_decay(0.9)
+                .error(EpropError::CrossEntropy)
+                .feedback(EpropFeedback::Adaptive)
+                .regularization(keeps),
+        )
+        .add(
+            OnlineEprop::new([3, 4, 2], lif())
+                .error(EpropError::Squared)
+                .update(Update::EachStep)
+                .learning_rate(0.1),
+        );
+    let file = layers(
+        "[8]",
+        r#"[
+          { linear = 12 },
+          { trace-learning = [{ linear = 6, bias = true }], cell = "ottt_lif" },
+          { trace-learning = { linear = 5 }, cell = "ottt_lif" },
+          { online-eprop = 7, outputs = 3, cell = "eprop_alif", readout_decay = 0.9, feedback = "adaptive",
+            regularization = { strength = 1e-3, rate = 0.02, tau = 100 } },
+          { online-eprop = 4, outputs = 2, error = "squared", update = "each-step", learning_rate = 0.1 },
+        ]"#,
+    );
+    same(&file, &net);
 }
 
 #[test]

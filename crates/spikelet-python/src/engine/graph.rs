@@ -197,6 +197,17 @@ pub(super) fn recorded(path: &str) -> PyResult<PyVar> {
     made(context()?.recorded(path).map_err(raise)?)
 }
 
+/// Gives learning rules a signal, and layers that learn by the class of a sample the labels, in the step that is traced.
+#[pyfunction]
+pub(super) fn give(name: Option<&str>, value: PyRef<'_, PyVar>) -> PyResult<()> {
+    let cx = context()?;
+    match name {
+        Some(name) => cx.give_signal(name, &value.var),
+        None => cx.give_label(&value.var),
+    }
+    Ok(())
+}
+
 /// Values one after the other along an axis, or along a new one.
 #[pyfunction]
 pub(super) fn join(parts: Vec<PyRef<'_, PyVar>>, axis: isize, stack: bool) -> PyResult<PyVar> {

@@ -58,6 +58,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(graph::call_network, m)?,
         wrap_pyfunction!(graph::encode, m)?,
         wrap_pyfunction!(graph::recorded, m)?,
+        wrap_pyfunction!(graph::give, m)?,
         wrap_pyfunction!(graph::join, m)?,
         wrap_pyfunction!(events::event_formats, m)?,
         wrap_pyfunction!(events::event_frames, m)?,

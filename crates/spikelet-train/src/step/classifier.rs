@@ -127,6 +127,11 @@ impl<'a> Step<'a> {
         let own = settings.clone();
         let sample = shape.sample;
         let function = move |cx: &Context, inputs: &Inputs| -> Result<Outputs> {
+            // A stream has no labels.
+            let learns = cx.learns() && !cx.mode().carry_state;
+            if learns && unlabeled_of(sample).is_none() {
+                cx.give_label(&inputs[LABELS]);
+            }
             let output = match sample {
                 SampleShape::Image(_) => {
                     cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?

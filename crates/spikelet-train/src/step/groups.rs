@@ -3,7 +3,7 @@
 use super::error::StepError;
 use crate::optim::{Optimizer, decays};
 use glob::Pattern;
-use spikelet_nn::module::TracedTensor;
+use spikelet_nn::module::{Traced, TracedTensor};
 use std::sync::Arc;
 
 /// A pattern of parameter names as given, and compiled.
@@ -104,8 +104,10 @@ fn layer_of(name: &str) -> &str {
 }
 
 impl Groups {
-    /// Assigns each parameter to the first group that matches its name, unless it is frozen.
-    pub(super) fn assign(&self, parameters: &[TracedTensor]) -> Result<Assignment, StepError> {
+    /// Assigns each parameter to the first group that matches its name, unless it is frozen. There is one at least, if no
+    /// layer learns by a rule.
+    pub(super) fn assign(&self, traced: &Traced) -> Result<Assignment, StepError> {
+        let parameters = &traced.parameters;
         let names = parameters.iter().map(|p| p.name.as_str());
         let patterns = self.groups.iter().filter_map(|group| group.names.as_ref());
         for pattern in patterns.chain(&self.frozen) {
@@ -155,7 +157,7 @@ impl Groups {
                 parameters: unassigned,
             });
         }
-        if trained.is_empty() {
+        if trained.is_empty() && traced.plastic.is_empty() {
             return Err(StepError::NothingTrained {
                 parameters: parameters.iter().map(|p| p.name.clone()).collect(),
             });
@@ -207,8 +209,11 @@ mod tests {
             layer_decay,
             ..Groups::default()
         };
-        let parameters: Vec<TracedTensor> = names.iter().map(tensor).collect();
-        let assignment = groups.assign(&parameters).expect("all have an optimizer");
+        let traced = Traced {
+            parameters: names.iter().map(tensor).collect(),
+            ..Traced::default()
+        };
+        let assignment = groups.assign(&traced).expect("all have an optimizer");
         let of = |trained: &Trained| assignment.groups[trained.group].learning_rate;
         assignment.trained.iter().map(of).collect()
     }

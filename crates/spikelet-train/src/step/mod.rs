@@ -3,10 +3,11 @@
 //! A [`Step`] is a definition. It is compiled for training ([`Step::compile`]), for evaluation
 //! ([`Step::compile_eval`]), for prediction ([`Step::compile_predict`]) and for streams of single time steps
 //! ([`Step::compile_stream`]), all from the same function. What is compiled shares the tensors of a
-//! [`VarStore`].
+//! [`VarStore`](spikelet_nn::runtime::VarStore).
 
 mod batch;
 mod classifier;
+mod compile;
 mod compiled_eval;
 mod compiled_train;
 mod description;
@@ -26,6 +27,7 @@ mod outputs;
 mod penalties;
 mod plan;
 mod probe;
+mod rank_info;
 mod recording;
 mod sample_shape;
 mod step_labels;
@@ -49,6 +51,7 @@ pub(crate) use operations::{Activity, activity};
 pub use outputs::{NamedMetric, Outputs};
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use probe::{ProbePlan, ProbeStep};
+pub use rank_info::RankInfo;
 pub use recording::Recorded;
 pub(crate) use recording::{RecordedLayers, RecordedTypes, RecordedValue};
 pub use sample_shape::{BatchShape, SampleBatch, SampleShape};
@@ -61,27 +64,10 @@ use groups::{Group, Groups, Names};
 use inputs::{InputSpec, Layout};
 use monitors::Monitors;
 use spikelet_core::{MemoryBudget, Result};
-use spikelet_graph::{DType, Precision, Target};
+use spikelet_graph::{DType, Precision};
 use spikelet_nn::module::{Context, Propagation};
-use spikelet_nn::runtime::VarStore;
 use std::fmt;
 use std::sync::Arc;
-
-/// The rank of a data-parallel training step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RankInfo {
-    /// The rank, counted from 0.
-    pub rank: usize,
-    /// The number of ranks.
-    pub ranks: usize,
-}
-
-impl Default for RankInfo {
-    /// A single rank.
-    fn default() -> Self {
-        Self { rank: 0, ranks: 1 }
-    }
-}
 
 /// The function of a step.
 type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sync + 'a>;
@@ -491,74 +477,6 @@ impl<'a> Step<'a> {
             .iter()
             .filter(|input| input.layout != Layout::Shared);
         given.map(InputSpec::bytes).fold(0, usize::saturating_add)
-    }
-
-    /// Compiles the training step for the store's device. Parameters that the store does not have are initialized.
-    ///
-    /// # Errors
-    /// [`StepError`] for a definition that is not valid; when shapes do not match or memory is short.
-    pub fn compile(&self, store: &mut VarStore) -> Result<TrainStep> {
-        self.plan(&**store.backend())?.load(store)
-    }
-
-    /// Plans the training step for a device. Nothing is allocated.
-    ///
-    /// # Errors
-    /// As [`Step::compile`].
-    pub fn plan(&self, target: &dyn Target) -> Result<StepPlan> {
-        self.plan_beside(target, 0)
-    }
-
-    /// Plans the evaluation for a device. Nothing is allocated.
-    ///
-    /// # Errors
-    /// As [`Step::compile`].
-    pub fn plan_eval(&self, target: &dyn Target) -> Result<EvalPlan> {
-        self.plan_forward(Purpose::EVALUATE, target, self.bytes_of_budget())
-    }
-
-    /// Compiles the evaluation: loss, metrics and outputs of a batch with the current weights.
-    ///
-    /// # Errors
-    /// As [`Step::compile`].
-    pub fn compile_eval(&self, store: &mut VarStore) -> Result<EvalStep> {
-        self.plan_eval(&**store.backend())?.load(store)
-    }
-
-    /// Compiles a prediction: the outputs, from the inputs that they depend on. Labels and targets are not needed.
-    ///
-    /// # Errors
-    /// As [`Step::compile`].
-    pub fn compile_predict(&self, store: &mut VarStore) -> Result<EvalStep> {
-        self.plan_forward(Purpose::PREDICT, &**store.backend(), self.bytes_of_budget())?
-            .load(store)
-    }
-
-    /// Compiles a prediction that is run time step by time step: sequences have a single step, and states are
-    /// carried from run to run. [`EvalStep::reset`] begins a new sequence.
-    ///
-    /// # Errors
-    /// As [`Step::compile`].
-    pub fn compile_stream(&self, store: &mut VarStore) -> Result<EvalStep> {
-        self.plan_forward(Purpose::STREAM, &**store.backend(), self.bytes_of_budget())?
-            .load(store)
-    }
-
-    /// As [`Step::compile_stream`], while the weights of [plastic layers](spikelet_nn::learning::Plastic) that change in each
-    /// step do so: they are tensors of the store. All other layers are those of evaluations. With `normalize` the weights are
-    /// scaled before the first step, and then whenever as many steps have run as a sequence has.
-    ///
-    /// # Errors
-    /// As [`Step::compile`]; [`StepError::NothingLearns`] without such a layer.
-    pub fn compile_learning_stream(&self, store: &mut VarStore) -> Result<EvalStep> {
-        self.plan_forward(Purpose::LEARN, &**store.backend(), self.bytes_of_budget())?
-            .load(store)
-    }
-
-    /// The budget of a program other than the training step: a fraction refers to training.
-    pub(crate) fn bytes_of_budget(&self) -> Option<MemoryBudget> {
-        self.memory_budget
-            .filter(|budget| matches!(budget, MemoryBudget::Bytes(_)))
     }
 }
 

@@ -92,7 +92,7 @@ impl Step<'_> {
                 layers.push((layer, spikes.shape().to_vec()));
             }
         }
-        let assignment = self.groups.assign(&traced.parameters)?;
+        let assignment = self.groups.assign(&traced)?;
         let trained = assignment.trained.iter();
         let weights: Vec<(String, Var)> = trained
             .filter_map(|trained| Some((trained.name.clone(), tracer.find_input(&trained.name)?)))

@@ -309,7 +309,7 @@ impl Step<'_> {
         let cx = self.context(self.carrying(Mode::TRAIN));
         let (outputs, mut info) = self.call(&cx, false)?;
         let traced = cx.traced();
-        let assignment = self.groups.assign(&traced.parameters)?;
+        let assignment = self.groups.assign(&traced)?;
         let tracer = cx.tracer();
         let trained = assignment.trained.iter();
         let weights: Vec<Var> = trained

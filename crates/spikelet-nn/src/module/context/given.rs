@@ -1,7 +1,11 @@
-//! Values that modules get from outside: signals by name, and values in place of parameters.
+//! Values that modules get from outside: signals by name, the classes of the samples, and values in place of parameters.
 
 use super::Context;
-use spikelet_graph::Var;
+use crate::learning::LearningError;
+use spikelet_graph::{DType, Var};
+
+/// The signal with the classes of the samples.
+pub(crate) const LABEL: &str = "label";
 
 impl Context {
     /// Gives a signal to the [learning rules](crate::learning) of the network, such as a reward: `[T]`, or `[T, N]` with a
@@ -26,6 +30,72 @@ impl Context {
     /// The signal of this name, if it was given.
     pub fn signal(&self, name: &str) -> Option<Var> {
         self.signals.borrow().get(name).cloned()
+    }
+
+    /// Calls `inside` with a signal that has the time steps of the current sequences, `[T, N]`: in a loop over time, one.
+    pub(crate) fn with_signal<T>(
+        &self,
+        name: &str,
+        value: &Var,
+        inside: impl FnOnce(&Context) -> T,
+    ) -> T {
+        let signals = &self.step_signals;
+        signals.borrow_mut().insert(name.to_string(), value.clone());
+        let made = inside(self);
+        signals.borrow_mut().remove(name);
+        made
+    }
+
+    /// The signal of [`Context::with_signal`].
+    pub(crate) fn step_signal(&self, name: &str) -> Option<Var> {
+        self.step_signals.borrow().get(name).cloned()
+    }
+
+    /// Gives the class of each sample to layers that learn by it in training, such as a plastic layer with a
+    /// [reward](crate::learning::ClassReward): i64 `[N]`, or f32 `[N, classes]` with a probability of each class. Must be
+    /// called before the network is traced; the step of a classifier does.
+    ///
+    /// ```
+    /// use spikelet_nn::learning::{ClassReward, Plastic, RewardStdp};
+    /// use spikelet_nn::prelude::*;
+    /// let reward = ClassReward { classes: 10, right: 1.0, wrong: -1.0 };
+    /// let net = Plastic::new(Linear::new(784, 200), Lif::new(2.0), RewardStdp::default()).reward(reward);
+    /// let cx = Context::new(Mode::TRAIN, DType::F32);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [50, 8, 784]);
+    /// cx.give_label(&cx.tracer().input("label", DType::I64, [8]));
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [50, 8, 200]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    pub fn give_label(&self, label: &Var) {
+        self.signals
+            .borrow_mut()
+            .insert(LABEL.to_string(), label.clone());
+    }
+
+    /// A probability of each class, `[N, classes]`, for the samples of a batch; `rule` needs it.
+    pub(crate) fn label(
+        &self,
+        rule: &'static str,
+        batch: usize,
+        classes: usize,
+    ) -> Result<Var, LearningError> {
+        let Some(label) = self.signal(LABEL) else {
+            return Err(LearningError::NoSignal {
+                rule,
+                signal: LABEL.to_string(),
+            });
+        };
+        match (label.ty().dtype, label.shape()) {
+            (DType::I64, [n]) if *n == batch => Ok(self.once(|| label.one_hot(classes))),
+            (DType::F32 | DType::F64, [n, c]) if [*n, *c] == [batch, classes] => {
+                Ok(self.once(|| label.cast(self.tracer.float()).detach()))
+            }
+            _ => Err(LearningError::LabelShape {
+                given: label.ty().clone(),
+                batch,
+                classes,
+            }),
+        }
     }
 
     /// Calls `inside` with a value in place of the parameter `name` of the current module. Returns also whether the

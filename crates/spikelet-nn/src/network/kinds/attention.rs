@@ -6,7 +6,8 @@ use super::{Kind, MainValue};
 use crate::layer::{AttentionParts, SelfAttention, SpikeDrivenAttention, TokenAttention};
 use crate::module::Module;
 use crate::network::Layers;
-use crate::network::build::{Builder, LayerFields};
+use crate::network::build::Builder;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 

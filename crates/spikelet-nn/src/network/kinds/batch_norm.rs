@@ -4,7 +4,8 @@
 use super::{Kind, MainValue};
 use crate::layer::BatchNorm;
 use crate::module::Module;
-use crate::network::build::{Builder, LayerFields};
+use crate::network::build::Builder;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 

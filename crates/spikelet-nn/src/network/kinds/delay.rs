@@ -7,7 +7,8 @@ use crate::layer::{
     Recurrent,
 };
 use crate::network::Layers;
-use crate::network::build::{Builder, LayerFields};
+use crate::network::build::Builder;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 
 /// The largest delay of a file.

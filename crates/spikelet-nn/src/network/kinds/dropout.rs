@@ -2,7 +2,7 @@
 
 use super::{Kind, MainValue};
 use crate::layer::{Dropout, Dropout2d};
-use crate::network::build::LayerFields;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::{Located, Node};
 
 const PROBABILITY: MainValue = MainValue::Required("the probability");

@@ -5,7 +5,8 @@ use super::{Kind, MainValue, number};
 use crate::domain::Domain;
 use crate::layer::{EventPropLif, EventPropReadout, EventPropTime};
 use crate::network::Layers;
-use crate::network::build::{Builder, LayerFields};
+use crate::network::build::Builder;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 
 pub(super) const EVENTPROP_LIF: Kind = Kind {

@@ -3,7 +3,8 @@
 use super::{Kind, MainValue};
 use crate::layer::Linear;
 use crate::network::Layers;
-use crate::network::build::{Builder, LayerFields};
+use crate::network::build::Builder;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 
 pub(super) const LINEAR: Kind = Kind {

@@ -14,6 +14,7 @@ mod layer_norm;
 mod linear;
 mod neuron;
 mod neuron_layer;
+mod online_eprop;
 mod plastic;
 mod plastic_recurrent;
 mod pointwise;
@@ -26,9 +27,11 @@ mod rule_settings;
 mod sequence;
 mod static_input;
 mod time;
+mod trace_learning;
 mod voting;
 
-use super::build::{Builder, LayerFields};
+use super::build::Builder;
+use super::layer_fields::LayerFields;
 use crate::domain::Domain;
 use crate::module::Module;
 use spikelet_core::document::{Entry, Located, Node};
@@ -104,6 +107,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
         &plastic_recurrent::PLASTIC_RECURRENT,
         &recurrent::RNN,
         &recurrent::RECURRENT,
+        &online_eprop::ONLINE_EPROP,
+        &trace_learning::TRACE_LEARNING,
         &eventprop::EVENTPROP_LIF,
         &eventprop::EVENTPROP_READOUT,
         &delay::DELAYED_RECURRENT,
@@ -170,7 +175,7 @@ pub(super) fn help_for(name: &str) -> String {
 
 /// The name closest to a misspelt one. Names that other libraries use are known too.
 fn closest_name(given: &str) -> Option<&'static str> {
-    const OTHERS: [(&str, &str); 22] = [
+    const OTHERS: [(&str, &str); 24] = [
         ("fc", "linear"),
         ("dense", "linear"),
         ("conv1d", "conv"),
@@ -185,6 +190,8 @@ fn closest_name(given: &str) -> Option<&'static str> {
         ("lif", "neuron"),
         ("rlif", "rnn"),
         ("stdp", "plastic"),
+        ("eprop", "online-eprop"),
+        ("ottt", "trace-learning"),
         ("rsnn", "rnn"),
         ("parallel", "branches"),
         ("sequential", "layers"),

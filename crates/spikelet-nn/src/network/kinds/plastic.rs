@@ -1,13 +1,15 @@
 //! `{ plastic = { linear = 100 }, rule = { name = "pair-stdp", a2_plus = 2e-3 }, cell = "lif" }`: a linear layer or a
 //! convolution whose weights change by a learning rule, and neurons. `homeostasis = { increase = 0.02, tau = 1e4 }` adds to
-//! the threshold of the neurons.
+//! the threshold of the neurons; `reward = { classes = 10, right = 1.0, wrong = -1.0 }` rewards those of the sample's class.
 
 use super::rule_settings::RuleSettings;
 use super::{Kind, MainValue, conv, linear, number};
 use crate::domain::Domain;
-use crate::learning::{Homeostasis, Plastic, PlasticSynapses};
+use crate::learning::{ClassReward, Homeostasis, Plastic, PlasticSynapses};
 use crate::module::Module;
-use crate::network::build::{Builder, LayerFields, inner_layer};
+use crate::network::Layers;
+use crate::network::build::Builder;
+use crate::network::layer_fields::{LayerFields, inner_layer};
 use crate::network::neuron::{neuron_of, neuron_problem, neuron_spec};
 use crate::neuron::Neuron;
 use serde_json::{Map, Value};
@@ -28,6 +30,7 @@ pub(super) const PLASTIC: Kind = Kind {
         "inhibition",
         "single_winner",
         "homeostasis",
+        "reward",
     ],
     build,
 };
@@ -66,6 +69,9 @@ fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Result<Arc<dyn Module>, Lo
     }
     if let Some(node) = homeostasis {
         module = module.homeostasis(homeostasis_of(node, threshold)?);
+    }
+    if let Some(reward) = fields.get("reward").map(reward).transpose()?.flatten() {
+        module = module.reward(reward);
     }
     b.expect_trainable(&module)?;
     b.leaf("plastic", module, synapses.weights, |elements| {
@@ -138,4 +144,19 @@ fn homeostasis_of(node: &Node, v_threshold: f64) -> Result<Homeostasis, Located>
         tau: number(tau, "tau", Domain::above(0.0))?,
         v_threshold,
     })
+}
+
+/// `{ classes = 10, right = 1.0, wrong = -1.0 }`, or `"signal"`: a program gives the reward.
+fn reward(node: &Node) -> Result<Option<ClassReward>, Located> {
+    if node.as_text().is_some() {
+        node.choice("reward", &["signal"])?;
+        return Ok(None);
+    }
+    let fields = Fields::new(node, "`reward`", &["classes", "right", "wrong"])?;
+    let classes = fields.require("classes", "the number of classes")?;
+    Ok(Some(ClassReward {
+        classes: classes.integer("classes", 2..=Layers::MAX_SIZE)?,
+        right: fields.number("right")?.unwrap_or(1.0),
+        wrong: fields.number("wrong")?.unwrap_or(-1.0),
+    }))
 }

@@ -3,7 +3,7 @@
 use super::{Kind, MainValue};
 use crate::layer::{Pointwise, WeightShape};
 use crate::network::Layers;
-use crate::network::build::LayerFields;
+use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 
 pub(super) const POINTWISE: Kind = Kind {

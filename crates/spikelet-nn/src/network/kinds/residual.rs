@@ -6,7 +6,7 @@
 use super::dropout::below_one;
 use super::{Kind, MainValue};
 use crate::layer::{Join, Residual};
-use crate::network::build::{LayerFields, group_name};
+use crate::network::layer_fields::{LayerFields, group_name};
 use crate::network::problem::NetworkProblem;
 use spikelet_core::document::Located;
 use std::sync::Arc;

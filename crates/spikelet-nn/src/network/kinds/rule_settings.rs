@@ -4,14 +4,14 @@
 use super::number;
 use crate::domain::Domain;
 use crate::learning::{self, LearningRule, Update};
-use crate::network::build::interval;
+use crate::network::layer_fields::interval;
 use crate::network::neuron::neuron_problem;
 use crate::network::problem::NetworkProblem;
 use spikelet_core::document::{Fields, Located, Node};
 use std::sync::Arc;
 
-/// The rules that need a signal from outside, which a file does not give.
-const WITH_SIGNAL: [&str; 3] = ["reward-stdp", "reward-trace-stdp", "eprop"];
+/// The rules that need a reward, which the key `reward` of a layer gives.
+const WITH_REWARD: [&str; 2] = ["reward-stdp", "reward-trace-stdp"];
 
 /// The settings of a learning rule in a file.
 pub(super) struct RuleSettings {
@@ -28,13 +28,13 @@ impl RuleSettings {
             "rule",
             "the name of a learning rule, or a table with `name` and constants",
         )?;
-        let rule = rule_of(rule)?;
-        let update = update(fields)?;
+        let rule = rule_of(rule, fields.get("reward").is_some())?;
+        let (update, learning_rate) = update(fields, Update::default())?;
         let bounds = outside_optimizer(fields, update, "bounds")?;
         Ok(Self {
             rule,
             update,
-            learning_rate: factor(fields, update, "learning_rate", Domain::FINITE)?,
+            learning_rate,
             bounds: bounds.map(|node| interval(node, "bounds")).transpose()?,
             normalize: factor(fields, update, "normalize", Domain::above(0.0))?,
         })
@@ -42,7 +42,7 @@ impl RuleSettings {
 }
 
 /// The learning rule of a name, or of a table with `name` and constants.
-fn rule_of(node: &Node) -> Result<Arc<dyn LearningRule>, Located> {
+fn rule_of(node: &Node, reward: bool) -> Result<Arc<dyn LearningRule>, Located> {
     let name = match node.as_text() {
         Some(_) => Some(node),
         None if node.entries().is_none() => None,
@@ -54,26 +54,36 @@ fn rule_of(node: &Node) -> Result<Arc<dyn LearningRule>, Located> {
             "the name of a learning rule, or a table with `name` and constants",
         )
     })?;
-    let signal = WITH_SIGNAL
+    let text = name.text("name")?;
+    if let Some(rule) = WITH_REWARD
         .into_iter()
-        .find(|rule| name.as_text() == Some(rule));
-    if let Some(rule) = signal {
-        return Err(NetworkProblem::RuleSignal { rule }.at(name.span.clone()));
+        .find(|rule| text == *rule && !reward)
+    {
+        return Err(NetworkProblem::RuleReward { rule }.at(name.span.clone()));
     }
-    name.text("name")?;
+    if text == "eprop" {
+        return Err(NetworkProblem::RuleOfLayer.at(name.span.clone()));
+    }
     learning::from_spec(&node.to_json()).map_err(|error| neuron_problem(error, Some(node)))
 }
 
-fn update(fields: &Fields<'_>) -> Result<Update, Located> {
-    let Some(node) = fields.get("update") else {
-        return Ok(Update::default());
+/// When the weights change, and the factor of a change.
+pub(super) fn update(
+    fields: &Fields<'_>,
+    default: Update,
+) -> Result<(Update, Option<f64>), Located> {
+    let words = &["each-step", "end-of-call", "gradient"];
+    let word = fields
+        .get("update")
+        .map(|node| node.choice("update", words));
+    let update = match word.transpose()? {
+        None => default,
+        Some("end-of-call") => Update::EndOfCall,
+        Some("gradient") => Update::Gradient,
+        Some(_) => Update::EachStep,
     };
-    let word = node.choice("update", &["each-step", "end-of-call", "gradient"])?;
-    Ok(match word {
-        "end-of-call" => Update::EndOfCall,
-        "gradient" => Update::Gradient,
-        _ => Update::EachStep,
-    })
+    let rate = factor(fields, update, "learning_rate", Domain::FINITE)?;
+    Ok((update, rate))
 }
 
 /// The value of a key that the optimizer replaces.
