@@ -972,8 +972,9 @@ class Plastic(Layer):
         Whether of the neurons that fire in a step only the one with the largest input does.
     homeostasis : Mapping[str, float] | None, default None
         A threshold that rises with each spike: `{"increase": 0.02, "tau": 1e4}`.
-    reward : Mapping[str, float] | None, default None
-        The reward of a rule by the classes of the samples: `{"classes": 10, "right": 1.0, "wrong": -1.0}`.
+    reward : Mapping[str, float] | str | None, default None
+        The reward of a rule by the classes of the samples, `{"classes": 10, "right": 1.0, "wrong": -1.0}`, or
+        `"signal"`: see `graph.give_signal`.
     name : str | None, default None
         The name in paths of parameters; by default the position.
     """
@@ -994,7 +995,7 @@ class Plastic(Layer):
         inhibition: float = 0.0,
         single_winner: bool = False,
         homeostasis: Mapping[str, float] | None = None,
-        reward: Mapping[str, float] | None = None,
+        reward: Mapping[str, float] | str | None = None,
         name: str | None = None,
     ) -> None:
         self.synapses = synapses
