@@ -1,4 +1,4 @@
-//! Layers with learning rules on a GPU, beside the CPU.
+//! Layers with learning rules, on a GPU beside the CPU.
 
 #[path = "support/gpu.rs"]
 mod support;
@@ -6,7 +6,9 @@ mod support;
 use spikelet::Result;
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Tensor};
-use spikelet::learning::{PairStdp, Plastic, PlasticRecurrent, Stdp, Update};
+use spikelet::learning::{
+    ClassReward, PairStdp, Plastic, PlasticRecurrent, RewardStdp, RewardTraceStdp, Stdp, Update,
+};
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step};
 use std::sync::Arc;
@@ -109,11 +111,78 @@ fn weights_change_on_a_gpu_as_on_the_cpu() -> Result<()> {
             ),
         }
         assert!(expected.0.iter().any(|x| *x != 0.0));
-        for ((name, made), (_, expected)) in made.1.iter().zip(&expected.1) {
-            let pairs = made.to_f64().into_iter().zip(expected.to_f64());
-            let difference = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(difference < 1e-5, "{name} differs by {difference:e}");
-        }
+        same_weights(&made.1, &expected.1);
     }
+    Ok(())
+}
+
+fn same_weights(made: &[(String, Tensor)], expected: &[(String, Tensor)]) {
+    for ((name, made), (_, expected)) in made.iter().zip(expected) {
+        let pairs = made.to_f64().into_iter().zip(expected.to_f64());
+        let difference = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(difference < 1e-5, "{name} differs by {difference:e}");
+    }
+}
+
+/// The weights of a convolution and a linear layer that learn by rewards for classes.
+fn rewarded(backend: &Arc<dyn Backend>) -> Result<Vec<(String, Tensor)>> {
+    const CLASSES: usize = 2;
+    let reward = ClassReward {
+        classes: CLASSES,
+        right: 1.0,
+        wrong: -0.5,
+    };
+    let init = Init::Between {
+        low: 0.0,
+        high: 0.6,
+    };
+    let convolution = Conv2d::new(1, 4, 3).weight_init(init);
+    let linear = Linear::new(4 * 2 * 4, 6).weight_init(init);
+    let net = Sequential::new()
+        .add(
+            Plastic::new(convolution, Lif::new(2.0), RewardStdp::default())
+                .reward(reward)
+                .learning_rate(0.01),
+        )
+        .add(Flatten)
+        .add(
+            Plastic::new(linear, Lif::new(2.0), RewardTraceStdp::default())
+                .reward(reward)
+                .learning_rate(0.01),
+        );
+    let step = Step::new(|cx, inputs| {
+        cx.give_label(&inputs["labels"]);
+        let spikes = cx.child("net", |cx| net.forward(cx, inputs["x"].clone()))?;
+        Ok(Outputs::loss(spikes.mean_all()))
+    })
+    .batch_size(4)
+    .sequence("x", DType::F32, [STEPS, 1, 4, 6])
+    .input("labels", DType::I64, []);
+    let mut store = VarStore::new(backend.clone());
+    let mut train = step.compile(&mut store)?;
+    let names = ["net.0.synapses.weight", "net.2.synapses.weight"];
+    let weights = |store: &VarStore| -> Result<Vec<_>> {
+        let weight = |name: &str| Ok((name.to_string(), store.get(name)?));
+        names.iter().map(|name| weight(name)).collect()
+    };
+    let before = weights(&store)?;
+    for sequence in spikes(SEQUENCES * STEPS * 4 * INPUTS).chunks(STEPS * 4 * INPUTS) {
+        let labels = HostTensor::I64(&[0, 1, 1, 0]);
+        train.run([("x", HostTensor::F32(sequence)), ("labels", labels)])?;
+    }
+    let after = weights(&store)?;
+    assert_ne!(before, after);
+    Ok(after)
+}
+
+#[test]
+fn rewards_change_the_weights_of_a_network_without_parameters() -> Result<()> {
+    rewarded(&spikelet::device::cpu()?).map(drop)
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn rewards_change_weights_on_a_gpu_as_on_the_cpu() -> Result<()> {
+    same_weights(&rewarded(&gpu())?, &rewarded(&spikelet::device::cpu()?)?);
     Ok(())
 }
