@@ -62,6 +62,9 @@ impl Module for TraceLearning {
             return Err(cx.error("layer", LayerProblem::NoTrace { neuron }));
         };
         let then = |x: Var| cx.child("then", |cx| self.then.forward(cx, x));
+        if !cx.mode().training {
+            return then(made.out);
+        }
         let learns_from = then(custom_gradient(trace, &made.out))?;
         Ok(custom_gradient(&then(made.out)?, &learns_from))
     }
