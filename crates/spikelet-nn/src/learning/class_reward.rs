@@ -5,6 +5,7 @@
 
 use super::LearningError;
 use super::definition::Equations;
+use super::label::label;
 use super::{LearningRule, reward};
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
@@ -64,7 +65,7 @@ impl ClassReward {
     pub(super) fn before(&self, cx: &Context, rule: &'static str, spikes: &Var) -> Result<Var> {
         let refuse = |problem: LearningError| cx.error(WHAT, problem.into());
         let (time_steps, batch) = (spikes.dim(0), spikes.dim(1));
-        let label = cx.label(rule, batch, self.classes).map_err(refuse)?;
+        let label = label(cx, rule, batch, self.classes).map_err(refuse)?;
         let neurons = spikes.dim(FEATURES);
         if !neurons.is_multiple_of(self.classes) {
             let classes = self.classes;

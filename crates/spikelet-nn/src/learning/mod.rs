@@ -18,6 +18,7 @@ mod definition;
 mod eprop;
 mod error;
 mod factors;
+mod label;
 mod named;
 mod online_eprop;
 mod plastic;

@@ -11,6 +11,7 @@
 //! Communications 2020; the rate in each step: ml_genn.
 
 use super::eprop::{LEARNING_SIGNAL, RATE_ERROR};
+use super::label::label;
 use super::{Eprop, LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, run_rule};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
@@ -289,7 +290,7 @@ impl OnlineEprop {
             },
             other => other,
         };
-        let label = cx.label("e-prop", batch, self.outputs);
+        let label = label(cx, "e-prop", batch, self.outputs);
         let label = label.map_err(|problem| cx.error(WHAT, no_target(problem).into()))?;
         Ok(label.unsqueeze(0))
     }

@@ -10,7 +10,7 @@ impl Step<'_> {
     /// Compiles the training step for the store's device. Parameters that the store does not have are initialized.
     ///
     /// # Errors
-    /// [`StepError`] for a definition that is not valid; when shapes do not match or memory is short.
+    /// [`StepError`](crate::StepError) for a definition that is not valid; when shapes do not match or memory is short.
     pub fn compile(&self, store: &mut VarStore) -> Result<TrainStep> {
         self.plan(&**store.backend())?.load(store)
     }
@@ -63,7 +63,7 @@ impl Step<'_> {
     /// scaled before the first step, and then whenever as many steps have run as a sequence has.
     ///
     /// # Errors
-    /// As [`Step::compile`]; [`StepError::NothingLearns`] without such a layer.
+    /// As [`Step::compile`]; [`StepError::NothingLearns`](crate::StepError::NothingLearns) without such a layer.
     pub fn compile_learning_stream(&self, store: &mut VarStore) -> Result<EvalStep> {
         self.plan_forward(Purpose::LEARN, &**store.backend(), self.bytes_of_budget())?
             .load(store)

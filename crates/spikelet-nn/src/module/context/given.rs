@@ -1,8 +1,7 @@
 //! Values that modules get from outside: signals by name, the classes of the samples, and values in place of parameters.
 
 use super::Context;
-use crate::learning::LearningError;
-use spikelet_graph::{DType, Var};
+use spikelet_graph::Var;
 
 /// The signal with the classes of the samples.
 pub(crate) const LABEL: &str = "label";
@@ -70,32 +69,6 @@ impl Context {
         self.signals
             .borrow_mut()
             .insert(LABEL.to_string(), label.clone());
-    }
-
-    /// A probability of each class, `[N, classes]`, for the samples of a batch; `rule` needs it.
-    pub(crate) fn label(
-        &self,
-        rule: &'static str,
-        batch: usize,
-        classes: usize,
-    ) -> Result<Var, LearningError> {
-        let Some(label) = self.signal(LABEL) else {
-            return Err(LearningError::NoSignal {
-                rule,
-                signal: LABEL.to_string(),
-            });
-        };
-        match (label.ty().dtype, label.shape()) {
-            (DType::I64, [n]) if *n == batch => Ok(self.once(|| label.one_hot(classes))),
-            (DType::F32 | DType::F64, [n, c]) if [*n, *c] == [batch, classes] => {
-                Ok(self.once(|| label.cast(self.tracer.float()).detach()))
-            }
-            _ => Err(LearningError::LabelShape {
-                given: label.ty().clone(),
-                batch,
-                classes,
-            }),
-        }
     }
 
     /// Calls `inside` with a value in place of the parameter `name` of the current module. Returns also whether the
