@@ -12,7 +12,7 @@ use crate::{LayerError, LayerProblem};
 use serde_json::Value;
 use spikelet_core::Error;
 use spikelet_core::document::{Content, Located, Node};
-use spikelet_graph::DType;
+use spikelet_graph::{DType, Var};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -206,13 +206,17 @@ impl Builder {
         })
     }
 
+    /// A sequence of one sample that has these sizes at one time step.
+    pub fn input_of(&self, cx: &Context, shape: &[usize]) -> Var {
+        let steps = if self.one_step { 1 } else { TIME_STEPS };
+        let sizes = [&[steps, 1], shape].concat();
+        cx.tracer().input("x_seq", DType::F32, sizes)
+    }
+
     /// The sizes of a layer's output at one time step, and whether it has only one. They are those of its trace.
     fn output_of(&self, module: &dyn Module) -> Result<(Vec<usize>, bool), Located> {
-        let steps = if self.one_step { 1 } else { TIME_STEPS };
         let cx = Context::new(Mode::EVAL, DType::F32);
-        let mut input = vec![steps, 1];
-        input.extend(&self.shape);
-        let x = cx.tracer().input("x_seq", DType::F32, input);
+        let x = self.input_of(&cx, &self.shape);
         let y = cx.trace(module, x).map_err(|error| self.rejected(error))?;
         let shape = y.shape().get(2..).unwrap_or_default().to_vec();
         Ok((shape, y.dim(0) < TIME_STEPS))
@@ -221,12 +225,11 @@ impl Builder {
     /// Checks a layer whose training is another computation than its evaluation.
     pub fn expect_trainable(&self, module: &dyn Module) -> Result<(), Located> {
         let cx = Context::new(Mode::TRAIN, DType::F32);
-        let steps = if self.one_step { 1 } else { TIME_STEPS };
-        let x = [&[steps, 1], &self.shape[..]].concat();
-        let x = cx.tracer().input("x_seq", DType::F32, x);
+        let x = self.input_of(&cx, &self.shape);
         // The values that programs give.
         cx.give_label(&cx.tracer().input("label", DType::I64, [1]));
-        cx.give_signal("reward", &cx.tracer().input("reward", DType::F32, [steps]));
+        let reward = cx.tracer().input("reward", DType::F32, [x.dim(0)]);
+        cx.give_signal("reward", &reward);
         let traced = cx.trace(module, x).map(|_| ());
         traced.map_err(|error| self.rejected(error))
     }
@@ -298,8 +301,11 @@ impl Builder {
         }
     }
 
-    /// The neuron of a specification in a layer.
-    pub fn own_neuron(&self, node: &Node) -> Result<Arc<dyn Neuron>, Located> {
+    /// The neuron of a specification in a layer; without one, that of the network.
+    pub fn neuron_of(&self, node: Option<&Node>) -> Result<Arc<dyn Neuron>, Located> {
+        let Some(node) = node else {
+            return Ok(self.neuron.clone());
+        };
         let spec = neuron_spec(node)?;
         neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))
     }

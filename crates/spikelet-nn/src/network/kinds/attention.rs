@@ -85,10 +85,7 @@ fn parts(layer: &LayerFields<'_>, b: &Builder) -> Result<AttentionParts, Located
     b.spatial_axes(name)?;
     let heads = layer.main()?.integer(name, 1..=Layers::MAX_SIZE)?;
     let channels = b.shape[0];
-    let product_neuron = match layer.fields.get("product_neuron") {
-        Some(node) => b.own_neuron(node)?,
-        None => b.neuron.clone(),
-    };
+    let product_neuron = b.neuron_of(layer.fields.get("product_neuron"))?;
     let mut parts = AttentionParts::new(channels, heads, b.neuron.clone(), product_neuron);
     parts.bias = layer.fields.flag("bias")?.unwrap_or(false);
     parts.momentum = layer.fields.number("momentum")?.unwrap_or(parts.momentum);

@@ -90,10 +90,7 @@ pub(super) const DELAYED_RECURRENT: Kind = Kind {
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &["max_delay", "synaptic", "spread", "width", "dropout_p"],
     build: |layer, b| {
-        let neuron = match layer.main {
-            Some(node) => b.own_neuron(node)?,
-            None => b.neuron.clone(),
-        };
+        let neuron = b.neuron_of(layer.main)?;
         let [features] = b.shape[..] else {
             return Err(b.wrong_axes("delayed-recurrent", "[features]"));
         };

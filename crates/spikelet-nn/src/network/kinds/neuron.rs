@@ -8,10 +8,7 @@ pub(super) const NEURON: Kind = Kind {
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &[],
     build: |layer, b| {
-        let neuron = match layer.main {
-            Some(node) => b.own_neuron(node)?,
-            None => b.neuron.clone(),
-        };
+        let neuron = b.neuron_of(layer.main)?;
         b.leaf("neuron", neuron, Some(0), |_| Some(0))
     },
 };

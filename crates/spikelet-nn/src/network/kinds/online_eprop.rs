@@ -38,10 +38,7 @@ fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Result<Arc<dyn Module>, Lo
     let [inputs] = b.shape[..] else {
         return Err(b.wrong_axes("online-eprop", "[features]"));
     };
-    let neuron = match fields.get("cell") {
-        Some(node) => b.own_neuron(node)?,
-        None => b.neuron.clone(),
-    };
+    let neuron = b.neuron_of(fields.get("cell"))?;
     let mut module = OnlineEprop::of([inputs, neurons, outputs], neuron);
     if let Some(node) = fields.get("readout_decay") {
         let decay = Domain::at_least(0.0).below(1.0);

@@ -21,7 +21,7 @@ pub(super) const PLASTIC_RECURRENT: Kind = Kind {
     ],
     build: |layer, b| {
         let fields = &layer.fields;
-        let neuron = b.own_neuron(layer.main()?)?;
+        let neuron = b.neuron_of(layer.main)?;
         let [features] = b.shape[..] else {
             return Err(b.wrong_axes("plastic-recurrent", "[features]"));
         };

@@ -15,10 +15,7 @@ pub(super) const RNN: Kind = Kind {
         let [inputs] = b.shape[..] else {
             return Err(b.wrong_axes("rnn", "[features]"));
         };
-        let neuron = match layer.fields.get("cell") {
-            Some(node) => b.own_neuron(node)?,
-            None => b.neuron.clone(),
-        };
+        let neuron = b.neuron_of(layer.fields.get("cell"))?;
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
         let mut module = Rnn::new(neuron, inputs, hidden).bias(bias);
         if layer.fields.flag("last")? == Some(true) {
@@ -39,10 +36,7 @@ pub(super) const RECURRENT: Kind = Kind {
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &["bias", "last", "local_gradient"],
     build: |layer, b| {
-        let neuron = match layer.main {
-            Some(node) => b.own_neuron(node)?,
-            None => b.neuron.clone(),
-        };
+        let neuron = b.neuron_of(layer.main)?;
         let [features] = b.shape[..] else {
             return Err(b.wrong_axes("recurrent", "[features]"));
         };

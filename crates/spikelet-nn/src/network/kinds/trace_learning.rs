@@ -17,10 +17,7 @@ pub(super) const TRACE_LEARNING: Kind = Kind {
     keys: &["cell"],
     build: |layer, b| {
         let node = layer.main()?;
-        let neuron = match layer.fields.get("cell") {
-            Some(node) => b.own_neuron(node)?,
-            None => b.neuron.clone(),
-        };
+        let neuron = b.neuron_of(layer.fields.get("cell"))?;
         if !neuron.states().iter().any(|state| state.name == "trace") {
             return Err(layer.fields.require("cell", CELL)?.wrong("cell", CELL));
         }
@@ -41,9 +38,7 @@ pub(super) const TRACE_LEARNING: Kind = Kind {
 /// Whether a module may run on the spikes and on their trace: it has parameters only.
 fn runs_twice(module: &dyn Module, input: &[usize], b: &Builder) -> bool {
     let cx = Context::new(Mode::TRAIN, DType::F32);
-    let steps = if b.one_step { 1 } else { 2 };
-    let x = [&[steps, 1], input].concat();
-    let x = cx.tracer().input("x_seq", DType::F32, x);
+    let x = b.input_of(&cx, input);
     // What it refuses was refused when it was built.
     let traced = cx.trace(module, x).map(|_| cx.traced());
     traced.is_ok_and(|all| {
