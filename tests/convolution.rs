@@ -3,8 +3,7 @@
 
 #[path = "layers/loops.rs"]
 mod loops;
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::probe;
 
 use loops::{Images, Steps, Windows, three};
 use probe::{Probe, assert_close, values};

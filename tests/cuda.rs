@@ -1,11 +1,8 @@
 //! Whole networks on a GPU: the reference case, training, and the same spikes as on the CPU.
 
-#[path = "support/golden.rs"]
-mod golden;
-#[path = "support/gpu.rs"]
-mod gpu;
-#[path = "support/largest.rs"]
-mod largest;
+use crate::golden;
+use crate::gpu;
+use crate::largest;
 
 use golden::golden;
 use gpu::gpu;

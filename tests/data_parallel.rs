@@ -1,7 +1,6 @@
 //! Ranks, here threads, that train one network.
 
-#[path = "support/largest.rs"]
-mod largest;
+use crate::largest;
 
 use largest::larger;
 use spikelet::data::{ImageDataset, Split, synthetic};
@@ -273,7 +272,7 @@ fn a_program_ends_a_process_that_does_not_end_with_the_others() -> Result<()> {
     }
     let (listener, master) = Address::listen_on_loopback()?;
     let world = World::new(0, 2, 0, master.clone())?;
-    let test = "a_program_ends_a_process_that_does_not_end_with_the_others";
+    let test = "data_parallel::a_program_ends_a_process_that_does_not_end_with_the_others";
     let deaf = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
         .env(DEAF, master.to_string())

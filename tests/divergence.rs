@@ -1,8 +1,7 @@
 //! Neurons whose potential runs away: infinities and NaN as IEEE has them, the same on every device,
 //! held against plain loops over f32.
 
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::gpu;
 
 use gpu::gpu;
 use spikelet::device;

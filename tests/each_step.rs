@@ -1,7 +1,6 @@
 //! Modules that run on one time step after the other.
 
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::probe;
 
 use probe::{Probe, assert_close};
 use spikelet::graph::op::HostTensor;

@@ -1,9 +1,7 @@
 //! Encoders: the reference cases, and the same spikes however a network runs.
 
-#[path = "support/golden.rs"]
-mod golden;
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::golden;
+use crate::gpu;
 
 use golden::golden;
 use gpu::gpu;

@@ -1,10 +1,8 @@
 //! Properties of every neuron of the list: the same bits at once, step by step,
 //! taken apart, and from call to call; on the CPU and on a GPU; with its constants learned.
 
-#[path = "support/gpu.rs"]
-mod gpu;
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::gpu;
+use crate::probe;
 
 use gpu::gpu;
 use probe::Probe;

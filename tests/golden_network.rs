@@ -1,12 +1,9 @@
 //! Reference cases of whole networks: spikes, scores, loss, every gradient, running statistics;
 //! on the CPU and on a GPU.
 
-#[path = "support/golden.rs"]
-mod golden;
-#[path = "support/gpu.rs"]
-mod gpu;
-#[path = "support/largest.rs"]
-mod largest;
+use crate::golden;
+use crate::gpu;
+use crate::largest;
 
 use golden::golden;
 use gpu::gpu;

@@ -1,10 +1,8 @@
 //! Every reference case: identical spikes, potentials and real outputs within 1e-6, gradients
 //! within 1e-5.
 
-#[path = "support/golden.rs"]
-mod golden;
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::golden;
+use crate::gpu;
 
 use golden::golden;
 use gpu::gpu;

@@ -1,8 +1,7 @@
 //! Derived gradients against central differences in f64, with the primitive as the forward pass:
 //! every neuron × reset × surrogate that has a primitive. And operations that read a value twice.
 
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::probe;
 
 use probe::Probe;
 use spikelet::device;

@@ -2,8 +2,7 @@
 
 #[path = "layers/normalization.rs"]
 mod normalization;
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::probe;
 
 use probe::{Probe, assert_close};
 use spikelet::device;

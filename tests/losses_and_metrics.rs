@@ -2,8 +2,7 @@
 
 #[path = "../crates/spikelet-nn/tests/losses/cases.rs"]
 mod cases;
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::gpu;
 
 use cases::Case;
 use gpu::gpu;

@@ -1,7 +1,6 @@
 //! A memory budget changes what is kept, not what is computed.
 
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::gpu;
 
 use gpu::gpu;
 use spikelet::MemoryBudget;

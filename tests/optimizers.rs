@@ -1,7 +1,6 @@
 //! Optimizers on a GPU: every operation of an update has a kernel there, and the results are those of the CPU.
 
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::gpu;
 
 use gpu::gpu;
 use spikelet::graph::op::HostTensor;

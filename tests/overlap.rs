@@ -1,12 +1,9 @@
 //! Recurrent layers behind each other that overlap in time: the second one works on a chunk while the first one works on
 //! the next.
 
-#[path = "support/dividing.rs"]
-mod dividing;
-#[path = "support/gpu.rs"]
-mod gpu;
-#[path = "support/sequence_training.rs"]
-mod sequence_training;
+use crate::dividing;
+use crate::gpu;
+use crate::sequence_training;
 
 use dividing::Dividing;
 use gpu::gpu;

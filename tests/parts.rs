@@ -1,9 +1,7 @@
 //! Operations on long sequences run in time chunks, with the same results.
 
-#[path = "support/dividing.rs"]
-mod dividing;
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::dividing;
+use crate::gpu;
 
 use dividing::Dividing;
 use gpu::gpu;

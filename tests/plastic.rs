@@ -1,7 +1,6 @@
 //! Layers with learning rules, on a GPU beside the CPU.
 
-#[path = "support/gpu.rs"]
-mod support;
+use crate::gpu as support;
 
 use spikelet::Result;
 use spikelet::graph::op::HostTensor;

@@ -1,7 +1,6 @@
 //! The numbers that a network computes with.
 
-#[path = "support/gpu.rs"]
-mod gpu;
+use crate::gpu;
 
 use gpu::gpu;
 use spikelet::data::synthetic;

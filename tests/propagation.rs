@@ -1,7 +1,6 @@
 //! Layer by layer, step by step, and step by step with nothing joined: the same results.
 
-#[path = "support/largest.rs"]
-mod largest;
+use crate::largest;
 
 use largest::larger;
 use spikelet::device;

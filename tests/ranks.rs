@@ -1,8 +1,7 @@
 //! Several ranks with a part of the batch each, against one with the whole: batch norm over all of
 //! them, and training. Ranks are threads with a CPU each.
 
-#[path = "support/ranks.rs"]
-mod support;
+use crate::ranks_support as support;
 
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, ThreadProcessGroup, Var};

@@ -1,9 +1,7 @@
 //! Recurrent connections, and layers that learn from traces.
 
-#[path = "support/gpu.rs"]
-mod gpu;
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::gpu;
+use crate::probe;
 
 use gpu::gpu;
 use probe::{Probe, assert_close, values};

@@ -1,7 +1,6 @@
 //! Recurrent layers and blocks: plain loops, gradients, initial states, streaming, the size of plans.
 
-#[path = "layers/probe.rs"]
-mod probe;
+use crate::probe;
 
 use probe::{Probe, assert_close, values};
 use spikelet::device;

@@ -1,12 +1,9 @@
 //! Recurrent layers under a memory budget: what they carry through time is stored every few steps, and the steps
 //! between are recomputed.
 
-#[path = "support/feedback_block.rs"]
-mod feedback_block;
-#[path = "support/gpu.rs"]
-mod gpu;
-#[path = "support/sequence_training.rs"]
-mod sequence_training;
+use crate::feedback_block;
+use crate::gpu;
+use crate::sequence_training;
 
 use feedback_block::feedback_block;
 use gpu::gpu;

@@ -1,9 +1,7 @@
 //! Recurrent layers in parts: over ranks, and over calls that carry the states.
 
-#[path = "support/feedback_block.rs"]
-mod feedback_block;
-#[path = "support/ranks.rs"]
-mod ranks;
+use crate::feedback_block;
+use crate::ranks_support as ranks;
 
 use feedback_block::feedback_block;
 use ranks::ranks;

@@ -1,8 +1,7 @@
 //! A step with own data and an own loss on two ranks, against one with the whole batch. Ranks are threads with a
 //! CPU each.
 
-#[path = "support/ranks.rs"]
-mod support;
+use crate::ranks_support as support;
 
 use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;

@@ -1,8 +1,8 @@
 //! Learning, assignment of classes, test; and the state from which it continues.
 
-use crate::labels::{CLASSES, Responses, prediction};
-use crate::network::{Network, Size};
-use crate::options::Options;
+use super::labels::{CLASSES, Responses, prediction};
+use super::network::{Network, Size};
+use super::options::Options;
 use spikelet::data::{ImageDataset, Split};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;

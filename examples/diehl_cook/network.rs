@@ -1,6 +1,6 @@
 //! The network: Poisson inputs, synapses that learn, competing neurons; and the programs that run it.
 
-use crate::neurons::{Competition, DT};
+use super::neurons::{Competition, DT};
 use spikelet::graph::op::HostTensor;
 use spikelet::learning::{LearningRule, Plastic, RuleScope};
 use spikelet::module::GENERATOR;

@@ -1,7 +1,7 @@
 //! Two layers that learn, with neurons of auto_cuda and with those that are built in.
 
+use crate::auto_cuda::nodes::{Kind, Node, gpu};
 use crate::largest::larger;
-use crate::nodes::{Kind, Node, gpu};
 use spikelet::device;
 use spikelet::prelude::*;
 use spikelet::runtime::host;

@@ -1,6 +1,6 @@
 //! A neuron of one's own: its kernels, its parameters, its code for the CPU.
 
-use crate::nodes::{compile, gpu, run};
+use crate::auto_cuda::nodes::{compile, gpu, run};
 use spikelet::auto_cuda::neuron_kernel::{
     BPTTKernel, FPTTKernel, Form, NeuronATGF, NeuronBackward, NeuronForward, OwnParameter,
 };

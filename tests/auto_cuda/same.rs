@@ -1,7 +1,7 @@
 //! Neurons of auto_cuda against those that are built in: the same spikes, the same gradients.
 
+use crate::auto_cuda::nodes::{Kind, Node, gpu, run};
 use crate::largest::larger;
-use crate::nodes::{Kind, Node, gpu, run};
 use spikelet::device;
 use spikelet::graph::{Data, f16};
 use spikelet::neuron::{self, Inputs};

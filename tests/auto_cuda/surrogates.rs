@@ -1,6 +1,6 @@
 //! Every surrogate prints its derivative into the kernels of auto_cuda.
 
-use crate::nodes::compile;
+use crate::auto_cuda::nodes::compile;
 use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
 use spikelet::auto_cuda::{self, Dtype, SurrogateCodes};
 use spikelet::prelude::*;

@@ -1,6 +1,6 @@
 //! Converted networks as graphs: neurons that start at half their threshold, scales, residual branches.
 
-use crate::exported::{check, exported, store};
+use crate::nir::exported::{check, exported, store};
 use spikelet::nir::{NodeKind, VStart};
 use spikelet::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Two networks on the same input: planted differences are found at their place, and their causes named.
 
-use crate::golden;
-use crate::support::graph;
+use crate::nir::golden;
+use crate::nir::support::graph;
 use spikelet::nir::Record;
 use spikelet::nir::diff::{Cause, Changed, DiffOptions, DiffReport, Quantity, Side, Trace, diff};
 use spikelet::nir::{

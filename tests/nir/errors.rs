@@ -1,6 +1,6 @@
 //! Graphs and sequences that cannot be imported or simulated: errors that name the node and say what to do.
 
-use crate::support::{bytes, graph};
+use crate::nir::support::{bytes, graph};
 use spikelet::nir::{
     self, Convention, Graph, ImportOptions, Limits, Linear as LinearNode, MetadataValue, NirError,
     NodeKind, SimulateOptions,

@@ -1,7 +1,7 @@
 //! All reference simulations: the traces of every node equal those of the reference simulator, which is written in
 //! NumPy in f64.
 
-use crate::support::graph;
+use crate::nir::support::graph;
 use serde_json::Value;
 use spikelet::nir::{ImportOptions, Record, SimulateOptions, simulate};
 use spikelet::prelude::*;

@@ -1,7 +1,7 @@
 //! An imported graph in another network: its export is a graph in the graph.
 
-use crate::exported::{check, exported};
-use crate::support::graph;
+use crate::nir::exported::{check, exported};
+use crate::nir::support::graph;
 use spikelet::nir::{self, Convention, ExportOptions, Graph, ImportOptions, NirError, NodeKind};
 use spikelet::prelude::*;
 
@@ -25,7 +25,7 @@ fn behind(
         .add(Linear::new(6, inputs).weight_init(Init::Uniform { bound: 3.0 }))
         .add(more(inputs))
         .add_named("sub", imported.module);
-    let mut own = crate::exported::store(&net, &[6]);
+    let mut own = crate::nir::exported::store(&net, &[6]);
     for (name, tensor) in tensors {
         own.set(&format!("sub.{name}"), &tensor.cast(DType::F32))
             .expect("a tensor of the network");

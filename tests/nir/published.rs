@@ -1,7 +1,7 @@
 //! snnTorch's and sparch's neurons, published layers of neurons, and readouts over time: `import(export(net))` fires the
 //! same spikes.
 
-use crate::exported::{check, exported, input, outputs, store};
+use crate::nir::exported::{check, exported, input, outputs, store};
 use spikelet::layer::{NeuronLayer, NeuronLayerKind};
 use spikelet::network::Layers;
 use spikelet::nir::{
@@ -222,7 +222,7 @@ fn the_braille_network_fires_the_same_spikes() {
     // The graph returns every step, the network their sum.
     let x = input(&[12]);
     let expected = outputs(&*net, &mut own, &x).to_f64();
-    let device = crate::exported::device();
+    let device = crate::nir::exported::device();
     let mut store = imported.store(device, DType::F32).expect("a store");
     let found = outputs(&imported.module, &mut store, &x);
     let classes = expected.len();

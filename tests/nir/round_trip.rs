@@ -1,7 +1,7 @@
 //! `import(export(net))` computes what the network computes, and `to_graph(import(graph))` is the graph.
 
-use crate::exported::{check, device, exported, store};
-use crate::support::{golden_names, graph};
+use crate::nir::exported::{check, device, exported, store};
+use crate::nir::support::{golden_names, graph};
 use spikelet::layer::FixedDelay;
 use spikelet::nir::{self, ExportOptions, ImportOptions, MetadataValue, NodeKind};
 use spikelet::prelude::*;

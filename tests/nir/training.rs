@@ -1,6 +1,6 @@
 //! Imported graphs train: gradients reach the weights through neurons, convolutions and loops.
 
-use crate::support::graph;
+use crate::nir::support::graph;
 use spikelet::graph::op::HostTensor;
 use spikelet::nir::{self, ImportOptions};
 use spikelet::prelude::*;

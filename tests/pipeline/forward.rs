@@ -1,6 +1,6 @@
 //! Forward passes and evaluation.
 
-use crate::support::*;
+use crate::pipeline::support::*;
 use spikelet::graph::op::HostTensor;
 use spikelet::pipeline::{ModelPipeline, PipelineStep, Reduce};
 use spikelet::prelude::*;

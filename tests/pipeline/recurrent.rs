@@ -1,6 +1,6 @@
 //! Recurrent layers in stages: both those that become one kernel and those that stay loops.
 
-use crate::support::*;
+use crate::pipeline::support::*;
 use spikelet::pipeline::PipelineSchedule;
 use spikelet::prelude::*;
 use std::sync::Arc;

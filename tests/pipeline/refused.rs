@@ -1,6 +1,6 @@
 //! Errors of pipelines.
 
-use crate::support::*;
+use crate::pipeline::support::*;
 use spikelet::pipeline::{ModelPipeline, PipelineError, PipelineSchedule, Reduce};
 use spikelet::prelude::*;
 use std::sync::Arc;

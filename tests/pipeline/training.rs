@@ -1,6 +1,6 @@
 //! Training through stages.
 
-use crate::support::*;
+use crate::pipeline::support::*;
 use spikelet::optim::Clip;
 use spikelet::pipeline::{Partition, PipelineConfig, PipelineSchedule, PipelineStep};
 use spikelet::prelude::*;

@@ -1,9 +1,7 @@
 //! CIFAR-10: its files, how they may be wrong, and its archive.
 
-#[path = "common/gzip.rs"]
-mod gzip;
-#[path = "common/server.rs"]
-mod server;
+use crate::gzip;
+use crate::server;
 
 use std::fs;
 use std::path::Path;

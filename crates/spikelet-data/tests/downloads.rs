@@ -1,11 +1,8 @@
 //! Downloads from a server on this machine that sends the answers that a test defines.
 
-#[path = "common/gzip.rs"]
-mod gzip;
-#[path = "common/idx_file.rs"]
-mod idx_file;
-#[path = "common/server.rs"]
-mod server;
+use crate::gzip;
+use crate::idx_file;
+use crate::server;
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,9 +1,7 @@
 //! Data sets in folders: where their files are found and how they may be wrong.
 
-#[path = "common/gzip.rs"]
-mod gzip;
-#[path = "common/idx_file.rs"]
-mod idx_file;
+use crate::gzip;
+use crate::idx_file;
 
 use std::fs;
 use std::path::Path;

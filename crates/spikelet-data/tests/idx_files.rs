@@ -1,9 +1,7 @@
 //! IDX files: what is read, and what is said of those that cannot be.
 
-#[path = "common/gzip.rs"]
-mod gzip;
-#[path = "common/idx_file.rs"]
-mod idx_file;
+use crate::gzip;
+use crate::idx_file;
 
 use std::fs;
 use std::path::PathBuf;

@@ -10,8 +10,7 @@ use spikelet_data::{
     LoaderConfig, RandomFlip, RandomResizedCrop, decode_image,
 };
 
-#[path = "common/references.rs"]
-mod references;
+use crate::references;
 
 use references::bytes;
 

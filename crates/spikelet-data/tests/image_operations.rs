@@ -1,7 +1,6 @@
 //! The operations on images give the bytes of torchvision on PIL images.
 
-#[path = "common/references.rs"]
-mod references;
+use crate::references;
 
 use references::{bytes, image, references};
 use serde_json::Value;

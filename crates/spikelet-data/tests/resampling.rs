@@ -1,7 +1,6 @@
 //! Resizing and crops give the pixels of torchvision.
 
-#[path = "common/references.rs"]
-mod references;
+use crate::references;
 
 use references::{bytes, image, references, sizes};
 use spikelet_data::{

@@ -3,7 +3,7 @@
 //!
 //! `fixtures/transforms/MANIFEST.json` names the events, the function of tonic and its arguments.
 
-mod common;
+use crate::common;
 
 use common::{Tensors, events, items, sensor};
 use serde_json::Value;

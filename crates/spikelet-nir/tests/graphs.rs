@@ -1,6 +1,6 @@
 //! Graphs of the Python package and of frameworks: what h5py and `nir` find in them, and what is written again.
 
-mod common;
+use crate::common;
 
 use common::{files, json};
 use serde_json::Value;

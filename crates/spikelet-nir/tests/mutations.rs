@@ -2,7 +2,7 @@
 //!
 //! The environment variable `SPIKELET_MUTATIONS` sets the number of mutations of each file, 100 by default.
 
-mod common;
+use crate::common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

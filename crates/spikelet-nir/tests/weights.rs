@@ -1,6 +1,6 @@
 //! Checkpoints of frameworks in all formats, hostile ones, and what is written.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

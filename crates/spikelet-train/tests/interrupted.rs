@@ -139,7 +139,12 @@ fn child() -> Option<(String, PathBuf, u64)> {
 fn again(test: &str, task: &str, folder: &Path, seed: u64) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .args([
+            "--exact",
+            &format!("interrupted::{test}"),
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(TASK, task)
         .env(FOLDER, folder)
         .env(SEED, seed.to_string())

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{number, safetensors, source};
+use crate::sequences::{number, safetensors, source};
 use spikelet_data::{Error, StepShape, braille, synthetic_braille};
 
 const STEPS: usize = braille::STEPS;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{data_folder, number, safetensors, source};
+use crate::sequences::{data_folder, number, safetensors, source};
 use spikelet_data::encode::{Bins, Cochlea, CochleaConfig, pcm16};
 use spikelet_data::fsdd::Division;
 use spikelet_data::{

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::idx_file::idx_file;
-use crate::{number, source};
+use crate::sequences::{number, source};
 use spikelet_data::{PixelSequences, permuted_sequential_mnist, sequential_mnist, synthetic};
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 
-use crate::{data_folder, safetensors, source};
+use crate::sequences::{data_folder, safetensors, source};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Frames of cochleas as published code makes them, and settings that cannot be right.
 
 use crate::common::{Tensors, items};
-use crate::{assert_values, expected, float, number};
+use crate::frames::{assert_values, expected, float, number};
 use serde_json::Value;
 use spikelet_events::ErrorKind;
 use spikelet_events::frames::{SoundFrames, SoundRule};

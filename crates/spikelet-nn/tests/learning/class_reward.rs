@@ -1,6 +1,6 @@
 //! A reward by classes is the signal that a program would compute from the spikes.
 
-use crate::common::{Traced, near, numbers, spikes};
+use crate::learning::common::{Traced, near, numbers, spikes};
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::learning::{
     ClassReward, LearningRule, PairStdp, Plastic, RewardStdp, RewardTraceStdp, Update,

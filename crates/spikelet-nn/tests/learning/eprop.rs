@@ -1,7 +1,7 @@
 //! What e-prop computes: with the learning signal of the outputs, the gradient of a network whose spikes have no gradient
 //! on their way to other neurons; with the complete derivative of the loss with respect to spikes, that of the network.
 
-use crate::common::{Traced, near, numbers, spikes};
+use crate::learning::common::{Traced, near, numbers, spikes};
 use spikelet_core::Result;
 use spikelet_graph::{Tensor, Var};
 use spikelet_nn::layer::Feedback;

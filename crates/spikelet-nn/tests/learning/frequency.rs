@@ -3,7 +3,7 @@
 //! Source: Pfister and Gerstner, Journal of Neuroscience 2006; Sjöström, Turrigiano and Nelson, Neuron 2001: 60 pairs, the
 //! postsynaptic spike 10 ms after the presynaptic one, at 0.1 to 50 Hz.
 
-use crate::common::Traced;
+use crate::learning::common::Traced;
 use spikelet_graph::Tensor;
 use spikelet_nn::learning::{LearningRule, PairStdp, RuleInputs, TripletStdp, run_rule};
 use spikelet_nn::prelude::*;

@@ -1,6 +1,6 @@
 //! The layer that learns by e-prop online computes what back-propagation does in a network with a local gradient.
 
-use crate::common::{Traced, near, numbers, spikes};
+use crate::learning::common::{Traced, near, numbers, spikes};
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::layer::Feedback;
 use spikelet_nn::learning::{EpropError, EpropFeedback, OnlineEprop, RateRegularization, Update};

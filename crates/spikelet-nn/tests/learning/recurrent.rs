@@ -1,6 +1,6 @@
 //! Rules on recurrent connections, beside loops over neurons in plain Rust.
 
-use crate::common::{Traced, near, numbers, stdp};
+use crate::learning::common::{Traced, near, numbers, stdp};
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::learning::{Plastic, PlasticRecurrent, Update};
 use spikelet_nn::module::Context;

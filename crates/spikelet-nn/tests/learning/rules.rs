@@ -1,6 +1,6 @@
 //! The ways in which a rule is computed give the same weights.
 
-use crate::common::{Traced, near, numbers, spikes, stdp};
+use crate::learning::common::{Traced, near, numbers, spikes, stdp};
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::learning::{

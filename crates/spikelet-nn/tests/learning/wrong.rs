@@ -1,6 +1,6 @@
 //! Rules and settings that cannot be used are refused by name.
 
-use crate::common::Traced;
+use crate::learning::common::Traced;
 use spikelet_expr::Expr;
 use spikelet_graph::DType;
 use spikelet_nn::learning::{

@@ -1,6 +1,6 @@
 //! Operands that do not fit and constants out of range are errors of the trace.
 
-use crate::support::{Given, Probe, values};
+use crate::losses::support::{Given, Probe, values};
 use spikelet_nn::loss::{CrossEntropy, Membrane};
 use spikelet_nn::prelude::*;
 

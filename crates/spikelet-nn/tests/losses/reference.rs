@@ -1,8 +1,8 @@
 //! Losses against PyTorch's values and gradients, and central differences. `tools/baselines/losses.py` makes the
 //! file.
 
-use crate::cases;
-use crate::support::{Given, Probe, assert_close};
+use crate::losses::cases;
+use crate::losses::support::{Given, Probe, assert_close};
 use spikelet_nn::prelude::*;
 
 #[test]

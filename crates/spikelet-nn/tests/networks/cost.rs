@@ -1,6 +1,6 @@
 //! Parameters and multiply-accumulates.
 
-use crate::layers;
+use crate::networks::layers;
 use spikelet_nn::module::Summary;
 use spikelet_nn::network::Network;
 

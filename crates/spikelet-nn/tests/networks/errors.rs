@@ -1,6 +1,6 @@
 //! Wrong network files: all messages in one snapshot.
 
-use crate::file;
+use crate::networks::file;
 use spikelet_nn::network::Network;
 use std::fmt::Write;
 

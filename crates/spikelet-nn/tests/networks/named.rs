@@ -1,6 +1,6 @@
 //! The named networks as files, and their old form in checkpoints.
 
-use crate::traced;
+use crate::networks::traced;
 use serde_json::json;
 use spikelet_nn::network::Network;
 use spikelet_nn::prelude::*;

@@ -1,6 +1,6 @@
 //! Lists of layers and the same networks in Rust.
 
-use crate::{layers, traced};
+use crate::networks::{layers, traced};
 use spikelet_nn::layer::{Combine, Parallel};
 use spikelet_nn::learning::{
     Bound, ClassReward, EpropError, EpropFeedback, Homeostasis, OnlineEprop, PairStdp, Plastic,

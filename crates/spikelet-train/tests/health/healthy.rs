@@ -1,6 +1,6 @@
 //! Healthy runs: other networks, neurons, encoders, losses and seeds. None has a finding, from the first epoch on.
 
-use crate::support::{digits, settings, table};
+use crate::health::support::{digits, settings, table};
 use spikelet_nn::network::{Csnn, Layers, MnistFc, Network, PlifNet, ResNet18};
 use spikelet_train::health::{Evidence, findings};
 use spikelet_train::prelude::*;

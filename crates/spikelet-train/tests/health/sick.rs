@@ -1,6 +1,6 @@
 //! Networks that are made sick on purpose: exactly one finding, of the right kind and layer.
 
-use crate::support::{changed, digits, settings, table, train};
+use crate::health::support::{changed, digits, settings, table, train};
 use spikelet_train::health::{Finding, FindingKind};
 use spikelet_train::prelude::*;
 use spikelet_train::{FitReport, Loss};

@@ -1,7 +1,7 @@
 //! Random labels, in networks and data on which no threshold was chosen.
 
-use crate::patterns::{gratings, prototypes, with_random_labels};
-use crate::support::table;
+use crate::health::patterns::{gratings, prototypes, with_random_labels};
+use crate::health::support::table;
 use spikelet_data::{Split, synthetic};
 use spikelet_nn::network::{Csnn, Network};
 use spikelet_train::Loss;
@@ -65,18 +65,21 @@ fn gratings_with_random_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn twenty_patterns_with_random_labels_that_are_too_many_to_memorize() {
     let data = with_random_labels(&prototypes(82, 20, [1, 8, 8], 60.0, [1500, 400]), 5);
     sick(mlp(64, 24, 20), settings(6, 82), &data);
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn two_patterns_with_random_labels_learned_by_heart() {
     let data = with_random_labels(&prototypes(83, 2, [1, 8, 8], 80.0, [200, 300]), 7);
     sick(mlp(64, 200, 2), settings(30, 83), &data);
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn recurrent_neurons_with_shuffled_digits() {
     let data = synthetic::digits_of(84, 400, 300);
     let data = with_random_labels(&data, 11);
@@ -94,6 +97,7 @@ fn recurrent_neurons_with_shuffled_digits() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn eight_patterns_with_random_labels_and_adaptive_thresholds() {
     let data = with_random_labels(&prototypes(91, 8, [3, 5, 5], 60.0, [800, 300]), 3);
     let net = Sequential::new()
@@ -111,6 +115,7 @@ fn eight_patterns_with_random_labels_and_adaptive_thresholds() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn three_gratings_with_random_labels_and_sgd() {
     let data = with_random_labels(&gratings(92, 3, 10, 30.0, [300, 250]), 5);
     let net = Sequential::new()
@@ -131,6 +136,7 @@ fn three_gratings_with_random_labels_and_sgd() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn csnn_with_random_labels() -> Result<()> {
     let small = Network::Csnn(Csnn {
         channels: 4,
@@ -150,6 +156,7 @@ fn csnn_with_random_labels() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn parallel_neurons_with_random_labels() {
     let data = with_random_labels(&prototypes(94, 12, [1, 9, 9], 50.0, [1000, 400]), 9);
     let net = Sequential::new()
@@ -165,6 +172,7 @@ fn parallel_neurons_with_random_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn five_patterns_with_random_labels() {
     let data = with_random_labels(&prototypes(111, 5, [1, 10, 10], 60.0, [500, 500]), 3);
     let net = Sequential::new()
@@ -178,6 +186,7 @@ fn five_patterns_with_random_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn two_gratings_with_random_labels() {
     let data = with_random_labels(&gratings(112, 2, 11, 30.0, [240, 800]), 5);
     let net = Sequential::new()
@@ -191,6 +200,7 @@ fn two_gratings_with_random_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn digits_with_random_labels_and_batch_norm() {
     let data = with_random_labels(&synthetic::digits_of(113, 500, 400), 7);
     let net = Sequential::new()
@@ -203,6 +213,7 @@ fn digits_with_random_labels_and_batch_norm() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn large_scores_and_random_labels() {
     let data = with_random_labels(&prototypes(121, 4, [2, 7, 7], 60.0, [400, 400]), 3);
     let net = Sequential::new()
@@ -221,6 +232,7 @@ fn large_scores_and_random_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn digits_with_random_labels_and_a_loss_at_each_step() {
     let data = with_random_labels(&synthetic::digits_of(122, 600, 500), 5);
     let net = Sequential::new()
@@ -238,6 +250,7 @@ fn digits_with_random_labels_and_a_loss_at_each_step() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn five_gratings_with_random_labels_and_rmsprop() {
     let data = with_random_labels(&gratings(123, 5, 14, 30.0, [400, 350]), 7);
     let net = Sequential::new()
@@ -255,6 +268,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
     let data = with_random_labels(&prototypes(124, 25, [1, 8, 8], 50.0, [1000, 500]), 9);
     let settings = Settings {
@@ -265,6 +279,7 @@ fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn six_patterns_with_random_labels_and_a_high_learning_rate() {
     let data = with_random_labels(&prototypes(131, 6, [1, 9, 9], 60.0, [400, 300]), 3);
     let settings = Settings {
@@ -275,6 +290,7 @@ fn six_patterns_with_random_labels_and_a_high_learning_rate() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn three_patterns_with_random_labels_and_few_test_samples() {
     let data = with_random_labels(&prototypes(132, 3, [1, 8, 8], 60.0, [240, 120]), 5);
     sick(mlp(64, 150, 3), settings(25, 132), &data);

@@ -1,8 +1,8 @@
 //! Learning rates in networks and data on which no threshold was chosen. The truth is a second run with a learning
 //! rate that is 1000 times smaller: a rate was too high if this run works and the first one does not.
 
-use crate::patterns::{gratings, prototypes, with_random_labels};
-use crate::support::table;
+use crate::health::patterns::{gratings, prototypes, with_random_labels};
+use crate::health::support::table;
 use spikelet_data::Split;
 use spikelet_train::health::FindingKind;
 use spikelet_train::optim::{Lion, RmsProp};
@@ -80,6 +80,7 @@ fn a_convolution_with_adam_at_5() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn three_hidden_layers_with_rmsprop_at_2() {
     let net = || {
         Sequential::new()
@@ -101,6 +102,7 @@ fn three_hidden_layers_with_rmsprop_at_2() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn recurrent_neurons_with_lion_at_1() {
     let net = || {
         Sequential::new()
@@ -118,6 +120,7 @@ fn recurrent_neurons_with_lion_at_1() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn spiking_outputs_with_sgd_at_1000() {
     let net = || {
         Sequential::new()
@@ -140,6 +143,7 @@ fn spiking_outputs_with_sgd_at_1000() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn random_labels_are_not_the_fault_of_the_learning_rate() {
     let net = Sequential::new()
         .add(Flatten)
@@ -165,6 +169,7 @@ impl Module for Small {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn small_initial_weights_may_grow() {
     let net = Sequential::new()
         .add(Flatten)
@@ -190,6 +195,7 @@ fn small_initial_weights_may_grow() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn small_initial_weights_may_grow_with_random_labels() {
     let net = Sequential::new()
         .add(Flatten)
@@ -210,6 +216,7 @@ fn small_initial_weights_may_grow_with_random_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_high_rate_that_works() {
     let net = Sequential::new()
         .add(Conv2d::new(1, 6, 3).stride(2))

@@ -1,8 +1,8 @@
 //! Overfitting in networks and data on which no threshold was chosen. The truth is the accuracy on at least 1000 test
 //! samples: whether it falls after its best epochs. The diagnosis reads it or a smaller validation set.
 
-use crate::patterns::{gratings, prototypes, with_label_noise};
-use crate::support::table;
+use crate::health::patterns::{gratings, prototypes, with_label_noise};
+use crate::health::support::table;
 use spikelet_data::Split;
 use spikelet_train::health::FindingKind;
 use spikelet_train::prelude::*;
@@ -71,6 +71,7 @@ fn twenty_patterns_with_noisy_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn gratings_with_noisy_labels_and_a_squared_error() {
     let data = gratings(52, 4, 12, 30.0, [300, 1000]);
     let net = Sequential::new()
@@ -89,6 +90,7 @@ fn gratings_with_noisy_labels_and_a_squared_error() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn three_patterns_with_noisy_labels_and_two_hidden_layers() {
     let data = prototypes(53, 3, [2, 6, 6], 80.0, [200, 1000]);
     let net = Sequential::new()
@@ -106,6 +108,7 @@ fn three_patterns_with_noisy_labels_and_two_hidden_layers() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn recurrent_neurons_with_noisy_labels() {
     let data = prototypes(44, 6, [1, 7, 7], 60.0, [180, 1000]);
     let net = Sequential::new()
@@ -117,6 +120,7 @@ fn recurrent_neurons_with_noisy_labels() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn gratings_with_enough_samples() {
     let data = gratings(45, 4, 12, 40.0, [1000, 1000]);
     let net = Sequential::new()
@@ -132,6 +136,7 @@ fn gratings_with_enough_samples() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn twenty_patterns_learned_by_heart_that_generalize() {
     let data = prototypes(46, 20, [1, 8, 8], 60.0, [500, 1000]);
     let settings = Settings {
@@ -142,6 +147,7 @@ fn twenty_patterns_learned_by_heart_that_generalize() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn noisy_labels_with_weight_decay_and_dropout() {
     let data = prototypes(47, 5, [1, 9, 9], 70.0, [300, 1000]);
     let net = Sequential::new()
@@ -160,6 +166,7 @@ fn noisy_labels_with_weight_decay_and_dropout() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn two_patterns_and_a_small_validation_set() {
     let data = prototypes(58, 2, [1, 8, 8], 70.0, [300, 1000]);
     let settings = Settings {

@@ -1,9 +1,9 @@
 //! Right labels, in networks and data on which no threshold was chosen: they are learned late, the signal is weak, or
 //! the samples are few. Other findings, such as overfitting, may be right.
 
-use crate::patterns::{gratings, prototypes};
-use crate::support::table;
-use crate::unseen_labels::{mlp, settings};
+use crate::health::patterns::{gratings, prototypes};
+use crate::health::support::table;
+use crate::health::unseen_labels::{mlp, settings};
 use spikelet_data::{Split, synthetic};
 use spikelet_train::health::{Evidence, FindingKind, findings};
 use spikelet_train::prelude::*;
@@ -83,6 +83,7 @@ fn a_deep_network_that_learns_late() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_slow_schedule_with_sgd() {
     let data = gratings(86, 5, 12, 30.0, [800, 300]);
     let net = Sequential::new()
@@ -102,6 +103,7 @@ fn a_slow_schedule_with_sgd() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn few_samples_of_many_classes() {
     let with = |test| prototypes(87, 20, [1, 8, 8], 150.0, [120, test]);
     let settings = settings(60, 87);
@@ -112,6 +114,7 @@ fn few_samples_of_many_classes() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_and_few_test_samples() {
     let with = |test| prototypes(88, 2, [1, 6, 6], 330.0, [300, test]);
     let settings = settings(20, 88);
@@ -121,6 +124,7 @@ fn a_weak_signal_and_few_test_samples() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn fifteen_patterns_learned_slowly() {
     let data = prototypes(101, 15, [1, 8, 8], 40.0, [800, 300]);
     let net = Sequential::new()
@@ -137,6 +141,7 @@ fn fifteen_patterns_learned_slowly() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_four_classes() {
     let with = |test| prototypes(102, 4, [1, 7, 7], 330.0, [300, test]);
     let net = || mlp(49, 80, 4);
@@ -147,6 +152,7 @@ fn a_weak_signal_of_four_classes() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn few_samples_of_eight_gratings() {
     let with = |test| gratings(103, 8, 10, 110.0, [100, test]);
     let net = || {
@@ -163,6 +169,7 @@ fn few_samples_of_eight_gratings() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn recurrent_neurons_with_a_small_learning_rate() {
     let data = synthetic::digits_of(104, 600, 300);
     let net = Sequential::new()
@@ -179,18 +186,21 @@ fn recurrent_neurons_with_a_small_learning_rate() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_three_classes() {
     let data = |test| prototypes(114, 3, [1, 6, 6], 330.0, [200, test]);
     weak(|| mlp(36, 70, 3), 3, settings(30, 114), data, 150);
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_ten_classes() {
     let data = |test| prototypes(115, 10, [1, 8, 8], 250.0, [150, test]);
     weak(|| mlp(64, 120, 10), 10, settings(40, 115), data, 200);
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_and_a_high_learning_rate() {
     let data = |test| prototypes(125, 2, [1, 8, 8], 300.0, [200, test]);
     let settings = Settings {
@@ -201,6 +211,7 @@ fn a_weak_signal_and_a_high_learning_rate() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_six_classes_and_a_squared_error() {
     let data = |test| prototypes(126, 6, [1, 7, 7], 280.0, [240, test]);
     let settings = Settings {
@@ -211,6 +222,7 @@ fn a_weak_signal_of_six_classes_and_a_squared_error() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_three_gratings() {
     let data = |test| gratings(127, 3, 10, 90.0, [150, test]);
     let net = || {
@@ -228,6 +240,7 @@ fn a_weak_signal_of_three_gratings() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn twelve_patterns_learned_slowly() {
     let data = prototypes(128, 12, [1, 8, 8], 40.0, [600, 250]);
     let net = Sequential::new()
@@ -247,6 +260,7 @@ fn twelve_patterns_learned_slowly() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_four_classes_and_a_high_learning_rate() {
     let data = |test| prototypes(133, 4, [1, 7, 7], 250.0, [250, test]);
     let settings = Settings {
@@ -257,6 +271,7 @@ fn a_weak_signal_of_four_classes_and_a_high_learning_rate() {
 }
 
 #[test]
+#[ignore = "needs minutes"]
 fn a_weak_signal_of_two_classes_and_recurrent_neurons() {
     let data = |test| prototypes(134, 2, [1, 8, 8], 280.0, [160, test]);
     let net = || {

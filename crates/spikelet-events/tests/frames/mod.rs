@@ -2,8 +2,7 @@
 //!
 //! `fixtures/frames/MANIFEST.json` names the events, the function of the other library and its arguments.
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod sound;
 
 use common::{Tensors, events, items, sensor};

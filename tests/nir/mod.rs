@@ -5,9 +5,6 @@ mod diff;
 mod errors;
 mod exported;
 mod golden;
-#[cfg(feature = "cuda")]
-#[path = "../support/gpu.rs"]
-mod gpu;
 mod nested;
 mod published;
 mod refused;

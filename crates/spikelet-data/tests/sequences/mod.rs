@@ -2,8 +2,6 @@
 
 mod braille;
 mod fsdd;
-#[path = "../common/idx_file.rs"]
-mod idx_file;
 mod pixels;
 mod qtdb;
 

@@ -9,8 +9,6 @@ macro_rules! apply {
     }};
 }
 
-#[path = "../support/largest.rs"]
-mod largest;
 mod network;
 mod nodes;
 mod own;

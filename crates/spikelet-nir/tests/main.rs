@@ -1,0 +1,7 @@
+//! The tests of graphs and weights of other frameworks.
+
+mod checks;
+mod common;
+mod graphs;
+mod mutations;
+mod weights;

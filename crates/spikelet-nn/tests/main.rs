@@ -1,0 +1,10 @@
+//! The tests of neurons, layers and networks.
+
+mod activations;
+mod delays;
+mod eventprop;
+mod learning;
+mod losses;
+mod networks;
+mod recurrent;
+mod sequences;
