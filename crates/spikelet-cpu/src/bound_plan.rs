@@ -70,6 +70,8 @@ impl Place {
             Location::Arena(offset) => (0, offset),
             Location::Input(k) => (1 + k, 0),
             Location::Output(k) => (1 + inputs + k, 0),
+            Location::InputAt(k, offset) => (1 + k, offset),
+            Location::OutputAt(k, offset) => (1 + inputs + k, offset),
             Location::Unused => return None,
         };
         let slot = Slot {

@@ -211,6 +211,10 @@ impl SchedulingPolicy for Cuda {
         op::sums_channels(graph, node)
     }
 
+    fn unrolled_nodes(&self) -> usize {
+        op::UNROLLED_NODES
+    }
+
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
     }

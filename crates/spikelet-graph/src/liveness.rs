@@ -23,8 +23,37 @@ pub enum Location {
     Input(usize),
     /// In the buffer of output `k`.
     Output(usize),
+    /// In the buffer of input `k`, from this byte on.
+    InputAt(usize, usize),
+    /// In the buffer of output `k`, from this byte on.
+    OutputAt(usize, usize),
     /// Nowhere: it is not read.
     Unused,
+}
+
+impl Location {
+    /// The location this many bytes behind it, in the same memory.
+    pub(crate) fn behind(self, bytes: usize) -> Self {
+        match self {
+            Location::Arena(offset) => Location::Arena(offset + bytes),
+            Location::Input(k) if bytes > 0 => Location::InputAt(k, bytes),
+            Location::Output(k) if bytes > 0 => Location::OutputAt(k, bytes),
+            Location::InputAt(k, offset) => Location::InputAt(k, offset + bytes),
+            Location::OutputAt(k, offset) => Location::OutputAt(k, offset + bytes),
+            Location::Input(_) | Location::Output(_) | Location::Unused => self,
+        }
+    }
+
+    /// The arena or buffer, and the byte in it; a whole buffer begins at 0. `None` for no memory.
+    pub(crate) fn within(self) -> Option<(Self, usize)> {
+        match self {
+            Location::Arena(offset) => Some((Location::Arena(0), offset)),
+            Location::Input(_) | Location::Output(_) => Some((self, 0)),
+            Location::InputAt(k, offset) => Some((Location::Input(k), offset)),
+            Location::OutputAt(k, offset) => Some((Location::Output(k), offset)),
+            Location::Unused => None,
+        }
+    }
 }
 
 /// The memory that a graph needs.

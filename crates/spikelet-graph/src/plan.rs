@@ -64,10 +64,28 @@ pub struct Plan {
 impl Plan {
     /// Runs the passes over `graph` and lays it out for `target`.
     pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
+        let unrolled = Self::unrolled(&graph, target);
         let mut reports = pass::run_all(&mut graph, target);
         let overlap = pass::time_chunking::overlap::run(&mut graph, target);
         reports.extend(Some(overlap).filter(|report| report.changes > 0));
-        Self::of(graph, target, reports)
+        let looped = Self::of(graph, target, reports);
+        match unrolled {
+            Some(plan) if plan.arena_bytes <= looped.arena_bytes => plan,
+            _ => looped,
+        }
+    }
+
+    /// The plan with the steps of short loops written out; `None` where there are none.
+    fn unrolled(graph: &Graph, target: &dyn Target) -> Option<Plan> {
+        let has_loops = graph.nodes.iter().any(|n| matches!(n.op, Op::Loop(_)));
+        if !has_loops || target.unrolled_nodes() == 0 {
+            return None;
+        }
+        let mut graph = graph.clone();
+        let reports = pass::run_all_unrolled(&mut graph, target);
+        let is_unrolled = |report: &Report| report.pass == pass::unroll::NAME;
+        let changed = reports.iter().any(is_unrolled);
+        changed.then(|| Self::of(graph, target, reports))
     }
 
     /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Fewer values are saved for the
@@ -80,6 +98,11 @@ impl Plan {
     /// # Errors
     /// [`Error::Budget`] when the peak cannot be reduced to the limit; it has the smallest peak found.
     pub fn within(mut graph: Graph, target: &dyn Target, bytes: usize) -> Result<Plan> {
+        if let Some(plan) = Self::unrolled(&graph, target)
+            && plan.peak_bytes() <= bytes
+        {
+            return Ok(plan);
+        }
         let mut reports = pass::run_all(&mut graph, target);
         let buffers = buffer_bytes(&graph);
         let limit = bytes.saturating_sub(buffers);

@@ -116,6 +116,8 @@ impl CallablePlan {
                 Location::Arena(offset) => name_of(0, offset),
                 Location::Input(k) => name_of(1 + k, 0),
                 Location::Output(k) => name_of(1 + inputs + k, 0),
+                Location::InputAt(k, offset) => name_of(1 + k, offset),
+                Location::OutputAt(k, offset) => name_of(1 + inputs + k, offset),
                 Location::Unused => 0,
             })
         };

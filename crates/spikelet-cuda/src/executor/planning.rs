@@ -17,7 +17,7 @@ use crate::shared::Shared;
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
 use spikelet_graph::op::{Loop, Op};
-use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, ValueId};
+use spikelet_graph::{Bound, Buffer, DType, Error, Location, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,14 +59,18 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
         inputs, outputs, ..
     } = bound;
     let arena = memory_of(gpu, bound.arena)?;
+    let input = |k: usize| Ok::<_, Error>(memory_of(gpu, &inputs[k])?.pointer);
+    let output = |k: usize| match &outputs[k] {
+        Some(buffer) => Ok::<_, Error>(memory_of(gpu, buffer)?.pointer),
+        None => Ok(0),
+    };
     plan_at(shared, plan, &|place| {
         Ok(match place {
             Location::Arena(offset) => arena.pointer + offset as u64,
-            Location::Input(k) => memory_of(gpu, &inputs[k])?.pointer,
-            Location::Output(k) => match &outputs[k] {
-                Some(buffer) => memory_of(gpu, buffer)?.pointer,
-                None => 0,
-            },
+            Location::Input(k) => input(k)?,
+            Location::Output(k) => output(k)?,
+            Location::InputAt(k, offset) => input(k)? + offset as u64,
+            Location::OutputAt(k, offset) => output(k)? + offset as u64,
             Location::Unused => 0,
         })
     })
@@ -393,6 +397,8 @@ impl LoopPlace<'_> {
             // Carried outputs are in the memory of the inputs that they update.
             Location::Output(k) if k < carried => self.writes[k],
             Location::Output(k) => self.in_workspace(self.memory.stacked[k - carried]),
+            Location::InputAt(k, offset) => self.address(Location::Input(k)) + offset as u64,
+            Location::OutputAt(k, offset) => self.address(Location::Output(k)) + offset as u64,
             Location::Unused => 0,
         }
     }

@@ -12,8 +12,8 @@
 //! 7. [`hoist_from_loops`] again.
 //!
 //! For a target, in [`crate::Plan::new`] ([`run_all`]), after [`remove_copies`], which removes what only stopped a gradient,
-//! [`prune_loops`], which removes results and operands of loops that are not needed, and [`hoist_from_loops`] for the backward
-//! pass:
+//! [`prune_loops`], which removes results and operands of loops that are not needed, [`hoist_from_loops`] for the backward
+//! pass, and [`unroll`], which writes out the steps of short loops:
 //!
 //! 1. [`hoist_time`] again, for the backward pass.
 //! 2. [`dead_code`]: removes nodes whose results are not read.
@@ -57,6 +57,7 @@ pub mod recompute_cheap;
 pub mod rematerialize;
 pub mod remove_copies;
 pub mod time_chunking;
+pub mod unroll;
 
 use crate::graph::Graph;
 use crate::precision::Precision;
@@ -106,14 +107,26 @@ const STEPS: [Step; 10] = [
     (|graph, _| early_updates::run(graph), false),
 ];
 
-/// Runs all passes for a target.
+/// Runs all passes for a target but [`unroll`].
 pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
+    run(graph, target, false)
+}
+
+/// As [`run_all`], with [`unroll`].
+pub(crate) fn run_all_unrolled(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
+    run(graph, target, true)
+}
+
+fn run(graph: &mut Graph, target: &dyn Target, unroll: bool) -> Vec<Report> {
     graph.forget_uses();
     let copies = in_every_graph(graph, &mut remove_copies::run);
     // From the outermost graph inwards: which results of a loop are read decides about its body.
     let pruned = prune_loops::run(graph);
     let hoisted = in_every_graph(graph, &mut hoist_from_loops::run);
     let mut reports = vec![hoisted, pruned, copies];
+    if unroll {
+        reports.push(unroll::run(graph, target));
+    }
     reports.retain(|report| report.changes > 0);
     for (pass, always) in STEPS {
         let report = in_every_graph(graph, &mut |graph| pass(graph, target));

@@ -84,14 +84,16 @@ impl Plan {
     /// Checks that a value of this type fits its location.
     fn check_place(&self, place: Location, ty: &TensorType) -> Result<()> {
         let bytes = |value: Option<ValueId>| value.map_or(0, |v| self.graph.ty(v).bytes());
-        let available = match place {
-            Location::Arena(offset) => self.arena_bytes.saturating_sub(offset),
+        let Some((memory, offset)) = place.within() else {
+            return Ok(());
+        };
+        let whole = match memory {
             Location::Input(k) => bytes(self.graph.inputs.get(k).map(|i| i.value)),
             Location::Output(k) => bytes(self.graph.outputs.get(k).map(|o| o.value)),
-            Location::Unused => return Ok(()),
+            _ => self.arena_bytes,
         };
-        let off = matches!(place, Location::Arena(offset) if offset % arena::ALIGNMENT != 0);
-        if ty.bytes() > available || off {
+        let off = offset % arena::ALIGNMENT != 0;
+        if ty.bytes() > whole.saturating_sub(offset) || off {
             return Err(plan_error(format!(
                 "{ty} does not fit its location {place:?}"
             )));
@@ -117,7 +119,7 @@ impl Plan {
             self.check_place(*place, self.graph.ty(*value))?;
         }
         for (k, (place, _)) in writes().enumerate() {
-            let in_buffer = matches!(place, Location::Input(_) | Location::Output(_));
+            let in_buffer = !matches!(place, Location::Arena(_) | Location::Unused);
             if in_buffer && kernel.writes[..k].contains(place) {
                 let name = node.op.name();
                 return Err(plan_error(format!(
@@ -148,37 +150,35 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks that the results of a kernel in the arena overlap no other memory that the kernel uses.
+    /// Checks that the results of a kernel overlap no other memory that the kernel uses.
     fn check_pieces(&self, kernel: &Kernel) -> Result<()> {
         let node = &self.graph.nodes[kernel.node];
-        let pieces = |places: &[Location], values: &[ValueId]| -> Vec<(usize, usize)> {
-            let arena = places
-                .iter()
-                .zip(values)
-                .filter_map(|(place, v)| match place {
-                    Location::Arena(offset) => {
-                        let bytes = self.graph.ty(*v).bytes();
-                        Some((*offset, offset.saturating_add(bytes)))
-                    }
-                    _ => None,
-                });
-            arena.collect()
+        type Piece = (Location, usize, usize);
+        let pieces = |places: &[Location], values: &[ValueId]| -> Vec<Piece> {
+            let found = places.iter().zip(values).filter_map(|(place, v)| {
+                let (memory, offset) = place.within()?;
+                let bytes = self.graph.ty(*v).bytes();
+                Some((memory, offset, offset.saturating_add(bytes)))
+            });
+            found.collect()
         };
         let mut written = pieces(&kernel.writes, &node.outputs);
-        written.extend(
-            kernel
-                .workspace
-                .map(|(offset, bytes)| (offset, offset.saturating_add(bytes))),
-        );
+        let workspace = |(offset, bytes): (usize, usize)| {
+            let end = offset.saturating_add(bytes);
+            (Location::Arena(0), offset, end)
+        };
+        written.extend(kernel.workspace.map(workspace));
         // Operands that a result overwrites were checked with the locations.
         let apart = kernel.reads.iter().zip(&node.inputs);
         let apart = apart.filter(|(place, _)| !kernel.writes.contains(place));
         let (places, values): (Vec<Location>, Vec<ValueId>) = apart.unzip();
         let read = pieces(&places, &values);
-        let meets = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.1 && b.0 < a.1;
+        let meets = |a: &Piece, b: &Piece| a.0 == b.0 && a.1 < b.2 && b.1 < a.2;
         for (k, piece) in written.iter().enumerate() {
             let others = written[k + 1..].iter().chain(&read);
-            let outside = piece.1 > self.arena_bytes || piece.0 % arena::ALIGNMENT != 0;
+            let in_arena = piece.0 == Location::Arena(0);
+            let outside = in_arena && piece.2 > self.arena_bytes;
+            let outside = outside || piece.1 % arena::ALIGNMENT != 0;
             if outside || others.into_iter().any(|other| meets(piece, other)) {
                 let name = node.op.name();
                 return Err(plan_error(format!(

@@ -109,7 +109,7 @@ impl Plan {
             .flat_map(|k| k.reads.iter().chain(&k.writes));
         let of_copies = self.copies.iter().flat_map(|(from, to, _)| [from, to]);
         for place in of_kernels.chain(of_copies) {
-            if let Location::Output(k) = place
+            if let Location::Output(k) | Location::OutputAt(k, _) = place
                 && outputs[*k].is_none()
             {
                 return Err(missing_output(&self.graph, *k));

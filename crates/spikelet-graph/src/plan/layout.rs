@@ -28,10 +28,7 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
         }
     }
     for value in 0..graph.values() {
-        places[value] = match places[roots[value]] {
-            Location::Arena(start) => Location::Arena(start + offsets[value]),
-            other => other,
-        };
+        places[value] = places[roots[value]].behind(offsets[value]);
     }
     Layout {
         places,

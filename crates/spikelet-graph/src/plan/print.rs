@@ -31,6 +31,8 @@ impl Plan {
             Location::Arena(offset) => format!("@{offset}"),
             Location::Input(k) => self.graph.inputs[k].name.clone(),
             Location::Output(k) => self.graph.outputs[k].name.clone(),
+            Location::InputAt(k, offset) => format!("{}+{offset}", self.graph.inputs[k].name),
+            Location::OutputAt(k, offset) => format!("{}+{offset}", self.graph.outputs[k].name),
             Location::Unused => "-".to_string(),
         }
     }

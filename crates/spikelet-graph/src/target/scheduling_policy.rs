@@ -16,6 +16,12 @@ pub trait SchedulingPolicy {
         1 << 26
     }
 
+    /// The most operations of a loop whose steps are written out ([`pass::unroll`](crate::pass::unroll)): a device
+    /// whose kernels cannot read pieces of sequences in place gains by that. 0: loops stay.
+    fn unrolled_nodes(&self) -> usize {
+        0
+    }
+
     /// After how many steps a neuron scan should store its states for its backward pass `node`.
     /// `None`, or at least the number of steps: store none; the backward pass recomputes all states
     /// from the initial ones.

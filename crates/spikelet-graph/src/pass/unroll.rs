@@ -1,0 +1,370 @@
+//! Writes out the steps of short loops.
+//!
+//! ```text
+//! %4, %5 = loop[T=2](%0, %3)       %6 = time_chunk[1 of 2](%3);  %8, %9 = scan[T=1](%6, %0)
+//!     scan[T=1]               →    %7 = time_chunk[2 of 2](%3);  %4, %10 = scan[T=1](%7, %8)
+//!                                  %5 = concat_chunks(%9, %10)
+//! ```
+//!
+//! A step reads its pieces of sequences where they are, and its results are written at their place in the stacked
+//! result. On a device whose kernels have the addresses of their operands, a loop would copy both at every step.
+//!
+//! The derivative of a loop recomputes what it reads of the forward step ([`crate::op::Loop`]). Written out, this is
+//! the same operation on the same operands as in the forward pass, and is computed once. The results keep their bits.
+//!
+//! Only a few operations are written out, since each is planned and launched by itself; and only steps that move
+//! so much memory that copies take longer than the launches. [`crate::Plan::new`] keeps the loops where they need less
+//! memory.
+
+use super::Report;
+use crate::arena::ALIGNMENT;
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::{
+    Concat, ConcatChunks, Expand, Loop, Map, Op, Operation, Reshape, Scan, Slice, TimeChunk,
+};
+use crate::rewrite::{NodeId, Rewriter};
+use crate::target::SchedulingPolicy;
+use crate::types::{DType, TensorType};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The name of the pass in its report.
+pub(crate) const NAME: &str = "unrolled loops";
+
+/// The bytes that a step of a loop moves at least if it is written out.
+const MIN_BYTES: usize = 1 << 20;
+
+/// Writes out loops.
+pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
+    let limit = target.unrolled_nodes();
+    let chosen: HashSet<ValueId> = (graph.nodes.iter())
+        .filter(|node| matches!(&node.op, Op::Loop(op) if is_short(op, limit)))
+        .map(|node| node.outputs[0])
+        .collect();
+    let mut unroller = Unroller::default();
+    let mut rewriter = Rewriter::new(graph);
+    let mut loops = rewriter.order();
+    loops.retain(|k| chosen.contains(&rewriter.node(*k).outputs[0]));
+    loops.retain(|k| unroller.write_out(&mut rewriter, *k).is_some());
+    // The last first: pieces that later loops have read one by one need not be joined.
+    for k in loops.iter().rev() {
+        unroller.join(&mut rewriter, *k);
+    }
+    Report {
+        pass: NAME,
+        changes: loops.len(),
+        summary: format!("{} loops written out", loops.len()),
+    }
+}
+
+/// Whether a loop is written out on a device that allows this many operations.
+fn is_short(op: &Loop, limit: usize) -> bool {
+    let body = op.body.graph();
+    let refused = |node: &Node| {
+        node.op.body().is_some()
+            || matches!(
+                node.op,
+                Op::AllReduceStart(_) | Op::AllReduceDone(_) | Op::Custom(_)
+            )
+    };
+    let ports = body.inputs.iter().map(|i| i.value);
+    let mut ports = ports.chain(body.outputs.iter().map(|o| o.value));
+    let nodes = body.nodes.iter();
+    let running = nodes.filter(|n| n.op.runs() && !matches!(n.op, Op::Fill(_)));
+    let bytes = |node: &Node| {
+        let values = node.inputs.iter().chain(&node.outputs);
+        let bytes = values.map(|v| body.ty(*v).bytes());
+        bytes.fold(0, usize::saturating_add)
+    };
+    let moved = running.clone().map(bytes).fold(0, usize::saturating_add);
+    op.hoist
+        && op.length > 0
+        && moved >= MIN_BYTES
+        && op.length.saturating_mul(running.count()) <= limit
+        && !body.nodes.iter().any(refused)
+        && ports.all(|v| body.ty(v).dtype != DType::Bits)
+}
+
+#[derive(Default)]
+struct Unroller {
+    /// By stacked result, its pieces in the order of time.
+    pieces: HashMap<ValueId, Vec<ValueId>>,
+    /// The pieces that were cut out of sequences, by the number of pieces.
+    cut: HashMap<(ValueId, usize), Vec<Option<ValueId>>>,
+    /// The nodes of forward passes that were written out, by their operands.
+    known: HashMap<Vec<ValueId>, Vec<NodeId>>,
+    /// Values that are a part of a concatenation.
+    parts: HashSet<ValueId>,
+}
+
+impl Unroller {
+    /// Writes the steps of a loop before it, and lets all others read the last carried values.
+    fn write_out(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
+        let node = graph.node(k).clone();
+        let op = graph.op::<Loop>(k)?.clone();
+        let body = op.body.graph();
+        let (carried, sequences) = (op.body.carried_count(), op.body.sequence_count());
+        let mut now = node.inputs[..carried].to_vec();
+        let stacked = node.outputs.len() - carried;
+        let mut pieces = vec![vec![None; op.length]; stacked];
+        for step in 0..op.length {
+            let t = match op.reverse {
+                true => op.length - 1 - step,
+                false => step,
+            };
+            let mut values: Vec<Option<ValueId>> = vec![None; body.values()];
+            for (at, input) in body.inputs.iter().enumerate() {
+                let value = match at {
+                    _ if at < carried => now[at],
+                    _ if at < carried + sequences => {
+                        self.piece(graph, k, node.inputs[at], t, op.length)?
+                    }
+                    _ => node.inputs[at],
+                };
+                values[input.value.index()] = Some(value);
+            }
+            for inner in &body.nodes {
+                let inputs: Option<Vec<ValueId>> =
+                    inner.inputs.iter().map(|v| values[v.index()]).collect();
+                let made = self.node(graph, k, body, inner, inputs?);
+                for (old, new) in inner.outputs.iter().zip(made) {
+                    values[old.index()] = Some(new);
+                }
+            }
+            let ends: Option<Vec<ValueId>> = (body.outputs.iter())
+                .map(|output| values[output.value.index()])
+                .collect();
+            let mut ends = ends?;
+            for (list, value) in pieces.iter_mut().zip(ends.split_off(carried)) {
+                list[t] = Some(value);
+            }
+            now = ends;
+        }
+        for (old, new) in node.outputs.iter().zip(now) {
+            graph.replace(*old, new);
+        }
+        for (whole, pieces) in node.outputs[carried..].iter().zip(pieces) {
+            self.pieces
+                .insert(*whole, pieces.into_iter().flatten().collect());
+        }
+        Some(())
+    }
+
+    /// A node of a step, or the results of an equal one of the forward pass.
+    fn node(
+        &mut self,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
+        body: &Graph,
+        inner: &Node,
+        inputs: Vec<ValueId>,
+    ) -> Vec<ValueId> {
+        let types = |values: &[ValueId], graph: &Graph| -> Vec<TensorType> {
+            values.iter().map(|v| graph.ty(*v).clone()).collect()
+        };
+        let made = types(&inner.outputs, body);
+        if !inner.backward
+            && let Some(same) = self.known.get(&inputs)
+            && let Some(same) = same.iter().find(|other| {
+                let other = graph.node(**other);
+                is_same(&other.op, &inner.op) && types(&other.outputs, graph.graph()) == made
+            })
+        {
+            return graph.node(*same).outputs.clone();
+        }
+        let outputs: Vec<ValueId> = made.into_iter().map(|ty| graph.add_value(ty)).collect();
+        let node = Node {
+            inputs: inputs.clone(),
+            outputs: outputs.clone(),
+            ..inner.clone()
+        };
+        let id = graph.insert_before(k, node);
+        if !inner.backward {
+            self.known.entry(inputs).or_default().push(id);
+        }
+        outputs
+    }
+
+    /// Piece `t` of a sequence, before the loop `k`.
+    fn piece(
+        &mut self,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
+        whole: ValueId,
+        t: usize,
+        count: usize,
+    ) -> Option<ValueId> {
+        if let Some(pieces) = self.pieces.get(&whole).filter(|p| p.len() == count) {
+            return pieces.get(t).copied();
+        }
+        if let Some(known) = self.cut.get(&(whole, count)).and_then(|cut| cut[t]) {
+            return Some(known);
+        }
+        let size = graph.shape(whole).first()? / count;
+        let piece = TensorType::new(
+            graph.ty(whole).dtype,
+            [&[size], &graph.shape(whole)[1..]].concat(),
+        );
+        // All pieces of a repetition are equal.
+        let repeated = graph.made_by::<Expand>(whole).and_then(|(node, _)| {
+            let from = graph.node(node).inputs[0];
+            let own = graph.shape(from);
+            (own.len() < piece.shape.len() || own[0] == 1).then_some(from)
+        });
+        let (op, from): (Op, ValueId) = match repeated {
+            Some(from) => (
+                Expand {
+                    shape: piece.shape.clone(),
+                }
+                .into(),
+                from,
+            ),
+            None if piece.bytes().is_multiple_of(ALIGNMENT) => {
+                (TimeChunk { index: t, count }.into(), whole)
+            }
+            None => {
+                let (start, end) = (t * size, (t + 1) * size);
+                let op = Slice {
+                    axis: 0,
+                    start,
+                    end,
+                };
+                (op.into(), whole)
+            }
+        };
+        let loop_node = graph.node(k);
+        let (layer, backward) = (loop_node.layer.clone(), loop_node.backward);
+        let node = graph.make(op, &[from], &layer, backward).ok()?;
+        let made = node.outputs[0];
+        graph.insert_before(k, node);
+        let cut = self.cut.entry((whole, count));
+        let cut = cut.or_insert_with(|| vec![None; count]);
+        match repeated {
+            Some(_) => cut.fill(Some(made)),
+            None => cut[t] = Some(made),
+        }
+        Some(made)
+    }
+
+    /// Removes a loop that was written out, and joins the pieces of its stacked results that are still read.
+    fn join(&mut self, graph: &mut Rewriter<'_>, k: NodeId) {
+        let node = graph.node(k).clone();
+        for whole in &node.outputs {
+            let Some(pieces) = self.pieces.get(whole).cloned() else {
+                continue;
+            };
+            if graph.use_count(*whole) > 0 {
+                self.concatenate(graph, k, &node, *whole, &pieces);
+            }
+        }
+        graph.remove(k);
+    }
+
+    /// Computes `whole` from its pieces, before the loop `k`: in one memory where each piece can be computed there.
+    fn concatenate(
+        &mut self,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
+        like: &Node,
+        whole: ValueId,
+        pieces: &[ValueId],
+    ) {
+        let push = |graph: &mut Rewriter<'_>, op: Op, inputs: &[ValueId]| {
+            let made = graph.make(op, inputs, &like.layer, like.backward);
+            let made = made.expect("pieces of equal types can be joined");
+            let value = made.outputs[0];
+            graph.insert_before(k, made);
+            value
+        };
+        let shape = graph.shape(whole).to_vec();
+        let joined = if graph.ty(pieces[0]).bytes().is_multiple_of(ALIGNMENT) {
+            let sources: Vec<Option<ValueId>> =
+                pieces.iter().map(|piece| source(graph, *piece)).collect();
+            // Where all pieces are views of equal shapes, the whole is one, too.
+            let first = sources[0].map(|v| graph.shape(v).to_vec());
+            let alike = first.as_ref().is_some_and(|first| {
+                let same = |v: &Option<ValueId>| v.is_some_and(|v| graph.shape(v) == first);
+                !first.is_empty() && sources.iter().all(same)
+            });
+            let mut parts = vec![];
+            for (piece, source) in pieces.iter().zip(sources) {
+                let part = source.filter(|source| alike || source == piece);
+                parts.push(match part.filter(|part| self.parts.insert(*part)) {
+                    Some(part) => part,
+                    None => {
+                        let from = source.filter(|_| alike).unwrap_or(*piece);
+                        let shape = graph.shape(from).to_vec();
+                        push(graph, Expand { shape }.into(), &[from])
+                    }
+                });
+            }
+            push(graph, ConcatChunks.into(), &parts)
+        } else {
+            push(graph, Concat { axis: 0 }.into(), pieces)
+        };
+        let joined = match graph.shape(joined) == shape {
+            true => joined,
+            false => push(graph, Reshape { shape }.into(), &[joined]),
+        };
+        graph.replace(whole, joined);
+    }
+}
+
+/// The value whose memory a piece is, if a node computes it there.
+fn source(graph: &Rewriter<'_>, piece: ValueId) -> Option<ValueId> {
+    let mut value = piece;
+    loop {
+        let node = graph.node(graph.producer(value)?);
+        match &node.op {
+            Op::Reshape(_) => value = node.inputs[0],
+            op if op.is_view() => return None,
+            _ => return Some(value),
+        }
+    }
+}
+
+/// Whether two operations compute the same of the same operands. Of operations that are not compared, the answer is no.
+fn is_same(a: &Op, b: &Op) -> bool {
+    match (a, b) {
+        (Op::Map(a), Op::Map(b)) => {
+            let same = |(a, b): (&spikelet_expr::Expr, &spikelet_expr::Expr)| {
+                std::ptr::eq(a.node(), b.node())
+            };
+            let Map {
+                expressions,
+                shape,
+                dtypes,
+            } = a;
+            expressions.len() == b.expressions.len()
+                && expressions.iter().zip(&b.expressions).all(same)
+                && *shape == b.shape
+                && *dtypes == b.dtypes
+        }
+        (Op::Scan(a), Op::Scan(b)) => {
+            let Scan {
+                recurrence,
+                time_steps,
+                checkpoint,
+                pool,
+            } = a;
+            Arc::ptr_eq(recurrence, &b.recurrence)
+                && (time_steps, checkpoint, pool) == (&b.time_steps, &b.checkpoint, &b.pool)
+        }
+        (Op::MatMul(a), Op::MatMul(b)) => a == b,
+        (Op::BatchMatMul(a), Op::BatchMatMul(b)) => a == b,
+        (Op::Conv(a), Op::Conv(b)) => a == b,
+        (Op::Pool(a), Op::Pool(b)) => a == b,
+        (Op::MeanVar(a), Op::MeanVar(b)) => a == b,
+        (Op::Reduce(a), Op::Reduce(b)) => a == b,
+        (Op::Permute(a), Op::Permute(b)) => a == b,
+        (Op::Reshape(a), Op::Reshape(b)) => a == b,
+        (Op::Expand(a), Op::Expand(b)) => a == b,
+        (Op::Fill(a), Op::Fill(b)) => a == b,
+        (Op::Slice(a), Op::Slice(b)) => a == b,
+        (Op::Concat(a), Op::Concat(b)) => a == b,
+        (Op::Flip(a), Op::Flip(b)) => a == b,
+        (Op::Draw(a), Op::Draw(b)) => a == b,
+        (Op::Gather(a), Op::Gather(b)) => a == b,
+        _ => false,
+    }
+}
