@@ -6,3 +6,7 @@
 
 #[doc(inline)]
 pub use spikelet_train::prelude::*;
+
+#[cfg(feature = "auto-cuda")]
+#[doc(no_inline)]
+pub use crate::auto_cuda::CudaCodes;

@@ -5,7 +5,8 @@
 //! their formulas as [`ExprSurrogate`] prints any derivative: selection is a true selection, and
 //! `half2` is computed in `float` and rounded once.
 
-use super::{constant, sigmoid};
+use super::exponential::decimal;
+use super::sigmoid;
 use crate::{Dtype, ExprSurrogate, SurrogateCodes};
 use spikelet_expr::Expr;
 use std::f64::consts::{FRAC_2_SQRT_PI, FRAC_PI_2, TAU};
@@ -26,7 +27,7 @@ pub fn sigmoid_backward(y: &str, x: &str, alpha: f64, dtype: Dtype) -> String {
     }
     let ax = "sigmoid_backward__sigmoid_ax";
     let first = sigmoid(format!("const float {ax}").as_str(), x, alpha, dtype);
-    let alpha = constant(None, alpha, dtype);
+    let alpha = decimal(alpha);
     format!("{first}\n{y} = (1.0f - {ax}) * {ax} * {alpha};")
 }
 
@@ -55,9 +56,12 @@ pub fn s2nn_backward(y: &str, x: &str, alpha: f64, beta: f64, dtype: Dtype) -> S
 pub fn q_pseudo_spike_backward(y: &str, x: &str, alpha: f64, dtype: Dtype) -> String {
     codes(y, x, dtype, |x| {
         let base = 1.0 + x.abs() * (2.0 / (alpha - 1.0));
+        let square = &base * &base;
+        // Products are cheaper than a power, and as accurate.
         match alpha {
-            // A quotient is cheaper than a power, and as accurate.
-            2.0 => 1.0 / (&base * &base),
+            2.0 => 1.0 / square,
+            3.0 => 1.0 / (square * base),
+            4.0 => 1.0 / (&square * &square),
             _ => base.pow(-alpha),
         }
     })

@@ -7,7 +7,7 @@
 //!
 //! Texts that the auto_cuda reference prints are printed identically. Otherwise:
 //!
-//! - Constants are exact, in hexadecimal if decimals are not.
+//! - Constants are exact, in hexadecimal if decimals are not; α of a sigmoid is decimal, as in the reference.
 //! - Comparisons are 1 or 0, and 0 with a NaN on either side. The exception is [`heaviside`] in
 //!   `half2`, whose text the reference prints with `__hgeu2`: there NaN gives 1.
 //! - [`if_else`] and [`if_else_else`] multiply with their masks, as the reference prints them: an

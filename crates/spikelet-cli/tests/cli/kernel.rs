@@ -31,6 +31,20 @@ fn only_the_source_of_a_kernel_is_printed() {
     }
 }
 
+/// The texts of SpikingJelly's tutorial, in which runs of white space count as one space.
+#[test]
+fn kernels_of_auto_cuda_are_those_of_the_tutorial() {
+    let collapsed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tutorial =
+        include_str!("../../../spikelet-auto-cuda/tests/auto_cuda/reference/if_bptt_float.cu");
+    let words = "--neuron if --style auto_cuda --pass bptt";
+    assert_eq!(collapsed(&show(words)), tutorial.trim());
+    let steeper = show(&format!("{words} --set surrogate.alpha=2.5"));
+    assert_eq!(collapsed(&steeper), tutorial.trim().replace("4.0f", "2.5f"));
+    let same_bits = show(&format!("{words} --same-bits"));
+    assert!(same_bits.contains("= spk_sigmoid("), "{same_bits}");
+}
+
 #[test]
 fn options_are_reflected_in_the_source() {
     let soft = show("--neuron if --dtype half2 --set v_reset=null");

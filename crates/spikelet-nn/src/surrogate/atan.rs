@@ -23,6 +23,13 @@ pub struct Atan {
     pub alpha: f64,
 }
 
+impl Atan {
+    /// The surrogate with this steepness.
+    pub fn new(alpha: f64) -> Self {
+        Self { alpha }
+    }
+}
+
 impl Default for Atan {
     fn default() -> Self {
         Self { alpha: 2.0 }

@@ -21,6 +21,13 @@ pub struct Sigmoid {
     pub alpha: f64,
 }
 
+impl Sigmoid {
+    /// The surrogate with this steepness.
+    pub fn new(alpha: f64) -> Self {
+        Self { alpha }
+    }
+}
+
 impl Default for Sigmoid {
     fn default() -> Self {
         Self { alpha: 4.0 }

@@ -45,6 +45,11 @@ pub struct Show {
     #[arg(help_heading = "Kernel", long, value_enum, default_value_t = Dtype::Float)]
     pub(super) dtype: Dtype,
 
+    /// Compute the surrogate's derivative with functions that give the bits of the CPU, as fused kernels do, in place
+    /// of SpikingJelly's text
+    #[arg(help_heading = "Kernel", long)]
+    pub(super) same_bits: bool,
+
     /// Mark the start and the end of each section of the source
     #[arg(help_heading = "Kernel", long)]
     pub(super) markers: bool,

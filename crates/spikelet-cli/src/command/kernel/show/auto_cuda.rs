@@ -7,8 +7,9 @@ use spikelet::auto_cuda::neuron_kernel::{
     IFNodeBPTTKernel, IFNodeFPTTKernel, LIFNodeBPTTKernel, LIFNodeFPTTKernel,
     ParametricLIFNodeBPTTKernel, ParametricLIFNodeFPTTKernel,
 };
-use spikelet::auto_cuda::{self, Kernel};
+use spikelet::auto_cuda::{self, Kernel, SurrogateCodes};
 use spikelet::neuron::{FireOn, Neuron, ResetGrad};
+use std::sync::Arc;
 
 /// The neurons with kernels.
 const NEURONS: [&str; 3] = ["if", "lif", "plif"];
@@ -37,7 +38,10 @@ pub fn write(
     let detach = check(neuron, constants)?;
     let common = neuron.common();
     let hard = common.v_reset.is_some();
-    let surrogate = auto_cuda::surrogate(&*common.surrogate)?;
+    let surrogate: Arc<dyn SurrogateCodes> = match show.same_bits {
+        true => Arc::new(auto_cuda::surrogate(&*common.surrogate)?),
+        false => Arc::new(auto_cuda::reference(&*common.surrogate)?),
+    };
     let decays = constants.get("decay_input").and_then(Value::as_bool);
     let decays = decays.unwrap_or(true);
     let kernel: Box<dyn Kernel> = match (name, show.pass) {
