@@ -167,26 +167,64 @@ fn neurons_that_were_built_in_code_are_checked_when_they_are_traced() {
 }
 
 #[test]
-fn a_threshold_is_above_what_the_reset_leaves() -> Result<()> {
+fn the_threshold_of_a_soft_reset_is_above_0() -> Result<()> {
     let threshold = |problem: String| problem.starts_with("`v_threshold` of neuron");
     let shape = [4, 2, 3];
     for v in [0.0, -1.0, f64::NAN] {
-        assert!(threshold(refused(&If::new().v_threshold(v), &shape)), "{v}");
         assert!(
             threshold(refused(&If::new().v_reset(None).v_threshold(v), &shape)),
             "{v}"
         );
     }
+    assert!(threshold(refused(&If::new().v_threshold(f64::NAN), &shape)));
     // Potentials in millivolts.
     let cell = Lif::new(2.0).v_reset(-70.0).v_threshold(-50.0);
     assert_eq!(cell.run(&[[30.0], [60.0]])?, [[0.0], [1.0]]);
-    assert!(threshold(refused(&Lif::new(2.0).v_reset(1.0), &shape)));
     // Neurons without a threshold do not ask.
     let read_out = NonSpikingIf::default().v_reset(2.0);
     assert_eq!(read_out.run(&[[0.5]])?, [[2.5]]);
     let cx = Context::new(Mode::EVAL, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [4, 2, 3]);
     cx.trace(&Psn::default().v_threshold(0.0), x).map(|_| ())
+}
+
+/// The neuron of SpikingFlow's tutorial: τ = 100, threshold 1, reset 5.
+#[test]
+fn a_reset_above_the_threshold_fires_until_the_input_stops_it() -> Result<()> {
+    let never_rests = Lif::new(100.0).v_threshold(1.0).v_reset(5.0);
+    assert_eq!(never_rests.run(&[[0.0]; 4])?, [[1.0]; 4]);
+    // From 5, H = 5 − 450/100 = 0.5 does not fire. Then 0.5 + 4.5/100 = 0.545; with the input 100, 1.59 fires.
+    let x = [[-450.0], [0.0], [100.0], [0.0]];
+    assert_eq!(never_rests.run(&x)?, [[0.0], [0.0], [1.0], [1.0]]);
+
+    let warning = "neuron `lif` fires at every time step without input: v_reset 5 is not below v_threshold 1; choose a \
+                   lower v_reset if it should rest";
+    assert_eq!(neuron::warning(&never_rests).as_deref(), Some(warning));
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, [4, 2, 3]);
+    let net = Sequential::new()
+        .add(Linear::new(3, 5))
+        .add(never_rests.clone());
+    cx.trace(&net, x)?;
+    assert_eq!(cx.traced().warnings, [format!("layer `1`: {warning}")]);
+    Ok(())
+}
+
+/// Neurons that leak to another potential than the reset come to rest, as do those with a strict threshold at the reset.
+#[test]
+fn only_neurons_that_never_rest_are_warned_of() -> Result<()> {
+    assert!(neuron::warning(&If::new().v_threshold(-1.0)).is_some());
+    assert!(neuron::warning(&If::new().v_reset(1.0)).is_some());
+    assert!(neuron::warning(&If::new().v_reset(1.0).strict(true)).is_none());
+    for entry in neuron::entries() {
+        assert_eq!(
+            neuron::warning(&*(entry.build)(&Map::new())?),
+            None,
+            "{}",
+            entry.name
+        );
+    }
+    Ok(())
 }
 
 #[test]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
@@ -309,6 +310,9 @@ class Neuron(Layer):
             drawn["random_start"] = False
         definition = _definition(self.name, self._spec(drawn), surrogate, reset_grad, learn)
         self._setup(definition, [shape] if shape is not None else [(2, 1, 3, 2, 2), (3, 1, 5, 3, 2)])
+        warning = _native.layer_warning(definition)
+        if warning is not None:
+            warnings.warn(warning, stacklevel=3)
         if constants.get("random_start"):
             given = _definition(self.name, self._spec(constants), surrogate, reset_grad, learn)
             self._random = tuple(_native.random_states(given))

@@ -292,6 +292,11 @@ impl Train {
                     let plan = step.program().plan();
                     console.say(summary(plan, memory));
                     start["plan"] = plan_json(plan);
+                    let warnings = &step.tensors().warnings;
+                    for warning in warnings {
+                        console.say(format!("warning: {warning}"));
+                    }
+                    start["warnings"] = json!(warnings);
                 }
                 if let Some(weights) = run.initial_weights {
                     console.say(weights.to_string());

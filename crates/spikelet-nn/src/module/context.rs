@@ -172,6 +172,20 @@ impl Context {
         }
     }
 
+    /// Notes a warning about the current module.
+    pub(crate) fn warn(&self, text: &str) {
+        let path = self.tracer.path();
+        let text = match path.is_empty() {
+            true => text.to_string(),
+            false => format!("layer `{path}`: {text}"),
+        };
+        let warnings = &mut self.traced.borrow_mut().warnings;
+        // A layer may be called twice.
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
     /// Whether neurons record their inputs and states.
     pub fn watches(&self) -> bool {
         self.watches

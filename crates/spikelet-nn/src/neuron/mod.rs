@@ -17,6 +17,7 @@ mod scope;
 pub(crate) mod spiking;
 mod step;
 pub(crate) mod unfused;
+mod warning;
 
 pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
@@ -28,6 +29,7 @@ pub use run::{Inputs, Run, run};
 pub use scope::Scope;
 use step::check;
 pub use step::{TrainableParam, constants, derive, domains, is_parallel, trainables};
+pub use warning::warning;
 
 use crate::DefinitionError;
 use crate::domain::Constant;

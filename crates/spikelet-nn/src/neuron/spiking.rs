@@ -2,7 +2,7 @@
 
 use super::scope::NOISE;
 use super::step::{StepDefinition, parts};
-use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused};
+use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused, warning};
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
 use crate::neuron_ops::NeuronOps;
@@ -86,6 +86,9 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     }
     let layout = StepDefinition::new(neuron).map_err(wrong)?;
     layout.check_params(neuron).map_err(wrong)?;
+    if let Some(warning) = warning(neuron) {
+        cx.warn(&warning);
+    }
     let stored = x.ty().dtype;
     let x = match neuron.charge_seq(cx, &x)? {
         Some(whole) => {

@@ -93,14 +93,16 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionEr
 }
 
 /// The constants of a neuron that have a domain, without those of its surrogate: its own, and the threshold and the
-/// reset potential if its equations use them. The threshold is above the potential of the hard reset, or above 0
-/// with a soft reset; that of a neuron without a state is any number.
+/// reset potential if its equations use them. The threshold is above 0, but any number with a hard reset and of a neuron
+/// without a state; see [`warning`](super::warning).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
 /// let domains = spikelet_nn::neuron::domains(&Lif::new(4.0));
 /// assert_eq!(domains[0].to_string(), "tau: a number above 1");
-/// assert_eq!(domains[1].to_string(), "v_threshold: a number above 0");
+/// assert_eq!(domains[1].to_string(), "v_threshold: a finite number");
+/// let soft = spikelet_nn::neuron::domains(&Lif::new(4.0).v_reset(None));
+/// assert_eq!(soft[1].to_string(), "v_threshold: a number above 0");
 /// ```
 pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
     let mut all = neuron.domains();
@@ -109,12 +111,12 @@ pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
     };
     let used = |name: &str| parts.constants.iter().any(|(used, _)| *used == name);
     let common = neuron.common();
-    let low = common.v_reset.filter(|_| used("v_reset")).unwrap_or(0.0);
     if used("v_threshold") {
-        // Without a potential that is reset any threshold is sound.
-        let domain = match neuron.states().is_empty() {
+        // What is subtracted from the potential lowers it; a potential that is replaced may be any.
+        let replaced = common.v_reset.is_some() && used("v_reset");
+        let domain = match replaced || neuron.states().is_empty() {
             true => Domain::FINITE,
-            false => Domain::above(low),
+            false => Domain::above(0.0),
         };
         all.push(Constant::new("v_threshold", common.v_threshold, domain));
     }

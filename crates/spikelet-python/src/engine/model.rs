@@ -6,6 +6,7 @@ use super::error::{invalid, raise};
 use super::network::PyNetwork;
 use super::samples::PySamples;
 use super::settings::{plan_json, settings_of};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
@@ -20,6 +21,7 @@ use spikelet::train::{
     SampleShape, Step,
 };
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The number of compiled programs that a model keeps.
@@ -210,7 +212,7 @@ impl PyModel {
         seed: u64,
     ) -> PyResult<Self> {
         let network = network.network.clone();
-        py.detach(|| {
+        let (model, warnings) = py.detach(|| {
             let module = network.module().map_err(raise)?;
             let backend = spikelet::device::find(device, threads).map_err(raise)?;
             let mut store = VarStore::new(backend);
@@ -228,14 +230,20 @@ impl PyModel {
                 steps: vec![FIRST_STEPS],
                 programs: vec![],
             };
-            Ok(Self {
+            let model = Self {
                 network,
                 module,
                 names,
                 parameters,
                 state: Mutex::new(state),
-            })
-        })
+            };
+            Ok::<_, PyErr>((model, traced.warnings))
+        })?;
+        for warning in warnings {
+            let text = CString::new(warning)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+        }
+        Ok(model)
     }
 
     /// The device's name.

@@ -87,6 +87,13 @@ fn random_states(definition: &str) -> PyResult<Vec<bool>> {
     Ok(states.iter().map(|state| state.start.is_some()).collect())
 }
 
+/// A warning about a layer, if there is one.
+#[pyfunction]
+fn layer_warning(definition: &str) -> PyResult<Option<String>> {
+    let definition = Definition::find(definition).map_err(exception)?;
+    Ok(definition.neuron().and_then(neuron::warning))
+}
+
 /// The initial values of the parameters of a layer for inputs of a shape: a list of values for each.
 #[pyfunction]
 fn initial_params(definition: &str, shape: Vec<usize>, seed: u64) -> PyResult<Vec<Vec<f32>>> {
@@ -171,6 +178,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(describe_layer, m)?)?;
     m.add_function(wrap_pyfunction!(initial_params, m)?)?;
     m.add_function(wrap_pyfunction!(random_states, m)?)?;
+    m.add_function(wrap_pyfunction!(layer_warning, m)?)?;
     m.add_function(wrap_pyfunction!(search_libraries_in, m)?)?;
     m.add_function(wrap_pyfunction!(layer_equations, m)?)?;
     m.add_function(wrap_pyfunction!(layer_gradients, m)?)?;

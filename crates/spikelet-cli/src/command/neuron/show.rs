@@ -115,6 +115,9 @@ impl Show {
                 console.bold(&learned.name)
             ));
         }
+        if let Some(warning) = neuron::warning(&*neuron) {
+            console.say(format!("\nwarning: {warning}"));
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -139,6 +142,7 @@ impl Show {
             "name": self.name,
             "constants": constants,
             "domains": domains_json(&neuron::domains(neuron)),
+            "warnings": neuron::warning(neuron).into_iter().collect::<Vec<_>>(),
             "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
             "trainable": trainables(neuron)?.iter()
                 .map(|l| json!({"name": l.name, "init": l.init, "granularity": l.granularity, "bound": l.bound}))

@@ -52,6 +52,8 @@ pub struct Traced {
     pub losses: Vec<Var>,
     /// The layers whose weights change by a learning rule in this trace.
     pub plastic: Vec<String>,
+    /// What is unusual about layers, such as a neuron that never stops firing: a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// The tensors of a trace, without its values: what remains of it in a compiled program, which other threads may run.
@@ -65,6 +67,8 @@ pub struct TracedTensors {
     pub starts: Vec<LearnedStart>,
     /// The tensors of the model that are not trained.
     pub buffers: Vec<TracedTensor>,
+    /// As [`Traced::warnings`].
+    pub warnings: Vec<String>,
 }
 
 impl Traced {
@@ -75,6 +79,7 @@ impl Traced {
             states: self.states.clone(),
             starts: self.starts.clone(),
             buffers: self.buffers.clone(),
+            warnings: self.warnings.clone(),
         }
     }
 }
