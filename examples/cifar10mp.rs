@@ -1,9 +1,9 @@
 //! SpikingFlow's `cifar10mp`: the network of its CIFAR-10 tutorial as a pipeline over four devices,
 //! the first of which has two of the five stages.
 //!
-//! `cargo run --release --example cifar10mp -- 0,1,2,0,3 target/pipeline`: the GPUs of the stages, and the
-//! folder for the timeline. With too few GPUs, CPU devices train with fewer channels and images.
-//! Network, learning rate, loss, time steps, batch size and split size are those of the tutorial.
+//! `cargo run --release --example cifar10mp -- 0,1,2,0,3 target/pipeline 100`: the GPUs of the stages, the
+//! folder for the timeline, and τ of the neurons, 2 by default and 100 in the tutorial. With too few GPUs, CPU devices
+//! train with fewer channels, images and time steps, at a higher learning rate. All else is as in the tutorial.
 
 mod cifar10_parts;
 
@@ -13,27 +13,31 @@ use spikelet::prelude::*;
 use std::path::PathBuf;
 use std::time::Instant;
 
-const STEPS: u64 = 10;
+const STEPS: u64 = 20;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let list = arguments.next().unwrap_or_else(|| "0,1,2,0,3".to_string());
     let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "target/pipeline".into()));
+    let tau = cifar10_parts::tau(arguments.next())?;
     if list.split(',').count() != 5 {
         println!("give five devices, such as 0,1,2,0,3");
         return Ok(());
     }
     let (stage_devices, gpus) = cifar10_parts::stage_devices(&list)?;
-    let (channels, batch, split) = match gpus {
-        true => (256, 64, 4),
-        false => (8, 8, 4),
+    // Poisson spikes, cross entropy on the firing rates, Adam.
+    let preset = Settings::cifar10_net_preset();
+    let (channels, batch, split, time_steps, learning_rate) = match gpus {
+        true => (256, 64, 4, preset.time_steps, preset.learning_rate),
+        false => (8, 16, 8, 10, 1e-2),
     };
     let images = Images::find();
-    let mut net = cifar10_parts::parts(&stage_devices, channels);
-    // 50 steps of Poisson spikes, cross entropy on the firing rates, Adam at 1e-3.
+    let mut net = cifar10_parts::parts(&stage_devices, channels, tau);
     let settings = Settings {
         batch_size: batch,
-        ..Settings::cifar10_net_preset()
+        time_steps,
+        learning_rate,
+        ..preset
     };
 
     let partition = net.partition(split, None)?;

@@ -27,12 +27,17 @@ pub fn stage_devices(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
     }
 }
 
-/// Six convolutions with biases and a linear layer, in the stages of the tutorial, with its neurons:
-/// τ = 100, the sigmoid with α = 1, the soft reset gradient.
-pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize) -> ModelPipeline {
+/// Six convolutions with biases and a linear layer, in the stages of the tutorial, with its neurons: the sigmoid with
+/// α = 1 and the soft reset gradient. `tau` is 100 in the tutorial; a neuron then takes so many steps to the threshold
+/// that no image fires the last layer before hundreds of training steps.
+pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize, tau: f64) -> ModelPipeline {
     let c = channels;
     let conv = |inputs| Conv2d::new(inputs, c, 3).padding(1).bias(true);
-    let lif = SoftPulseLif::default;
+    let lif = || {
+        let mut lif = SoftPulseLif::default();
+        lif.neuron.tau = tau;
+        lif
+    };
     let bn = || BatchNorm2d::new(c);
     let mut rest = Sequential::new();
     for _ in 0..2 {
@@ -51,6 +56,15 @@ pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize) -> ModelPipeli
         .append(second, &stage_devices[2])
         .append(lif(), &stage_devices[3])
         .append(rest, &stage_devices[4])
+}
+
+/// τ of an argument; 2 without one.
+pub fn tau(argument: Option<String>) -> Result<f64> {
+    let Some(text) = argument else { return Ok(2.0) };
+    text.parse().map_err(|_| {
+        let problem = format!("`{text}` is not a number");
+        Error::invalid("tau", problem, "give a number above 1, such as 100")
+    })
 }
 
 /// Height and width of an image.
