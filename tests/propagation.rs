@@ -8,6 +8,7 @@ use spikelet::graph::Graph;
 use spikelet::graph::op::{HostTensor, Operation};
 use spikelet::module::{Propagation, TracedState, TracedTensor};
 use spikelet::prelude::*;
+use spikelet::timing::cal_fun_t;
 use spikelet::train::{BatchShape, Step};
 use std::collections::BTreeMap;
 
@@ -244,4 +245,43 @@ fn a_layer_that_needs_the_whole_sequence_says_so() {
         matches!(error.problem, spikelet::LayerProblem::StepByStep),
         "{error}"
     );
+}
+
+/// The program of SpikingJelly's tutorials on the forward pass: the times of a LIF layer as separate operations, as one
+/// kernel a step and as one kernel, forward and with the backward pass.
+#[test]
+fn the_orders_are_timed_as_in_the_tutorial() -> Result<()> {
+    let device = device::cpu()?;
+    let (repeat_times, n) = (4, 2 * 20);
+    let forward_backward = |propagation, t: usize, backward: bool| -> Result<Program> {
+        let lif = Lif::new(2.0).surrogate(Atan { alpha: 2.0 });
+        let cx = Context::new(Mode::TRAIN, DType::F32).propagation(propagation);
+        let x = cx.tracer().input("x", DType::F32, [t, n]);
+        let spikes = cx.trace(&lif, x.clone())?;
+        cx.tracer().output("spike_seq", &spikes);
+        if backward {
+            let grads = cx.tracer().gradients(&spikes.sum_all(), &[&x]);
+            cx.tracer().output("x.grad", &grads[0]);
+        }
+        let mut store = VarStore::new(device.clone());
+        let program = cx.compile(&mut store, 0)?;
+        program.set("x", HostTensor::F32(&vec![0.7; t * n]))?;
+        Ok(program)
+    };
+    for backward in [false, true] {
+        for t in [8, 16] {
+            let mut calls = 0;
+            for propagation in Propagation::ALL {
+                let mut multi_step_neuron = forward_backward(propagation, t, backward)?;
+                let used_t = cal_fun_t(repeat_times, &*device, || {
+                    calls += 1;
+                    multi_step_neuron.run()
+                })?;
+                let milliseconds = used_t * 1000.0;
+                assert!(milliseconds > 0.0, "{propagation}");
+            }
+            assert_eq!(calls, 3 * (2 * repeat_times + 1));
+        }
+    }
+    Ok(())
 }

@@ -108,6 +108,18 @@ pub enum AutoCudaError {
         /// The requested type.
         asked: Element,
     },
+    /// Arguments that are to be made like a tensor that is not there.
+    #[error(
+        "`{cname}` is {given}; pass a tensor of {expected} with this name, whose device and type the others get"
+    )]
+    Reference {
+        /// The name of the tensor.
+        cname: String,
+        /// What was given.
+        given: String,
+        /// The valid element types.
+        expected: &'static str,
+    },
     /// Two arguments of the same name.
     #[error("kernel `{kernel}`: `{cname}` is given twice; pass it once")]
     RepeatedArgument {

@@ -21,9 +21,11 @@
 //! # Ok::<(), spikelet_graph::Error>(())
 //! ```
 
+mod device_environment;
 mod raw_buffer;
 
 pub use crate::bytes::Plain;
+pub use device_environment::DeviceEnvironment;
 pub use raw_buffer::RawBuffer;
 
 use crate::backend::Cuda;

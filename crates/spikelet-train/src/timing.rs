@@ -3,6 +3,7 @@
 //! Devices are asynchronous: a call returns before its kernels have run. The clock is read after waiting for the
 //! device, and short runs are timed in groups.
 
+use spikelet_graph::Backend;
 use std::time::{Duration, Instant};
 
 /// The number of runs of a measurement.
@@ -127,6 +128,48 @@ impl Timing {
             runs,
         })
     }
+}
+
+/// The mean time of a call of `f` in seconds, each time with all its work on the device: SpikingJelly's `cal_fun_t`.
+///
+/// `f` is called `2 * repeat_times + 1` times, and the last `repeat_times` calls are timed; of one or two calls only one is
+/// made. [`Timing::measure`] is for shorter functions: it waits for the device less often.
+///
+/// ```
+/// use spikelet_train::timing::cal_fun_t;
+///
+/// let device = spikelet_nn::device::cpu()?;
+/// let used_t = cal_fun_t(8, &*device, || Ok((0..1000).sum::<u64>()))?;
+/// println!("{} ms", used_t * 1000.0);
+/// # Ok::<(), spikelet_core::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of `f`, and of the device.
+pub fn cal_fun_t<T>(
+    repeat_times: u32,
+    device: &dyn Backend,
+    mut f: impl FnMut() -> spikelet_core::Result<T>,
+) -> spikelet_core::Result<f64> {
+    let mut once = || -> spikelet_core::Result<Duration> {
+        device.synchronize()?;
+        let start = Instant::now();
+        f()?;
+        device.synchronize()?;
+        Ok(start.elapsed())
+    };
+    let first = once()?;
+    if repeat_times <= 2 {
+        return Ok(first.as_secs_f64());
+    }
+    for _ in 0..repeat_times {
+        once()?;
+    }
+    let mut used = Duration::ZERO;
+    for _ in 0..repeat_times {
+        used += once()?;
+    }
+    Ok(used.as_secs_f64() / f64::from(repeat_times))
 }
 
 #[cfg(test)]

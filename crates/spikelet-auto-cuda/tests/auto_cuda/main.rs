@@ -20,6 +20,7 @@ mod neuron_calls;
 mod neurons;
 mod parameters;
 mod planned;
+mod py_dict;
 mod reference;
 mod tensors;
 mod texts;
