@@ -105,3 +105,64 @@ fn experiments_of_the_guide_and_recipes_are_read() {
         Experiment::read(&path).unwrap_or_else(|error| panic!("{error}"));
     }
 }
+
+#[test]
+fn the_readme_counts_neurons_and_surrogates_and_the_guide_names_them() {
+    let readme = read(&root().join("README.md"));
+    let guide = |page: &str| read(&root().join("docs/guide").join(page));
+    let (neurons, surrogates) = (spikelet::neuron::entries(), spikelet::surrogate::entries());
+    for counted in [
+        format!("[{} neurons]", neurons.len()),
+        format!("[{} surrogates]", surrogates.len()),
+    ] {
+        assert!(readme.contains(&counted), "README.md lacks {counted}");
+    }
+    let (neuron_page, surrogate_page) = (guide("neurons.md"), guide("surrogates.md"));
+    for entry in neurons {
+        let name = format!("`{}`", entry.name);
+        assert!(neuron_page.contains(&name), "neurons.md lacks {name}");
+    }
+    for entry in surrogates {
+        let name = format!("`{}`", entry.name);
+        assert!(surrogate_page.contains(&name), "surrogates.md lacks {name}");
+    }
+}
+
+/// Packages come from the index that a machine is configured for.
+#[test]
+fn no_file_has_the_address_of_a_package_index() {
+    let addresses = [
+        concat!("download.", "pytorch.org"),
+        concat!("py", "pi.org"),
+        concat!("files.python", "hosted.org"),
+        concat!("crates", ".io"),
+    ];
+    let mut folders = vec![root().to_path_buf()];
+    let mut count = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = file_name(&path);
+            let is_hidden = name.starts_with('.') && ![".ci", ".github"].contains(&&*name);
+            if is_hidden || ["target", "runs", "data", "node_modules"].contains(&&*name) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            // The lock file names the index as cargo writes it.
+            if name == "Cargo.lock" {
+                continue;
+            }
+            let Ok(text) = fs::read_to_string(&path) else {
+                continue; // pictures and tensors
+            };
+            count += 1;
+            for address in addresses {
+                assert!(!text.contains(address), "{}: {address}", path.display());
+            }
+        }
+    }
+    assert!(count > 1000, "{count} files");
+}

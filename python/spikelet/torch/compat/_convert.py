@@ -108,7 +108,7 @@ def convert_(net: nn.Module, verbose: bool = True) -> ConversionReport:
             continue
         found = _drop_in(kind, peer)
         if found is None:
-            report.left.append((name, kind.__name__, "spikelet has no such neuron"))
+            report.left.append((name, kind.__name__, "spikelet.torch has no drop-in for it"))
             continue
         module.__class__ = found
         why = getattr(module, "implementation", "spikelet")
