@@ -22,7 +22,7 @@ use crate::op::{
 };
 use crate::rewrite::{NodeId, Rewriter};
 use spikelet_expr::{Expr, vjp};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Fuses the loops of a graph.
@@ -68,8 +68,8 @@ struct Found {
     /// The weight, an invariant of the body, and whether its rows are the receiving neurons.
     weight: ValueId,
     by_rows: bool,
-    /// The terms that the product is added to.
-    terms: Term,
+    /// What is added to the product, the last first.
+    terms: Vec<Term>,
     /// The other sequences and the parameters of the scan, values of the body.
     sequences: Vec<ValueId>,
     params: Vec<ValueId>,
@@ -78,14 +78,13 @@ struct Found {
     step: Vec<usize>,
 }
 
-/// The input of the scan without the product.
-enum Term {
-    /// The product alone.
-    Zero,
-    /// A value of the body.
-    Value(ValueId),
-    /// An elementwise operation over such terms.
-    Map(Map, Vec<Term>),
+/// An elementwise operation between the product and the scan.
+struct Term {
+    map: Map,
+    /// The operand that contains the product.
+    with: usize,
+    /// All operands, values of the body.
+    operands: Vec<ValueId>,
 }
 
 /// A body's values by the nodes that compute them.
@@ -138,6 +137,17 @@ impl<'a> Body<'a> {
 
     fn maker(&self, value: ValueId) -> Option<&'a Node> {
         self.producers.get(&value).copied()
+    }
+
+    /// The values that are computed from `value`, itself among them.
+    fn computed_from(&self, value: ValueId) -> HashSet<ValueId> {
+        let mut found = HashSet::from([value]);
+        for node in &self.graph.nodes {
+            if node.inputs.iter().any(|v| found.contains(v)) {
+                found.extend(&node.outputs);
+            }
+        }
+        found
     }
 }
 
@@ -238,7 +248,10 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     {
         return reason("the neuron has inputs or parameters that the body computes");
     }
-    terms.check(&outside)?;
+    let others = terms.iter().flat_map(Term::others);
+    if !others.copied().all(outside) {
+        return reason("a value that depends on carried ones is added to the product");
+    }
 
     let mut results = vec![];
     for k in 0..carried.len() {
@@ -288,65 +301,55 @@ fn fresh(r: &Recurrence, name: &str) -> String {
     name
 }
 
-/// `value` without the product, to which it must be added with the factor 1.
-fn terms(body: &Body<'_>, value: ValueId, product: ValueId) -> Result<Term, Reason> {
-    let value = body.source(value);
-    if value == product {
-        return Ok(Term::Zero);
-    }
-    let Some(node) = body.maker(value) else {
-        return reason("the neuron does not read the product");
-    };
-    let Op::Map(map) = &node.op else {
-        return reason(format!(
-            "`{}` is between the product and the neuron",
-            node.op.name()
-        ));
-    };
-    let [expression] = &map.expressions[..] else {
-        return reason("an operation with several results is between the product and the neuron");
-    };
-    let with: Vec<usize> = (0..node.inputs.len())
-        .filter(|&k| reads(body, node.inputs[k], product))
-        .collect();
-    let [with] = with[..] else {
-        return reason("the product is added more than once, or not at all");
-    };
-    let name = Map::operand_name(with);
-    let one = vjp(&[(expression.clone(), Expr::constant(1.0))], &[&name]);
-    if one[0].as_constant() != Some(1.0) {
-        return reason("the product is not added as it is");
-    }
-    if body.graph.shape(node.inputs[with]) != map.shape {
-        return reason("the product is broadcast");
-    }
-    let inner = terms(body, node.inputs[with], product)?;
-    let mut operands = vec![];
-    for (k, operand) in node.inputs.iter().enumerate() {
-        operands.push(match k == with {
-            true => Term::Zero,
-            false => Term::Value(body.source(*operand)),
+/// The operations between the product and `value`, the last first; they must add to it with the factor 1.
+fn terms(body: &Body<'_>, value: ValueId, product: ValueId) -> Result<Vec<Term>, Reason> {
+    let with_product = body.computed_from(product);
+    let mut terms = vec![];
+    let mut value = body.source(value);
+    while value != product {
+        let Some(node) = body.maker(value) else {
+            return reason("the neuron does not read the product");
+        };
+        let Op::Map(map) = &node.op else {
+            return reason(format!(
+                "`{}` is between the product and the neuron",
+                node.op.name()
+            ));
+        };
+        let [expression] = &map.expressions[..] else {
+            return reason(
+                "an operation with several results is between the product and the neuron",
+            );
+        };
+        let with: Vec<usize> = (0..node.inputs.len())
+            .filter(|&k| with_product.contains(&node.inputs[k]))
+            .collect();
+        let [with] = with[..] else {
+            return reason("the product is added more than once, or not at all");
+        };
+        let name = Map::operand_name(with);
+        let one = vjp(&[(expression.clone(), Expr::constant(1.0))], &[&name]);
+        if one[0].as_constant() != Some(1.0) {
+            return reason("the product is not added as it is");
+        }
+        if body.graph.shape(node.inputs[with]) != map.shape {
+            return reason("the product is broadcast");
+        }
+        terms.push(Term {
+            map: map.clone(),
+            with,
+            operands: node.inputs.iter().map(|v| body.source(*v)).collect(),
         });
+        value = body.source(node.inputs[with]);
     }
-    operands[with] = inner;
-    Ok(Term::Map(map.clone(), operands))
-}
-
-fn reads(body: &Body<'_>, value: ValueId, product: ValueId) -> bool {
-    value == product
-        || (body.maker(value)).is_some_and(|n| n.inputs.iter().any(|v| reads(body, *v, product)))
+    Ok(terms)
 }
 
 impl Term {
-    fn check(&self, outside: &dyn Fn(ValueId) -> bool) -> Result<(), Reason> {
-        match self {
-            Self::Zero => Ok(()),
-            Self::Value(value) if outside(*value) => Ok(()),
-            Self::Value(_) => {
-                reason("a value that depends on carried ones is added to the product")
-            }
-            Self::Map(_, operands) => operands.iter().try_for_each(|term| term.check(outside)),
-        }
+    /// The operands without the product.
+    fn others(&self) -> impl Iterator<Item = &ValueId> {
+        let (before, from) = self.operands.split_at(self.with);
+        before.iter().chain(&from[1..])
     }
 }
 
@@ -368,46 +371,56 @@ impl Outside<'_, '_> {
         Some(outputs)
     }
 
-    /// The term over all steps; `None` for zero.
-    fn term(&mut self, term: &Term) -> Option<Option<ValueId>> {
-        match term {
-            Term::Zero => Some(None),
-            Term::Value(value) => Some(Some(*self.operands.get(value)?)),
-            Term::Map(map, terms) => {
-                let mut operands = vec![];
-                let mut values = vec![];
-                for term in terms {
-                    let value = self.term(term)?;
-                    values.push(value.map(|value| {
-                        operands.push(value);
-                        Map::operand(operands.len() - 1)
-                    }));
-                }
-                let zero = Expr::constant(0.0);
-                let replace = |name: &str| {
-                    let k = (0..terms.len()).find(|k| Map::operand_name(*k) == name)?;
-                    Some(values[k].clone().unwrap_or_else(|| zero.clone()))
-                };
-                let expression = map.expressions[0].substitute(&replace);
-                if operands.is_empty() && expression.as_constant() == Some(0.0) {
-                    return Some(None);
-                }
-                let mut shape = map.shape.clone();
-                *shape.first_mut()? *= self.length;
-                if let Some(k) =
-                    (0..operands.len()).find(|&k| expression.same_value(&Map::operand(k)))
-                    && *self.graph.shape(operands[k]) == shape
-                {
-                    return Some(Some(operands[k]));
-                }
-                let map = Map {
-                    expressions: vec![expression],
-                    shape,
-                    dtypes: map.dtypes.clone(),
-                };
-                Some(Some(*self.add(map, &operands)?.first()?))
-            }
+    /// The sum of the terms over all steps; `None` for zero.
+    fn terms(&mut self, terms: &[Term]) -> Option<Option<ValueId>> {
+        let mut sum = None;
+        for term in terms.iter().rev() {
+            sum = self.term(term, sum)?;
         }
+        Some(sum)
+    }
+
+    /// The operation over all steps, with `inner` in place of the operand that contains the product.
+    fn term(&mut self, term: &Term, inner: Option<ValueId>) -> Option<Option<ValueId>> {
+        let Term {
+            map,
+            with,
+            operands: inside,
+        } = term;
+        let mut operands = vec![];
+        let mut values = vec![];
+        for (k, value) in inside.iter().enumerate() {
+            let value = match k == *with {
+                true => inner,
+                false => Some(*self.operands.get(value)?),
+            };
+            values.push(value.map(|value| {
+                operands.push(value);
+                Map::operand(operands.len() - 1)
+            }));
+        }
+        let zero = Expr::constant(0.0);
+        let replace = |name: &str| {
+            let k = (0..values.len()).find(|k| Map::operand_name(*k) == name)?;
+            Some(values[k].clone().unwrap_or_else(|| zero.clone()))
+        };
+        let expression = map.expressions[0].substitute(&replace);
+        if operands.is_empty() && expression.as_constant() == Some(0.0) {
+            return Some(None);
+        }
+        let mut shape = map.shape.clone();
+        *shape.first_mut()? *= self.length;
+        if let Some(k) = (0..operands.len()).find(|&k| expression.same_value(&Map::operand(k)))
+            && *self.graph.shape(operands[k]) == shape
+        {
+            return Some(Some(operands[k]));
+        }
+        let map = Map {
+            expressions: vec![expression],
+            shape,
+            dtypes: map.dtypes.clone(),
+        };
+        Some(Some(*self.add(map, &operands)?.first()?))
     }
 
     fn reshaped(&mut self, value: ValueId, shape: Vec<usize>) -> Option<ValueId> {
@@ -431,7 +444,7 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
     let mut states: Vec<ValueId> = found.carried.iter().map(|at| node.inputs[*at]).collect();
     let initial = states[found.fed];
     let whole = [&[op.length], &found.step[..]].concat();
-    let x = match outside.term(&found.terms)? {
+    let x = match outside.terms(&found.terms)? {
         Some(x) => outside.reshaped(x, whole.clone())?,
         None => {
             let dtype = outside.graph.ty(initial).dtype;

@@ -181,34 +181,36 @@ fn chosen(body: &LoopBody) -> HashSet<usize> {
         }
     }
     let producers = graph.producers();
-    let of = |node: &Node| depends[node.outputs[0].index()];
-    let mut chosen = HashSet::new();
+    let needed_by = |node: &Node| -> Vec<usize> {
+        let producers = node.inputs.iter().map(|v| producers[v.index()]);
+        producers.flatten().collect()
+    };
+    // A node can leave with all that it needs from the body.
+    let mut leaves = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
+        leaves[at] = fits(graph, &depends, node) && needed_by(node).iter().all(|k| leaves[*k]);
+    }
+    let mut chosen = HashSet::new();
+    for (at, node) in graph.nodes.iter().enumerate().rev() {
         let is_product = matches!(node.op, Op::MatMul(_) | Op::Conv(_));
-        let wanted = match of(node) {
+        let wanted = match depends[node.outputs[0].index()] {
             Depends::Invariants => is_product || matches!(node.op, Op::Map(_)),
             Depends::Sequences => is_product,
             Depends::Nothing | Depends::Carried => false,
         };
-        let mut needed = vec![];
-        if wanted && collect(graph, &producers, &depends, at, &mut needed).is_some() {
-            chosen.extend(needed);
+        // Those that read it come after it.
+        if chosen.contains(&at) || (wanted && leaves[at]) {
+            chosen.insert(at);
+            chosen.extend(needed_by(node));
         }
     }
     chosen
 }
 
-/// A node and those that it needs from the body; `None` where one of them cannot leave.
-fn collect(
-    graph: &Graph,
-    producers: &[Option<usize>],
-    depends: &[Depends],
-    at: usize,
-    needed: &mut Vec<usize>,
-) -> Option<()> {
-    let node = &graph.nodes[at];
+/// Whether a node can run before the loop, on all steps if it depends on sequences.
+fn fits(graph: &Graph, depends: &[Depends], node: &Node) -> bool {
     let is_sequence = |v: &ValueId| depends[v.index()] == Depends::Sequences;
-    let fits = match node.inputs.iter().any(is_sequence) {
+    match node.inputs.iter().any(is_sequence) {
         true => treats_steps_alike(graph, node, &is_sequence),
         false => matches!(
             node.op,
@@ -220,17 +222,7 @@ fn collect(
                 | Op::Expand(_)
                 | Op::Fill(_)
         ),
-    };
-    if !fits {
-        return None;
     }
-    for input in &node.inputs {
-        if let Some(producer) = producers[input.index()] {
-            collect(graph, producers, depends, producer, needed)?;
-        }
-    }
-    needed.push(at);
-    Some(())
 }
 
 /// Whether an operation on steps `[1, …]` is the same operation on all steps `[T, …]`, up to the shape in

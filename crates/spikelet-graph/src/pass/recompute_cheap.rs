@@ -95,20 +95,28 @@ fn recompute(
     cheap: &HashMap<ValueId, Node>,
     copies: &mut HashMap<ValueId, ValueId>,
 ) -> ValueId {
-    if let Some(&copy) = copies.get(&value) {
-        return copy;
-    }
-    let mut node = cheap[&value].clone();
-    for input in &mut node.inputs {
-        if cheap.contains_key(input) {
-            *input = recompute(graph, *input, at, cheap, copies);
+    // A value is copied after those that it is computed from.
+    let mut open = vec![value];
+    while let Some(&last) = open.last() {
+        let count = open.len();
+        if !copies.contains_key(&last) {
+            let inputs = cheap[&last].inputs.iter().rev().copied();
+            open.extend(inputs.filter(|v| cheap.contains_key(v) && !copies.contains_key(v)));
+            if open.len() > count {
+                continue;
+            }
+            let mut node = cheap[&last].clone();
+            for input in &mut node.inputs {
+                *input = copies.get(input).copied().unwrap_or(*input);
+            }
+            let ty = graph.ty(last).clone();
+            let copy = graph.add_value(ty);
+            node.outputs = vec![copy];
+            node.backward = true;
+            graph.insert_before(at, node);
+            copies.insert(last, copy);
         }
+        open.pop();
     }
-    let ty = graph.ty(value).clone();
-    let copy = graph.add_value(ty);
-    node.outputs = vec![copy];
-    node.backward = true;
-    graph.insert_before(at, node);
-    copies.insert(value, copy);
-    copy
+    copies[&value]
 }

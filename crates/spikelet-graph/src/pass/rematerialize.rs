@@ -281,15 +281,16 @@ fn recompute_list(
     node: usize,
 ) -> Option<Vec<Recomputed>> {
     let mut list = vec![];
-    collect(graph, memory, value, node, &mut list)?;
+    collect(graph, memory, value, (node, 0), &mut list)?;
     (!list.is_empty()).then_some(list)
 }
 
+/// Adds what computes `value` to the list, of which `above` operations will follow.
 fn collect(
     graph: &Graph,
     memory: &Memory,
     value: ValueId,
-    node: usize,
+    (node, above): (usize, usize),
     list: &mut Vec<Recomputed>,
 ) -> Option<()> {
     if list
@@ -313,13 +314,17 @@ fn collect(
     if list.iter().any(|(k, _)| *k == maker) {
         return Some(());
     }
+    // Long chains end here, not after all of their operations.
+    if list.len() + above >= MAX_RECOMPUTED_OPS {
+        return None;
+    }
     // What a recurrent layer starts from is stored: it is small, and comes from the steps before.
     let is_start = |input: ValueId| {
         is_recurrent(&graph.nodes[maker].op) && memory.is_small(input, &graph.nodes[maker].outputs)
     };
     for &input in &graph.nodes[maker].inputs {
         if !memory.is_there(input, node) && !is_start(input) {
-            collect(graph, memory, input, node, list)?;
+            collect(graph, memory, input, (node, above + 1), list)?;
         }
     }
     list.push((maker, None));

@@ -12,6 +12,7 @@ mod graphs;
 mod half;
 mod image_errors;
 mod layout;
+mod long_chains;
 mod long_program;
 mod passes;
 mod planning_time;

@@ -215,38 +215,66 @@ impl Outside {
         value: ValueId,
         layer: &Arc<str>,
     ) -> Result<ValueId> {
-        let Some(&producer) = self.inside.get(&value) else {
-            return Ok(value);
-        };
+        // A value is copied after those that it is computed from.
+        let mut open = vec![value];
+        while let Some(&last) = open.last() {
+            if let Some(producer) = self.uncopied(last) {
+                let count = open.len();
+                let inputs = inner[producer].inputs.iter().rev().copied();
+                open.extend(inputs.filter(|v| self.uncopied(*v).is_some()));
+                if open.len() > count {
+                    continue;
+                }
+                self.copy(graph, &inner[producer], layer)?;
+            }
+            open.pop();
+        }
+        self.known_value(graph, value, layer)
+    }
+
+    /// The node that computes a value of the body, if nothing outside stands for it yet.
+    fn uncopied(&self, value: ValueId) -> Option<usize> {
+        let producer = *self.inside.get(&value)?;
+        producer.filter(|_| !self.known.contains_key(&value))
+    }
+
+    /// The value outside that stands for `value`, all of whose producers are copied.
+    fn known_value(
+        &mut self,
+        graph: &mut Graph,
+        value: ValueId,
+        layer: &Arc<str>,
+    ) -> Result<ValueId> {
         if let Some(&known) = self.known.get(&value) {
             return Ok(known);
         }
-        if let Some(&(sequence, first)) = self.sequences.get(&value) {
-            let size = graph.shape(value)[0];
-            let op = Slice {
-                axis: 0,
-                start: first * size,
-                end: (first + 1) * size,
-            };
-            let piece = graph.push1(op, &[sequence], layer)?;
-            self.known.insert(value, piece);
-            return Ok(piece);
-        }
-        let Some(producer) = producer else {
+        let Some(&(sequence, first)) = self.sequences.get(&value) else {
             return Ok(value);
         };
-        let mut copy = inner[producer].clone();
+        let size = graph.shape(value)[0];
+        let op = Slice {
+            axis: 0,
+            start: first * size,
+            end: (first + 1) * size,
+        };
+        let piece = graph.push1(op, &[sequence], layer)?;
+        self.known.insert(value, piece);
+        Ok(piece)
+    }
+
+    /// Copies a node of the body.
+    fn copy(&mut self, graph: &mut Graph, node: &Node, layer: &Arc<str>) -> Result<()> {
+        let mut copy = node.clone();
         for input in &mut copy.inputs {
-            *input = self.value(graph, inner, *input, layer)?;
+            *input = self.known_value(graph, *input, layer)?;
         }
-        let originals = copy.outputs.clone();
         for output in &mut copy.outputs {
             *output = graph.add_value(graph.ty(*output).clone());
         }
-        self.known
-            .extend(originals.into_iter().zip(copy.outputs.iter().copied()));
+        let made = copy.outputs.iter().copied();
+        self.known.extend(node.outputs.iter().copied().zip(made));
         graph.nodes.push(copy);
-        Ok(self.known[&value])
+        Ok(())
     }
 }
 
