@@ -1,10 +1,12 @@
 //! Sums over ranks that are threads with a CPU each.
 
 use crate::harness::{Loaded, numbers};
+use crate::overlapping_layers::{overlapping_step, shared_scans};
 use spikelet_cpu::Cpu;
 use spikelet_graph::{
-    Backend, Buckets, DType, Graph, Plan, ProcessGroup, Result, Tensor, ThreadProcessGroup, Tracer,
-    Var,
+    Backend, Buckets, DType, Graph, InPlaceUpdates, Node, Plan, ProcessGroup, Result,
+    SchedulingPolicy, SpikeStorage, Target, Tensor, ThreadProcessGroup, Tracer, ValueId, Var,
+    WorkspaceQuery,
 };
 use std::sync::Arc;
 
@@ -232,5 +234,80 @@ fn ranks_with_parts_of_a_batch_train_as_one_with_the_whole() {
                 }
             }
         }
+    }
+}
+
+/// A CPU whose plans overlap recurrent layers as those of a GPU do.
+struct Overlaps(Cpu);
+
+impl WorkspaceQuery for Overlaps {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        self.0.workspace(graph, node)
+    }
+}
+
+impl SpikeStorage for Overlaps {
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        self.0.reads_bits(graph, node, operand)
+    }
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        self.0.writes_bits(graph, node, value)
+    }
+}
+
+impl SchedulingPolicy for Overlaps {
+    fn overlap_chunks(&self, _: &Graph, _: &Node, _: &Node) -> Option<usize> {
+        Some(4)
+    }
+}
+
+impl InPlaceUpdates for Overlaps {}
+
+impl Target for Overlaps {}
+
+#[test]
+fn overlapping_recurrent_layers_train_on_ranks_as_on_one() {
+    let [time, batch, neurons] = [8, 6, 64];
+    // The weights after each of so many steps, of a rank with a part of the batch.
+    let train = |mut loaded: Loaded, rank: usize, batch: usize, steps: usize| -> Vec<Vec<u32>> {
+        let weight = |seed| -> Vec<f32> {
+            let all = numbers(neurons * neurons, seed);
+            all.into_iter().map(|w| (w * 0.2) as f32).collect()
+        };
+        loaded.set("first", &Tensor::f32([neurons, neurons], weight(1)));
+        loaded.set("second", &Tensor::f32([neurons, neurons], weight(2)));
+        let mut found = vec![];
+        for step in 0..steps {
+            let whole = values(time * 6 * neurons, 30 + step);
+            let rows = whole.chunks(6 * neurons);
+            let own = rows.flat_map(|row| &row[rank * batch * neurons..][..batch * neurons]);
+            let own: Vec<f32> = own.copied().collect();
+            loaded.set("x", &Tensor::f32([time, batch, neurons], own));
+            loaded.run();
+            found.push([bits(&loaded.get("first")), bits(&loaded.get("second"))].concat());
+        }
+        found
+    };
+    let one = load(
+        overlapping_step([time, batch, neurons], 0),
+        Cpu::new(1).unwrap(),
+    );
+    let whole = train(one, 0, batch, 1);
+    for size in [2, 3] {
+        let parts = ranks(size, |rank, cpu| {
+            let graph = overlapping_step([time, batch / size, neurons], size);
+            let plan = Plan::new(graph, &Overlaps(cpu.clone()));
+            assert_eq!(shared_scans(&plan), 16, "{plan}");
+            train(Loaded::with_plan(plan, cpu), rank, batch / size, 4)
+        });
+        for own in &parts {
+            assert_eq!(*own, parts[0]);
+        }
+        // The spikes of later steps may differ by the order of the sums.
+        for (a, b) in parts[0][0].iter().zip(&whole[0]) {
+            let (a, b) = (f32::from_bits(*a), f32::from_bits(*b));
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+        assert_ne!(parts[0][0], parts[0][1]);
     }
 }

@@ -21,6 +21,8 @@ mod map;
 mod matmul;
 mod mean_var;
 mod movement;
+#[path = "../../../spikelet-graph/tests/contract/overlapping_layers.rs"]
+mod overlapping_layers;
 mod planning_time;
 mod plans;
 mod pool;

@@ -2,6 +2,7 @@
 //! tests need NCCL; those named `two_gpus_…` need two GPUs, the others one.
 
 use crate::harness::{Loaded, Near, apart, compare, gpu, tensor, traced};
+use crate::overlapping_layers::{overlapping_step, shared_scans};
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::AllReduceStart;
@@ -175,6 +176,54 @@ fn a_plan_for_another_group_is_rejected() {
     let twice = gpu.join_group(Arc::new(ThreadProcessGroup::group(1).remove(0)));
     let twice = twice.unwrap_err().to_string();
     assert!(twice.contains("already"), "{twice}");
+}
+
+/// The weights after each of some steps of two recurrent layers that overlap, of rank `rank` of `ranks`.
+fn train_overlapping(gpu: &Cuda, rank: usize, ranks: usize) -> Vec<BTreeMap<String, Tensor>> {
+    let [time, batch, neurons] = [250, 16, 512];
+    let mut loaded = Loaded::new(overlapping_step([time, batch, neurons], ranks), gpu);
+    assert!(shared_scans(&loaded.plan) > 0, "{}", loaded.plan);
+    let weight = |seed| {
+        let all = tensor(&[neurons, neurons], seed).to_f64();
+        let small = all.iter().map(|w| (w * 0.06) as f32);
+        Tensor::f32([neurons, neurons], small.collect::<Vec<_>>())
+    };
+    loaded.set("first", &weight(1));
+    loaded.set("second", &weight(2));
+    // Kernel by kernel, captured, and replayed.
+    let each = (0..6).map(|run| {
+        let seed = 3 + (ranks.max(1) * run + rank) as u64;
+        loaded.set("x", &tensor(&[time, batch, neurons], seed));
+        loaded.run();
+        loaded.results()
+    });
+    each.collect()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn overlapping_recurrent_layers_in_a_group_of_one_have_the_bits_of_one_alone() {
+    let _turn = turn();
+    let gpu = gpu();
+    let alone = train_overlapping(&gpu, 0, 0);
+    join(&gpu, ThreadProcessGroup::group(1).remove(0), 60);
+    let grouped = train_overlapping(&gpu, 0, 1);
+    for (run, (found, expected)) in grouped.iter().zip(&alone).enumerate() {
+        compare(found, expected, |_| Near::Bits, &format!("run {run}"));
+    }
+}
+
+// NCCL has at most one rank on a GPU: two ranks need two of them.
+#[test]
+#[ignore = "needs two NVIDIA GPUs"]
+fn two_gpus_with_overlapping_recurrent_layers_have_the_same_bits() {
+    let ranks = two(60, |rank, gpu| train_overlapping(gpu, rank, 2));
+    for (run, (mut a, mut b)) in std::iter::zip(ranks[0].clone(), ranks[1].clone()).enumerate() {
+        // Each rank has its own loss.
+        let losses = [a.remove("loss"), b.remove("loss")];
+        assert_ne!(losses[0], losses[1], "run {run}");
+        compare(&b, &a, |_| Near::Bits, &format!("run {run}"));
+    }
 }
 
 /// The results of two CPUs.

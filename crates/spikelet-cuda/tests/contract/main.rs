@@ -19,6 +19,8 @@ mod loops;
 mod map;
 mod matmul;
 mod movement;
+#[path = "../../../spikelet-graph/tests/contract/overlapping_layers.rs"]
+mod overlapping_layers;
 mod programs;
 mod rank_update;
 mod recorded_loops;

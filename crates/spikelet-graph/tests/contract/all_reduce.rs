@@ -1,6 +1,7 @@
 //! Sums over ranks: shapes, order, memory, and what passes leave alone.
 
-use crate::targets::{Chunks, Plain};
+use crate::overlapping_layers::{overlapping_step, shared_scans};
+use crate::targets::{Chunks, Overlaps, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{AllReduceDone, AllReduceStart, Conv, Op, Reshape};
 use spikelet_graph::{Buckets, DType, Graph, Location, Plan, Tracer, Var, pass};
@@ -437,4 +438,17 @@ fn a_graph_may_be_built_by_hand() {
     %1 = all_reduce_start[2 ranks](%0)  f32[2]
     %2 = all_reduce_done(%1)  f32[2]
     ");
+}
+
+#[test]
+fn sums_of_overlapping_layers_start_behind_the_last_chunk_of_their_gradients() {
+    let plan = Plan::new(overlapping_step([8, 4, 8], 2), &Overlaps(4));
+    plan.check().unwrap();
+    // Two layers forward and backward, four chunks each.
+    assert_eq!(shared_scans(&plan), 16, "{plan}");
+    let graph = &plan.graph;
+    let (sums, waits) = (sums(graph), waits(graph));
+    assert_eq!((sums.len(), waits.len()), (2, 2), "{plan}");
+    let last = place_of(graph, |op| matches!(op, Op::RecurrentScanGrad(_)));
+    assert!(sums[1] > *last.last().unwrap(), "{plan}");
 }

@@ -116,6 +116,27 @@ impl InPlaceUpdates for Chunks {}
 
 impl Target for Chunks {}
 
+/// Overlaps every pair of recurrent layers in so many chunks.
+pub struct Overlaps(pub usize);
+
+impl WorkspaceQuery for Overlaps {
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+}
+
+impl SpikeStorage for Overlaps {}
+
+impl SchedulingPolicy for Overlaps {
+    fn overlap_chunks(&self, _: &Graph, _: &Node, _: &Node) -> Option<usize> {
+        Some(self.0)
+    }
+}
+
+impl InPlaceUpdates for Overlaps {}
+
+impl Target for Overlaps {}
+
 /// As [`Chunks`], with scratch memory of the size of what a convolution reads.
 pub struct ChunksWithWorkspace(pub usize);
 
