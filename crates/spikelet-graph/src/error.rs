@@ -6,7 +6,7 @@ use crate::types::{ShapeText, TensorType};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// An operation rejects its operands.
-    #[error("{operation}{}: {problem}\n  given: {given}\n  help: {help}", place(.layer))]
+    #[error("{operation}{}: {problem}{}\n  help: {help}", place(.layer), given_types(.given))]
     Shape {
         /// The path of the layer, such as `fc.0`.
         layer: String,
@@ -165,6 +165,14 @@ pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> Inva
         format!("{what}: {} against {}", ShapeText(a), ShapeText(b)),
         help,
     )
+}
+
+/// The line with the types of operands, if there are any.
+fn given_types(given: &str) -> String {
+    match given {
+        "" => String::new(),
+        given => format!("\n  given: {given}"),
+    }
 }
 
 /// How to correct a tensor of another type.

@@ -6,6 +6,7 @@ use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType, broadcast};
 use spikelet_expr::{CompileError, Expr, Program, vjp};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// One output of a step.
@@ -277,6 +278,18 @@ pub(super) fn check_operands(
     }
     // Their gradients would be the same symbol.
     let symbols = [&r.inputs, &r.states, &r.params];
+    let mut names = HashSet::new();
+    if let Some(name) = symbols
+        .iter()
+        .copied()
+        .flatten()
+        .find(|name| !names.insert(*name))
+    {
+        return Err(InvalidOp::new(
+            format!("two of its inputs, states and parameters have the name `{name}`"),
+            "give each a name of its own",
+        ));
+    }
     let taken = |o: &&StepOutput| symbols.iter().any(|names| names.contains(&o.name));
     if let Some(output) = r.outputs.iter().find(taken) {
         return Err(InvalidOp::new(

@@ -11,6 +11,7 @@ use crate::graph::ValueId;
 use crate::types::TensorType;
 use extraction::Extraction;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ struct Received {
 /// removed from the trace.
 pub struct LoopTrace {
     tracer: Tracer,
+    /// The loops whose bodies are being traced, with this one.
+    depth: usize,
     length: usize,
     reverse: bool,
     received: RefCell<ReceivedValues>,
@@ -117,9 +120,11 @@ impl Tracer {
             first,
             outside: vec![],
         });
+        let depth = state.loops.len();
         drop(state);
         LoopTrace {
             tracer: self.clone(),
+            depth,
             length,
             reverse: false,
             received: RefCell::default(),
@@ -233,15 +238,22 @@ impl LoopTrace {
     /// not change), `stacked` the values that are stacked along axis 0.
     ///
     /// # Errors
-    /// The first error of the trace; when a carried value changes its type.
+    /// The first error of the trace; when a carried value changes its type or is listed twice, when another value is
+    /// listed, and when a loop inside this one is not finished.
     pub fn finish(mut self, next: &[(&Var, &Var)], stacked: &[&Var]) -> Result<LoopResults> {
         self.finished = true;
         let tracer = self.tracer.clone();
         let received = self.received.take();
         let mut state = tracer.state.borrow_mut();
-        let Some(open) = state.loops.pop() else {
-            return Ok(LoopResults::default());
+        let Some(open) = state.close(self.depth) else {
+            // The loop around it was finished or dropped before, which is the error of the trace.
+            let error = state.error.clone();
+            return error.map_or(Ok(LoopResults::default()), Err);
         };
+        if let Some(problem) = misused(&received.carried, next) {
+            let error = problem.at(&state.path.join("."), "loop", &[]);
+            state.error.get_or_insert(error);
+        }
         let ids = |vars: &[&Var]| -> Option<Vec<ValueId>> { vars.iter().map(|v| v.id).collect() };
         let (before, after): (Vec<&Var>, Vec<&Var>) = next.iter().copied().unzip();
         let known = (ids(&before), ids(&after), ids(stacked));
@@ -280,11 +292,55 @@ impl LoopTrace {
     }
 }
 
+/// What is wrong with the list of the next carried values.
+fn misused(carried: &[Received], next: &[(&Var, &Var)]) -> Option<InvalidOp> {
+    let mut seen = HashSet::new();
+    for (k, (before, _)) in next.iter().enumerate() {
+        let Some(id) = before.id else { continue };
+        if !carried.iter().any(|value| value.inside == id) {
+            return Some(InvalidOp::new(
+                format!(
+                    "pair {k} of the next values starts with a value that the loop does not carry"
+                ),
+                "start each pair with a result of `LoopTrace::carried` of this loop",
+            ));
+        }
+        if !seen.insert(id) {
+            return Some(InvalidOp::new(
+                format!(
+                    "pair {k} of the next values starts with a carried value that an earlier pair has"
+                ),
+                "give each carried value one next value",
+            ));
+        }
+    }
+    None
+}
+
+impl State {
+    /// Removes the loop at this depth from those that are open, with all inside it; those are an error.
+    fn close(&mut self, depth: usize) -> Option<OpenLoop> {
+        if self.loops.len() > depth {
+            let problem = InvalidOp::new(
+                "a loop inside this one is still open",
+                "finish a loop before the loop around it",
+            );
+            let error = problem.at(&self.path.join("."), "loop", &[]);
+            self.error.get_or_insert(error);
+        }
+        self.loops.truncate(depth);
+        match self.loops.len() == depth {
+            true => self.loops.pop(),
+            false => None,
+        }
+    }
+}
+
 impl Drop for LoopTrace {
     fn drop(&mut self) {
         if !self.finished
             && let Ok(mut state) = self.tracer.state.try_borrow_mut()
-            && let Some(open) = state.loops.pop()
+            && let Some(open) = state.close(self.depth)
         {
             state.graph.nodes.truncate(open.first);
             state.repeated = crate::time_invariance::RepeatedValues::default();

@@ -50,7 +50,7 @@ impl Var {
 
     /// The variance over axes, which are removed: Σ (x − mean)² / (n − `correction`). With a correction of
     /// 1 it is unbiased, which is PyTorch's default; with 0 it is that of a population. The mean is
-    /// subtracted before squaring.
+    /// subtracted before squaring. A correction of n or more is an error of the trace.
     ///
     /// ```
     /// use spikelet_graph::{DType, Tracer};
@@ -61,7 +61,17 @@ impl Var {
     #[doc(alias = "variance")]
     pub fn var(&self, axes: &[usize], correction: usize) -> Var {
         let mean = self.kept(&self.mean(axes), axes);
-        (self - mean).square().sum(axes) / (self.count(axes) - correction as f64)
+        let (count, subtracted) = (self.count(axes), correction as f64);
+        if subtracted >= count {
+            let error = InvalidOp::new(
+                format!(
+                    "the variance of {count} elements with a correction of {correction} divides by 0 or less"
+                ),
+                "use a smaller correction, or take the variance over more elements",
+            );
+            return self.refuse("var", error);
+        }
+        (self - mean).square().sum(axes) / (count - subtracted)
     }
 
     /// The standard deviation over axes, √[`Var::var`]; its derivative is 0 where it is 0.

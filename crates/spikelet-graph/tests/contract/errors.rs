@@ -293,3 +293,76 @@ fn an_operation_says_how_many_operands_it_takes() {
       help: pass exactly the operands of the operation
     ");
 }
+
+#[test]
+fn loops_whose_values_or_order_do_not_fit_are_refused() {
+    let start = |t: &Tracer| (t.input("x", F, [3, 2]), t.state("h", [1, 2]));
+    let invariant = error(|t| {
+        let (x, h) = start(t);
+        let open = t.begin_loop(3);
+        let (_, x) = (open.carried(&h), open.sequence(&x));
+        let made = t.scope("rnn", || open.finish(&[(&x, &x.relu())], &[&x]));
+        assert!(made.is_err());
+    });
+    assert_snapshot!(invariant, @"
+    loop in `rnn`: pair 0 of the next values starts with a value that the loop does not carry
+      help: start each pair with a result of `LoopTrace::carried` of this loop
+    ");
+    let twice = error(|t| {
+        let (x, h) = start(t);
+        let open = t.begin_loop(3);
+        let (h, x) = (open.carried(&h), open.sequence(&x));
+        assert!(open.finish(&[(&h, &x), (&h, &(&x + 1.0))], &[&x]).is_err());
+    });
+    assert_snapshot!(twice, @"
+    loop: pair 1 of the next values starts with a carried value that an earlier pair has
+      help: give each carried value one next value
+    ");
+    let order = error(|t| {
+        let (x, _) = start(t);
+        let outer = t.begin_loop(3);
+        let x = outer.sequence(&x);
+        let inner = t.begin_loop(1);
+        let x = inner.sequence(&x);
+        assert!(outer.finish(&[], &[&x]).is_err());
+        assert!(inner.finish(&[], &[&x]).is_err());
+    });
+    assert_snapshot!(order, @"
+    loop: a loop inside this one is still open
+      help: finish a loop before the loop around it
+    ");
+    let dropped = error(|t| {
+        let (x, _) = start(t);
+        let outer = t.begin_loop(3);
+        let inner = t.begin_loop(3);
+        let x = inner.sequence(&x);
+        drop(outer);
+        assert!(inner.finish(&[], &[&x]).is_err());
+    });
+    assert_eq!(dropped, order);
+}
+
+#[test]
+fn names_that_two_values_of_a_recurrence_share_are_refused() {
+    assert_snapshot!(error(|t| {
+        let x = Expr::symbol("x");
+        let same = Recurrence::new("same", ["x"], ["x"])
+            .output("s", x.ge(1.0), true)
+            .next(vec![x * 0.5]);
+        let (x, v) = (t.input("x", F, [3, 2]), t.state("v", [2]));
+        Var::scan(&Arc::new(same), 3, &[&x], &[&v], &[]);
+    }), @"
+    same: two of its inputs, states and parameters have the name `x`
+      given: f32[3, 2] and f32[2]
+      help: give each a name of its own
+    ");
+}
+
+#[test]
+fn a_variance_that_divides_by_0_is_refused() {
+    assert_snapshot!(error(|t| { t.input("x", F, [4, 1]).var(&[1], 1); }), @"
+    var: the variance of 1 elements with a correction of 1 divides by 0 or less
+      given: f32[4, 1]
+      help: use a smaller correction, or take the variance over more elements
+    ");
+}
