@@ -136,6 +136,7 @@ impl Subject<'_> {
     }
 
     /// The name, for the report.
+    #[cfg(feature = "plots")]
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Classifier {

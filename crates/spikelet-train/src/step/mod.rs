@@ -44,6 +44,7 @@ pub use error::{StepError, TypeDifference};
 pub use inputs::Inputs;
 pub use metrics::{EpochMetrics, MetricSet, PendingMetrics, StepMetrics};
 pub use monitors::Monitor;
+#[cfg(feature = "plots")]
 pub(crate) use monitors::path_of;
 #[cfg(feature = "plots")]
 pub(crate) use observed::{Observation, ObservedLayer};
@@ -461,6 +462,7 @@ impl<'a> Step<'a> {
     }
 
     /// The name.
+    #[cfg(feature = "plots")]
     pub(crate) fn name_of(&self) -> &str {
         &self.name
     }
