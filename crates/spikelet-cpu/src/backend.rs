@@ -5,6 +5,7 @@ use crate::executor::CpuExecutor;
 use crate::machine;
 use crate::memory::{View, ViewMut, for_each_dtype};
 use crate::op;
+use crate::parallel::Pool;
 use crate::shared::{Shared, failure};
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
@@ -63,10 +64,7 @@ impl Cpu {
 
     fn named(name: &str, threads: usize) -> Result<Self> {
         crate::gemm::GemmLibrary::get().map_err(|e| failure(e.to_string()))?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|k| format!("spikelet-{k}"))
-            .build()
+        let pool = Pool::new(threads)
             .map_err(|e| failure(format!("cannot start {threads} threads: {e}")))?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -112,7 +110,7 @@ impl Cpu {
 
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        self.shared.pool.current_num_threads()
+        self.shared.pool.threads()
     }
 
     /// The instruction sets that the kernels use: `AVX-512`, `AVX2` or `baseline`.

@@ -57,7 +57,7 @@ impl CpuExecutor {
         let plan = &mut self.plan;
         // SAFETY: the plan was checked, the buffers have the sizes of its values and are kept alive, and the lock
         // excludes other runs.
-        shared.pool.install(|| unsafe { plan.run(&mut after) })
+        shared.pool.run(|| unsafe { plan.run(&mut after) })
     }
 }
 

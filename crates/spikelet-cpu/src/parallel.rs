@@ -2,11 +2,19 @@
 //!
 //! A plan that another program calls ([`crate::CallablePlan`]) runs on that program's threads, so that two pools
 //! do not compete for the cores. The pieces of work are the same.
+//!
+//! This is the only module that calls rayon: elsewhere rayon would run the work of a callable plan on its global
+//! pool, whose threads a forked process does not have. `clippy.toml` disallows it.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the module that the others call instead"
+)]
 
 use crate::memory::SharedSlice;
 use rayon::prelude::*;
 use std::any::Any;
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,6 +49,61 @@ struct Current {
     workers: *const (dyn Workers + 'static),
     /// The most pieces of scratch memory.
     threads: usize,
+}
+
+/// The threads of a device.
+///
+/// A process that is forked has none of them: there, work runs on the thread that asks for it.
+pub(crate) struct Pool {
+    threads: ManuallyDrop<rayon::ThreadPool>,
+    /// The process that has the threads.
+    process: u32,
+}
+
+impl Pool {
+    /// Starts this many threads; 0 is one per core.
+    pub(crate) fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|k| format!("spikelet-{k}"))
+            .build()?;
+        Ok(Self {
+            threads: ManuallyDrop::new(pool),
+            process: std::process::id(),
+        })
+    }
+
+    /// The number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.current_num_threads()
+    }
+
+    fn is_forked(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    /// Whether the calling thread runs work of the pool.
+    pub(crate) fn is_current(&self) -> bool {
+        self.threads.current_thread_index().is_some()
+            || (self.is_forked() && CURRENT.get().is_some())
+    }
+
+    /// Runs `work`, whose loops are divided among the threads.
+    pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match self.is_forked() {
+            true => on_workers(&CallingThread, 1, work),
+            false => self.threads.install(work),
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if !self.is_forked() {
+            // SAFETY: dropped once, and not used afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.threads) };
+        }
+    }
 }
 
 thread_local! {
@@ -103,21 +166,39 @@ pub(crate) fn for_each_task(count: usize, work: impl Fn(usize) + Sync + Send) {
     }
 }
 
+/// The last error of pieces of work.
+struct LastError<E>(Mutex<Option<E>>);
+
+impl<E> LastError<E> {
+    /// Calls `run` with a place for errors, and returns the last of them.
+    fn of(run: impl FnOnce(&Self)) -> Result<(), E> {
+        let this = Self(Mutex::new(None));
+        run(&this);
+        let last = this.0.into_inner().unwrap_or_else(|e| e.into_inner());
+        last.map_or(Ok(()), Err)
+    }
+
+    fn keep(&self, done: Result<(), E>) {
+        if let Err(error) = done {
+            *self.0.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+        }
+    }
+}
+
+/// As [`for_each`], and returns one of the errors if there are any.
+pub(crate) fn try_for_each<E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<(), E> + Sync + Send,
+) -> Result<(), E> {
+    LastError::of(|error| for_each(count, |k| error.keep(work(k))))
+}
+
 /// As [`for_each_task`], and returns one of the errors if there are any.
 pub(crate) fn try_for_each_task<E: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<(), E> + Sync + Send,
 ) -> Result<(), E> {
-    let failed = Mutex::new(None);
-    for_each_task(count, |k| {
-        if let Err(error) = work(k) {
-            *failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
-        }
-    });
-    match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
-        Some(error) => Err(error),
-        None => Ok(()),
-    }
+    LastError::of(|error| for_each_task(count, |k| error.keep(work(k))))
 }
 
 /// Calls `work` with every chunk of `size` elements and its number; the last chunk may be shorter.
@@ -133,6 +214,12 @@ pub(crate) fn for_each_chunk<T: Send>(
         // SAFETY: chunks are disjoint.
         work(k, unsafe { shared.range(first, size.min(length - first)) });
     });
+}
+
+/// The chunk with this number; the last may be shorter.
+pub(crate) fn chunk<T>(slice: &[T], size: usize, number: usize) -> &[T] {
+    let end = slice.len();
+    &slice[(number * size).min(end)..((number + 1) * size).min(end)]
 }
 
 impl Current {
@@ -210,6 +297,13 @@ mod tests {
             sum(&|v| on_workers(&CallingThread, 1, || fill(v))),
             expected
         );
+    }
+
+    #[test]
+    fn the_last_chunk_is_shorter() {
+        let values = [1, 2, 3, 4, 5];
+        let chunks = [0, 1, 2, 3].map(|k| chunk(&values, 2, k));
+        assert_eq!(chunks, [&[1, 2][..], &[3, 4], &[5], &[]]);
     }
 
     #[test]

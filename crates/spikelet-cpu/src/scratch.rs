@@ -72,20 +72,15 @@ impl<'a, R> Pieces<'a, R> {
 #[cfg(test)]
 mod tests {
     use super::{PerThread, Pieces};
-    use rayon::prelude::*;
-
-    fn pool() -> rayon::ThreadPool {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
-        pool.build().unwrap()
-    }
+    use crate::parallel::{self, Pool};
 
     #[test]
     fn every_thread_has_a_piece_of_its_own() {
         let threads = PerThread::new(3, || ());
         let mut memory = vec![0_u64; 31];
-        pool().install(|| {
+        Pool::new(3).unwrap().run(|| {
             let pieces = Pieces::equal(&mut memory, &threads);
-            (0..300).into_par_iter().for_each(|_| {
+            parallel::for_each(300, |_| {
                 pieces.with(|piece| {
                     assert_eq!(piece.len(), 10);
                     piece.iter_mut().for_each(|count| *count += 1);

@@ -2,7 +2,7 @@
 
 use crate::machine;
 use crate::memory::{Memory, Slot};
-use rayon::ThreadPool;
+use crate::parallel::Pool;
 use spikelet_graph::{Buffer, DeviceId, Error, Result};
 use std::sync::{Mutex, MutexGuard};
 
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 pub(crate) struct Shared {
     pub(crate) name: String,
     pub(crate) id: DeviceId,
-    pub(crate) pool: ThreadPool,
+    pub(crate) pool: Pool,
     /// Held during every access to this device's buffers.
     pub(crate) lock: Mutex<()>,
 }
@@ -23,7 +23,7 @@ impl Shared {
     /// would deadlock.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, ()>> {
         // The pool's threads execute runs only.
-        if self.pool.current_thread_index().is_some() {
+        if self.pool.is_current() {
             return Err(Error::Busy {
                 backend: self.name.clone(),
             });

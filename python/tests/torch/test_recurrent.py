@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -67,3 +69,30 @@ def test_copies_and_compiled_code():
 def test_another_number_of_features_says_what_was_expected():
     with pytest.raises(RuntimeError, match="6"):
         st.Recurrent(st.Lif(), 6)(torch.rand(4, 3, 5))
+
+
+FORKED_WORKER = """
+import torch
+import spikelet.torch as st
+
+layer = st.Recurrent(st.Lif(), 128)
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, k):
+        x = torch.full((4, 3, 128), 0.5 + k, requires_grad=True)
+        layer(x).sum().backward()
+        return x.grad
+
+expected = [Data()[k] for k in range(2)]
+loader = torch.utils.data.DataLoader(Data(), batch_size=None, num_workers=1, multiprocessing_context="fork")
+assert all(map(torch.equal, loader, expected))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork the workers of a DataLoader")
+def test_a_forked_worker_runs_a_layer_that_its_parent_ran():
+    # A worker that waits for threads which it does not have would hang.
+    subprocess.run([sys.executable, "-c", FORKED_WORKER], timeout=300, check=True)

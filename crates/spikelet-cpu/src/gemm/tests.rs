@@ -50,11 +50,9 @@ fn libraries() -> Vec<GemmLibrary> {
 }
 
 fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
+    crate::parallel::Pool::new(threads)
         .expect("a thread pool of a few threads can be made")
-        .install(work)
+        .run(work)
 }
 
 const SIZES: [(usize, usize, usize); 8] = [

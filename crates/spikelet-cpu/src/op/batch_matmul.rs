@@ -2,8 +2,8 @@
 
 use super::{Float, Kernel, Types};
 use crate::gemm::Gemm;
-use crate::memory::{View, ViewMut};
-use rayon::prelude::*;
+use crate::memory::{SharedSlice, View, ViewMut};
+use crate::parallel::{self, chunk};
 use spikelet_graph::op::{BatchMatMul, BatchMatMulSizes};
 use std::marker::PhantomData;
 
@@ -42,22 +42,23 @@ impl<R: Float> Kernel for BatchMatMulKernel<R> {
         if c.is_empty() || k == 0 {
             return Ok(());
         }
-        let factors = (R::of(&reads[0]).par_chunks(m * k)).zip(R::of(&reads[1]).par_chunks(k * n));
+        let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
+        let products = c.len() / (m * n);
+        let c = SharedSlice::new(c);
         // A product is divided into tiles that depend on its sizes alone: any number of threads gives
         // the same bits.
-        c.par_chunks_mut(m * n)
-            .zip(factors)
-            .try_for_each(|(c, (a, b))| {
-                let product = Gemm {
-                    m,
-                    n,
-                    k,
-                    a: (a, self.a),
-                    b: (b, self.b),
-                    accumulate: false,
-                };
-                product.run(c, n)
-            })
-            .map_err(|e| e.to_string())
+        let done = parallel::try_for_each(products, |number| {
+            let product = Gemm {
+                m,
+                n,
+                k,
+                a: (chunk(a, m * k, number), self.a),
+                b: (chunk(b, k * n, number), self.b),
+                accumulate: false,
+            };
+            // SAFETY: products are disjoint.
+            product.run(unsafe { c.range(number * m * n, m * n) }, n)
+        });
+        done.map_err(|e| e.to_string())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{CHUNK, Float, Kernel, Types};
 use crate::memory::{Element, SharedSlice, View, ViewMut, for_each_dtype};
-use rayon::prelude::*;
+use crate::parallel::{self, chunk};
 use spikelet_graph::op::{Gather, GatherSizes, Indexed, ScatterAdd};
 use std::marker::PhantomData;
 
@@ -39,20 +39,19 @@ impl GatherKernel {
         match self.indexed {
             Indexed::Slices => {
                 let rows = CHUNK.div_ceil(inner);
-                let chunks = to.par_chunks_mut(rows * inner).enumerate();
-                chunks.for_each(|(chunk, to)| {
+                parallel::for_each_chunk(to, rows * inner, |k, to| {
                     for (row, to) in to.chunks_mut(inner).enumerate() {
-                        let row = chunk * rows + row;
+                        let row = k * rows + row;
                         let at = row / count * length + limited(index[row % count], length);
                         to.copy_from_slice(&from[at * inner..(at + 1) * inner]);
                     }
                 });
             }
             Indexed::Elements => {
-                let chunks = to.par_chunks_mut(CHUNK).zip(index.par_chunks(CHUNK));
-                chunks.enumerate().for_each(|(chunk, (to, index))| {
+                parallel::for_each_chunk(to, CHUNK, |k, to| {
+                    let index = chunk(index, CHUNK, k);
                     for (i, (to, index)) in to.iter_mut().zip(index).enumerate() {
-                        let i = chunk * CHUNK + i;
+                        let i = k * CHUNK + i;
                         let row = i / (count * inner) * length + limited(*index, length);
                         *to = from[row * inner + i % inner];
                     }
@@ -113,7 +112,7 @@ impl<R: Float> ScatterAddKernel<R> {
         let rows = length.div_ceil(parts);
         let parts = length.div_ceil(rows);
         let shared = SharedSlice::new(to);
-        (0..outer * parts).into_par_iter().for_each(|task| {
+        parallel::for_each(outer * parts, |task| {
             let (o, first) = (task / parts, task % parts * rows);
             let end = (first + rows).min(length);
             // SAFETY: each task has its own rows.
@@ -142,10 +141,9 @@ impl<R: Float> ScatterAddKernel<R> {
         } = self.sizes;
         let each = (count * inner).max(1);
         to.fill(R::ZERO);
-        let parts = from.par_chunks(each).zip(index.par_chunks(each));
-        let parts = parts.zip(to.par_chunks_mut(length * inner));
-        parts.for_each(|((from, index), to)| {
-            for (i, (&x, &index)) in from.iter().zip(index).enumerate() {
+        parallel::for_each_chunk(to, length * inner, |k, to| {
+            let elements = chunk(from, each, k).iter().zip(chunk(index, each, k));
+            for (i, (&x, &index)) in elements.enumerate() {
                 let sum = &mut to[limited(index, length) * inner + i % inner];
                 *sum = *sum + x;
             }

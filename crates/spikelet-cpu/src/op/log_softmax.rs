@@ -2,7 +2,7 @@
 
 use super::{Float, Kernel, Types};
 use crate::memory::{View, ViewMut};
-use rayon::prelude::*;
+use crate::parallel::{self, chunk};
 use std::marker::PhantomData;
 
 pub(super) struct LogSoftmaxKernel<R> {
@@ -26,9 +26,9 @@ impl<R: Float> Kernel for LogSoftmaxKernel<R> {
         writes: &mut [ViewMut<'_>],
         _: &mut [u64],
     ) -> Result<(), String> {
-        let rows = R::of(&reads[0]).par_chunks(self.classes);
-        let results = R::of_mut(&mut writes[0]).par_chunks_mut(self.classes);
-        rows.zip(results).for_each(|(x, y)| {
+        let all = R::of(&reads[0]);
+        parallel::for_each_chunk(R::of_mut(&mut writes[0]), self.classes, |row, y| {
+            let x = chunk(all, self.classes, row);
             let max = x.iter().fold(x[0], |a, &b| a.max_nan(b));
             let sum = x.iter().fold(R::ZERO, |sum, &x| sum + (x - max).exp());
             let log = sum.ln();

@@ -5,7 +5,7 @@
 
 use super::{Float, Kernel, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
-use rayon::prelude::*;
+use crate::parallel::{self, chunk};
 use spikelet_expr::vectorized;
 use std::marker::PhantomData;
 
@@ -111,17 +111,14 @@ impl<R: Float> Kernel for MeanVarKernel<R> {
         let (channels, all) = (self.channels, self.rows);
         let rows = chunk_rows(channels);
         let partial = &mut f64::from_words(workspace)[..2 * channels * all.div_ceil(rows)];
-        partial
-            .par_chunks_exact_mut(2 * channels)
-            .zip(x.par_chunks(rows * channels))
-            .for_each(|(partial, x)| {
-                let (means, squares) = partial.split_at_mut(channels);
-                vectorized(
-                    (x, channels, means, squares),
-                    #[inline(always)]
-                    |(x, channels, means, squares)| chunk_moments(x, channels, means, squares),
-                );
-            });
+        parallel::for_each_chunk(partial, 2 * channels, |k, partial| {
+            let (means, squares) = partial.split_at_mut(channels);
+            vectorized(
+                (chunk(x, rows * channels, k), channels, means, squares),
+                #[inline(always)]
+                |(x, channels, means, squares)| chunk_moments(x, channels, means, squares),
+            );
+        });
         let mut shared: [Option<SharedSlice<'_, R>>; 2] = [const { None }; 2];
         for (shared, write) in shared.iter_mut().zip(writes) {
             if !matches!(write, ViewMut::Unused) {
@@ -129,7 +126,7 @@ impl<R: Float> Kernel for MeanVarKernel<R> {
             }
         }
         let partial = &*partial;
-        (0..channels).into_par_iter().for_each(|c| {
+        parallel::for_each(channels, |c| {
             let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
             for (k, part) in partial.chunks_exact(2 * channels).enumerate() {
                 let more = rows.min(all - k * rows) as f64;

@@ -2,7 +2,7 @@
 
 use super::{CHUNK, Float, Kernel, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
-use rayon::prelude::*;
+use crate::parallel;
 use spikelet_expr::vectorized;
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
 use std::marker::PhantomData;
@@ -266,8 +266,8 @@ impl<R: Float> Kernel for PoolKernel<R> {
         let (channels, positions) = (w.channels.max(1), w.positions());
         let rows = (CHUNK / channels).max(1);
         let x = R::of(&reads[0]);
-        let pieces = R::of_mut(&mut writes[0]).par_chunks_mut(rows * channels);
-        pieces.enumerate().for_each(|(k, y)| {
+        let y = R::of_mut(&mut writes[0]);
+        parallel::for_each_chunk(y, rows * channels, |k, y| {
             vectorized(
                 (w, x, y),
                 #[inline(always)]
@@ -313,10 +313,10 @@ impl<R: Float> Kernel for PoolGradKernel<R> {
         let (channels, elements, positions) = (w.channels, w.image_elements(), w.positions());
         let (images, pieces) = (dx.len() / elements.max(1), channels.div_ceil(LANES));
         if !w.blocks || w.pooling != Pooling::Max {
-            dx.par_chunks_mut(CHUNK).for_each(|dx| dx.fill(R::ZERO));
+            parallel::for_each_chunk(dx, CHUNK, |_, dx| dx.fill(R::ZERO));
         }
         let all = SharedSlice::new(dx);
-        (0..images * pieces).into_par_iter().for_each(|task| {
+        parallel::for_each(images * pieces, |task| {
             let (n, first) = (task / pieces, task % pieces * LANES);
             let count = LANES.min(channels - first);
             vectorized(

@@ -1,8 +1,8 @@
 //! Sums of the weight rows of the neurons that fired.
 
 use super::Float;
+use crate::parallel;
 use crate::spikes::{pack_rows, words};
-use rayon::prelude::*;
 use spikelet_expr::vectorized;
 
 /// Columns are padded to a multiple of this: a cache line of f32.
@@ -27,8 +27,8 @@ pub(super) fn table_elements(features: usize) -> usize {
 /// Transposes a weight `[features, features]` into a table: a row for each neuron that may fire.
 pub(super) fn transpose<R: Float>(weight: &[R], features: usize, table: &mut [R]) {
     let stride = row_stride(features);
-    let bands = table[..table_elements(features)].par_chunks_mut((BAND * stride).max(1));
-    bands.enumerate().for_each(|(band, table)| {
+    let table = &mut table[..table_elements(features)];
+    parallel::for_each_chunk(table, BAND * stride, |band, table| {
         let first = band * BAND;
         for columns in (0..features).step_by(LINE) {
             for (row, to) in table.chunks_exact_mut(stride).enumerate() {
@@ -54,6 +54,14 @@ pub(super) struct Fired {
 
 /// Neurons that are decoded at once.
 const BATCH: usize = 8;
+
+/// Elements of the rows whose lists are made at once: 256 KiB of lists.
+const LISTED: usize = 1 << 16;
+
+/// How many rows are listed at once, so that the memory of lists does not grow with the number of rows.
+pub(super) fn listed_rows(rows: usize, features: usize) -> usize {
+    (LISTED / features.max(1)).clamp(1, rows.max(1))
+}
 
 impl Fired {
     /// Lists for tiles of up to `rows` rows.

@@ -1,8 +1,8 @@
 //! The largest elements of each row: each element is inserted in the sorted list of those before it.
 
 use super::{Float, Kernel, Types};
-use crate::memory::{Element, View, ViewMut};
-use rayon::prelude::*;
+use crate::memory::{Element, SharedSlice, View, ViewMut};
+use crate::parallel::{self, chunk};
 use std::marker::PhantomData;
 
 pub(super) struct TopKKernel<R> {
@@ -57,11 +57,12 @@ impl<R: Float> Kernel for TopKKernel<R> {
         if values.is_empty() {
             return Ok(());
         }
-        let rows = R::of(&reads[0]).par_chunks(self.columns);
-        let results = values
-            .par_chunks_mut(self.k)
-            .zip(indices.par_chunks_mut(self.k));
-        rows.zip(results).for_each(|(row, (values, indices))| {
+        let all = R::of(&reads[0]);
+        let indices = SharedSlice::new(indices);
+        parallel::for_each_chunk(values, self.k, |k, values| {
+            let row = chunk(all, self.columns, k);
+            // SAFETY: rows are disjoint.
+            let indices = unsafe { indices.range(k * self.k, self.k) };
             select(row, indices);
             for (value, &index) in values.iter_mut().zip(&*indices) {
                 *value = row[usize::try_from(index).expect("an index of the row")];

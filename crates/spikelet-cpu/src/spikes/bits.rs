@@ -4,8 +4,8 @@
 //! feature `i`. The bits past the last feature are written as zero and ignored when read.
 
 use super::error::{SpikeError, check};
+use crate::parallel::{chunk, for_each_chunk};
 use pulp::Arch;
-use rayon::prelude::*;
 
 /// Rows that one task packs or unpacks.
 const ROWS_PER_TASK: usize = 64;
@@ -57,9 +57,10 @@ pub fn pack<T: Sync>(
     if x.is_empty() {
         return Ok(());
     }
-    bits.par_chunks_mut(ROWS_PER_TASK * words(features))
-        .zip(x.par_chunks(ROWS_PER_TASK * features))
-        .for_each(|(bits, x)| pack_rows(x, features, bits, &spike));
+    for_each_chunk(bits, ROWS_PER_TASK * words(features), |k, bits| {
+        let x = chunk(x, ROWS_PER_TASK * features, k);
+        pack_rows(x, features, bits, &spike);
+    });
     Ok(())
 }
 
@@ -100,9 +101,10 @@ pub fn unpack<T: Copy + Send + Sync>(
     if x.is_empty() {
         return Ok(());
     }
-    x.par_chunks_mut(ROWS_PER_TASK * features)
-        .zip(bits.par_chunks(ROWS_PER_TASK * words(features)))
-        .for_each(|(x, bits)| unpack_rows(bits, features, x, [zero, one]));
+    for_each_chunk(x, ROWS_PER_TASK * features, |k, x| {
+        let bits = chunk(bits, ROWS_PER_TASK * words(features), k);
+        unpack_rows(bits, features, x, [zero, one]);
+    });
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use super::bits::{last_mask, words};
 use super::error::{SpikeError, check};
 use super::rows::{Chunk, Indices, TILE_WORDS, TableColumns, chunks, load, row_stride, store};
 use super::{LinearShape, rows::with_vectors};
+use crate::parallel::{chunk, for_each_chunk};
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 /// The most rows of one task. Rows are independent, so the partition does not affect the result.
 const ROWS_PER_TASK: usize = 128;
@@ -66,17 +66,15 @@ pub fn forward(
     // Small batches take fewer rows per task, so that all cores are used.
     let block = rows.div_ceil(64).clamp(8, ROWS_PER_TASK);
     let arch = Arch::new();
-    out.par_chunks_mut(block * out_features)
-        .zip(bits.par_chunks(block * width))
-        .for_each(|(out, bits)| {
-            arch.dispatch(RowBlock {
-                shape,
-                bits,
-                wt,
-                bias,
-                out,
-            });
+    for_each_chunk(out, block * out_features, |k, out| {
+        arch.dispatch(RowBlock {
+            shape,
+            bits: chunk(bits, block * width, k),
+            wt,
+            bias,
+            out,
         });
+    });
     Ok(())
 }
 

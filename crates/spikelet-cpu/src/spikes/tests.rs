@@ -38,11 +38,9 @@ impl Random {
 }
 
 fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
+    crate::parallel::Pool::new(threads)
         .expect("a thread pool of a few threads can be made")
-        .install(work)
+        .run(work)
 }
 
 const IN: [usize; 6] = [1, 63, 64, 65, 784, 1100];

@@ -1,7 +1,7 @@
 //! Transposition of `f32` matrices.
 
 use super::error::{SpikeError, check};
-use rayon::prelude::*;
+use crate::parallel::for_each_chunk;
 
 /// Edge of the square blocks: 16 `f32` fill a line of the cache.
 const EDGE: usize = 16;
@@ -42,9 +42,9 @@ pub fn transpose_strided(
     if out.is_empty() {
         return Ok(());
     }
-    out.par_chunks_mut(EDGE * stride)
-        .enumerate()
-        .for_each(|(band, out)| transpose_band(w, cols, band * EDGE, out, stride, rows));
+    for_each_chunk(out, EDGE * stride, |band, out| {
+        transpose_band(w, cols, band * EDGE, out, stride, rows);
+    });
     Ok(())
 }
 

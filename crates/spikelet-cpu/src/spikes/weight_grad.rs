@@ -4,8 +4,9 @@ use super::bits::{transpose_64, words};
 use super::error::{SpikeError, check};
 use super::rows::{Chunk, Indices, TILE_WORDS, TableColumns, chunks, load, row_stride, store};
 use super::{LinearShape, rows::with_vectors};
+use crate::memory::SharedSlice;
+use crate::parallel::{chunk, for_each, for_each_chunk};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
-use rayon::prelude::*;
 
 /// Features of one task. Features are independent, so the partition does not affect the result.
 const FEATURES_PER_TASK: usize = 16;
@@ -112,55 +113,80 @@ pub fn weight_grad(
         let grad_out = &grad_out[first * out_features..(first + count) * out_features];
         let grads = &mut grads[..count * stride];
         let columns = &mut columns[..width * 64 * column_words];
-        rayon::join(
-            || pad_rows(grad_out, out_features, grads, stride),
-            || transpose_bits(bits, width, columns, column_words),
+        arrange(
+            (grad_out, out_features, &mut *grads, stride),
+            (bits, width, &mut *columns, column_words),
         );
-        dwt.par_chunks_mut(FEATURES_PER_TASK * out_features)
-            .zip(columns.par_chunks(FEATURES_PER_TASK * column_words))
-            .for_each(|(dwt, columns)| {
-                arch.dispatch(FeatureBlock {
-                    out_features,
-                    columns,
-                    column_words,
-                    grads,
-                    dwt,
-                    fresh: first == 0,
-                });
+        for_each_chunk(dwt, FEATURES_PER_TASK * out_features, |k, dwt| {
+            arch.dispatch(FeatureBlock {
+                out_features,
+                columns: chunk(columns, FEATURES_PER_TASK * column_words, k),
+                column_words,
+                grads,
+                dwt,
+                fresh: first == 0,
             });
+        });
     }
     Ok(())
 }
 
-/// Copies rows to the wider rows of the scratch; the padding is not written.
-fn pad_rows(from: &[f32], width: usize, to: &mut [f32], stride: usize) {
+/// Rows of a gradient, their width, and the wider rows of the scratch with theirs.
+type Padded<'a> = (&'a [f32], usize, &'a mut [f32], usize);
+
+/// Rows of bits, their words, and the transposed rows with theirs.
+type Transposed<'a> = (&'a [u64], usize, &'a mut [u64], usize);
+
+/// Pads the rows of the gradient and transposes those of the bits, at the same time.
+fn arrange(
+    (from, out, to, stride): Padded<'_>,
+    (bits, width, columns, column_words): Transposed<'_>,
+) {
     const ROWS: usize = 64;
-    to.par_chunks_mut(ROWS * stride)
-        .zip(from.par_chunks(ROWS * width))
-        .for_each(|(to, from)| {
-            for (to, from) in to.chunks_exact_mut(stride).zip(from.chunks_exact(width)) {
-                to[..width].copy_from_slice(from);
-            }
-        });
+    let pieces = (to.len() / stride).div_ceil(ROWS);
+    let length = to.len();
+    let (to, columns) = (SharedSlice::new(to), SharedSlice::new(columns));
+    for_each(pieces + width, |k| match k.checked_sub(pieces) {
+        None => {
+            let first = k * ROWS * stride;
+            // SAFETY: pieces are disjoint.
+            let to = unsafe { to.range(first, (ROWS * stride).min(length - first)) };
+            pad_rows(chunk(from, ROWS * out, k), out, to, stride);
+        }
+        Some(word) => {
+            let each = 64 * column_words;
+            // SAFETY: the columns of each word are separate.
+            let columns = unsafe { columns.range(word * each, each) };
+            transpose_bits(bits, width, word, columns, column_words);
+        }
+    });
 }
 
-/// Transposes rows of features into one row of `column_words` words per feature, bit r for row r.
-fn transpose_bits(bits: &[u64], width: usize, columns: &mut [u64], column_words: usize) {
-    columns
-        .par_chunks_mut(64 * column_words)
-        .enumerate()
-        .for_each(|(word, columns)| {
-            for (group, rows) in bits.chunks(64 * width).enumerate() {
-                let mut block = [0; 64];
-                for (line, row) in block.iter_mut().zip(rows.chunks_exact(width)) {
-                    *line = row[word];
-                }
-                transpose_64(&mut block);
-                for (column, line) in columns.chunks_exact_mut(column_words).zip(block) {
-                    column[group] = line;
-                }
-            }
-        });
+/// Copies rows to the wider rows of the scratch; the padding is not written.
+fn pad_rows(from: &[f32], width: usize, to: &mut [f32], stride: usize) {
+    for (to, from) in to.chunks_exact_mut(stride).zip(from.chunks_exact(width)) {
+        to[..width].copy_from_slice(from);
+    }
+}
+
+/// Transposes the features of a word of each row into one row of `column_words` words per feature, bit r for row r.
+fn transpose_bits(
+    bits: &[u64],
+    width: usize,
+    word: usize,
+    columns: &mut [u64],
+    column_words: usize,
+) {
+    for (group, rows) in bits.chunks(64 * width).enumerate() {
+        let mut block = [0; 64];
+        for (line, row) in block.iter_mut().zip(rows.chunks_exact(width)) {
+            *line = row[word];
+        }
+        transpose_64(&mut block);
+        for (column, line) in columns.chunks_exact_mut(column_words).zip(block) {
+            column[group] = line;
+        }
+    }
 }
 
 /// The sum over one tile of rows for some features.

@@ -5,6 +5,8 @@ mod harness;
 
 mod all_reduce;
 mod attention;
+#[cfg(target_os = "linux")]
+mod callable;
 mod conv;
 mod custom;
 mod delayed_matmul;

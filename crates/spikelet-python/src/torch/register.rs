@@ -91,6 +91,7 @@ pub(super) fn register(
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if known.is_empty() {
         operator::set_threads(workers::threads());
+        workers::is_forked();
     }
     if known.contains(&(states, params)) {
         return Ok(());

@@ -3,9 +3,18 @@
 use super::shim::shim;
 use spikelet_cpu::Workers;
 use std::ffi::c_void;
+use std::sync::OnceLock;
 
 /// The threads that libtorch's own operators run on.
 pub(super) struct TorchThreads;
+
+/// Whether this process was forked from the one that registered the operators: libtorch's threads did not come along,
+/// and its OpenMP would wait for them. The first call is that of the registration.
+pub(super) fn is_forked() -> bool {
+    static PROCESS: OnceLock<u32> = OnceLock::new();
+    let process = std::process::id();
+    *PROCESS.get_or_init(|| process) != process
+}
 
 /// The work of a call, behind the pointer that libtorch passes on.
 struct Work<'a>(&'a (dyn Fn(usize) + Sync));
@@ -22,6 +31,9 @@ impl Workers for TorchThreads {
     }
 
     fn run(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        if is_forked() {
+            return (0..count).for_each(work);
+        }
         let work = Work(work);
         let context = std::ptr::from_ref(&work).cast_mut().cast();
         // SAFETY: the function has the type of the header, and the context lives until the call returns.
