@@ -1,8 +1,9 @@
-//! A step allocates nothing: arena, scratch memory and registers are made when a plan is loaded.
+//! A step allocates nothing: arena, scratch memory and registers are made when a plan is loaded. Beside the arena they
+//! do not grow with the batch.
 
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Conv, HostTensor, Pooling, Recurrence, Scan, Window};
+use spikelet_graph::op::{Conv, HostTensor, MatMul, Pooling, Recurrence, Scan, Window};
 use spikelet_graph::{
     Backend, Buckets, Buffer, DType, Executor, Graph, Plan, RandomAxes, ThreadProcessGroup, Tracer,
     Var,
@@ -15,11 +16,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: everything is handed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -159,6 +162,39 @@ fn images_step() -> Graph {
     tracer.finish().unwrap()
 }
 
+/// A product of rows that are mostly zeros, and an update by as many outer products.
+fn sparse_step(rows: usize) -> Graph {
+    let tracer = Tracer::new(F);
+    let (x, g) = (
+        tracer.input("x", F, [rows, HIDDEN]),
+        tracer.input("g", F, [rows, CLASSES]),
+    );
+    let w = tracer.state("w", [CLASSES, HIDDEN]);
+    let product = MatMul {
+        sparse: true,
+        ..MatMul::new(false, true)
+    };
+    tracer.output("y", &tracer.apply1(product, &[&x, &w]).sum_all());
+    tracer.update(&w, &w.rank_update(&[[&g, &x]], None));
+    tracer.finish().unwrap()
+}
+
+/// The bytes that loading a plan allocates beside its arena.
+fn bytes_beside_the_arena(graph: Graph) -> usize {
+    let cpu = Cpu::new(2).unwrap();
+    let plan = Plan::new(graph, &cpu);
+    let buffer = |v| cpu.allocate(plan.graph.ty(v)).unwrap();
+    let inputs: Vec<Buffer> = plan.graph.inputs.iter().map(|i| buffer(i.value)).collect();
+    let fresh = |o: &spikelet_graph::Output| o.updates.is_none().then(|| buffer(o.value));
+    let outputs: Vec<Option<Buffer>> = plan.graph.outputs.iter().map(fresh).collect();
+    let arena = cpu.arena(&plan).unwrap();
+    let before = BYTES.load(Ordering::SeqCst);
+    let loaded = cpu.load_into(&plan, &inputs, &outputs, &arena).unwrap();
+    let after = BYTES.load(Ordering::SeqCst);
+    drop(loaded);
+    after - before
+}
+
 /// The fewest allocations of a run, of ten after two warm-up runs.
 ///
 /// What a step allocates it allocates in every run. The thread pool has lists that grow once in a
@@ -194,8 +230,10 @@ fn allocations(graph: Graph, threads: usize) -> usize {
 }
 
 #[test]
-fn a_training_step_allocates_nothing_on_any_thread() {
+fn a_training_step_allocates_nothing_on_any_thread_and_little_when_it_is_loaded() {
     // One test, so that no other thread allocates meanwhile.
+    let [few, many] = [10_000, 100_000].map(|rows| bytes_beside_the_arena(sparse_step(rows)));
+    assert!(many < few + (1 << 20), "{few} B and {many} B");
     for threads in [1, 2, 4] {
         assert_eq!(
             allocations(training_step(false), threads),

@@ -1,6 +1,6 @@
 //! Matrix products: of dense operands by the matrix library, of spikes by sums of weight rows.
 
-use super::spike_sums::Fired;
+use super::spike_sums::{Fired, listed_rows};
 use super::{Float, Kernel, Types, rows};
 use crate::gemm::Gemm;
 use crate::memory::{Element, View, ViewMut};
@@ -110,8 +110,8 @@ const TASK: usize = 64;
 struct Dense<R> {
     sizes: Sizes,
     rows: Rows,
-    /// The nonzero elements of the rows of `a`, which are mostly zeros.
-    nonzero: Option<Fired>,
+    /// The rows of `a`, if they are mostly zeros.
+    sparse: Option<SparseRows>,
     a: (usize, usize),
     b: (usize, usize),
     element: std::marker::PhantomData<R>,
@@ -123,7 +123,7 @@ impl<R> Dense<R> {
         Self {
             sizes,
             rows: Self::rows(op, sizes),
-            nonzero: (op.sparse && !op.transpose_a && n > 0 && k > 0).then(|| Fired::new(m, k)),
+            sparse: (op.sparse && !op.transpose_a && n > 0 && k > 0).then(|| SparseRows::new(m, k)),
             a: if op.transpose_a { (1, m) } else { (k, 1) },
             b: if op.transpose_b { (1, k) } else { (n, 1) },
             element: std::marker::PhantomData,
@@ -133,7 +133,7 @@ impl<R> Dense<R> {
     fn rows(op: MatMul, Sizes { m, n, k }: Sizes) -> Rows {
         if op.transpose_a {
             Rows::Library
-        } else if n * k <= rows::SMALL_WEIGHTS {
+        } else if n.saturating_mul(k) <= rows::SMALL_WEIGHTS {
             Rows::OneByOne
         } else if m < rows::MIN_LIBRARY_ROWS {
             Rows::Padded
@@ -163,24 +163,11 @@ impl<R: Float> Kernel for Dense<R> {
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let c = R::of_mut(&mut writes[0]);
         let Sizes { m, n, k } = self.sizes;
-        let mut sparse = None;
-        if let Some(nonzero) = &mut self.nonzero {
-            nonzero.set(a, k);
-            let sparse_rows = nonzero
-                .rows(m)
-                .filter(|row| row.len() <= k / SPARSE)
-                .count();
-            let rows = SparseRows {
-                a,
-                b,
-                strides: self.b,
-                nonzero,
-            };
-            if sparse_rows == m {
-                rows.multiply((n, k), c);
-                return Ok(());
-            }
-            sparse = Some(rows);
+        let mut sparse = self.sparse.as_mut();
+        if let Some(rows) = &mut sparse
+            && rows.multiply(a, (b, self.b), (n, k), c, DenseRow::Stop)
+        {
+            return Ok(());
         }
         let product = Gemm {
             m,
@@ -212,45 +199,81 @@ impl<R: Float> Kernel for Dense<R> {
             }
         };
         if let Some(rows) = sparse {
-            rows.multiply((n, k), c);
+            rows.multiply(a, (b, self.b), (n, k), c, DenseRow::Skip);
         }
         done.map_err(|e| e.to_string())
     }
 }
 
-/// The rows of `a` that are mostly zeros.
-struct SparseRows<'a, R> {
-    a: &'a [R],
-    b: &'a [R],
-    /// Those of `b`.
-    strides: (usize, usize),
-    nonzero: &'a Fired,
+/// What happens at a row that is not mostly zeros.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DenseRow {
+    Stop,
+    Skip,
 }
 
-impl<R: Float> SparseRows<'_, R> {
-    /// Overwrites the sparse rows of `c`, the sums in ascending order of the nonzero elements. The bits of a row do not
-    /// depend on other rows.
-    fn multiply(&self, (n, k): (usize, usize), c: &mut [R]) {
-        let rows = self
-            .a
-            .chunks_exact(k)
-            .zip(self.nonzero.rows(self.a.len() / k));
-        for (c, (a, nonzero)) in c.chunks_exact_mut(n).zip(rows) {
-            if nonzero.len() > k / SPARSE {
-                continue;
-            }
-            let columns = |first: usize, c: &mut [R]| {
-                for (j, c) in (first..).zip(c) {
-                    let at = |l: usize| self.b[l * self.strides.0 + j * self.strides.1];
-                    let products = nonzero.iter().map(|l| a[*l as usize] * at(*l as usize));
-                    *c = products.fold(R::ZERO, |sum, product| sum + product);
+/// Products of rows that are mostly zeros, some rows after the other.
+struct SparseRows {
+    nonzero: Fired,
+    /// Rows of one list.
+    rows: usize,
+}
+
+impl SparseRows {
+    fn new(m: usize, k: usize) -> Self {
+        let rows = listed_rows(m, k);
+        Self {
+            nonzero: Fired::new(rows, k),
+            rows,
+        }
+    }
+
+    /// Overwrites the sparse rows of `c`, and returns whether all are. The sums are in ascending order of the nonzero
+    /// elements. The bits of a row do not depend on other rows.
+    fn multiply<R: Float>(
+        &mut self,
+        a: &[R],
+        b: (&[R], (usize, usize)),
+        (n, k): (usize, usize),
+        c: &mut [R],
+        at_dense: DenseRow,
+    ) -> bool {
+        let mut all = true;
+        for (a, c) in a.chunks(self.rows * k).zip(c.chunks_mut(self.rows * n)) {
+            self.nonzero.set(a, k);
+            let rows = a.chunks_exact(k).zip(self.nonzero.rows(a.len() / k));
+            for (c, (a, nonzero)) in c.chunks_exact_mut(n).zip(rows) {
+                if nonzero.len() <= k / SPARSE {
+                    multiply_sparse((a, nonzero), b, c);
+                    continue;
                 }
-            };
-            match nonzero.len() * n < DIVIDED {
-                true => columns(0, c),
-                false => parallel::for_each_chunk(c, TASK, |task, c| columns(task * TASK, c)),
+                all = false;
+                if at_dense == DenseRow::Stop {
+                    return all;
+                }
             }
         }
+        all
+    }
+}
+
+/// One row: `b` with the strides of its rows and columns.
+fn multiply_sparse<R: Float>(
+    (a, nonzero): (&[R], &[u32]),
+    (b, strides): (&[R], (usize, usize)),
+    c: &mut [R],
+) {
+    let work = nonzero.len() * c.len();
+    let columns = |first: usize, c: &mut [R]| {
+        for (j, c) in (first..).zip(c) {
+            let at = |l: usize| b[l * strides.0 + j * strides.1];
+            let products = nonzero.iter().map(|l| a[*l as usize] * at(*l as usize));
+            *c = products.fold(R::ZERO, |sum, product| sum + product);
+        }
+    };
+    match work < DIVIDED {
+        true => columns(0, c),
+        false => parallel::for_each_chunk(c, TASK, |task, c| columns(task * TASK, c)),
     }
 }
 

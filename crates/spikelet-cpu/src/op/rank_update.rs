@@ -1,6 +1,6 @@
 //! Updates of a matrix by sums of outer products. The cost is that of the rows and columns that are not 0.
 
-use super::spike_sums::Fired;
+use super::spike_sums::{Fired, listed_rows};
 use super::{Float, Kernel, Types};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
@@ -19,30 +19,44 @@ const TASK: usize = 16;
 pub(super) struct RankUpdateKernel<R> {
     bounds: Option<[R; 2]>,
     inputs: usize,
-    /// The nonzero elements of the rows of each factor `b`.
+    /// The nonzero elements of the rows of each factor `b`; of one factor at a time where all of them are many.
     nonzero: Vec<Fired>,
+    /// Rows of a factor that are listed at once.
+    rows: usize,
     /// Whether a row of the matrix has a factor `a` that is not 0.
     active: Vec<bool>,
 }
+
+/// The rows of two factors, with the lists of the nonzero elements of `b`.
+type Terms<'a, R> = (&'a [R], &'a [R], &'a Fired);
 
 impl<R: Float> RankUpdateKernel<R> {
     pub(super) fn new(op: &RankUpdate, types: &Types) -> Self {
         let (outputs, inputs) = types.outputs[0].rows_and_columns();
         let factors = types.inputs[1..].iter().skip(1).step_by(2);
-        let rows = factors.map(|b| b.rows_and_columns().0);
+        let counts: Vec<usize> = factors.map(|b| b.rows_and_columns().0).collect();
+        let all = counts.iter().copied().fold(0, usize::saturating_add);
+        let rows = listed_rows(all, inputs);
+        let nonzero = match all <= rows {
+            true => counts
+                .iter()
+                .map(|rows| Fired::new(*rows, inputs))
+                .collect(),
+            false => vec![Fired::new(rows, inputs)],
+        };
         Self {
             bounds: op.bounds.map(|bounds| bounds.map(R::from_f64)),
             inputs,
-            nonzero: rows.map(|rows| Fired::new(rows, inputs)).collect(),
+            nonzero,
+            rows,
             active: vec![false; outputs],
         }
     }
 
-    /// Changes row `i` of the matrix.
-    fn row(&self, factors: &[View<'_>], i: usize, to: &mut [R]) {
+    /// Adds terms to row `i` of the matrix, in their order.
+    fn row<'a>(&self, terms: impl Iterator<Item = Terms<'a, R>>, i: usize, to: &mut [R]) {
         let (outputs, inputs) = (self.active.len(), self.inputs);
-        for (pair, nonzero) in factors.chunks_exact(2).zip(&self.nonzero) {
-            let (a, b) = (R::of(&pair[0]), R::of(&pair[1]));
+        for (a, b, nonzero) in terms {
             let rows = a[i..].iter().step_by(outputs);
             let rows = rows
                 .zip(b.chunks_exact(inputs))
@@ -58,8 +72,27 @@ impl<R: Float> RankUpdateKernel<R> {
                 }
             }
         }
+    }
+
+    /// Changes the rows of the matrix that have a factor.
+    fn rows(&self, y: &mut [R], change: impl Fn(usize, &mut [R]) + Sync + Send) {
+        let inputs = self.inputs;
+        let changed = self.active.iter().filter(|active| **active).count();
+        let rows = |first: usize, rows: &mut [R]| {
+            let rows = rows.chunks_exact_mut(inputs).zip(&self.active[first..]);
+            for (i, (row, _)) in (first..).zip(rows).filter(|(_, (_, active))| **active) {
+                change(i, row);
+            }
+        };
+        match changed * inputs < DIVIDED {
+            true => rows(0, y),
+            false => parallel::for_each_chunk(y, TASK * inputs, |k, y| rows(k * TASK, y)),
+        }
+    }
+
+    fn clamp(&self, row: &mut [R]) {
         if let Some(bounds) = self.bounds {
-            clamp(to, bounds);
+            clamp(row, bounds);
         }
     }
 }
@@ -79,28 +112,42 @@ impl<R: Float> Kernel for RankUpdateKernel<R> {
         if y.is_empty() {
             return Ok(());
         }
-        let factors = &reads[1..];
+        let factors = reads[1..].chunks_exact(2);
+        let factors = factors.map(|pair| (R::of(&pair[0]), R::of(&pair[1])));
         self.active.fill(false);
-        for (pair, nonzero) in factors.chunks_exact(2).zip(&mut self.nonzero) {
-            for row in R::of(&pair[0]).chunks_exact(outputs) {
+        for (a, _) in factors.clone() {
+            for row in a.chunks_exact(outputs) {
                 for (active, a) in self.active.iter_mut().zip(row) {
                     *active |= *a != R::ZERO;
                 }
             }
-            nonzero.set(R::of(&pair[1]), inputs);
+        }
+        let all: usize = factors.clone().map(|(_, b)| b.len() / inputs).sum();
+        if all <= self.rows {
+            for ((_, b), nonzero) in factors.clone().zip(&mut self.nonzero) {
+                nonzero.set(b, inputs);
+            }
+            let this = &*self;
+            this.rows(y, |i, row| {
+                let terms = factors.clone().zip(&this.nonzero);
+                this.row(terms.map(|((a, b), nonzero)| (a, b, nonzero)), i, row);
+                this.clamp(row);
+            });
+            return Ok(());
+        }
+        // Every element is the same sum in the same order, some rows of the factors after the other.
+        for (a, b) in factors {
+            let parts = a.chunks(self.rows * outputs);
+            for (a, b) in parts.zip(b.chunks(self.rows * inputs)) {
+                self.nonzero[0].set(b, inputs);
+                let this = &*self;
+                this.rows(y, |i, row| {
+                    this.row(std::iter::once((a, b, &this.nonzero[0])), i, row);
+                });
+            }
         }
         let this = &*self;
-        let changed = this.active.iter().filter(|active| **active).count();
-        let rows = |first: usize, rows: &mut [R]| {
-            let rows = rows.chunks_exact_mut(inputs).zip(&this.active[first..]);
-            for (i, (row, _)) in (first..).zip(rows).filter(|(_, (_, active))| **active) {
-                this.row(factors, i, row);
-            }
-        };
-        match changed * inputs < DIVIDED {
-            true => rows(0, y),
-            false => parallel::for_each_chunk(y, TASK * inputs, |k, y| rows(k * TASK, y)),
-        }
+        this.rows(y, |_, row| this.clamp(row));
         Ok(())
     }
 }
