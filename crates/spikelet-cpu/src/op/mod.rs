@@ -378,13 +378,12 @@ pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spikelet_graph::{DType, Tracer};
+    use spikelet_expr::Expr;
+    use spikelet_graph::op::Recurrence;
+    use spikelet_graph::{DType, Tracer, Var};
 
     /// The largest workspace of the kernels of a function of `x` of this shape.
-    fn workspace_of(
-        shape: [usize; 2],
-        made: impl Fn(&spikelet_graph::Var) -> spikelet_graph::Var,
-    ) -> usize {
+    fn workspace_of(shape: [usize; 2], made: impl Fn(&Var) -> Var) -> usize {
         let tracer = Tracer::new(DType::F32);
         let x = tracer.input("x", DType::F32, shape);
         tracer.output("y", &made(&x));
@@ -407,5 +406,16 @@ mod tests {
         });
         let half = workspace_of([most, 1], |x| x.cast(DType::BF16).sum(&[0]));
         assert!(half > 1 << 40, "{half}");
+        let scan = workspace_of([most, 1], |x| {
+            let sum = Expr::symbol("v") + Expr::symbol("x");
+            let neuron = Recurrence::new("sum", ["x"], ["v"])
+                .output("y", sum.clone(), false)
+                .next(vec![sum]);
+            let start = x.tracer().state("v", [1]);
+            let made = Var::scan(&Arc::new(neuron), most, &[x], &[&start], &[]);
+            let gradients = x.tracer().gradients(&made[0].sum_all(), &[x]);
+            gradients[0].clone()
+        });
+        assert!(scan > 1 << 40, "{scan}");
     }
 }

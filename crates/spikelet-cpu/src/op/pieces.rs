@@ -151,9 +151,10 @@ impl BatchPieces {
     /// Words of the copies and of the inner kernel, whose workspace `inner` returns.
     pub(super) fn workspace_words(&self, inner: impl Fn(&Types) -> usize) -> usize {
         let copies = self.inputs.iter().chain(&self.outputs);
-        let copies: usize = copies.map(|l| convert::words(l.elements(self.piece))).sum();
+        let copies = copies.map(|l| convert::words(l.elements(self.piece)));
+        let copies = copies.fold(0, usize::saturating_add);
         let inner = self.sizes().map(|size| inner(&self.types(size))).max();
-        copies + inner.unwrap_or(0)
+        copies.saturating_add(inner.unwrap_or(0))
     }
 
     /// The kernel, with inner kernels for a piece from `inner`.

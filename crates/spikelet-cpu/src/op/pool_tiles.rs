@@ -25,12 +25,12 @@ impl PoolTiles {
         let [.., width, channels] = *step else {
             unreachable!("the graph checked that a pooled step has height, width and channels")
         };
-        let row = block[0] * width * channels;
+        let row = block[0].saturating_mul(width).saturating_mul(channels);
         Self {
             block,
             width,
             channels,
-            length: row * (BAND / row.max(1)).max(1),
+            length: row.saturating_mul((BAND / row.max(1)).max(1)),
         }
     }
 

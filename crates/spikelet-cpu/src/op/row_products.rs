@@ -19,8 +19,10 @@ const fn panel_width<R>() -> usize {
 
 /// Elements of a packed matrix of `rows` × `columns`.
 pub(super) fn packed_elements<R>(rows: usize, columns: usize) -> usize {
-    let padded = columns.div_ceil(panel_width::<R>()) * panel_width::<R>();
-    padded.saturating_mul(rows)
+    let panels = columns.div_ceil(panel_width::<R>());
+    panels
+        .saturating_mul(panel_width::<R>())
+        .saturating_mul(rows)
 }
 
 /// Packs a row-major matrix of `rows` × `columns`.

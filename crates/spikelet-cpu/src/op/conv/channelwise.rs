@@ -2,7 +2,7 @@
 
 use super::super::Float;
 use super::window::Windows;
-use super::{ConvProduct, ConvScratch, Pieces, ROUND};
+use super::{ConvProduct, ConvScratch, Pieces, rounded};
 use crate::gemm::GemmError;
 use crate::parallel;
 use spikelet_expr::vectorized;
@@ -129,7 +129,7 @@ impl ConvProduct for Channelwise {
             _ => 1,
         };
         ConvScratch {
-            shared: (kernels * self.kernel_elements()).next_multiple_of(ROUND),
+            shared: rounded(kernels.saturating_mul(self.kernel_elements())),
             each: 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::Float;
 use super::window::Windows;
-use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, small, tile_rows};
+use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, rounded, small, tile_rows};
 use crate::gemm::{Gemm, GemmError};
 use crate::memory::SharedSlice;
 use crate::parallel;
@@ -121,8 +121,8 @@ impl ConvProduct for Forward {
     fn scratch(&self) -> ConvScratch {
         let (w, n) = (&self.windows, self.per_group());
         ConvScratch {
-            shared: (w.groups * w.window() * n).next_multiple_of(ROUND),
-            each: self.tile * (w.window() + n),
+            shared: rounded(w.groups.saturating_mul(w.window()).saturating_mul(n)),
+            each: self.tile.saturating_mul(w.window().saturating_add(n)),
         }
     }
 

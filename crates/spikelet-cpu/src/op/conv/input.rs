@@ -57,7 +57,7 @@ impl ConvProduct for Input {
     fn scratch(&self) -> ConvScratch {
         ConvScratch {
             shared: 0,
-            each: self.tile * self.windows.window(),
+            each: self.tile.saturating_mul(self.windows.window()),
         }
     }
 

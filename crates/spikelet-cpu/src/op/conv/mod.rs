@@ -36,6 +36,13 @@ fn tile_rows(window: usize) -> usize {
     (TILE / window.max(1) / ROUND * ROUND).clamp(3 * ROUND, 256)
 }
 
+/// Elements, rounded up.
+fn rounded(elements: usize) -> usize {
+    elements
+        .checked_next_multiple_of(ROUND)
+        .unwrap_or(usize::MAX)
+}
+
 /// Scratch memory in elements.
 struct ConvScratch {
     /// Shared by all threads.

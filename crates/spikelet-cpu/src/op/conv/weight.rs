@@ -3,7 +3,7 @@
 
 use super::super::{CHUNK, Float};
 use super::window::Windows;
-use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, small, tile_rows};
+use super::{ConvProduct, ConvScratch, FEW, Pieces, columns, rounded, small, tile_rows};
 use crate::gemm::{Gemm, GemmError};
 use crate::memory::SharedSlice;
 use crate::parallel;
@@ -129,8 +129,8 @@ impl Weight {
 impl ConvProduct for Weight {
     fn scratch(&self) -> ConvScratch {
         ConvScratch {
-            shared: (self.chunks * self.elements()).next_multiple_of(ROUND),
-            each: self.tile * self.windows.window(),
+            shared: rounded(self.chunks.saturating_mul(self.elements())),
+            each: self.tile.saturating_mul(self.windows.window()),
         }
     }
 

@@ -75,7 +75,8 @@ fn operands_of(op: &ScanGrad, types: &Types) -> Operands {
 
 fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let elements = types.inputs[0].shape[1..].iter().product();
-    let history = HISTORY / (op.time_steps * op.recurrence.states.len()).max(1) / 64 * 64;
+    let states = op.time_steps.saturating_mul(op.recurrence.states.len());
+    let history = HISTORY / states.max(1) / 64 * 64;
     let most = operands_of(op, types).most();
     tile(elements, threads, history.clamp(64, most))
 }
@@ -90,11 +91,11 @@ fn pool_tiles_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
 fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let (states, outputs) = (op.recurrence.states.len(), op.recurrence.outputs.len());
     let present = op.present[..outputs].iter().filter(|p| **p).count();
-    op.time_steps
-        * match pool_tiles_of(op, types) {
-            Some(pool_tiles) => (states + present) * pool_tiles.length,
-            None => states * tile_of(op, types, threads),
-        }
+    let step = match pool_tiles_of(op, types) {
+        Some(pool_tiles) => (states + present).saturating_mul(pool_tiles.length),
+        None => states.saturating_mul(tile_of(op, types, threads)),
+    };
+    op.time_steps.saturating_mul(step)
 }
 
 pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> usize {
