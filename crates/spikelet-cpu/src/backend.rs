@@ -16,7 +16,7 @@ use spikelet_graph::{
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// The CPU, with a thread pool.
+/// The CPU, with a thread pool. In a process that is forked afterwards, plans run on the calling thread.
 ///
 /// ```
 /// use spikelet_cpu::Cpu;

@@ -267,7 +267,8 @@ impl Target for Overlaps {}
 
 #[test]
 fn overlapping_recurrent_layers_train_on_ranks_as_on_one() {
-    let [time, batch, neurons] = [8, 6, 64];
+    // Chunks of 8 steps whose spikes, as bits, are a multiple of what views are aligned to.
+    let [time, all, neurons] = [32, 16, 64];
     // The weights after each of so many steps, of a rank with a part of the batch.
     let train = |mut loaded: Loaded, rank: usize, batch: usize, steps: usize| -> Vec<Vec<u32>> {
         let weight = |seed| -> Vec<f32> {
@@ -278,8 +279,8 @@ fn overlapping_recurrent_layers_train_on_ranks_as_on_one() {
         loaded.set("second", &Tensor::f32([neurons, neurons], weight(2)));
         let mut found = vec![];
         for step in 0..steps {
-            let whole = values(time * 6 * neurons, 30 + step);
-            let rows = whole.chunks(6 * neurons);
+            let whole = values(time * all * neurons, 30 + step);
+            let rows = whole.chunks(all * neurons);
             let own = rows.flat_map(|row| &row[rank * batch * neurons..][..batch * neurons]);
             let own: Vec<f32> = own.copied().collect();
             loaded.set("x", &Tensor::f32([time, batch, neurons], own));
@@ -289,16 +290,16 @@ fn overlapping_recurrent_layers_train_on_ranks_as_on_one() {
         found
     };
     let one = load(
-        overlapping_step([time, batch, neurons], 0),
+        overlapping_step([time, all, neurons], 0),
         Cpu::new(1).unwrap(),
     );
-    let whole = train(one, 0, batch, 1);
-    for size in [2, 3] {
+    let whole = train(one, 0, all, 1);
+    for size in [2, 4] {
         let parts = ranks(size, |rank, cpu| {
-            let graph = overlapping_step([time, batch / size, neurons], size);
+            let graph = overlapping_step([time, all / size, neurons], size);
             let plan = Plan::new(graph, &Overlaps(cpu.clone()));
             assert_eq!(shared_scans(&plan), 16, "{plan}");
-            train(Loaded::with_plan(plan, cpu), rank, batch / size, 4)
+            train(Loaded::with_plan(plan, cpu), rank, all / size, 4)
         });
         for own in &parts {
             assert_eq!(*own, parts[0]);

@@ -71,12 +71,29 @@ fn report(maps: usize, pools: usize) -> Report {
 /// How often a value is read by operations whose results are read: a movement of elements whose
 /// result is not read does not count, nor does a map that was `taken` into its only reader.
 fn readers(graph: &Rewriter<'_>, value: ValueId, taken: &HashSet<ValueId>) -> usize {
-    let counts = |k: &NodeId| {
-        let node = graph.node(*k);
+    // The result of a reader that does not count by itself.
+    let passed_on = |k: NodeId| {
+        let node = graph.node(k);
         let made = node.outputs[0];
         let moves = matches!(node.op, Op::Permute(_) | Op::Reshape(_) | Op::Expand(_));
-        !(moves || taken.contains(&made)) || readers(graph, made, taken) > 0
+        (moves || taken.contains(&made)).then_some(made)
     };
+    let is_read = |value: ValueId| {
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if graph.output_count(value) > 0 {
+                return true;
+            }
+            for k in graph.readers(value) {
+                match passed_on(k) {
+                    Some(made) => open.push(made),
+                    None => return true,
+                }
+            }
+        }
+        false
+    };
+    let counts = |k: &NodeId| passed_on(*k).is_none_or(is_read);
     let nodes = graph.readers(value).into_iter().filter(counts).count();
     graph.output_count(value) + nodes
 }

@@ -1,7 +1,7 @@
 //! Long chains of operations, also with operands that are read twice: passes look at each operation a bounded number of
 //! times, and do not need a deeper stack for a longer chain. A walk over all paths of a chain of 60 squarings would not end.
 
-use crate::graphs::F;
+use crate::graphs::{F, neuron};
 use crate::targets::Plain;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Loop, Op, Recurrence};
@@ -58,7 +58,7 @@ fn recurrent(t: &Tracer, more: impl FnOnce(&Var, &Var, &Var) -> Var) {
     let [x, v] = ["x", "v"].map(Expr::symbol);
     let h = v * 0.5 + x;
     let s = Expr::custom_gradient(h.ge(1.0), h.sigmoid());
-    let neuron = Recurrence::new("lif", ["x"], ["v"])
+    let lif = Recurrence::new("lif", ["x"], ["v"])
         .output("s", s.clone(), true)
         .next(vec![(1.0 - s) * h]);
     let x = t.input("x", F, [5, 2, 3]);
@@ -66,7 +66,7 @@ fn recurrent(t: &Tracer, more: impl FnOnce(&Var, &Var, &Var) -> Var) {
     let (v, z) = (t.state("v", [2, 3]), t.state("z", [1, 2, 3]));
     let made = t.scan_loop(5, &[&v, &z], &[&x], |carried, x| {
         let current = more(&carried[1].linear(&w), &x[0], &b);
-        let mut made = Var::scan(&Arc::new(neuron), 1, &[&current], &[&carried[0]], &[]);
+        let mut made = Var::scan(&Arc::new(lif), 1, &[&current], &[&carried[0]], &[]);
         let (v, z) = (made.swap_remove(1), made.swap_remove(0));
         Ok((vec![v, z.clone()], vec![z]))
     });
@@ -118,6 +118,23 @@ fn a_value_at_the_end_of_a_chain_is_traced_outside_a_loop() {
                 Ok((vec![], vec![&x[0] + first]))
             });
             t.output("y", &made.unwrap().stacked[0]);
+        });
+    }
+}
+
+#[test]
+fn chains_of_movements_beside_a_neuron_are_planned() {
+    for length in LENGTHS {
+        planned(|t| {
+            let (x, v) = (t.input("x", F, [5, 2, 3]), t.state("v", [2, 3]));
+            let scaled = &x * &t.parameter("w", [3]);
+            let made = Var::scan(&neuron(), 5, &[&scaled], &[&v], &[]);
+            let moved = (0..length).fold(scaled, |y, k| match k % 2 {
+                0 => y.reshape([2, 5, 3]),
+                _ => y.permute(&[1, 0, 2]),
+            });
+            t.output("s", &made[0]);
+            t.output("moved", &moved);
         });
     }
 }
