@@ -168,6 +168,12 @@ impl Cuda {
     pub fn callable(&self, plan: &Plan) -> Result<CallablePlan> {
         plan.check()?;
         plan.check_target(self)?;
+        // A later plan may be made while the other program captures a stream, which the creation of a handle would
+        // break. A plan that needs a library that is missing has its own error.
+        let opened = self.shared.gemm.open().and(self.shared.dnn.open());
+        if let Err(error) = opened {
+            tracing::debug!("{error}");
+        }
         CallablePlan::new(self.shared.clone(), plan)
     }
 
@@ -211,8 +217,8 @@ impl SchedulingPolicy for Cuda {
         op::sums_channels(graph, node)
     }
 
-    fn unrolled_nodes(&self) -> usize {
-        op::UNROLLED_NODES
+    fn unrolls(&self, steps: usize, operations: usize, bytes: usize) -> bool {
+        op::loops::unrolls(steps, operations, bytes)
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

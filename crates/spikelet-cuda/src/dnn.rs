@@ -17,8 +17,7 @@ mod tests;
 use crate::error::failure;
 use crate::gpu::Gpu;
 use crate::library::{self, Library};
-use crate::library_plans::LibraryPlans;
-use crate::recent::Recent;
+use crate::library_plans::{LibraryPlans, Planned};
 use api::ApiResult;
 use cudarc::driver::CudaStream;
 use problem::{Plan, Problem};
@@ -84,21 +83,16 @@ impl fmt::Display for Convolution {
 
 /// A convolution that is ready to run.
 pub(crate) struct ConvCall {
-    plan: Arc<Plan>,
+    plan: Planned<Plan>,
     session: Arc<Session>,
     name: String,
 }
-
-/// The most convolutions that are remembered to have no plan.
-const MAX_PROBLEMS: usize = 1024;
 
 /// The library, loaded when the first convolution is planned.
 pub(crate) struct Dnn {
     gpu: Arc<Gpu>,
     session: Mutex<Option<Arc<Session>>>,
     pub(crate) plans: LibraryPlans<Convolution, Plan>,
-    /// Errors of convolutions without a plan.
-    problems: Mutex<Recent<Convolution, String>>,
     store: OnceLock<Store>,
 }
 
@@ -108,9 +102,13 @@ impl Dnn {
             gpu,
             session: Mutex::default(),
             plans: LibraryPlans::default(),
-            problems: Mutex::new(Recent::new(MAX_PROBLEMS)),
             store: OnceLock::new(),
         }
+    }
+
+    /// Creates the library's handle, which waits for the whole GPU, before it is needed.
+    pub(crate) fn open(&self) -> Result<()> {
+        self.session().map(|_| ())
     }
 
     fn session(&self) -> Result<Arc<Session>> {
@@ -139,7 +137,7 @@ impl Dnn {
         let name = &self.gpu.name;
         let plan = self
             .plans
-            .get(c, || self.plan_once(&session, c))
+            .get(c, || self.plan(&session, c))
             .map_err(|e| failure(name, format!("{c}: cuDNN: {e}")))?;
         Ok(ConvCall {
             plan,
@@ -157,21 +155,6 @@ impl Dnn {
     /// Whether the engine of a convolution computes on tensor cores; not so for one that cannot be planned.
     pub(crate) fn is_on_tensor_cores(&self, c: &Convolution) -> bool {
         self.call(c).is_ok_and(|call| call.plan.on_tensor_cores)
-    }
-
-    /// As [`Dnn::plan`], but fails at once for a convolution whose planning has failed before.
-    fn plan_once(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
-        let problems = || self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(problem) = problems().get(c) {
-            return Err(String::clone(&problem));
-        }
-        self.plan(session, c).inspect_err(|problem| {
-            let mut problems = problems();
-            if problems.is_full() {
-                problems.take_unused();
-            }
-            problems.insert(c.clone(), problem.clone());
-        })
     }
 
     /// The plan of the choice on disk, or the fastest measured.

@@ -137,7 +137,12 @@ impl CudaExecutor {
             }
             complete.push(capture.captured(gpu, &gpu.stream)?.1);
         }
-        Ok(())
+        // The end of the capture depends on all steps: sums over ranks run on another stream, which has to be joined.
+        let mut last = complete.concat();
+        last.sort_unstable();
+        last.dedup();
+        // SAFETY: as above.
+        unsafe { capture.depend_on(gpu, &gpu.stream, &mut last) }
     }
 
     /// Records a run. Where the driver has no loops in graphs, or cannot have one of these, their steps are

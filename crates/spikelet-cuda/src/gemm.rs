@@ -6,7 +6,7 @@
 use crate::error::failure;
 use crate::gpu::Gpu;
 use crate::library::{self, Library};
-use crate::library_plans::LibraryPlans;
+use crate::library_plans::{LibraryPlans, Planned};
 use cudarc::cublaslt::{result as lt, sys};
 use cudarc::driver::CudaStream;
 use spikelet_graph::{DType, Result};
@@ -35,12 +35,27 @@ pub(crate) struct Product {
     pub(crate) tf32: bool,
 }
 
+/// A cuBLASLt object that is destroyed with its holder.
+struct Owned<T: Copy> {
+    raw: T,
+    destroy: unsafe fn(T) -> std::result::Result<(), lt::CublasError>,
+}
+
+impl<T: Copy> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: created by `plan` and destroyed once. A failure is ignored: there is no remedy.
+        let _ = unsafe { (self.destroy)(self.raw) };
+    }
+}
+
+type Layout = Owned<sys::cublasLtMatrixLayout_t>;
+
 /// The cuBLASLt objects of one kind of product.
 pub(crate) struct GemmPlan {
-    description: sys::cublasLtMatmulDesc_t,
-    a: sys::cublasLtMatrixLayout_t,
-    b: sys::cublasLtMatrixLayout_t,
-    y: sys::cublasLtMatrixLayout_t,
+    description: Owned<sys::cublasLtMatmulDesc_t>,
+    a: Layout,
+    b: Layout,
+    y: Layout,
     algorithm: sys::cublasLtMatmulAlgo_t,
     pub(crate) workspace: usize,
 }
@@ -49,18 +64,6 @@ pub(crate) struct GemmPlan {
 unsafe impl Send for GemmPlan {}
 // SAFETY: as above.
 unsafe impl Sync for GemmPlan {}
-
-impl Drop for GemmPlan {
-    fn drop(&mut self) {
-        // SAFETY: created by `plan`, destroyed once. A failure is ignored: there is no remedy.
-        unsafe {
-            let _ = lt::destroy_matrix_layout(self.a);
-            let _ = lt::destroy_matrix_layout(self.b);
-            let _ = lt::destroy_matrix_layout(self.y);
-            let _ = lt::destroy_matmul_desc(self.description);
-        }
-    }
-}
 
 struct Handle {
     raw: sys::cublasLtHandle_t,
@@ -84,7 +87,7 @@ impl Drop for Handle {
 
 /// A product that is ready to run.
 pub(crate) struct GemmCall {
-    pub(crate) plan: Arc<GemmPlan>,
+    pub(crate) plan: Planned<GemmPlan>,
     handle: Arc<Handle>,
     name: String,
 }
@@ -103,6 +106,11 @@ impl Gemm {
             handle: Mutex::default(),
             plans: LibraryPlans::default(),
         }
+    }
+
+    /// Creates the library's handle, which waits for the whole GPU, before it is needed.
+    pub(crate) fn open(&self) -> Result<()> {
+        self.handle().map(|_| ())
     }
 
     fn handle(&self) -> Result<Arc<Handle>> {
@@ -135,7 +143,9 @@ impl Gemm {
         };
         let plan = self
             .plans
-            .get(&product, || plan(handle.raw, product))
+            .get(&product, || {
+                plan(handle.raw, product).map_err(|e| e.to_string())
+            })
             .map_err(|e| failure(&self.gpu.name, format!("{name}: cuBLASLt: {e}")))?;
         Ok(GemmCall { plan, handle, name })
     }
@@ -162,7 +172,10 @@ fn set_batch(
     stride: usize,
 ) -> std::result::Result<(), lt::CublasError> {
     use sys::cublasLtMatrixLayoutAttribute_t as Describe;
-    let (count, stride) = (count as i32, stride as i64);
+    let too_large = lt::CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
+    let (Ok(count), Ok(stride)) = (i32::try_from(count), i64::try_from(stride)) else {
+        return Err(too_large);
+    };
     // SAFETY: the layout exists; the attributes have the sizes that the library documents for them.
     unsafe {
         lt::set_matrix_layout_attribute(
@@ -193,7 +206,10 @@ fn plan(
     } else {
         sys::cublasComputeType_t::CUBLAS_COMPUTE_32F
     };
-    let description = lt::create_matmul_desc(compute, sys::cudaDataType_t::CUDA_R_32F)?;
+    let description = Owned {
+        raw: lt::create_matmul_desc(compute, sys::cudaDataType_t::CUDA_R_32F)?,
+        destroy: lt::destroy_matmul_desc,
+    };
     let transpose = |yes: bool| i32::from(yes);
     // SAFETY: both attributes are 32-bit integers.
     unsafe {
@@ -208,7 +224,7 @@ fn plan(
             ),
         ] {
             lt::set_matmul_desc_attribute(
-                description,
+                description.raw,
                 which,
                 (&raw const value).cast::<c_void>(),
                 4,
@@ -216,14 +232,13 @@ fn plan(
         }
     }
     let layout = |rows: usize, columns: usize, dtype: DType| {
-        let layout = lt::create_matrix_layout(
-            data_type(dtype),
-            columns as u64,
-            rows as u64,
-            columns as i64,
-        )?;
+        let (kind, wide) = (data_type(dtype), columns as i64);
+        let layout = Owned {
+            raw: lt::create_matrix_layout(kind, columns as u64, rows as u64, wide)?,
+            destroy: lt::destroy_matrix_layout,
+        };
         if p.batch != 1 {
-            set_batch(layout, p.batch, rows * columns)?;
+            set_batch(layout.raw, p.batch, rows.saturating_mul(columns))?;
         }
         Ok::<_, lt::CublasError>(layout)
     };
@@ -238,7 +253,10 @@ fn plan(
         layout(p.k, p.n, p.operands)?
     };
     let y = layout(p.m, p.n, p.result)?;
-    let preference = lt::create_matmul_pref()?;
+    let preference = Owned {
+        raw: lt::create_matmul_pref()?,
+        destroy: lt::destroy_matmul_pref,
+    };
     let max_workspace = WORKSPACE;
     // In-place reductions of split sums are nondeterministic.
     let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
@@ -247,20 +265,26 @@ fn plan(
     // SAFETY: the attributes have the sizes that the library documents for them.
     let found = unsafe {
         lt::set_matmul_pref_attribute(
-            preference,
+            preference.raw,
             Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
             (&raw const max_workspace).cast::<c_void>(),
             8,
         )?;
         lt::set_matmul_pref_attribute(
-            preference,
+            preference.raw,
             Prefer::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
             (&raw const reductions).cast::<c_void>(),
             4,
         )?;
-        let found = lt::get_matmul_algo_heuristic(handle, description, b, a, y, y, preference);
-        lt::destroy_matmul_pref(preference)?;
-        found?
+        lt::get_matmul_algo_heuristic(
+            handle,
+            description.raw,
+            b.raw,
+            a.raw,
+            y.raw,
+            y.raw,
+            preference.raw,
+        )?
     };
     Ok(GemmPlan {
         description,
@@ -291,17 +315,17 @@ impl GemmCall {
         unsafe {
             lt::matmul(
                 self.handle.raw,
-                plan.description,
+                plan.description.raw,
                 (&raw const one).cast(),
                 (&raw const zero).cast(),
                 b as *const c_void,
-                plan.b,
+                plan.b.raw,
                 a as *const c_void,
-                plan.a,
+                plan.a.raw,
                 y as *const c_void,
-                plan.y,
+                plan.y.raw,
                 y as *mut c_void,
-                plan.y,
+                plan.y.raw,
                 &raw const plan.algorithm,
                 workspace as *mut c_void,
                 plan.workspace,
@@ -309,5 +333,32 @@ impl GemmCall {
             )
         }
         .map_err(|e| failure(&gpu.name, format!("{}: cuBLASLt: {e}", self.name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    thread_local! {
+        static DESTROYED: Rc<Cell<usize>> = Rc::default();
+    }
+
+    unsafe fn destroy(count: usize) -> std::result::Result<(), lt::CublasError> {
+        DESTROYED.with(|destroyed| destroyed.set(destroyed.get() + count));
+        Ok(())
+    }
+
+    #[test]
+    fn objects_are_destroyed_when_a_later_one_cannot_be_created() {
+        let create = |raw: usize| match raw {
+            0 => Err("no memory"),
+            raw => Ok(Owned { raw, destroy }),
+        };
+        let all = || Ok::<_, &str>([create(1)?, create(10)?, create(0)?]);
+        assert!(all().is_err());
+        assert_eq!(DESTROYED.with(|destroyed| destroyed.get()), 11);
     }
 }

@@ -27,18 +27,23 @@ pub struct Properties {
     pub l2_bytes: usize,
     /// Bytes of device memory.
     pub memory_bytes: usize,
+    /// Bytes of shared memory that a block may request.
+    pub shared_bytes: usize,
 }
 
-/// Large NVIDIA GPUs: compute capability, multiprocessors, MiB of L2 cache, GiB of memory.
-const LARGE_GPUS: [((i32, i32), usize, usize, usize); 8] = [
-    ((7, 0), 80, 6, 16),      // V100
-    ((7, 5), 40, 4, 16),      // T4
-    ((8, 0), 108, 40, 80),    // A100
-    ((8, 6), 84, 6, 48),      // A40
-    ((8, 9), 142, 96, 48),    // L40S
-    ((9, 0), 132, 50, 80),    // H100
-    ((10, 0), 148, 126, 180), // B200
-    ((12, 0), 188, 128, 96),  // RTX PRO 6000
+/// Large NVIDIA GPUs: compute capability, multiprocessors, MiB of L2 cache, GiB of memory, KiB of shared memory of a
+/// block.
+///
+/// Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+const LARGE_GPUS: [((i32, i32), usize, usize, usize, usize); 8] = [
+    ((7, 0), 80, 6, 16, 96),       // V100
+    ((7, 5), 40, 4, 16, 64),       // T4
+    ((8, 0), 108, 40, 80, 163),    // A100
+    ((8, 6), 84, 6, 48, 99),       // A40
+    ((8, 9), 142, 96, 48, 99),     // L40S
+    ((9, 0), 132, 50, 80, 227),    // H100
+    ((10, 0), 148, 126, 180, 227), // B200
+    ((12, 0), 188, 128, 96, 99),   // RTX PRO 6000
 ];
 
 impl Properties {
@@ -51,13 +56,20 @@ impl Properties {
     /// ```
     pub fn large(capability: (i32, i32)) -> Self {
         let known = LARGE_GPUS.iter().rev().find(|gpu| gpu.0 <= capability);
-        let (_, multiprocessors, cache, memory) = *known.unwrap_or(&LARGE_GPUS[0]);
+        let (_, multiprocessors, cache, memory, shared) = *known.unwrap_or(&LARGE_GPUS[0]);
         Self {
             capability,
             multiprocessors,
             l2_bytes: cache << 20,
             memory_bytes: memory << 30,
+            shared_bytes: shared << 10,
         }
+    }
+
+    /// The large GPUs that are known, for tests.
+    #[cfg(test)]
+    pub(crate) fn all_large() -> impl Iterator<Item = Self> {
+        LARGE_GPUS.iter().map(|gpu| Self::large(gpu.0))
     }
 
     /// The number of threads that saturates the memory bandwidth.
@@ -123,6 +135,9 @@ impl Gpu {
                 as usize,
             l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
             memory_bytes: context.total_mem().context(&name, "querying the memory")?,
+            shared_bytes: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            )? as usize,
         };
         Ok(Self {
             id: DeviceId::unique(),

@@ -163,11 +163,13 @@ impl KernelSource {
 
     /// Whether it can run in one block with its neighbors.
     pub(crate) fn is_small(&self) -> bool {
-        match self.geometry {
-            Geometry::Items(items) => items * self.depth <= SMALL_ITEMS && self.before.is_empty(),
-            Geometry::Warps(rows) => 32 * rows * self.depth <= SMALL_ITEMS,
-            Geometry::Blocks { .. } => false,
-        }
+        let items = match self.geometry {
+            Geometry::Items(items) => items,
+            Geometry::Warps(rows) => rows.saturating_mul(32),
+            Geometry::Blocks { .. } => return false,
+        };
+        // Device functions of two kernels may have one name.
+        items.saturating_mul(self.depth) <= SMALL_ITEMS && self.before.is_empty()
     }
 
     /// Threads of a block in a separate launch.
@@ -406,6 +408,16 @@ mod tests {
         kernel.argument("partial", &partial, Binding::Workspace(0));
         let error = kernel.launch().unwrap_err();
         assert_eq!((error.what, error.given), ("elements in a tensor", 3 << 30));
+    }
+
+    #[test]
+    fn kernels_with_device_functions_share_no_launch() {
+        for geometry in [Geometry::Items(8), Geometry::Warps(8)] {
+            let mut kernel = KernelSource::new("k", geometry);
+            assert!(kernel.is_small());
+            kernel.before = "__device__ void f() {}".to_string();
+            assert!(!kernel.is_small());
+        }
     }
 
     #[test]

@@ -81,8 +81,8 @@ impl SchedulingPolicy for OfflineTarget {
         op::sums_channels(graph, node)
     }
 
-    fn unrolled_nodes(&self) -> usize {
-        op::UNROLLED_NODES
+    fn unrolls(&self, steps: usize, operations: usize, bytes: usize) -> bool {
+        op::loops::unrolls(steps, operations, bytes)
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

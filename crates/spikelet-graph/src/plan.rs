@@ -77,15 +77,10 @@ impl Plan {
 
     /// The plan with the steps of short loops written out; `None` where there are none.
     fn unrolled(graph: &Graph, target: &dyn Target) -> Option<Plan> {
-        let has_loops = graph.nodes.iter().any(|n| matches!(n.op, Op::Loop(_)));
-        if !has_loops || target.unrolled_nodes() == 0 {
-            return None;
-        }
+        pass::unroll::chosen(graph, target).next()?;
         let mut graph = graph.clone();
         let reports = pass::run_all_unrolled(&mut graph, target);
-        let is_unrolled = |report: &Report| report.pass == pass::unroll::NAME;
-        let changed = reports.iter().any(is_unrolled);
-        changed.then(|| Self::of(graph, target, reports))
+        Some(Self::of(graph, target, reports))
     }
 
     /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Fewer values are saved for the

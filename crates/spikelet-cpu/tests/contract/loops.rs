@@ -3,7 +3,10 @@
 use crate::harness::{Loaded, check_gradients, tensor};
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{DType, Error, Graph, Plan, RandomAxes, Result, Tensor, Tracer, Var};
+use spikelet_graph::{
+    DType, Error, Graph, Kernel, Plan, RandomAxes, Result, SchedulingPolicy, Tensor, Tracer, Var,
+    pass,
+};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -112,6 +115,106 @@ fn a_loop_has_the_bits_of_its_body_written_out() {
         let reference = network(dtype, written_out, false);
         let made = network(dtype, looped, false);
         assert_same(&reference.results(), &made.results());
+    }
+}
+
+/// Writes out every loop.
+struct WrittenOut;
+
+impl SchedulingPolicy for WrittenOut {
+    fn unrolls(&self, _: usize, _: usize, _: usize) -> bool {
+        true
+    }
+}
+
+/// The graph with its loops written out by the planner.
+fn unrolled(mut graph: Graph) -> Graph {
+    pass::prune_loops::run(&mut graph);
+    pass::unroll::run(&mut graph, &WrittenOut);
+    assert!(!graph.to_string().contains("loop["), "{graph}");
+    graph
+}
+
+#[test]
+fn loops_that_the_planner_writes_out_keep_their_bits() {
+    for dtype in [DType::F64, DType::F32] {
+        let graph = || traced(dtype, looped, true);
+        let made = run(Loaded::new(unrolled(graph()), 2), dtype);
+        let expected = run(Loaded::new(graph(), 2), dtype);
+        assert_same(&expected.results(), &made.results());
+        let nodes = made.plan.graph.nodes.iter().filter(|n| !n.backward);
+        let tanh = nodes.filter(|n| n.op.describe().contains("tanh")).count();
+        assert_eq!(
+            tanh, T,
+            "the backward pass recomputes a step\n{}",
+            made.plan
+        );
+    }
+}
+
+/// Swapped values, pieces, invariants and one value twice as results, in both directions; of pieces whose memory is
+/// aligned and of others.
+fn mixed(shape: [usize; 3], reverse: bool) -> Graph {
+    let tracer = Tracer::new(DType::F32);
+    let x = tracer.input("x", DType::F32, shape);
+    let start = tracer.input("h", DType::F32, [1, shape[1], shape[2]]);
+    let mut open = tracer.begin_loop(shape[0]);
+    if reverse {
+        open = open.reversed();
+    }
+    let (h, old, piece) = (
+        open.carried(&start),
+        open.carried(&start),
+        open.sequence(&x),
+    );
+    let next = Var::map(&[&h, &piece, &old], |v| {
+        (&v[0] * 0.5 + &v[1]).tanh() - &v[2] * 0.25
+    });
+    let flat = next.reshape([shape[1], shape[2]]);
+    let made = open.finish(
+        &[(&h, &next), (&old, &h)],
+        &[
+            &next,
+            &h,
+            &piece,
+            &start,
+            &next,
+            &old,
+            &flat.reshape([1, shape[1], shape[2]]),
+        ],
+    );
+    let made = made.unwrap();
+    let loss = (&made.stacked[0] * &made.stacked[6]).sum_all();
+    let grads = tracer.gradients(&loss, &[&x, &start]);
+    tracer.output("dx", &grads[0]);
+    tracer.output("dh", &grads[1]);
+    for (k, value) in made.carried.iter().chain(&made.stacked).enumerate() {
+        tracer.output(&format!("y{k}"), value);
+    }
+    tracer.finish().unwrap()
+}
+
+#[test]
+fn pieces_of_written_out_loops_are_in_their_place() {
+    for shape in [[1, 2, 64], [4, 2, 64], [5, 1, 128], [3, 3, 7]] {
+        for reverse in [false, true] {
+            let run = |graph: Graph| {
+                let mut loaded = Loaded::new(graph, 2);
+                loaded.set("x", &tensor(&shape, 1).cast(DType::F32));
+                loaded.set("h", &tensor(&[1, shape[1], shape[2]], 2).cast(DType::F32));
+                loaded.run();
+                loaded
+            };
+            let made = run(unrolled(mixed(shape, reverse)));
+            assert_same(&run(mixed(shape, reverse)).results(), &made.results());
+            if (shape[1] * shape[2]).is_multiple_of(64) {
+                let copies = ["slice", "concat"];
+                let kernels = made.plan.kernels.iter();
+                let name = |k: &Kernel| made.plan.graph.nodes[k.node].op.name();
+                let copied = kernels.filter(|k| copies.contains(&name(k).as_str()));
+                assert_eq!(copied.count(), 0, "{}", made.plan);
+            }
+        }
     }
 }
 

@@ -9,6 +9,18 @@ use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::op::Loop;
 use spikelet_graph::{DType, TensorType};
 
+/// The most operations of a loop that is written out: each is planned and launched by itself.
+const UNROLLED_OPERATIONS: usize = 2048;
+
+/// The bytes of what a step of such a loop would copy, at least: of smaller ones many kernels share a launch, whose
+/// source text would be long.
+const UNROLLED_BYTES: usize = 256 << 10;
+
+/// Whether a loop is written out, so that its pieces are not copied.
+pub(crate) fn unrolls(steps: usize, operations: usize, bytes: usize) -> bool {
+    bytes >= UNROLLED_BYTES && steps.saturating_mul(operations) <= UNROLLED_OPERATIONS
+}
+
 /// Alignment of the pieces.
 const ALIGNMENT: usize = 256;
 

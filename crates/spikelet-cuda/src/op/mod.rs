@@ -356,10 +356,6 @@ pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
 /// stores there.
 pub(crate) const OVERWRITES_SEQUENCES: bool = true;
 
-/// Loops of at most this many operations are written out. The kernels of a body have the addresses of its buffers, to
-/// and from which [`loops`] copies at every step; but each operation of a written-out loop is launched by itself.
-pub(crate) const UNROLLED_NODES: usize = 2048;
-
 /// What the plan of a graph depends on in the vendor's libraries.
 pub(crate) trait Libraries {
     /// The workspace of a matrix product, in bytes.

@@ -146,7 +146,7 @@ pub(crate) fn workspace(op: &Reduce, cx: &LoweringContext<'_>) -> usize {
     let layout = ReduceAxes::new(op, &cx.inputs[0]);
     match layout.chunks(cx.gpu) {
         1 => 0,
-        chunks => 4 * chunks * layout.results,
+        chunks => layout.results.saturating_mul(chunks).saturating_mul(4),
     }
 }
 

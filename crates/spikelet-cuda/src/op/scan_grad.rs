@@ -47,7 +47,9 @@ pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
     }
     let traffic = traffic(op, &cx.inputs);
     let steps = Schedule::backward(cx.gpu, traffic).steps;
-    4 * (op.time_steps.div_ceil(steps) - 1) * traffic.states * traffic.neurons
+    let checkpoints = op.time_steps.div_ceil(steps).saturating_sub(1);
+    let numbers = [4, checkpoints, traffic.states, traffic.neurons];
+    numbers.into_iter().fold(1, usize::saturating_mul)
 }
 
 pub(crate) fn kernels(

@@ -49,6 +49,7 @@ fn properties(capability: (i32, i32)) -> Properties {
         capability,
         multiprocessors: 132,
         l2_bytes: 50 << 20,
+        shared_bytes: Properties::large(capability).shared_bytes,
         memory_bytes: 80 << 30,
     }
 }

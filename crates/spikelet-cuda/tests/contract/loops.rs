@@ -1,9 +1,12 @@
 //! Loops on a GPU: the same bits as on the CPU where there are no sums, and those of the body written out.
 
-use crate::harness::{Near, SUMS, data, gpu, same_on, tensor};
+use crate::harness::{
+    Loaded, Near, SUMS, compare, data, gpu, on_cpu, run_twice, same_on, tensor, traced,
+};
+use spikelet_cuda::{OfflineTarget, Properties};
 use spikelet_expr::Expr;
-use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, RandomAxes, Tensor, Tracer, Var};
+use spikelet_graph::op::{Operation, Recurrence};
+use spikelet_graph::{DType, Plan, RandomAxes, Tensor, Tracer, Var};
 use std::sync::Arc;
 
 /// A leaky integrator with a spike.
@@ -152,4 +155,79 @@ fn draws_in_nested_loops_have_the_bits_of_the_cpu() {
             tracer.output("last", &made.carried[0]);
         },
     );
+}
+
+/// A neuron layer step by step, as networks are traced; with the gradient of its input from that of its spikes.
+fn step_by_step(tracer: &Tracer, [time, neurons]: [usize; 2], backward: bool) {
+    let x = tracer.input("x", DType::F32, [time, neurons]);
+    let start = tracer.fill(DType::F32, [neurons], 0.0);
+    let neuron = lif();
+    let made = tracer.scan_loop(time, &[&start], &[&x], |v, x| {
+        let made = Var::scan(&neuron, 1, &[&x[0]], &[&v[0]], &[]);
+        Ok((vec![made[1].clone()], vec![made[0].clone()]))
+    });
+    let spikes = made.expect("a loop").stacked.remove(0);
+    tracer.output("spikes", &spikes);
+    if backward {
+        let given = tracer.input("given", DType::F32, [time, neurons]);
+        let grads = tracer.gradients_given(&[(&spikes, &given)], &[&x]);
+        tracer.output("dx", &grads[0]);
+    }
+}
+
+#[test]
+fn a_step_of_a_short_loop_is_one_kernel_that_copies_nothing() {
+    let target = OfflineTarget::new(Properties::large((9, 0)));
+    let (time, neurons) = (128, 1 << 20);
+    let plan = |time, backward| {
+        let plan = Plan::new(
+            traced(|t| step_by_step(t, [time, neurons], backward)),
+            &target,
+        );
+        plan.check().unwrap();
+        plan.check_target(&target).unwrap();
+        plan
+    };
+    let count = |plan: &Plan, name: &str| {
+        let kernels = plan.kernels.iter().map(|k| &plan.graph.nodes[k.node]);
+        kernels.filter(|node| node.op.name() == name).count()
+    };
+    // Reads x and the state, writes spikes and the state; a few more fill states.
+    let forward = plan(time, false);
+    assert_eq!((count(&forward, "lif"), count(&forward, "loop")), (time, 0));
+    assert!(forward.kernels.len() <= time + 2, "{forward}");
+    assert!(forward.moved_bytes() <= (16 * time * neurons + 8 * neurons) as u64);
+    // Reads x, the state, two gradients, writes two.
+    let both = plan(time, true);
+    assert_eq!(
+        (count(&both, "lif"), count(&both, "lif_grad")),
+        (time, time)
+    );
+    assert!(both.kernels.len() <= 2 * time + 4, "{both}");
+    assert!(both.moved_bytes() <= (40 * time * neurons + 16 * neurons) as u64);
+    // The states of all steps, and no more.
+    assert!(both.arena_bytes <= 4 * (time + 4) * neurons, "{both}");
+    let long = plan(100_000, false);
+    assert_eq!(count(&long, "loop"), 1);
+    assert!(long.kernels.len() < 8, "{long}");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn written_out_loops_have_the_bits_of_the_cpu() {
+    let gpu = gpu();
+    for [time, neurons] in [[1, 1 << 18], [5, 1 << 18], [7, 70_001], [6, 300_000]] {
+        let inputs = [
+            ("x", tensor(&[time, neurons], 1)),
+            ("given", tensor(&[time, neurons], 2)),
+        ];
+        let graph = || traced(|t| step_by_step(t, [time, neurons], true));
+        let mut loaded = Loaded::new(graph(), &gpu);
+        assert!(!loaded.plan.graph.to_string().contains("loop["));
+        let found = run_twice(&mut loaded, &inputs);
+        let expected = on_cpu(graph(), &inputs).unwrap();
+        // A sum with zero may lose the sign of a zero.
+        compare(&found, &expected, |_| SUMS, &format!("{time} steps"));
+        assert_eq!(found["spikes"].to_f64(), expected["spikes"].to_f64());
+    }
 }

@@ -11,13 +11,13 @@
 //!
 //! Layers present tensors in the usual order, [T, N, C, H, W], and permute them for operations
 //! that work on channels-last memory. Here a permutation is moved behind elementwise operations,
-//! neuron scans, slices and concatenations until it meets its inverse. One that only moves axes of
+//! neuron scans and their gradients, slices and concatenations until it meets its inverse. One that only moves axes of
 //! length 1 becomes a view. Allowed because what it moves over treats every element alike. The
 //! permuted values keep their ids, for other readers.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Concat, Map, Op, Permute, Reshape, Scan, Slice, inverse};
+use crate::op::{Concat, Expand, Fill, Map, Op, Permute, Reshape, Scan, ScanGrad, Slice, inverse};
 use crate::rewrite::{NodeId, Rewriter};
 use std::collections::HashMap;
 
@@ -51,6 +51,21 @@ fn keeps_memory(shape: &[usize], order: &[usize]) -> bool {
     long.is_sorted()
 }
 
+/// The operation that gives a value another shape, if all its elements are equal.
+fn repeated(graph: &Rewriter<'_>, value: ValueId, shape: &[usize]) -> Option<Op> {
+    let node = graph.node(graph.producer(value)?);
+    let shape = shape.to_vec();
+    match &node.op {
+        Op::Fill(op) => {
+            let mut fill: Fill = op.clone();
+            fill.ty.shape = shape;
+            Some(fill.into())
+        }
+        Op::Expand(_) if graph.ty(node.inputs[0]).len() == 1 => Some(Expand { shape }.into()),
+        _ => None,
+    }
+}
+
 /// The values that are permutations of others.
 struct Permuted {
     /// By value, what it is a permutation of, and the order of the axes.
@@ -76,6 +91,10 @@ impl Permuted {
             Op::Scan(op) => {
                 let op = op.clone();
                 self.scan(graph, k, op)
+            }
+            Op::ScanGrad(op) => {
+                let op = op.clone();
+                self.scan_grad(graph, k, op)
             }
             Op::Map(op) => {
                 let op = op.clone();
@@ -146,9 +165,9 @@ impl Permuted {
         if own.iter().all(|&n| n == 1) {
             return Some(value);
         }
-        let layer = graph.node(k).layer.clone();
-        let mut insert = |op: Op, value: ValueId| -> Option<ValueId> {
-            let node = graph.make(op, &[value], &layer, false).ok()?;
+        let (layer, backward) = (graph.node(k).layer.clone(), graph.node(k).backward);
+        let insert = |graph: &mut Rewriter<'_>, op: Op, inputs: &[ValueId]| -> Option<ValueId> {
+            let node = graph.make(op, inputs, &layer, backward).ok()?;
             let made = node.outputs[0];
             graph.insert_before(k, node);
             Some(made)
@@ -163,14 +182,25 @@ impl Permuted {
             let shape = permuted[first..].to_vec();
             return match shape == own {
                 true => Some(value),
-                false => insert(Reshape { shape }.into(), value),
+                false => insert(graph, Reshape { shape }.into(), &[value]),
             };
+        }
+        if let Some(op) = repeated(graph, value, &permuted) {
+            let inputs = match op {
+                Op::Fill(_) => vec![],
+                _ => graph.node(graph.producer(value)?).inputs.clone(),
+            };
+            let made = insert(graph, op, &inputs)?;
+            if shape == own {
+                self.moved.insert(value, (made, inverse(&order)));
+            }
+            return Some(made);
         }
         let value = match shape == own {
             true => value,
-            false => insert(Reshape { shape }.into(), value)?,
+            false => insert(graph, Reshape { shape }.into(), &[value])?,
         };
-        insert(Permute { order }.into(), value)
+        insert(graph, Permute { order }.into(), &[value])
     }
 
     /// Replaces node `k` by `op` over `inputs`; its results are permutations of those of `op`.
@@ -226,6 +256,36 @@ impl Permuted {
                 step.clone()
             } else {
                 order.clone()
+            }
+        })
+    }
+
+    /// The gradient of a scan without parameters, whose gradients would keep the order of the axes.
+    fn scan_grad(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: ScanGrad) -> Option<()> {
+        let node = graph.node(k).clone();
+        let first = node.inputs[0];
+        let r = &op.recurrence;
+        let plain = op.pool.is_none() && op.checkpoint.is_none() && r.params.is_empty();
+        let order = self.order(&node, |v| v == first);
+        let order = order.filter(|o| o[0] == 0 && plain)?;
+        let step: Vec<usize> = order[1..].iter().map(|k| k - 1).collect();
+        let (sequences, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
+        let last = (outputs..outputs + states).filter_map(|k| op.grad_operand(k));
+        let steps: Vec<usize> = (sequences..sequences + states).chain(last).collect();
+        let mut inputs = vec![];
+        for (operand, &value) in node.inputs.iter().enumerate() {
+            let order = if steps.contains(&operand) {
+                &step
+            } else {
+                &order
+            };
+            inputs.push(self.permuted_back(graph, k, value, order)?);
+        }
+        self.replace(graph, k, op.into(), &inputs, |result| {
+            if result < sequences {
+                order.clone()
+            } else {
+                step.clone()
             }
         })
     }

@@ -12,9 +12,8 @@
 //! The derivative of a loop recomputes what it reads of the forward step ([`crate::op::Loop`]). Written out, this is
 //! the same operation on the same operands as in the forward pass, and is computed once. The results keep their bits.
 //!
-//! Only a few operations are written out, since each is planned and launched by itself; and only steps that move
-//! so much memory that copies take longer than the launches. [`crate::Plan::new`] keeps the loops where they need less
-//! memory.
+//! The device decides which loops are short ([`SchedulingPolicy::unrolls`]): each operation that is written out is
+//! planned and launched by itself. [`crate::Plan::new`] keeps the loops where they need less memory.
 
 use super::Report;
 use crate::arena::ALIGNMENT;
@@ -28,37 +27,51 @@ use crate::types::{DType, TensorType};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The name of the pass in its report.
-pub(crate) const NAME: &str = "unrolled loops";
-
-/// The bytes that a step of a loop moves at least if it is written out.
-const MIN_BYTES: usize = 1 << 20;
-
 /// Writes out loops.
 pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
-    let limit = target.unrolled_nodes();
-    let chosen: HashSet<ValueId> = (graph.nodes.iter())
-        .filter(|node| matches!(&node.op, Op::Loop(op) if is_short(op, limit)))
-        .map(|node| node.outputs[0])
-        .collect();
+    let mut loops: HashSet<ValueId> = chosen(graph, target).collect();
     let mut unroller = Unroller::default();
+    let of = |graph: &Rewriter<'_>, loops: &HashSet<ValueId>| {
+        let mut found = graph.order();
+        found.retain(|k| loops.contains(&graph.node(*k).outputs[0]));
+        found
+    };
     let mut rewriter = Rewriter::new(graph);
-    let mut loops = rewriter.order();
-    loops.retain(|k| chosen.contains(&rewriter.node(*k).outputs[0]));
-    loops.retain(|k| unroller.write_out(&mut rewriter, *k).is_some());
-    // The last first: pieces that later loops have read one by one need not be joined.
-    for k in loops.iter().rev() {
-        unroller.join(&mut rewriter, *k);
+    for k in of(&rewriter, &loops) {
+        if unroller.write_out(&mut rewriter, k).is_none() {
+            loops.remove(&rewriter.node(k).outputs[0]);
+        }
     }
+    drop(rewriter);
+    if !loops.is_empty() {
+        // Carried values had one order of their axes at the boundaries of the steps.
+        super::layout::run(graph);
+    }
+    let mut rewriter = Rewriter::new(graph);
+    // The last first: pieces that later loops have read one by one need not be joined.
+    for k in of(&rewriter, &loops).into_iter().rev() {
+        unroller.join(&mut rewriter, k);
+    }
+    drop(rewriter);
     Report {
-        pass: NAME,
+        pass: "unrolled loops",
         changes: loops.len(),
         summary: format!("{} loops written out", loops.len()),
     }
 }
 
-/// Whether a loop is written out on a device that allows this many operations.
-fn is_short(op: &Loop, limit: usize) -> bool {
+/// The first result of each loop that is written out.
+pub(crate) fn chosen(
+    graph: &Graph,
+    target: &dyn SchedulingPolicy,
+) -> impl Iterator<Item = ValueId> {
+    let loops = graph.nodes.iter();
+    let loops = loops.filter(move |node| matches!(&node.op, Op::Loop(op) if is_short(op, target)));
+    loops.map(|node| node.outputs[0])
+}
+
+/// Whether a loop is written out on a device. One that operations may not leave shall not store what they compute.
+fn is_short(op: &Loop, target: &dyn SchedulingPolicy) -> bool {
     let body = op.body.graph();
     let refused = |node: &Node| {
         node.op.body().is_some()
@@ -67,22 +80,20 @@ fn is_short(op: &Loop, limit: usize) -> bool {
                 Op::AllReduceStart(_) | Op::AllReduceDone(_) | Op::Custom(_)
             )
     };
-    let ports = body.inputs.iter().map(|i| i.value);
-    let mut ports = ports.chain(body.outputs.iter().map(|o| o.value));
-    let nodes = body.nodes.iter();
-    let running = nodes.filter(|n| n.op.runs() && !matches!(n.op, Op::Fill(_)));
-    let bytes = |node: &Node| {
-        let values = node.inputs.iter().chain(&node.outputs);
-        let bytes = values.map(|v| body.ty(*v).bytes());
-        bytes.fold(0, usize::saturating_add)
-    };
-    let moved = running.clone().map(bytes).fold(0, usize::saturating_add);
+    let running = body.nodes.iter();
+    let running = running.filter(|n| n.op.runs() && !matches!(n.op, Op::Fill(_)));
+    let moved = op.body.carried_inputs().chain(op.body.sequence_inputs());
+    let moved: Vec<&TensorType> = moved
+        .chain(op.body.stacked_outputs())
+        .map(|v| body.ty(v))
+        .collect();
+    let bytes = moved.iter().map(|ty| ty.bytes());
+    let bytes = bytes.fold(0, usize::saturating_add);
     op.hoist
         && op.length > 0
-        && moved >= MIN_BYTES
-        && op.length.saturating_mul(running.count()) <= limit
+        && target.unrolls(op.length, running.count(), bytes)
         && !body.nodes.iter().any(refused)
-        && ports.all(|v| body.ty(v).dtype != DType::Bits)
+        && moved.iter().all(|ty| ty.dtype != DType::Bits)
 }
 
 #[derive(Default)]

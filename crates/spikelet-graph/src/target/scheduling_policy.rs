@@ -16,10 +16,11 @@ pub trait SchedulingPolicy {
         1 << 26
     }
 
-    /// The most operations of a loop whose steps are written out ([`pass::unroll`](crate::pass::unroll)): a device
-    /// whose kernels cannot read pieces of sequences in place gains by that. 0: loops stay.
-    fn unrolled_nodes(&self) -> usize {
-        0
+    /// Whether the steps of a loop are written out ([`pass::unroll`](crate::pass::unroll)): so many steps of so many
+    /// operations each, whose carried values and pieces of sequences and stacked results have so many bytes. A device
+    /// gains by that whose loops copy them.
+    fn unrolls(&self, _steps: usize, _operations: usize, _bytes: usize) -> bool {
+        false
     }
 
     /// After how many steps a neuron scan should store its states for its backward pass `node`.

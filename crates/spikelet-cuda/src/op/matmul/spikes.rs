@@ -125,7 +125,10 @@ impl WeightGradTiling {
 
 pub(super) fn workspace(op: &MatMul, p: Product, cx: &LoweringContext<'_>) -> usize {
     if op.transpose_a {
-        4 * WeightGradTiling::new(p, cx.gpu.multiprocessors).splits * p.m * p.n
+        let splits = WeightGradTiling::new(p, cx.gpu.multiprocessors).splits;
+        [4, splits, p.m, p.n]
+            .into_iter()
+            .fold(1, usize::saturating_mul)
     } else {
         ForwardTiling::new(p)
             .planes(&Terms::new(cx.inputs[1].dtype, p))

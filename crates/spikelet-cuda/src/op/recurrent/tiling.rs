@@ -86,18 +86,6 @@ pub(super) struct Part {
 /// The most parts of a tile.
 const MAX_PARTS: usize = 2;
 
-/// Bytes of shared memory of a block.
-fn shared_limit(gpu: &Properties) -> usize {
-    let kib = match gpu.capability {
-        (9.., 0) | (10 | 11, _) => 227,
-        (8, 0 | 7) => 163,
-        (7, 5) => 64,
-        (7, _) => 96,
-        _ => 99,
-    };
-    kib << 10
-}
-
 /// Clusters that run at once. A group of multiprocessors does not hold clusters only.
 fn clusters_at_once(gpu: &Properties, cluster: usize, share: DeviceShare) -> usize {
     let blocks = gpu.multiprocessors;
@@ -205,7 +193,7 @@ impl Tiling {
         // Sums, buffers, their barriers.
         tiling.own_shared =
             4 * splits * rows * (columns + 4) + tiling.buffers() * (exchange + 8 * MAX_PARTS);
-        let free = shared_limit(gpu).checked_sub(tiling.own_shared)?;
+        let free = gpu.shared_bytes.checked_sub(tiling.own_shared)?;
         let registers = (65536 / tiling.threads()).min(255);
         let taken = 48
             + tiles * rows / 2
@@ -348,5 +336,44 @@ impl Tiling {
         ];
         let define = |(name, value): (&str, usize)| format!("#define {name} {value}\n");
         values.map(define).concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_fits_in_the_shared_memory_of_every_gpu() {
+        for gpu in Properties::all_large() {
+            for features in [128, 512, 1024] {
+                for direction in [Direction::Forward, Direction::Backward] {
+                    let demand = Demand {
+                        direction,
+                        batch: 256,
+                        features,
+                        planes: 3,
+                        registers: 4,
+                        share: DeviceShare::Whole,
+                    };
+                    if let Some(tiling) = Tiling::new(&gpu, demand) {
+                        let (needed, has) = (tiling.shared(), gpu.shared_bytes);
+                        assert!(
+                            needed <= has,
+                            "{gpu:?}, {demand:?}: {needed} of {has} bytes"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn consumer_gpus_have_less_shared_memory_than_those_of_data_centers() {
+        let of = |capability| Properties::large(capability).shared_bytes >> 10;
+        assert_eq!(
+            [(9, 0), (10, 3), (12, 0), (12, 1)].map(of),
+            [227, 227, 99, 99]
+        );
     }
 }
