@@ -149,3 +149,11 @@ def test_plans_show_kernels_and_memory():
     assert plan.arena_bytes > 0 and plan.kernels and any(kernel["backward"] for kernel in plan.kernels)
     assert len(str(plan).splitlines()) > 3
     assert not any(kernel["backward"] for kernel in small().plan(4, 3, training=False).kernels)
+
+
+def test_a_neuron_that_fires_without_input_is_warned_of():
+    """The neuron of SpikingFlow's tutorial."""
+    net = spikelet.Sequential(spikelet.Lif(tau=100.0, v_threshold=1.0, v_reset=5.0), input=(3,))
+    with pytest.warns(UserWarning, match="layer `0`: neuron `lif` fires at every time step without input"):
+        spikes = net(np.zeros((4, 2, 3), np.float32))
+    assert (np.asarray(spikes) == 1).all()

@@ -178,3 +178,10 @@ def test_one_thread_and_two_give_the_same_bits():
         results.append((y.detach(), plif.w.grad.clone()))
     torch.set_num_threads(threads)
     assert torch.equal(results[0][0], results[1][0]) and torch.equal(results[0][1], results[1][1])
+
+
+def test_a_neuron_that_fires_without_input_is_warned_of():
+    """The neuron of SpikingFlow's tutorial."""
+    with pytest.warns(UserWarning, match="`lif` fires at every time step without input"):
+        lif = st.Lif(tau=100.0, v_threshold=1.0, v_reset=5.0)
+    assert (lif(torch.zeros(4, 2, 3)) == 1).all()

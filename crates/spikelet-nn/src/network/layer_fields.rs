@@ -56,6 +56,12 @@ impl LayerFields<'_> {
     /// Those of the keys `init` and `bias_init`, if they are given. `fan_out` is the number of outputs times the size of the
     /// window.
     pub fn inits(&self, fan_out: usize) -> Result<[Option<Init>; 2], Located> {
+        let bias = self.fields.number("bias_init")?.map(Init::Constant);
+        Ok([self.init(fan_out)?, bias])
+    }
+
+    /// The initialization of the weights, of a layer without biases.
+    pub fn init(&self, fan_out: usize) -> Result<Option<Init>, Located> {
         let expected = "\"fan-in\", \"kaiming-normal\", { normal = 0.02 } with a standard deviation, or { uniform = [0.0, 0.3] }";
         let weight = match self.fields.get("init") {
             None => None,
@@ -73,8 +79,7 @@ impl LayerFields<'_> {
                 _ => return Err(node.wrong("init", expected)),
             },
         };
-        let bias = self.fields.number("bias_init")?.map(Init::Constant);
-        Ok([weight, bias])
+        Ok(weight)
     }
 }
 

@@ -55,6 +55,10 @@ impl List {
         // Constants are not trainable by default.
         shared.remove("trainable");
         console.say(format!("\nall neurons: {}", value::list(&shared)));
+        console.say(
+            "fire_on: the potential that is compared, charged (H) or previous (V); strict: it fires above the threshold, \
+             not at it;\nresets=false: V = H; spiking=false: the output is the surrogate's primitive",
+        );
         console.say(console.dim("equations: spikelet neuron show NAME"));
         Ok(ExitCode::SUCCESS)
     }

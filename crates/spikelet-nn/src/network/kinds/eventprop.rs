@@ -30,7 +30,7 @@ pub(super) const EVENTPROP_LIF: Kind = Kind {
         }
         module.recurrent = layer.fields.flag("feedback")?.unwrap_or(false);
         module.self_connections = layer.fields.flag("self_connections")?.unwrap_or(false);
-        [module.weight_init, _] = layer.inits(neurons)?;
+        module.weight_init = layer.init(neurons)?;
         let rows = match module.recurrent {
             true => inputs.checked_add(neurons),
             false => Some(inputs),
@@ -48,7 +48,7 @@ pub(super) const EVENTPROP_READOUT: Kind = Kind {
     build: |layer, b| {
         let (inputs, outputs, time) = sizes(layer, b)?;
         let mut module = EventPropReadout::new(inputs, outputs, time);
-        [module.weight_init, _] = layer.inits(outputs)?;
+        module.weight_init = layer.init(outputs)?;
         let weights = inputs.checked_mul(outputs);
         b.leaf("eventprop-readout", module, weights, |_| weights)
     },

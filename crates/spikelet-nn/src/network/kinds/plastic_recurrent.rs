@@ -28,7 +28,7 @@ pub(super) const PLASTIC_RECURRENT: Kind = Kind {
         let settings = RuleSettings::of(fields)?;
         let zero_diagonal = fields.flag("zero_diagonal")?.unwrap_or(false);
         let mut feedback = Feedback::new(features).zero_diagonal(zero_diagonal);
-        if let [Some(init), _] = layer.inits(features)? {
+        if let Some(init) = layer.init(features)? {
             feedback = feedback.weight_init(init);
         }
         let mut module = PlasticRecurrent::new(feedback, neuron, settings.rule);

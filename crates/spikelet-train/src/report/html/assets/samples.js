@@ -81,7 +81,7 @@ const Samples = (() => {
         const shown = layer.shown_steps < layer.time_steps ? `, the first ${layer.shown_steps} of ${layer.time_steps} time steps` : "";
         const some = layer.neurons.length < layer.shape.reduce((a, b) => a * b, 1) ? `${layer.neurons.length} of its neurons` : "all of its neurons";
         parts.push(make("p", { class: "note" },
-          `${number(own.rate)} spikes for each neuron and time step of this sample; ${some}${shown}.`));
+          `This sample has ${number(own.rate)} spikes per neuron and time step. Shown: ${some}${shown}.`));
         const [box, show] = neurons(layer, own, layer.shown_steps);
         parts.push(box);
         shows.push(show);
