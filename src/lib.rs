@@ -56,6 +56,7 @@
 //! | `hdf5` | yes | the data sets `shd` and `ssc` of [`data`], which are HDF5 files |
 //! | `distributed` | yes | [`distributed`], and the devices of ranks: [`device::open_in_group`] |
 //! | `plots` | yes | [`report`]: the report that a run ends with, activity of layers, pictures of pipelines |
+//! | `images`, `csv`, `audio` | no | folders of PNG and JPEG files, tables of comma-separated values, WAV files and mel filter banks in [`data`] |
 //! | `nir` | no | `nir`: graphs of the Neuromorphic Intermediate Representation, imported, simulated and exported |
 //! | `auto-cuda` | no | `auto_cuda`; includes `cuda` |
 //!

@@ -124,3 +124,42 @@ fn all_neurons_are_measured_in_one_table() {
         assert_eq!(with_copy, 2, "{}: forward and backward\n{text}", entry.name);
     }
 }
+
+/// The neuron of SpikingFlow's tutorial, whose reset is above its threshold.
+#[test]
+fn a_neuron_that_fires_without_input_is_shown_and_trained_with_a_warning() {
+    let constants = ["--set", "tau=100", "--set", "v_reset=5"];
+    let expected = "neuron `lif` fires at every time step without input";
+    let words = [&["neuron", "show", "lif"][..], &constants].concat();
+    let text = said(&words);
+    assert!(text.contains(&format!("\nwarning: {expected}")), "{text}");
+    let warnings = &said_json(&words)[0]["warnings"];
+    let warning = warnings[0].as_str().unwrap_or_default();
+    assert!(warning.starts_with(expected), "{warnings}");
+    assert_eq!(
+        said_json(&["neuron", "show", "lif"])[0]["warnings"],
+        json!([])
+    );
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run").to_string_lossy().into_owned();
+    let small = [
+        "train",
+        "--epochs",
+        "1",
+        "--train-images",
+        "256",
+        "--test-images",
+        "64",
+        "--out",
+        &out,
+    ];
+    let start = &said_json(&[&small[..], &constants].concat())[0];
+    assert_eq!(
+        start["warnings"],
+        json!([
+            format!("layer `fc.2`: {warning}"),
+            format!("layer `fc.4`: {warning}")
+        ])
+    );
+}
