@@ -53,7 +53,7 @@ impl<'a> LayerFields<'a> {
 
 /// The initial values of weights and biases in files.
 impl LayerFields<'_> {
-    /// Those of the keys `init` and `bias_init`, if they are given. `fan_out` is the number of outputs times the size of the
+    /// Those of the keys `init` and `bias_init`, if the kind has them and they are given. `fan_out` is the number of outputs times the size of the
     /// window.
     pub fn inits(&self, fan_out: usize) -> Result<[Option<Init>; 2], Located> {
         let bias = self.fields.number("bias_init")?.map(Init::Constant);

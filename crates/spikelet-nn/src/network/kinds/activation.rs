@@ -14,6 +14,7 @@ macro_rules! plain {
             summary: $summary,
             main: MainValue::None,
             keys: &[],
+            example: (&[8], concat!("\"", $kind, "\"")),
             build: |_, b| b.leaf($kind, Activation::$function, Some(0), |_| Some(0)),
         };
     )*};
@@ -32,6 +33,7 @@ pub(super) const LEAKY_RELU: Kind = Kind {
     summary: "leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes",
     main: MainValue::Optional("the slope below 0"),
     keys: &[],
+    example: (&[8], "{ leaky-relu = 0.1 }"),
     build: |layer, b| {
         let slope = match layer.main {
             Some(node) => node.number("leaky-relu")?,

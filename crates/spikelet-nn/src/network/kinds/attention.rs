@@ -25,6 +25,7 @@ pub(super) const SELF_ATTENTION: Kind = Kind {
     summary: "spiking self attention between the positions of a map",
     main: HEADS,
     keys: keys!["scale", "state_across_samples"],
+    example: (&[4, 6, 6], "{ self-attention = 2 }"),
     build: |layer, b| {
         let mut module = SelfAttention::new(parts(layer, b)?);
         if let Some(scale) = layer.fields.number("scale")? {
@@ -45,6 +46,7 @@ pub(super) const TOKEN_ATTENTION: Kind = Kind {
     summary: "attention of positions by the spikes of their queries",
     main: HEADS,
     keys: keys![],
+    example: (&[4, 6, 6], "{ token-attention = 2 }"),
     build: |layer, b| {
         let module = TokenAttention::new(parts(layer, b)?);
         leaf(layer, b, module, 3, 0)
@@ -56,6 +58,7 @@ pub(super) const SPIKE_DRIVEN_ATTENTION: Kind = Kind {
     summary: "attention of potentials by sums of spikes",
     main: HEADS,
     keys: keys!["filters"],
+    example: (&[4, 6, 6], "{ spike-driven-attention = 2 }"),
     build: |layer, b| {
         let mut module = SpikeDrivenAttention::new(parts(layer, b)?);
         if let Some(yes) = layer.fields.flag("filters")? {

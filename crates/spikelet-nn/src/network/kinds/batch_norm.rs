@@ -24,6 +24,7 @@ pub(super) const BATCH_NORM: Kind = Kind {
         "each_step",
         "time_steps",
     ],
+    example: (&[4, 6, 6], r#""batch-norm""#),
     build: |layer, b| match b.shape.len() {
         1 | 2 => batch_norm::<1>(layer, b),
         3 => batch_norm::<2>(layer, b),

@@ -11,6 +11,10 @@ pub(super) const BRANCHES: Kind = Kind {
     summary: "parallel branches, added or concatenated",
     main: MainValue::Layers("a list of branches, each a list of layers"),
     keys: &["combine"],
+    example: (
+        &[4, 6, 6],
+        r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,
+    ),
     build: |layer, b| {
         let node = layer.main()?;
         let branches = node.list("branches")?;

@@ -26,6 +26,7 @@ pub(super) const CONV: Kind = Kind {
         "init",
         "bias_init",
     ],
+    example: (&[4, 6, 6], "{ conv = 3, kernel = 3 }"),
     build: |layer, b| match b.spatial_axes("conv")? {
         1 => conv::<1>(layer, b),
         2 => conv::<2>(layer, b),
@@ -49,6 +50,7 @@ pub(super) const CONV_TRANSPOSED: Kind = Kind {
         "init",
         "bias_init",
     ],
+    example: (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }"),
     build: |layer, b| match b.spatial_axes("conv-transposed")? {
         1 => conv_transposed::<1>(layer, b),
         2 => conv_transposed::<2>(layer, b),

@@ -21,6 +21,7 @@ pub(super) const DCLS: Kind = Kind {
     summary: "fully connected layer with a learned delay for each synapse",
     main: MainValue::Required("the number of output features"),
     keys: &["kernel_size", "kernel_count", "version", "width", "bias"],
+    example: (&[8], "{ dcls = 6, kernel_size = 5 }"),
     build: |layer, b| {
         let (inputs, outputs) = sizes(layer, b)?;
         let fields = &layer.fields;
@@ -52,6 +53,7 @@ pub(super) const DELAYED_LINEAR: Kind = Kind {
     summary: "fully connected layer with a fixed delay for each synapse",
     main: MainValue::Required("the number of output features"),
     keys: &["max_delay", "bias"],
+    example: (&[8], "{ delayed-linear = 6, max_delay = 3 }"),
     build: |layer, b| {
         let (inputs, outputs) = sizes(layer, b)?;
         let bias = layer.fields.flag("bias")?.unwrap_or(false);
@@ -66,6 +68,7 @@ pub(super) const AXONAL_DELAY: Kind = Kind {
     summary: "a learned delay for each channel",
     main: MainValue::Required("the longest delay"),
     keys: &["sigma", "trainable"],
+    example: (&[8], "{ axonal-delay = 3 }"),
     build: |layer, b| {
         let most = layer.main()?.integer("axonal-delay", 0..=MAX_DELAY)?;
         let channels = b.shape[0];
@@ -89,6 +92,7 @@ pub(super) const DELAYED_RECURRENT: Kind = Kind {
     summary: "neurons with recurrent connections with learned delays",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &["max_delay", "synaptic", "spread", "width", "dropout_p"],
+    example: (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#),
     build: |layer, b| {
         let neuron = b.neuron_of(layer.main)?;
         let [features] = b.shape[..] else {
@@ -123,6 +127,7 @@ pub(super) const PAD_TIME: Kind = Kind {
     summary: "steps of zeros behind a sequence, in which delayed spikes arrive",
     main: STEPS,
     keys: &[],
+    example: (&[8], "{ pad-time = 2 }"),
     build: |layer, b| {
         let steps = layer.main()?.integer("pad-time", 0..=MAX_DELAY)?;
         b.leaf("pad-time", PadTime::new(steps), Some(0), |_| Some(0))

@@ -12,6 +12,7 @@ pub(super) const DROPOUT: Kind = Kind {
     summary: "dropout of features, the same at all time steps",
     main: PROBABILITY,
     keys: &["each_step"],
+    example: (&[8], "{ dropout = 0.25 }"),
     build: |layer, b| {
         let each_step = layer.fields.flag("each_step")?.unwrap_or(false);
         let module = Dropout::new(probability(layer)?).each_step(each_step);
@@ -24,6 +25,7 @@ pub(super) const DROPOUT2D: Kind = Kind {
     summary: "dropout of complete channels, the same at all time steps",
     main: PROBABILITY,
     keys: &[],
+    example: (&[4, 6, 6], "{ dropout2d = 0.25 }"),
     build: |layer, b| {
         let module = Dropout2d::new(probability(layer)?);
         b.leaf("dropout2d", module, Some(0), |_| Some(0))

@@ -22,6 +22,7 @@ pub(super) const EVENTPROP_LIF: Kind = Kind {
         "self_connections",
         "init",
     ],
+    example: (&[8], "{ eventprop-lif = 6, feedback = true }"),
     build: |layer, b| {
         let (inputs, neurons, time) = sizes(layer, b)?;
         let mut module = EventPropLif::new(inputs, neurons, time);
@@ -45,6 +46,7 @@ pub(super) const EVENTPROP_READOUT: Kind = Kind {
     summary: "fully connected layer and leaky integrators with exponential synapses, trained by EventProp",
     main: MainValue::Required("the number of outputs"),
     keys: &["tau_m", "tau_s", "dt", "init"],
+    example: (&[8], "{ eventprop-readout = 3 }"),
     build: |layer, b| {
         let (inputs, outputs, time) = sizes(layer, b)?;
         let mut module = EventPropReadout::new(inputs, outputs, time);

@@ -8,5 +8,6 @@ pub(super) const FLATTEN: Kind = Kind {
     summary: "merges all axes into features",
     main: MainValue::None,
     keys: &[],
+    example: (&[4, 6, 6], r#""flatten""#),
     build: |_, b| b.leaf("flatten", Flatten, Some(0), |_| Some(0)),
 };

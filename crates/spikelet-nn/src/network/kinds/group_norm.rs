@@ -10,6 +10,7 @@ pub(super) const GROUP_NORM: Kind = Kind {
     summary: "group normalization of channels",
     main: MainValue::Required("the number of groups"),
     keys: &["epsilon"],
+    example: (&[4, 6, 6], "{ group-norm = 2 }"),
     build: |layer, b| {
         let main = layer.main()?;
         let groups = main.integer("group-norm", 1..=Layers::MAX_SIZE)?;

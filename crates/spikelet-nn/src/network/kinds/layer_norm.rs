@@ -8,6 +8,7 @@ pub(super) const LAYER_NORM: Kind = Kind {
     summary: "layer normalization over the last axes, by default over all",
     main: MainValue::None,
     keys: &["axes", "epsilon"],
+    example: (&[8], r#""layer-norm""#),
     build: |layer, b| {
         let axes = layer.fields.integer("axes", 1..=b.shape.len())?;
         let first = b.shape.len() - axes.unwrap_or(b.shape.len());

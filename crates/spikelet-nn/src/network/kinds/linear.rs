@@ -12,6 +12,7 @@ pub(super) const LINEAR: Kind = Kind {
     summary: "fully connected layer",
     main: MainValue::Required("the number of output features"),
     keys: &["inputs", "bias", "init", "bias_init"],
+    example: (&[8], "{ linear = 6, bias = true }"),
     build: |layer, b| {
         let module = linear(layer, b)?;
         let weights = module.inputs.checked_mul(module.outputs);

@@ -71,6 +71,8 @@ pub(super) struct Kind {
     pub main: MainValue,
     /// The other keys.
     pub keys: &'static [&'static str],
+    /// The shape of a time step, and a layer for it.
+    pub example: (&'static [usize], &'static str),
     pub build: Build,
 }
 
@@ -231,6 +233,8 @@ pub fn layer_kinds() -> Vec<LayerKind> {
         value: kind.main.expected(),
         keys: kind.keys,
         summary: kind.summary,
+        input: kind.example.0,
+        example: kind.example.1,
     };
     all().map(described).collect()
 }
@@ -247,4 +251,8 @@ pub struct LayerKind {
     pub keys: &'static [&'static str],
     /// A summary of one line.
     pub summary: &'static str,
+    /// The shape of a time step that the example takes.
+    pub input: &'static [usize],
+    /// A layer of this kind in a list, such as `{ linear = 6 }`.
+    pub example: &'static str,
 }

@@ -7,6 +7,7 @@ pub(super) const NEURON: Kind = Kind {
     summary: "the network's neuron, or another one",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &[],
+    example: (&[8], r#"{ neuron = "plif" }"#),
     build: |layer, b| {
         let neuron = b.neuron_of(layer.main)?;
         b.leaf("neuron", neuron, Some(0), |_| Some(0))

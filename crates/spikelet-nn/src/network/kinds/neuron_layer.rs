@@ -73,31 +73,32 @@ fn build<K: NeuronLayerKind>(
 }
 
 macro_rules! kinds {
-    ($($name:ident = $kind:ident, $summary:literal;)*) => {$(
+    ($($name:ident = $kind:ident, $example:literal, $summary:literal;)*) => {$(
         pub(super) const $name: Kind = Kind {
             name: <kind::$kind as NeuronLayerKind>::NAME,
             summary: $summary,
             main: MainValue::Required("the number of neurons"),
             keys: KEYS,
+            example: (&[8], $example),
             build: build::<kind::$kind>,
         };
     )*};
 }
 
 kinds! {
-    RLIF = RLif, "recurrent leaky integrate-and-fire neurons of sparch";
-    ADLIF = AdLif, "adaptive neurons of sparch";
-    RADLIF = RadLif, "recurrent adaptive neurons of sparch";
-    CADLIF = CadLif, "adaptive neurons with the limits of CadLIF";
-    SILIF = SiLif, "adaptive neurons in the parametrization of state space models";
-    CSILIF = CSiLif, "neurons with a complex potential";
-    SE_ADLIF = SeAdLif, "recurrent adaptive neurons, symplectic Euler";
-    EF_ADLIF = EfAdLif, "recurrent adaptive neurons, Euler forward";
-    RDECAY_LIF = RDecayLif, "recurrent neurons with an exact decay";
-    RLEAKY = RLeaky, "recurrent leaky neurons of snnTorch";
-    RSYNAPTIC = RSynaptic, "recurrent second-order neurons of snnTorch";
-    LIF_RECURRENT = LifRecurrent, "recurrent neurons of Norse";
-    RALIF = RAlif, "recurrent adaptive neurons of Yin et al.";
-    LI_READOUT = LiReadout, "leaky integrators of classes";
-    SPARCH_READOUT = SparchReadout, "leaky integrators of classes, the sum of their softmax over time";
+    RLIF = RLif, "{ rlif = 6 }", "recurrent leaky integrate-and-fire neurons of sparch";
+    ADLIF = AdLif, "{ adlif = 6 }", "adaptive neurons of sparch";
+    RADLIF = RadLif, "{ radlif = 6 }", "recurrent adaptive neurons of sparch";
+    CADLIF = CadLif, "{ cadlif = 6 }", "adaptive neurons with the limits of CadLIF";
+    SILIF = SiLif, "{ silif = 6 }", "adaptive neurons in the parametrization of state space models";
+    CSILIF = CSiLif, "{ csilif = 6 }", "neurons with a complex potential";
+    SE_ADLIF = SeAdLif, "{ se-adlif = 6 }", "recurrent adaptive neurons, symplectic Euler";
+    EF_ADLIF = EfAdLif, "{ ef-adlif = 6 }", "recurrent adaptive neurons, Euler forward";
+    RDECAY_LIF = RDecayLif, "{ rdecay-lif = 6 }", "recurrent neurons with an exact decay";
+    RLEAKY = RLeaky, "{ rleaky = 6 }", "recurrent leaky neurons of snnTorch";
+    RSYNAPTIC = RSynaptic, "{ rsynaptic = 6 }", "recurrent second-order neurons of snnTorch";
+    LIF_RECURRENT = LifRecurrent, "{ lif-recurrent = 6 }", "recurrent neurons of Norse";
+    RALIF = RAlif, "{ ralif = 6 }", "recurrent adaptive neurons of Yin et al.";
+    LI_READOUT = LiReadout, "{ li-readout = 6 }", "leaky integrators of classes";
+    SPARCH_READOUT = SparchReadout, "{ sparch-readout = 6 }", "leaky integrators of classes, the sum of their softmax over time";
 }

@@ -26,6 +26,10 @@ pub(super) const ONLINE_EPROP: Kind = Kind {
         "update",
         "learning_rate",
     ],
+    example: (
+        &[8],
+        r#"{ online-eprop = 6, outputs = 3, cell = "eprop_alif", feedback = "random" }"#,
+    ),
     build,
 };
 

@@ -32,6 +32,10 @@ pub(super) const PLASTIC: Kind = Kind {
         "homeostasis",
         "reward",
     ],
+    example: (
+        &[8],
+        r#"{ plastic = { linear = 6 }, rule = "stdp", cell = "lif" }"#,
+    ),
     build,
 };
 
@@ -46,7 +50,7 @@ struct Synapses {
 fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Result<Arc<dyn Module>, Located> {
     let fields = &layer.fields;
     let synapses = synapses(layer.main()?, b)?;
-    let settings = RuleSettings::of(fields)?;
+    let settings = RuleSettings::of(fields, fields.get("reward").is_some())?;
     let homeostasis = fields.get("homeostasis");
     let neuron = neuron(fields.get("cell"), homeostasis.is_some(), b)?;
     let threshold = neuron.common().v_threshold;

@@ -19,13 +19,14 @@ pub(super) const PLASTIC_RECURRENT: Kind = Kind {
         "zero_diagonal",
         "init",
     ],
+    example: (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#),
     build: |layer, b| {
         let fields = &layer.fields;
         let neuron = b.neuron_of(layer.main)?;
         let [features] = b.shape[..] else {
             return Err(b.wrong_axes("plastic-recurrent", "[features]"));
         };
-        let settings = RuleSettings::of(fields)?;
+        let settings = RuleSettings::of(fields, false)?;
         let zero_diagonal = fields.flag("zero_diagonal")?.unwrap_or(false);
         let mut feedback = Feedback::new(features).zero_diagonal(zero_diagonal);
         if let Some(init) = layer.init(features)? {

@@ -11,6 +11,7 @@ pub(super) const POINTWISE: Kind = Kind {
     summary: "the same linear map of the channels at each position",
     main: MainValue::Required("the number of output channels"),
     keys: &["bias", "weights", "init", "bias_init"],
+    example: (&[4, 6, 6], "{ pointwise = 3 }"),
     build: |layer, b| {
         let outputs = layer.main()?.integer("pointwise", 1..=Layers::MAX_SIZE)?;
         let inputs = b.shape[0];

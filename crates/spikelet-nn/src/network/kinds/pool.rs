@@ -16,6 +16,7 @@ pub(super) const MAX_POOL: Kind = Kind {
     summary: "the largest element of each window",
     main: WINDOW,
     keys: &["stride", "padding", "dilation", "ceil"],
+    example: (&[4, 6, 6], "{ max-pool = 2 }"),
     build: |layer, b| match b.spatial_axes("max-pool")? {
         1 => pool::<1>(layer, b, Pool::max),
         2 => pool::<2>(layer, b, Pool::max),
@@ -28,6 +29,7 @@ pub(super) const AVG_POOL: Kind = Kind {
     summary: "the mean of each window",
     main: WINDOW,
     keys: &["stride", "padding", "ceil", "count_padding"],
+    example: (&[4, 6, 6], "{ avg-pool = 2 }"),
     build: |layer, b| match b.spatial_axes("avg-pool")? {
         1 => average::<1>(layer, b),
         2 => average::<2>(layer, b),
@@ -40,6 +42,7 @@ pub(super) const ADAPTIVE_MAX_POOL: Kind = Kind {
     summary: "max pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
+    example: (&[4, 6, 6], "{ adaptive-max-pool = 2 }"),
     build: |layer, b| match b.spatial_axes(layer.kind.name)? {
         1 => adaptive::<1, _>(layer, b, AdaptiveMaxPool::new),
         2 => adaptive::<2, _>(layer, b, AdaptiveMaxPool::new),
@@ -52,6 +55,7 @@ pub(super) const ADAPTIVE_AVG_POOL: Kind = Kind {
     summary: "average pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
+    example: (&[4, 6, 6], "{ adaptive-avg-pool = 2 }"),
     build: |layer, b| match b.spatial_axes(layer.kind.name)? {
         1 => adaptive::<1, _>(layer, b, AdaptiveAvgPool::new),
         2 => adaptive::<2, _>(layer, b, AdaptiveAvgPool::new),

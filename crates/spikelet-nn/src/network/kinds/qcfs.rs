@@ -9,6 +9,7 @@ pub(super) const QCFS: Kind = Kind {
     summary: "steps between 0 and a learned maximum, of networks that are to be converted to spiking ones",
     main: MainValue::Required("the number of steps"),
     keys: &["init_lambda"],
+    example: (&[8], "{ qcfs = 4 }"),
     build: |layer, b| {
         let levels = layer.main()?.integer("qcfs", 1..=Layers::MAX_SIZE)?;
         let mut module = Qcfs::new(levels);

@@ -10,6 +10,7 @@ pub(super) const RNN: Kind = Kind {
     summary: "fully connected layer and neurons with recurrent connections",
     main: MainValue::Required("the number of neurons"),
     keys: &["cell", "bias", "last", "local_gradient"],
+    example: (&[8], "{ rnn = 6 }"),
     build: |layer, b| {
         let hidden = layer.main()?.integer("rnn", 1..=Layers::MAX_SIZE)?;
         let [inputs] = b.shape[..] else {
@@ -35,6 +36,7 @@ pub(super) const RECURRENT: Kind = Kind {
     summary: "neurons with recurrent connections",
     main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
     keys: &["bias", "last", "local_gradient"],
+    example: (&[8], r#"{ recurrent = "lif" }"#),
     build: |layer, b| {
         let neuron = b.neuron_of(layer.main)?;
         let [features] = b.shape[..] else {

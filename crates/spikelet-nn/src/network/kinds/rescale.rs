@@ -8,6 +8,7 @@ pub(super) const RESCALE: Kind = Kind {
     summary: "multiplication by a constant, or by a stored one for each channel",
     main: MainValue::Optional("the factor"),
     keys: &["each_channel"],
+    example: (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#),
     build: |layer, b| {
         let factor = match layer.main {
             Some(node) => node.number("rescale")?,

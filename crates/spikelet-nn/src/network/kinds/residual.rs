@@ -16,6 +16,7 @@ pub(super) const RESIDUAL: Kind = Kind {
     summary: "a main branch joined with a shortcut",
     main: MainValue::Layers("the layers of the main branch"),
     keys: &["shortcut", "join", "names", "stochastic_depth"],
+    example: (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }"),
     build: |layer, b| {
         let node = layer.main()?;
         let input = (b.shape.clone(), b.one_step);

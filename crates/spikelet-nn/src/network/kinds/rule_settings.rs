@@ -23,12 +23,13 @@ pub(super) struct RuleSettings {
 }
 
 impl RuleSettings {
-    pub(super) fn of(fields: &Fields<'_>) -> Result<Self, Located> {
+    /// The settings of a layer; `reward`: whether it gives its rule a reward.
+    pub(super) fn of(fields: &Fields<'_>, reward: bool) -> Result<Self, Located> {
         let rule = fields.require(
             "rule",
             "the name of a learning rule, or a table with `name` and constants",
         )?;
-        let rule = rule_of(rule, fields.get("reward").is_some())?;
+        let rule = rule_of(rule, reward)?;
         let (update, learning_rate) = update(fields, Update::default())?;
         let bounds = outside_optimizer(fields, update, "bounds")?;
         Ok(Self {

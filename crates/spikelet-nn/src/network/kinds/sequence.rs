@@ -11,6 +11,10 @@ pub(super) const LAYERS: Kind = Kind {
     summary: "layers in sequence, with a common name or repeated",
     main: MainValue::Layers("a list of layers"),
     keys: &["repeat"],
+    example: (
+        &[8],
+        r#"{ layers = [{ linear = 6 }, "neuron"], repeat = 2 }"#,
+    ),
     build: |layer, b| {
         let list = layer.main()?;
         let Some(copies) = layer.fields.integer("repeat", 1..=MAX_LAYERS)? else {

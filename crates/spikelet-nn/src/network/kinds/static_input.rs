@@ -10,6 +10,7 @@ pub(super) const STATIC: Kind = Kind {
     summary: "layers whose input is the same at all time steps, run once",
     main: MainValue::Layers("a list of layers"),
     keys: &[],
+    example: (&[8], "{ static = [{ linear = 6 }] }"),
     build: |layer, b| {
         let (first, one_step) = (b.rows(), b.one_step);
         let made = b.unnamed_body(layer.main()?)?;

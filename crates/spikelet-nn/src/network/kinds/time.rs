@@ -8,6 +8,7 @@ pub(super) const TIME_MEAN: Kind = Kind {
     summary: "the mean over time: of spikes, the firing rate",
     main: MainValue::None,
     keys: &[],
+    example: (&[8], r#""time-mean""#),
     build: |_, b| b.leaf("time-mean", TimeMean, Some(0), |_| Some(0)),
 };
 
@@ -16,6 +17,7 @@ pub(super) const TIME_LAST: Kind = Kind {
     summary: "the last time step",
     main: MainValue::None,
     keys: &[],
+    example: (&[8], r#""time-last""#),
     build: |_, b| b.leaf("time-last", TimeLast, Some(0), |_| Some(0)),
 };
 
@@ -24,6 +26,7 @@ pub(super) const TIME_SUM: Kind = Kind {
     summary: "the sum over time: of spikes, the spike count",
     main: MainValue::None,
     keys: &[],
+    example: (&[8], r#""time-sum""#),
     build: |_, b| b.leaf("time-sum", TimeSum, Some(0), |_| Some(0)),
 };
 
@@ -32,6 +35,7 @@ pub(super) const TIME_MAX: Kind = Kind {
     summary: "the maximum over time",
     main: MainValue::None,
     keys: &[],
+    example: (&[8], r#""time-max""#),
     build: |_, b| b.leaf("time-max", TimeMax, Some(0), |_| Some(0)),
 };
 
@@ -40,5 +44,6 @@ pub(super) const SOFTMAX_SUM: Kind = Kind {
     summary: "the sum over time of the softmax over the classes",
     main: MainValue::None,
     keys: &[],
+    example: (&[8], r#""softmax-sum""#),
     build: |_, b| b.leaf("softmax-sum", SoftmaxSum, Some(0), |_| Some(0)),
 };

@@ -15,6 +15,10 @@ pub(super) const TRACE_LEARNING: Kind = Kind {
     summary: "a neuron, and layers that learn from the trace of its spikes",
     main: MainValue::Required("a list of layers, or a layer"),
     keys: &["cell"],
+    example: (
+        &[8],
+        r#"{ trace-learning = { linear = 3 }, cell = "ottt_lif" }"#,
+    ),
     build: |layer, b| {
         let node = layer.main()?;
         let neuron = b.neuron_of(layer.fields.get("cell"))?;

@@ -10,6 +10,7 @@ pub(super) const VOTING: Kind = Kind {
     summary: "the mean of several outputs for each class",
     main: MainValue::Required("the number of outputs for each class"),
     keys: &[],
+    example: (&[8], "{ voting = 2 }"),
     build: |layer, b| {
         let main = layer.main()?;
         let votes = main.integer("voting", 1..=Layers::MAX_SIZE)?;
