@@ -22,7 +22,7 @@ pub(super) use record::best_of;
 
 use super::Settings;
 use super::folder::{LAST, nothing_to_resume};
-use super::step::{SampleBatch, SampleShape, Step};
+use super::step::{ForwardTrace, SampleBatch, SampleShape, Step};
 use serde::Serialize;
 use serde_json::Value;
 use spikelet_core::files;
@@ -68,11 +68,11 @@ pub(super) fn is_finite(tensor: &Tensor) -> bool {
 }
 
 /// The types and shapes of the tensors of a model, by name. No values are computed.
-fn model_types(step: &Step<'_>) -> Result<BTreeMap<String, TensorType>> {
-    let traced = step.with_batch(1).trace_evaluation()?.cx.traced();
+fn model_types(trace: &ForwardTrace) -> BTreeMap<String, TensorType> {
+    let traced = trace.cx.traced();
     let tensors = traced.parameters.into_iter().chain(traced.buffers);
     let types = tensors.map(|t| (t.name, TensorType::new(DType::F32, t.shape)));
-    Ok(types.collect())
+    types.collect()
 }
 
 /// An entry of the metadata.
@@ -276,12 +276,13 @@ impl Checkpoint {
         format.starts_with("spikelet checkpoint")
     }
 
-    /// Copies the tensors of the networks of a step to a store, as [`Checkpoint::restore`] does.
+    /// Copies the tensors of the networks of a step to a store, as [`Checkpoint::restore`] does. Tensors that only
+    /// training uses, such as the width of learned delays, may be there or not.
     ///
     /// # Errors
     /// As [`Checkpoint::restore`].
     pub fn restore_step(&self, step: &Step<'_>, store: &mut VarStore) -> Result<()> {
-        let types = model_types(step)?;
+        let mut types = model_types(&step.with_batch(1).trace_evaluation()?);
         let all = &self.tensors.tensors;
         let model = all.iter().filter(|(name, _)| {
             let of_training = OF_TRAINING.iter().any(|prefix| name.starts_with(prefix));
@@ -292,6 +293,13 @@ impl Checkpoint {
             (name.as_str(), average.unwrap_or(tensor))
         });
         let model: BTreeMap<&str, &Tensor> = model.collect();
+        // Batch norm needs two samples to train. A model without a form in training has no further tensors.
+        if model.keys().any(|name| !types.contains_key(*name))
+            && let Ok(training) = step.with_batch(2).trace_training_pass()
+        {
+            let training = model_types(&training).into_iter();
+            types.extend(training.filter(|(name, _)| model.contains_key(&name[..])));
+        }
         self.check_tensors(&model, &types)?;
         model
             .iter()

@@ -50,6 +50,7 @@ pub(crate) use monitors::path_of;
 pub(crate) use observed::{Observation, ObservedLayer};
 pub(crate) use operations::{Activity, activity};
 pub use outputs::{NamedMetric, Outputs};
+pub(crate) use plan::ForwardTrace;
 pub use plan::{EvalPlan, StepPlan};
 pub(crate) use probe::{ProbePlan, ProbeStep};
 pub use rank_info::RankInfo;

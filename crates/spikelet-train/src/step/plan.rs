@@ -138,6 +138,11 @@ impl Step<'_> {
         self.forward_trace(Purpose::of(Mode::TRAIN), true)
     }
 
+    /// Traces the forward pass of training.
+    pub(crate) fn trace_training_pass(&self) -> Result<ForwardTrace> {
+        self.forward_trace(Purpose::of(Mode::TRAIN), false)
+    }
+
     /// Traces an evaluation.
     pub(crate) fn trace_evaluation(&self) -> Result<ForwardTrace> {
         self.forward_trace(Purpose::EVALUATE, false)

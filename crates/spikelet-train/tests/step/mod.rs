@@ -3,6 +3,7 @@
 
 mod carried;
 mod definition;
+mod every_kind;
 mod files;
 mod learning;
 mod penalties;
