@@ -10,8 +10,11 @@ use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
 use super::{EvalPlan, EvalStep, Settings, TrainError};
 use spikelet_core::{Error, Result};
-use spikelet_data::{DataLoader, Dataset, ImageDataset, LazySplit, SequenceLabels, SequenceSplit};
-use spikelet_graph::Plan;
+use spikelet_data::{
+    DataLoader, Dataset, ElementType, Field, ImageDataset, InMemory, LazySplit, SequenceLabels,
+    SequenceSplit, StepShape,
+};
+use spikelet_graph::{DType, Plan, Tensor};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
@@ -34,9 +37,65 @@ pub struct TestSamples {
     dataset: Arc<dyn Dataset>,
     /// `None` if they are not sequences of one shape.
     sample: Option<SampleShape>,
+    /// Whether they are inputs of the network, without encoder and normalization.
+    given: bool,
 }
 
 impl TestSamples {
+    /// Given inputs of a network, `[T, N, …]` with one to three axes of a time step, without labels: for
+    /// [`record`](crate::record). A network that was trained on images takes them without its encoder.
+    ///
+    /// ```
+    /// use spikelet_graph::Tensor;
+    /// use spikelet_data::SequenceLabels;
+    /// use spikelet_train::TestSamples;
+    /// let sequences = Tensor::f32([100, 2, 3], vec![0.5; 600]);
+    /// assert_eq!(TestSamples::of_inputs("given", &sequences, SequenceLabels::Sequence)?.dataset().len(), 2);
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For other axes, or none.
+    pub fn of_inputs(name: &str, inputs: &Tensor, labels: SequenceLabels) -> Result<Self> {
+        let wrong = || {
+            let given = format!("{}: the inputs are {}", name, inputs.ty());
+            Error::invalid(
+                "data",
+                given,
+                "give batches [T, N, …] of at least one element",
+            )
+        };
+        let [steps, samples, step @ ..] = &inputs.shape[..] else {
+            return Err(wrong());
+        };
+        let shape = StepShape::of(step)
+            .filter(|_| !inputs.is_empty())
+            .ok_or_else(wrong)?;
+        let row: usize = step.iter().product();
+        let all = inputs.cast(DType::F32);
+        let all = all.as_f32().ok_or_else(wrong)?;
+        // From [T, N, …] to one sequence after another.
+        let mut values = Vec::with_capacity(all.len());
+        for sample in 0..*samples {
+            for t in 0..*steps {
+                let first = (t * samples + sample) * row;
+                values.extend_from_slice(&all[first..first + row]);
+            }
+        }
+        let field = Field::new("x", ElementType::F32, [&[*steps], step].concat()).sequence();
+        Ok(Self {
+            dataset: Arc::new(InMemory::new(name).with(field, values)?),
+            sample: Some(SampleShape::Sequence {
+                steps: *steps,
+                shape,
+                labels,
+                varies: false,
+                device_frames: None,
+            }),
+            given: true,
+        })
+    }
+
     /// The data set.
     pub fn dataset(&self) -> &Arc<dyn Dataset> {
         &self.dataset
@@ -66,6 +125,7 @@ impl From<&Arc<ImageDataset>> for TestSamples {
         Self {
             sample: Some(images.shape.into()),
             dataset: images.clone(),
+            given: false,
         }
     }
 }
@@ -76,6 +136,7 @@ impl From<&LazySplit> for TestSamples {
         Self {
             sample: SampleShape::of_fields(&dataset.fields(), SequenceLabels::Sequence, None),
             dataset,
+            given: false,
         }
     }
 }
@@ -85,6 +146,7 @@ impl From<&SequenceSplit> for TestSamples {
         Self {
             dataset: split.test.clone(),
             sample: SampleShape::of_fields(&split.test.fields(), split.labels, split.device_frames),
+            given: false,
         }
     }
 }
@@ -133,7 +195,12 @@ pub(crate) fn classifier_loader<'a>(
         batch: settings.batch_size,
         sample: data.sample()?,
     };
-    let step = Step::classifier_eval(module, settings, shape)?;
+    let mut settings = settings.clone();
+    if let (true, SampleShape::Sequence { steps, .. }) = (data.given, shape.sample) {
+        settings.use_sequences(steps);
+        settings.normalize = None;
+    }
+    let step = Step::classifier_eval(module, &settings, shape)?;
     let loader = DataLoader::new(data.dataset.clone(), settings.test_batches(1))?;
     Ok((step, loader))
 }

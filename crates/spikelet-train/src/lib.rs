@@ -84,7 +84,7 @@ pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{
-    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, MetricSet, Monitor,
+    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LeftOut, LoadReport, MetricSet, Monitor,
     NamedMetric, Outputs, PendingMetrics, RankInfo, Recorded, SampleBatch, SampleShape, Step,
     StepError, StepMetrics, StepPlan, TrainStep, TypeDifference, is_scaled,
 };

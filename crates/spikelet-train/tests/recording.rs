@@ -1,15 +1,16 @@
 //! Recorded values against a simulation, against monitors, and against the evaluation.
 
-use spikelet_core::Result;
+use spikelet_core::{Error, Result};
 use spikelet_data::{
     ArrayFiles, DataLoader, Dataset, ElementType, Field, ImageDataset, InMemory, LoaderConfig,
-    synthetic,
+    SequenceLabels, synthetic,
 };
 use spikelet_graph::Tensor;
+use spikelet_graph::op::HostTensor;
 use spikelet_train::prelude::*;
 use spikelet_train::{
-    Inputs, Monitor, Outputs, Recorded, Recording, RecordingError, Step, StepError, evaluate,
-    record,
+    Inputs, Monitor, Outputs, Recorded, RecordedFile, Recording, RecordingError, Step, StepError,
+    TestSamples, evaluate, record,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -303,5 +304,199 @@ fn requests_that_cannot_be_recorded_are_errors_and_write_nothing() -> Result<()>
     assert!(error.to_string().contains('3'), "{error}");
     let left = std::fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 0);
+    Ok(())
+}
+
+/// The names of the arrays of a file.
+fn names(file: &RecordedFile) -> Vec<&str> {
+    file.arrays
+        .iter()
+        .map(|array| array.name.as_str())
+        .collect()
+}
+
+#[test]
+fn values_without_a_form_are_left_out_and_named() -> Result<()> {
+    let net = Sequential::new()
+        .add(Pool2d::average(4))
+        .add(Flatten)
+        .add_named("psn", Psn::default())
+        .add_named("both", RadLif::new(49, 4).bidirectional(true))
+        .add_named("lif", Lif::new(2.0))
+        .add_named("liaf", Liaf::default())
+        .add_named("fc", Linear::new(8, 10));
+    let settings = Settings {
+        time_steps: T,
+        ..Settings::default()
+    };
+    let digits = synthetic::digits_of(3, 8, N).test;
+    let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut recorded = |values: &[Recorded], name: &str| {
+        let recording = Recording::new("*").values(values.iter().copied());
+        let path = folder.path().join(name);
+        record(&net, &settings, &recording, &digits, &mut store, path)
+    };
+    let file = recorded(
+        &[Recorded::Spikes, Recorded::Potentials, Recorded::Charged],
+        "neurons.npz",
+    )?;
+    let expected = [
+        "psn.spike_seq",
+        "lif.spike_seq",
+        "lif.v_seq",
+        "liaf.v_seq",
+        "lif.h_seq",
+        "liaf.h_seq",
+    ];
+    assert_eq!(names(&file)[..6], expected);
+    let left_out: Vec<&str> = file.left_out.iter().map(|left| &left.path[..]).collect();
+    for path in [
+        "psn.v_seq",
+        "psn.h_seq",
+        "liaf.spike_seq",
+        "both.neuron.v_seq",
+    ] {
+        assert!(left_out.contains(&path), "{path}: {left_out:?}");
+    }
+    // Of layers without neurons too.
+    let file = recorded(&[Recorded::Outputs], "outputs.npz")?;
+    let expected = [
+        "0.output_seq",
+        "psn.output_seq",
+        "both.output_seq",
+        "lif.output_seq",
+        "liaf.output_seq",
+        "fc.output_seq",
+        "output_seq",
+    ];
+    for name in expected {
+        assert!(names(&file).contains(&name), "{name}: {:?}", names(&file));
+    }
+    // Nothing remains.
+    let alone = Sequential::new()
+        .add(Flatten)
+        .add_named("psn", Psn::default());
+    let recording = Recording::new("psn").values([Recorded::Potentials]);
+    let path = folder.path().join("none.npz");
+    let error = record(&alone, &settings, &recording, &digits, &mut store, &path);
+    let error = error.expect_err("it has none");
+    assert!(error.to_string().contains("psn.v_seq"), "{error}");
+    assert!(!path.exists());
+    Ok(())
+}
+
+#[test]
+fn a_recorded_sequence_given_again_has_the_same_values() -> Result<()> {
+    // The encoder draws random numbers.
+    let (net, digits, settings) = classifier();
+    let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let recording = Recording::new("if").values([
+        Recorded::Sequence,
+        Recorded::Spikes,
+        Recorded::Inputs,
+        Recorded::Charged,
+    ]);
+    record(
+        &net,
+        &settings,
+        &recording,
+        &digits,
+        &mut store,
+        path("a.npz"),
+    )?;
+    let (shape, values) = read(&path("a.npz"), "input_seq")?;
+    assert_eq!(shape, [T, N, 1, 28, 28]);
+    let inputs = Tensor::f32(shape, f32s(&values));
+    let given = TestSamples::of_inputs("given", &inputs, SequenceLabels::Sequence)?;
+    let file = record(
+        &net,
+        &settings,
+        &recording,
+        &given,
+        &mut store,
+        path("b.npz"),
+    )?;
+    assert_eq!(file.accuracy, None);
+    let expected = [
+        "input_seq",
+        "if.spike_seq",
+        "if.x_seq",
+        "if.h_seq",
+        "scores",
+        "predictions",
+        "indices",
+    ];
+    assert_eq!(names(&file), expected);
+    for name in expected {
+        let [a, b] = ["a.npz", "b.npz"].map(|file| read(&path(file), name));
+        assert!(a? == b?, "{name}");
+    }
+    // A sequence of another length.
+    let some = Tensor::f32([3, 2, 1, 28, 28], vec![0.5; 3 * 2 * 784]);
+    let given = TestSamples::of_inputs("given", &some, SequenceLabels::Sequence)?;
+    let file = record(
+        &net,
+        &settings,
+        &recording,
+        &given,
+        &mut store,
+        path("c.npz"),
+    )?;
+    assert_eq!(file.arrays[1].shape, [3, 2, 2, 9, 9]);
+    let error = TestSamples::of_inputs(
+        "given",
+        &Tensor::f32([3, 2], vec![0.5; 6]),
+        SequenceLabels::Sequence,
+    );
+    assert!(
+        error
+            .expect_err("no axes")
+            .to_string()
+            .contains("[T, N, …]")
+    );
+    Ok(())
+}
+
+#[test]
+fn a_recording_at_rest_starts_as_a_stream() -> Result<()> {
+    let integrator = LeakyIntegrator {
+        random_start: true,
+        ..LeakyIntegrator::default()
+    };
+    let net = Sequential::new()
+        .add(Linear::new(INPUTS, HIDDEN))
+        .add(integrator);
+    let step = Step::new(move |cx: &Context, inputs: &Inputs| {
+        let y = net.forward(cx, inputs["x"].clone())?;
+        Ok(Outputs::loss(y.mean_all()).output("y", &y))
+    })
+    .sequence("x", DType::F32, [T, INPUTS])
+    .optimizer(Sgd::default(), 0.1);
+    let x = f32s(&eighths(T * INPUTS, 3));
+    let field = Field::new("x", ElementType::F32, [T, INPUTS]).sequence();
+    let data = InMemory::new("one").with(field, x.clone())?;
+    let loader = DataLoader::new(Arc::new(data), LoaderConfig::default())?;
+    let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    let mut stream = step.compile_stream(&mut store)?;
+    let mut expected = vec![];
+    for x in x.chunks(INPUTS) {
+        stream.predict([("x", HostTensor::F32(x))])?;
+        expected.extend(stream.output("y")?.to_f64());
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut outputs = |recording: Recording, name: &str| {
+        let path = folder.path().join(name);
+        let recording = recording.values([Recorded::Outputs]);
+        step.record(&recording, &loader, &mut store, &path)?;
+        Ok::<_, Error>(read(&path, "1.output_seq")?.1)
+    };
+    assert_eq!(
+        outputs(Recording::new("*").at_rest(), "rest.npz")?,
+        expected
+    );
+    assert!(outputs(Recording::new("*"), "random.npz")? != expected);
     Ok(())
 }

@@ -22,6 +22,7 @@ mod predict;
 mod program;
 mod record;
 mod runs;
+mod sequences;
 mod series;
 mod settings_text;
 mod show;

@@ -1,5 +1,6 @@
 //! `spikelet record`
 
+use super::sequences::read_sequences;
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
 use crate::args::{EvaluationArgs, range};
@@ -8,20 +9,27 @@ use crate::table::Table;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::json;
-use spikelet::data::ArraySpec;
+use spikelet::data::{ArraySpec, SequenceLabels, StepShape};
 use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::Console;
-use spikelet::train::{Recorded, Recording, record};
+use spikelet::train::{Recorded, Recording, SampleShape, Settings, TestSamples, record};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 /// Write the spikes, potentials, weights and traces of chosen layers to a file, for plots of your own
 ///
-/// The arrays are LAYER.spike_seq (bytes), LAYER.v_seq (membrane potentials after the reset) and
-/// LAYER.x_seq (inputs of the neurons), each [T, N, …] for N test images, with labels, scores,
-/// predictions and indices of the images. The file is written batch by batch; it has at most 16 GiB.
+/// The arrays are LAYER.spike_seq (bytes), LAYER.v_seq and LAYER.h_seq (membrane potentials after and
+/// before the reset), LAYER.x_seq (inputs of the neurons), LAYER.output_seq (outputs, also of layers
+/// without neurons) and input_seq (the input of the network), each [T, N, …] for N test images, with
+/// labels, scores, predictions and indices of the images. LAYER of the neurons in rnn, recurrent and
+/// layers of neurons is NAME.neuron, of those in lists NAME. Values that a layer does not have are left
+/// out. The file is written batch by batch; it has at most 16 GiB.
+///
+/// With --input, the network runs on given sequences, without encoder and normalization: an array
+/// [T, N, …], or [T, …] of one sample, in a .npy file, or in a .npz or .safetensors file as its only
+/// array or as input_seq.
 ///
 /// With --learn, plastic layers learn from the images, batch by batch; the checkpoint stays as it is.
 /// Their values are LAYER.weight_seq (after each step, or after the last one) and LAYER.change_seq,
@@ -32,6 +40,8 @@ use std::time::Instant;
     "spikelet record runs/mnist-fc/latest/best.safetensors --out spikes.npz" => "the spikes of all layers for 100 test images, for NumPy",
     "spikelet record best.safetensors --layers \"fc.*\" --values spikes,potentials --out some.npz" => "of some layers, with potentials",
     "spikelet record best.safetensors --learn --layers features --values weights,traces --out learning.npz" => "of a plastic layer while it learns",
+    "spikelet record best.safetensors --values sequence,outputs --at-rest --out reference.safetensors" => "input and outputs of all layers, to compare with another program",
+    "spikelet record best.safetensors --input reference.safetensors --out again.npz" => "on given sequences",
     "spikelet record best.safetensors --samples 500..1000 --out spikes.safetensors --json" => "as safetensors; the arrays as JSON",
 ])]
 pub struct Record {
@@ -67,6 +77,14 @@ pub struct Record {
     #[arg(long)]
     learn: bool,
 
+    /// Run the network on the sequences of a file instead of a data set
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "data_dir", "download", "split", "test_images"])]
+    input: Option<PathBuf>,
+
+    /// Let states with a random start begin at rest, as in a stream
+    #[arg(long)]
+    at_rest: bool,
+
     #[command(flatten)]
     evaluation: EvaluationArgs,
 }
@@ -77,14 +95,15 @@ struct Value(Recorded);
 
 impl ValueEnum for Value {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Value; 6] = [
-            Value(Recorded::Spikes),
-            Value(Recorded::Potentials),
-            Value(Recorded::Inputs),
-            Value(Recorded::Weights),
-            Value(Recorded::Changes),
-            Value(Recorded::Traces),
-        ];
+        const ALL: [Value; Recorded::ALL.len()] = {
+            let mut all = [Value(Recorded::Spikes); Recorded::ALL.len()];
+            let mut k = 0;
+            while k < all.len() {
+                all[k] = Value(Recorded::ALL[k]);
+                k += 1;
+            }
+            all
+        };
         &ALL
     }
 
@@ -93,20 +112,27 @@ impl ValueEnum for Value {
     }
 }
 
+/// The array of a file with others that is the input.
+const INPUT: &str = "input_seq";
+
 /// The number of images if none are chosen.
 const FEW: usize = 100;
 
 impl Record {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (mut trained, settings, test) = Trained::evaluated(&self.evaluation, console)?;
+        let (mut trained, settings, samples) = self.open(console)?;
         let network = &trained.network;
         let (first, others) = self.layers.split_first().ok_or_else(|| {
             Failure::argument("no layers were named", "name some, or use --layers \"*\"")
         })?;
         let recording = others.iter().fold(Recording::new(first), Recording::layers);
+        let all = samples.samples.dataset().len();
         let mut recording = recording
             .values(self.values.iter().map(|value| value.0))
-            .samples(self.samples.unwrap_or(0..test.len().min(FEW)));
+            .samples(self.samples.clone().unwrap_or(0..all.min(FEW)));
+        if self.at_rest {
+            recording = recording.at_rest();
+        }
         if self.learn {
             let batch = self.evaluation.eval_batch_size;
             recording = recording.learning(batch.unwrap_or(settings.batch_size));
@@ -117,7 +143,7 @@ impl Record {
             &*module,
             &settings,
             &recording,
-            &test,
+            &samples.samples,
             &mut trained.store,
             &self.out,
         )?;
@@ -128,9 +154,10 @@ impl Record {
             })
         };
         console.say_json(&json!({
-            "checkpoint": path_text(&trained.path), "network": network, "dataset": test.name(),
+            "checkpoint": path_text(&trained.path), "network": network, "dataset": samples.name,
             "first": file.samples.start, "images": file.samples.len(), "accuracy": file.accuracy,
             "arrays": file.arrays.iter().map(array).collect::<Vec<_>>(), "bytes": file.bytes,
+            "left_out": file.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "seconds": seconds, "file": path_text(&file.path),
         }));
         let mut table = Table::new(&["array", "type", "shape", "size"]).right(&[3]);
@@ -144,6 +171,9 @@ impl Record {
             ]);
         }
         say_table(console, &table);
+        for left in &file.left_out {
+            console.say(format!("left out: {left}"));
+        }
         let accuracy = file.accuracy.map(|share| {
             let share = percent(share);
             format!(" · accuracy {}", console.green(share.trim_start()))
@@ -151,8 +181,8 @@ impl Record {
         console.say(format!(
             "{} on {} ({}s {} to {}){} · {}\nfile: {}",
             network.name(),
-            test.name(),
-            test.kind(),
+            samples.name,
+            samples.kind,
             thousands(file.samples.start as u64),
             thousands(file.samples.end as u64 - 1),
             accuracy.unwrap_or_default(),
@@ -161,4 +191,70 @@ impl Record {
         ));
         Ok(ExitCode::SUCCESS)
     }
+
+    /// The network, its settings and its samples.
+    fn open(&self, console: &Console) -> Result<(Trained, Settings, Samples), Failure> {
+        let Some(path) = &self.input else {
+            let (trained, settings, test) = Trained::evaluated(&self.evaluation, console)?;
+            let samples = Samples {
+                name: test.name().to_string(),
+                kind: test.kind(),
+                samples: (&test).into(),
+            };
+            return Ok((trained, settings, samples));
+        };
+        let trained = Trained::open(&self.evaluation.checkpoint, &self.evaluation.device)?;
+        let mut settings = trained.checkpoint.settings()?.clone();
+        settings.evaluation_batch = self
+            .evaluation
+            .eval_batch_size
+            .or(settings.evaluation_batch);
+        let samples = given(path, &trained)?;
+        Ok((trained, settings, samples))
+    }
+}
+
+/// What is recorded.
+struct Samples {
+    name: String,
+    kind: &'static str,
+    samples: TestSamples,
+}
+
+/// The sequences of a file for a network.
+fn given(path: &Path, trained: &Trained) -> Result<Samples, Failure> {
+    let mut inputs = read_sequences(path, INPUT)?;
+    let step = trained.network.input();
+    let wrong = || {
+        let sizes: Vec<String> = step.iter().map(ToString::to_string).collect();
+        let sizes = sizes.join(", ");
+        Failure::other(
+            format!("{}: an array of shape {:?}", path.display(), inputs.shape),
+            format!(
+                "{} takes batches [T, N, {sizes}], or one sample [T, {sizes}]",
+                trained.network.name()
+            ),
+        )
+    };
+    let shape = match inputs.shape.split_first() {
+        Some((steps, sizes)) if sizes == step => vec![*steps, 1],
+        Some((steps, [samples, sizes @ ..])) if *sizes == step => vec![*steps, *samples],
+        _ => return Err(wrong()),
+    };
+    // A network for other axes reshapes the images that it is given.
+    let step = match StepShape::of(&step) {
+        Some(_) => step,
+        None => trained.network.image().to_vec(),
+    };
+    inputs.shape = [shape, step].concat();
+    let labels = match trained.sample() {
+        SampleShape::Sequence { labels, .. } => labels,
+        _ => SequenceLabels::Sequence,
+    };
+    let name = path.display().to_string();
+    Ok(Samples {
+        samples: TestSamples::of_inputs(&name, &inputs, labels)?,
+        name,
+        kind: "sequence",
+    })
 }

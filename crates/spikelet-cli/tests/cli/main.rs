@@ -23,6 +23,7 @@ mod output;
 mod pipeline;
 mod plan;
 mod predict;
+mod record;
 mod run_folder;
 mod runs;
 mod seeds;

@@ -41,6 +41,10 @@ pub struct Context {
     counts_spikes: bool,
     /// Whether layers record what is needed to count their operations.
     counts: bool,
+    /// Whether the input of the network and the outputs of layers are recorded.
+    records_sequences: bool,
+    /// Whether states with a random start begin at rest.
+    at_rest: bool,
     /// Whether learning rules change weights outside training: the steps of a sequence.
     learns: Option<usize>,
     group: Group,
@@ -75,6 +79,8 @@ impl Context {
             watches: false,
             counts_spikes: false,
             counts: false,
+            records_sequences: false,
+            at_rest: false,
             learns: None,
             group: Group::default(),
             traced: Rc::default(),
@@ -163,7 +169,7 @@ impl Context {
         Some(step.map1(|step| Expr::select(step.differs(0.0), 0.0, 1.0)))
     }
 
-    /// Notes that the current module learns by a rule.
+    /// Notes that the current module learns by a rule, without an optimizer.
     pub(crate) fn note_plastic(&self) {
         let path = self.tracer.path();
         let plastic = &mut self.traced.borrow_mut().plastic;
@@ -208,6 +214,36 @@ impl Context {
     #[must_use]
     pub fn counting_spikes(mut self) -> Self {
         self.counts_spikes = true;
+        self
+    }
+
+    /// Records the input of the network, `input_seq`, and the output of each layer of a list
+    /// ([`Sequential`](crate::module::Sequential)), `PATH.output_seq`. Must be set before anything is traced.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+    /// let cx = Context::new(Mode::EVAL, DType::F32).recording_sequences();
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// cx.trace(&net, x)?;
+    /// assert_eq!(cx.recorded("0.output_seq")?.shape(), [8, 2, 3]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn recording_sequences(mut self) -> Self {
+        self.records_sequences = true;
+        self
+    }
+
+    /// Whether the input of the network and the outputs of layers are recorded.
+    pub(super) fn records_sequences(&self) -> bool {
+        self.records_sequences
+    }
+
+    /// Lets states with a random start begin at rest, as those of a stream do. Must be set before anything is traced.
+    #[must_use]
+    pub fn at_rest(mut self) -> Self {
+        self.at_rest = true;
         self
     }
 

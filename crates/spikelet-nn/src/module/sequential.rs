@@ -59,7 +59,14 @@ impl Module for Sequential {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         check_names(&cx.place("sequential"), &self.modules)?;
         self.modules.iter().try_fold(x, |x, (name, module)| {
-            cx.child(name, |cx| module.forward(cx, x))
+            cx.child(name, |cx| {
+                let y = module.forward(cx, x)?;
+                // A group without a name has the path of its list.
+                if cx.records_sequences() && !name.is_empty() {
+                    cx.record("output_seq", &y);
+                }
+                Ok(y)
+            })
         })
     }
 

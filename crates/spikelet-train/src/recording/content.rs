@@ -1,9 +1,9 @@
 //! The arrays of a recording.
 
 use super::RecordingError;
-use crate::step::{RecordedTypes, RecordedValue, Step};
+use crate::step::{LeftOut, Purpose, RecordedTypes, RecordedValue, Step};
 use spikelet_core::Result;
-use spikelet_data::{ArraySpec, ArrayType};
+use spikelet_data::{ArraySpec, ArrayType, Dataset};
 use spikelet_graph::TensorType;
 
 /// The output that predictions are computed from.
@@ -34,22 +34,34 @@ pub(super) enum Source {
 pub(super) struct Content {
     pub(super) sources: Vec<Source>,
     pub(super) specs: Vec<ArraySpec>,
+    /// The requested values that have no place in the file.
+    pub(super) left_out: Vec<LeftOut>,
     /// The bytes of a sample on the device.
     pub(super) sample_bytes: u64,
 }
 
 impl Content {
-    /// Those of `samples` samples; `batches`: the number of their batches, if the layers learn from batch to batch.
-    pub(super) fn new(step: &Step<'_>, samples: usize, batches: Option<usize>) -> Result<Self> {
-        let (one, two) = (step.recorded_types(1)?, step.recorded_types(2)?);
+    /// Those of `samples` samples of a data set; `batches`: the number of their batches, if the layers learn from batch to
+    /// batch.
+    pub(super) fn new(
+        step: &Step<'_>,
+        purpose: Purpose,
+        data: &dyn Dataset,
+        samples: usize,
+        batches: Option<usize>,
+    ) -> Result<Self> {
+        let types = |samples| step.recorded_types(samples, purpose);
+        let (one, two) = (types(1)?, types(2)?);
         let mut content = Self {
             sources: vec![],
             specs: vec![],
+            left_out: one.recorded.left_out.clone(),
             sample_bytes: 0,
         };
-        for value in &one.values {
+        for value in &one.recorded.values {
             let expected = with_axis(&value.ty.shape, 1, 2);
-            let other = two.values.iter().find(|other| other.path == value.path);
+            let mut others = two.recorded.values.iter();
+            let other = others.find(|other| other.path == value.path);
             let other = other.map(|other| &other.ty.shape);
             if let Some(batches) = batches
                 && other == Some(&value.ty.shape)
@@ -62,8 +74,11 @@ impl Content {
                 continue;
             }
             if expected.is_none() || other != expected.as_ref() {
-                let (path, given) = (value.path.clone(), value.ty.clone());
-                return Err(RecordingError::Axes { path, given }.into());
+                content.left_out.push(LeftOut {
+                    path: value.path.clone(),
+                    why: format!("{} for a batch of one sample is not [T, N, …]", value.ty),
+                });
+                continue;
             }
             let element = if value.binary {
                 ArrayType::U8
@@ -73,6 +88,10 @@ impl Content {
             let shape = with_axis(&value.ty.shape, 1, samples).unwrap_or_default();
             content.sample_bytes += value.ty.len() as u64 * 4;
             content.add(&value.path, element, shape, Source::Layer(value.clone()));
+        }
+        if content.specs.is_empty() {
+            let left_out = content.left_out;
+            return Err(RecordingError::Nothing { left_out }.into());
         }
         let outputs = outputs(&one, &two);
         let has_scores = outputs
@@ -87,7 +106,9 @@ impl Content {
             let shape = vec![samples];
             content.add(PREDICTIONS, ArrayType::I64, shape, Source::Predictions);
         }
-        for name in step.integer_inputs() {
+        let fields = data.fields();
+        let given = |name: &String| fields.iter().any(|field| field.name == *name);
+        for name in step.integer_inputs().into_iter().filter(given) {
             let source = Source::Input(name.clone());
             content.add(&name, ArrayType::I64, vec![samples], source);
         }

@@ -5,11 +5,10 @@ mod write;
 
 use super::Settings;
 use super::evaluation::{TestSamples, classifier_loader};
-use super::step::{Recorded, Step};
+use super::step::{LeftOut, Recorded, Step};
 use spikelet_core::files::FileError;
 use spikelet_core::{Error, Result, human};
 use spikelet_data::{ArraySpec, DataLoader};
-use spikelet_graph::TensorType;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::ops::Range;
@@ -26,6 +25,7 @@ pub struct Recording {
     samples: Option<Range<usize>>,
     /// The samples of a batch from which plastic layers learn.
     learning: Option<usize>,
+    at_rest: bool,
 }
 
 impl Recording {
@@ -36,6 +36,7 @@ impl Recording {
             values: vec![Recorded::Spikes],
             samples: None,
             learning: None,
+            at_rest: false,
         }
     }
 
@@ -79,6 +80,14 @@ impl Recording {
         self.learning = Some(batch_size);
         self
     }
+
+    /// Lets states that start from random values, as those of [`RadLif`](spikelet_nn::layer::RadLif), begin at rest, as in
+    /// a stream and in a network that another program runs.
+    #[must_use]
+    pub fn at_rest(mut self) -> Self {
+        self.at_rest = true;
+        self
+    }
 }
 
 /// A file of recorded values.
@@ -88,6 +97,8 @@ pub struct RecordedFile {
     pub path: PathBuf,
     /// Its arrays.
     pub arrays: Vec<ArraySpec>,
+    /// The requested values that it does not have.
+    pub left_out: Vec<LeftOut>,
     /// The bytes of the arrays.
     pub bytes: u64,
     /// The recorded samples of the data set.
@@ -155,15 +166,15 @@ pub enum RecordingError {
         /// The name of the value.
         value: &'static str,
     },
-    /// Axis 1 of a recorded value is not the batch.
+    /// No value has a place in the file.
     #[error(
-        "recording: `{path}` is {given} for a batch of one sample, which is not [T, N, …]\n  help: leave this layer out"
+        "recording: no layer has one of the values{}\n  help: `outputs` are those of all layers of a list, with neurons or \
+         without",
+        .left_out.iter().map(|value| format!("\n  {value}")).collect::<String>()
     )]
-    Axes {
-        /// The path of the value.
-        path: String,
-        /// Its type.
-        given: TensorType,
+    Nothing {
+        /// The values that were left out.
+        left_out: Vec<LeftOut>,
     },
     /// A neuron that should emit 0 or 1 has another output.
     #[error(
@@ -213,6 +224,9 @@ impl Step<'_> {
     /// | `LAYER.spike_seq` | u8, or f32 for neurons whose outputs are not 0 or 1 | `[T, N, …]`: the spikes of N samples |
     /// | `LAYER.v_seq` | f32 | the membrane potentials V after the reset |
     /// | `LAYER.x_seq` | f32 | the inputs X of the neurons |
+    /// | `LAYER.h_seq` | f32 | the potentials H before the reset |
+    /// | `LAYER.output_seq` | f32 | the outputs of the layers of lists, also of layers without neurons; `output_seq` of the network |
+    /// | `input_seq` | f32 | the input of the network |
     /// | `LAYER.weight_seq`, `LAYER.change_seq` | f32 | `[T, C, …]`: weights after each step and their changes, in C batches from which a plastic layer [learns](Recording::learning); weights that change after the last step are `[1, C, …]` |
     /// | `LAYER.TRACE` | f32 | the traces of its rule, such as `LAYER.r1`: `[T, N, …]` of neurons, `[T, C, …]` of synapses without a value for each sample |
     /// | the outputs of the step's function by their names, such as `scores` | f32 | `[N, …]` |
@@ -220,8 +234,11 @@ impl Step<'_> {
     /// | the inputs that are one integer of each sample, such as `labels` | i64 | `[N]` |
     /// | `indices` | i64 | `[N]`: the indices of the samples in the data set |
     ///
-    /// The values are those of an evaluation of the complete data set, also if random numbers are drawn. The file is
-    /// written batch by batch, and appears when it is complete.
+    /// The values are those of an evaluation of the complete data set, also if random numbers are drawn. Without labels in
+    /// the data set there are predictions alone. Values that a layer does not have, or not as `[T, N, …]`, are left out:
+    /// [`RecordedFile::left_out`]. The neurons of a layer of neurons and of layers such as `rnn` and `recurrent` have the
+    /// path `LAYER.neuron`; a neuron in a list, `LAYER`. The file is written batch by batch, and appears when it is
+    /// complete.
     ///
     /// ```
     /// use spikelet_data::{ArrayFiles, DataLoader, Dataset, ElementType, Field, InMemory, LoaderConfig};

@@ -41,10 +41,12 @@ pub(super) fn write(
         &recording.layers,
         &recording.values,
         recording.learning.is_some(),
+        recording.at_rest,
     );
     let step = step.clone().recording(layers);
     let batches = (recording.learning).map(|batch| samples.len().div_ceil(batch.max(1)));
-    let content = Content::new(&step, samples.len(), batches)?;
+    let purpose = purpose(&step, data);
+    let content = Content::new(&step, purpose, &**data.dataset(), samples.len(), batches)?;
     let bytes = content.bytes();
     if bytes > LARGEST {
         let samples = samples.len();
@@ -65,7 +67,7 @@ pub(super) fn write(
         None => data.clone(),
     };
     let sizes = starts().map(|first| batch.min(data.dataset().len() - first));
-    let mut programs = load(&step, &sizes.collect(), store)?;
+    let mut programs = load(&step, purpose, &sizes.collect(), store)?;
 
     // A killed process would leave an incomplete file.
     let _listening = Listening::start();
@@ -94,7 +96,7 @@ pub(super) fn write(
         let Some(program) = programs.get_mut(&batch.len()) else {
             break;
         };
-        program.run_batch(&batch, first)?;
+        program.launch_batch(&batch, first)?;
         // The last batch may have samples behind those of the recording.
         let place =
             first - samples.start..batch.len().min(samples.end - first) + first - samples.start;
@@ -111,7 +113,17 @@ pub(super) fn write(
         accuracy: correct.map(|correct| correct as f64 / samples.len() as f64),
         samples,
         arrays: content.specs,
+        left_out: content.left_out,
     })
+}
+
+/// An evaluation, or a prediction if the data set has no labels.
+fn purpose(step: &Step<'_>, data: &DataLoader) -> Purpose {
+    let fields = data.dataset().fields();
+    match fields.iter().any(|field| field.name == LABELS) || !step.has_input(LABELS) {
+        true => Purpose::EVALUATE,
+        false => Purpose::PREDICT,
+    }
 }
 
 /// The samples of the request.
@@ -161,13 +173,14 @@ fn batch_size(
 /// Loads the evaluation of each of these batch sizes.
 fn load(
     step: &Step<'_>,
+    purpose: Purpose,
     sizes: &BTreeSet<usize>,
     store: &mut VarStore,
 ) -> Result<BTreeMap<usize, EvalStep>> {
     let device = store.backend().clone();
     let plan = |size: &usize| {
         let step = step.with_batch(*size);
-        step.plan_forward(Purpose::EVALUATE, &*device, step.bytes_of_budget())
+        step.plan_forward(purpose, &*device, step.bytes_of_budget())
     };
     let plans = sizes.iter().map(plan).collect::<Result<Vec<EvalPlan>>>()?;
     let programs = load_together("the recording", plans, store)?;

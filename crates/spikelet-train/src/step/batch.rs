@@ -142,6 +142,12 @@ impl EvalStep {
         self.start(hosts(&values), first)
     }
 
+    /// Runs a batch of a loader as [`EvalStep::start_batch`], for its outputs alone.
+    pub(crate) fn launch_batch(&mut self, batch: &Batch, first: usize) -> Result<()> {
+        let values = values_of(&self.common, batch)?;
+        self.launch(hosts(&values), first)
+    }
+
     /// Runs a batch of a loader.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ impl EvalStep {
         self.launch(values, 0)
     }
 
-    fn launch<'v>(
+    pub(super) fn launch<'v>(
         &mut self,
         values: impl IntoIterator<Item = (&'v str, HostTensor<'v>)>,
         first: usize,

@@ -120,7 +120,8 @@ impl Step<'_> {
         budget: Option<MemoryBudget>,
     ) -> Result<EvalPlan> {
         let (cx, info) = self.trace_forward(purpose, false)?;
-        if purpose == Purpose::PREDICT && info.outputs.is_empty() {
+        let reads = !info.outputs.is_empty() || !info.recorded.values.is_empty();
+        if purpose == Purpose::PREDICT && !reads {
             return Err(StepError::NoOutputs.into());
         }
         if purpose.learns && cx.traced().plastic.is_empty() {

@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::metrics::{MetricInfo, MetricSet};
 use super::observed::ObservedLayer;
 use super::outputs::Outputs;
-use super::{Layout, RecordedValue, Step};
+use super::{Layout, RecordedValues, Step};
 use crate::metric::{LOSS, Metric};
 use crate::optim::{Limited, scalar_inputs_of, update_with_prefix};
 use crate::scaling::{LossScale, UpdateGuard, scales_loss};
@@ -74,7 +74,7 @@ pub(super) struct TraceInfo {
     pub(super) gradients: Vec<String>,
     pub(super) activations: Vec<String>,
     pub(super) observed: Vec<ObservedLayer>,
-    pub(super) recorded: Vec<RecordedValue>,
+    pub(super) recorded: RecordedValues,
 }
 
 /// The sums of metrics, with the names of their outputs.
@@ -199,7 +199,7 @@ impl Step<'_> {
             gradients: vec![],
             activations: vec![],
             observed: vec![],
-            recorded: vec![],
+            recorded: RecordedValues::default(),
         };
         Ok((outputs, info))
     }
@@ -246,6 +246,9 @@ impl Step<'_> {
         let recording = self.recording.as_ref();
         if purpose.learns || recording.is_some_and(|layers| layers.learns) {
             cx = cx.learning(self.time_steps());
+        }
+        if let Some(layers) = recording {
+            cx = layers.prepare(cx);
         }
         let observes = !purpose.predicts && self.observed > 0;
         let watching =

@@ -108,7 +108,7 @@ impl Context {
         spread: Spread,
     ) -> Var {
         let shape = shape.into();
-        if self.mode.carry_state && self.chunk.is_none() {
+        if self.at_rest || self.mode.carry_state && self.chunk.is_none() {
             return self.state(name, shape, reset);
         }
         // Drawn in chunks after the first too, where it is not read: later draws keep their streams.
