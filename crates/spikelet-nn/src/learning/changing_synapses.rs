@@ -106,7 +106,9 @@ impl ChangingSynapses {
 
     /// Changes the weight by the spikes of both neurons, over the steps that these have.
     pub(super) fn change(&self, cx: &Context, weight: &Var, pre: &Var, post: &Var) -> Result<()> {
-        cx.note_plastic();
+        if self.update != Update::Gradient {
+            cx.note_plastic();
+        }
         let inputs = RuleInputs {
             synapses: &*self.synapses,
             weight,

@@ -87,12 +87,23 @@ pub enum StepError {
         problem: String,
     },
     /// A pattern that matches no name.
-    #[error("step: the pattern `{pattern}` matches none of the names {}", list(.names))]
+    #[error("step: the pattern `{pattern}` matches {}", match .names.as_slice() {
+        [] => "nothing: the network has nothing of this kind".to_string(),
+        names => format!("none of the names {}", list(names)),
+    })]
     NoMatch {
         /// The pattern.
         pattern: String,
         /// The names.
         names: Vec<String>,
+    },
+    /// A monitor of values that the network does not have.
+    #[error("monitor {monitor}: the network has no {what}\n  help: leave this monitor out")]
+    NothingMonitored {
+        /// The name of the monitor.
+        monitor: &'static str,
+        /// What it measures.
+        what: &'static str,
     },
     /// A penalty on the spikes of layers that matches no layer of neurons.
     #[error(

@@ -5,6 +5,7 @@
 //! parameter and of the value, such as `fc.2.rate`.
 
 use super::Step;
+use super::error::StepError;
 use super::groups::Names;
 use super::trace::check_all;
 use crate::metric::Metric;
@@ -63,6 +64,21 @@ impl Monitor {
             Self::Potential => "potential",
             Self::SynapticOperations => "synaptic_operations",
             Self::Gradient => "gradient",
+        }
+    }
+}
+
+impl Monitor {
+    /// The error for a network without such values.
+    fn without_values(self) -> StepError {
+        StepError::NothingMonitored {
+            monitor: self.name(),
+            what: match self {
+                Self::Rate | Self::Neurons => "layer with spikes",
+                Self::Potential => "layer with membrane potentials",
+                Self::SynapticOperations => "layer with weights",
+                Self::Gradient => "parameter with a gradient",
+            },
         }
     }
 }
@@ -160,6 +176,9 @@ impl Step<'_> {
         let own = self.monitors.iter().filter(|(other, _)| *other == monitor);
         let patterns: Vec<&Names> = own.map(|(_, names)| names).collect();
         let layers = layers_with(recorded, value);
+        if layers.is_empty() && !patterns.is_empty() {
+            return Err(monitor.without_values().into());
+        }
         check_all(
             patterns.iter().copied(),
             layers.iter().map(|(layer, _)| layer.as_str()),
@@ -224,6 +243,9 @@ impl Step<'_> {
         let own = self.monitors.iter();
         let own = own.filter(|(monitor, _)| *monitor == Monitor::Gradient);
         let patterns: Vec<&Names> = own.map(|(_, names)| names).collect();
+        if names.clone().next().is_none() && !patterns.is_empty() {
+            return Err(Monitor::Gradient.without_values().into());
+        }
         check_all(patterns.iter().copied(), names.clone())?;
         let metrics = names.zip(grads).filter_map(|(name, grad)| {
             patterns.iter().find(|names| names.matches(name))?;

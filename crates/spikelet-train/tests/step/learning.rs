@@ -7,7 +7,7 @@ use spikelet_graph::op::HostTensor;
 use spikelet_nn::learning::{PairStdp, Plastic, Update};
 use spikelet_nn::runtime::Program;
 use spikelet_train::prelude::*;
-use spikelet_train::{Outputs, Recorded, Recording, RecordingError, StepError};
+use spikelet_train::{Monitor, Outputs, Recorded, Recording, RecordingError, StepError};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -253,9 +253,35 @@ fn values_of_rules_need_layers_that_learn() -> Result<()> {
         Some(StepError::NothingLearns)
     ));
     let spikes = Recording::new("features").values([Recorded::Spikes, Recorded::Weights]);
-    let named = step(&network()).record(&spikes.learning(2), &loader()?, &mut store()?, &path);
-    let error = named.expect_err("`features` has no spikes").to_string();
-    assert!(error.contains("features.neuron"), "{error}");
     assert!(!path.exists());
+    let file = step(&network()).record(&spikes.learning(2), &loader()?, &mut store()?, &path)?;
+    let left_out: Vec<String> = file.left_out.iter().map(ToString::to_string).collect();
+    let expected = "spikes: no chosen layer has them; they are those of features.neuron";
+    assert_eq!(left_out, [expected]);
+    Ok(())
+}
+
+#[test]
+fn a_frozen_layer_with_a_rule_of_the_optimizer_trains_nothing() -> Result<()> {
+    let plastic = |update| {
+        let linear = Linear::new(INPUTS, 4);
+        let plastic = Plastic::new(linear, Lif::new(2.0), PairStdp::default()).update(update);
+        Sequential::new().add(plastic)
+    };
+    let net = plastic(Update::Gradient);
+    let trained = || step(&net).optimizer(Sgd::default(), 0.1);
+    trained().compile(&mut store()?)?;
+    let refused = trained().freeze("*").compile(&mut store()?);
+    let error = refused.expect_err("nothing is trained");
+    assert!(
+        matches!(error.downcast_ref(), Some(StepError::NothingTrained { .. })),
+        "{error}"
+    );
+    // A rule without an optimizer trains, but there is no gradient to measure.
+    let net = plastic(Update::EachStep);
+    let measured = step(&net).monitor(Monitor::Gradient, "*");
+    let error = measured.compile(&mut store()?).expect_err("no parameter");
+    let expected = "monitor gradient: the network has no parameter with a gradient";
+    assert!(error.to_string().starts_with(expected), "{error}");
     Ok(())
 }

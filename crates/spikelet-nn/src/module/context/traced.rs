@@ -50,7 +50,7 @@ pub struct Traced {
     pub counted: Vec<CountedLayer>,
     /// Terms that modules add to the loss of a training step.
     pub losses: Vec<Var>,
-    /// The layers whose weights change by a learning rule in this trace.
+    /// The layers whose weights a learning rule changes in this trace, without an optimizer.
     pub plastic: Vec<String>,
     /// What is unusual about layers, such as a neuron that never stops firing: a sentence each.
     pub warnings: Vec<String>,
