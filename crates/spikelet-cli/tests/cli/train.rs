@@ -56,6 +56,8 @@ fn training_prints_a_few_lines() {
     );
     assert!(lines[1].starts_with("network: "), "{text}");
     assert!(lines[2].starts_with("settings: "), "{text}");
+    // As the option takes it.
+    assert!(text.contains("propagation=layer-by-layer"), "{text}");
     let settings = lines.iter().take_while(|line| !line.starts_with("plan: "));
     let lines = &lines[settings.count() - 1..];
     assert_eq!(lines.len(), 8, "{text}");

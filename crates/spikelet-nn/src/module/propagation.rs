@@ -15,17 +15,20 @@ use std::str::FromStr;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Propagation {
     /// Each layer runs all time steps before the next one begins: a linear layer is one product
     /// for the full sequence, a neuron one kernel that keeps its states in registers or cache.
     #[default]
+    #[serde(alias = "layer_by_layer")]
     LayerByLayer,
     /// Each time step runs through all layers before the next one begins; states are carried from
     /// step to step as ordinary values. A neuron is one kernel per step.
+    #[serde(alias = "step_by_step")]
     StepByStep,
     /// Step by step without fusion: charge, fire and reset are separate kernels, as in
     /// a framework with eager execution; for comparison.
+    #[serde(alias = "step_by_step_unfused")]
     StepByStepUnfused,
 }
 

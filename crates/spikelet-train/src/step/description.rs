@@ -41,7 +41,8 @@ impl Step<'_> {
             "clip": self.clip,
             "ema": self.ema,
             "precision": self.precision,
-            "propagation": self.propagation,
+            // As in earlier files, which are compared with it.
+            "propagation": self.propagation.name().replace('-', "_"),
             "seed": self.seed,
             "graph": digest,
         });
