@@ -64,6 +64,8 @@ fn a_network_with_relu_is_converted_evaluated_and_exported() {
         "--threshold",
         "99.9%",
     ];
+    let half = ["--half-threshold", "half.safetensors"];
+    said_in(folder, &[&convert[..], &few, &half].concat());
     let said = said_in(folder, &[&convert[..], &few, &["snn.safetensors"]].concat());
     mentions(
         &said,

@@ -233,7 +233,7 @@ fn plastic_layers_learn_in_a_stream_and_their_weights_are_saved() {
     "#;
     fs::write(folder.join("net.toml"), text).expect("a file");
     lines(folder, &[&["train", "net.toml"][..], &ONE_EPOCH].concat());
-    let sample = ["data", "sample", "synthetic-gestures size=34"];
+    let sample = ["data", "sample", "synthetic-gestures-34"];
     lines(
         folder,
         &[&sample[..], &["--index", "3", "--out", "a.aedat4"]].concat(),

@@ -111,8 +111,11 @@ impl EventRecordings {
         .parse()?)
     }
 
-    /// The generated set.
-    fn generated(self) -> Result<Option<SyntheticSet>> {
+    /// The generated set; `None` for files.
+    ///
+    /// # Errors
+    /// None, for the data sets of this crate.
+    pub fn generated(self) -> Result<Option<SyntheticSet>> {
         Ok(match self {
             Self::Synthetic(own) => Some(own.set.parse()?),
             _ => None,

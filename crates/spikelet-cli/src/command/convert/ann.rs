@@ -49,7 +49,7 @@ pub struct AnnArgs {
     each_channel: bool,
 
     /// Neurons start at half their threshold [default: those of qcfs]
-    #[arg(long, requires = "ann", value_name = "YES", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, requires = "ann", value_name = "YES", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     half_threshold: Option<bool>,
 
     /// Max pooling: refuse, before-neuron (of currents) or spikes (of the spikes of a step)

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// Write a sample of an event data set as an event file
 ///
-/// A generated set needs no folder; its settings may follow its name.
+/// A generated set needs no folder; it has a name of `spikelet train --dataset`, or settings follow its name.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet data sample \"synthetic-gestures size=34\" --index 3 --out gesture.aedat4" => "of a generated set",
@@ -79,7 +79,13 @@ impl Sample {
             let class = label.and_then(|label| data.classes().get(label as usize).cloned());
             return Ok((data.read(index)?, set.sensor, class));
         }
-        let Ok(set) = self.name.parse::<SyntheticSet>() else {
+        // Those by which networks are trained have names of their own.
+        let listed = || {
+            let mut entries = spikelet::data::entries().into_iter();
+            let entry = entries.find(|entry| entry.name == self.name)?;
+            entry.events()?.generated().ok().flatten()
+        };
+        let Some(set) = self.name.parse::<SyntheticSet>().ok().or_else(listed) else {
             let synthetic = SyntheticSet::NAMES.join(", ");
             return Err(Failure::argument(
                 format!("there is no event data set `{}`", self.name),
