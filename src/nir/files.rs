@@ -1,4 +1,4 @@
-//! Sequences of simulations as safetensors files.
+//! Sequences of simulations in files.
 
 use super::error::NirError;
 use super::simulate::Traces;
@@ -12,8 +12,11 @@ use std::path::Path;
 /// The prefix of inputs in files.
 const INPUT: &str = "in/";
 
-/// Reads input sequences from a safetensors file: the tensors `in/NODE`, by the path of the node. Other tensors of the
-/// file are ignored. f64 stays f64, every other type becomes f32.
+/// The name of the sequence of the only Input.
+pub(super) const SINGLE: &str = "x";
+
+/// Reads input sequences from a safetensors, `.npz` or `.npy` file: the tensors `in/NODE`, by the path of the node, or `x`,
+/// that of the only Input, as is the array of a `.npy` file. Other tensors of the file are ignored. f64 stays f64, every other type becomes f32.
 ///
 /// ```
 /// use spikelet::nir;
@@ -40,7 +43,8 @@ pub fn read_inputs(path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>> {
                 Dtype::F64 => Tensor::f64(shape, tensor.to_f64()),
                 _ => Tensor::f32(shape, tensor.to_f32()),
             };
-            Some((name.strip_prefix(INPUT)?.to_string(), tensor))
+            let single = Some(name).filter(|name| *name == SINGLE);
+            Some((name.strip_prefix(INPUT).or(single)?.to_string(), tensor))
         })
         .collect();
     if inputs.is_empty() {
@@ -48,7 +52,7 @@ pub fn read_inputs(path: impl AsRef<Path>) -> Result<BTreeMap<String, Tensor>> {
         return Err(NirError::Input {
             input: path.display().to_string(),
             problem: format!(
-                "no tensor is called in/NODE; the file has: {}",
+                "no tensor is called in/NODE or x; the file has: {}",
                 names.join(", ")
             ),
             help: "name the sequence [T, N, …] of an Input after it, such as `in/input`"

@@ -1,6 +1,7 @@
 //! Runs a graph on given sequences: the imported module, compiled for a device.
 
 use super::error::NirError;
+use super::files::SINGLE;
 use super::import::{GraphModule, Port, import};
 use super::options::{ImportOptions, Semantics};
 use spikelet_core::Result;
@@ -153,7 +154,9 @@ fn given<'a>(
     inputs: &'a BTreeMap<String, Tensor>,
 ) -> Result<Vec<(&'a Port, &'a Tensor)>, NirError> {
     let find = |port: &'a Port| {
-        let tensor = inputs.get(&port.path).ok_or_else(|| NirError::Input {
+        let single = || inputs.get(SINGLE).filter(|_| ports.len() == 1);
+        let found = inputs.get(&port.path).or_else(single);
+        let tensor = found.ok_or_else(|| NirError::Input {
             input: port.path.clone(),
             problem: format!(
                 "there is no sequence of this name; given are: {}",

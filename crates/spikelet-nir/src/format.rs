@@ -8,13 +8,16 @@ use spikelet_events::arrays::zip;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::FileSource;
 
-const EXPECTED: &str = "a NIR graph (HDF5), a PyTorch checkpoint, safetensors or .npz";
+const EXPECTED: &str = "a NIR graph (HDF5), a PyTorch checkpoint, safetensors, .npz or .npy";
 
 /// The bytes that tell a format: a record of tar.
 const START: usize = 512;
 
 /// The first bytes of an HDF5 file.
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+/// The first bytes of a NumPy array.
+const NPY: &[u8] = b"\x93NUMPY";
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub enum Format {
     Safetensors,
     /// NumPy's archive of arrays.
     Npz,
+    /// A single array of NumPy.
+    Npy,
 }
 
 impl Format {
@@ -61,6 +66,7 @@ impl fmt::Display for Format {
             Self::TorchZip | Self::TorchStream | Self::TorchTar => "a PyTorch checkpoint",
             Self::Safetensors => "safetensors",
             Self::Npz => "an archive of NumPy arrays (.npz)",
+            Self::Npy => "a single NumPy array (.npy)",
         })
     }
 }
@@ -85,6 +91,9 @@ pub(crate) fn detect(source: &FileSource) -> Result<Format> {
     if start.get(257..262) == Some(b"ustar") {
         return Ok(Format::TorchTar);
     }
+    if start.starts_with(NPY) {
+        return Ok(Format::Npy);
+    }
     // A pickle of protocol 2 or later; `{` follows the length of the header of safetensors.
     if start[0] == 0x80
         && start.get(1).is_some_and(|&protocol| protocol < 16)
@@ -95,10 +104,9 @@ pub(crate) fn detect(source: &FileSource) -> Result<Format> {
     if start.get(8) == Some(&b'{') {
         return Ok(Format::Safetensors);
     }
-    let known: [(&[u8], &str); 5] = [
+    let known: [(&[u8], &str); 4] = [
         (b"\x7fELF", "a program (ELF)"),
         (b"\x1f\x8b", "compressed with gzip"),
-        (b"\x93NUMPY", "a single NumPy array (.npy)"),
         (b"{", "text (JSON)"),
         (b"<", "text (HTML or XML)"),
     ];

@@ -47,5 +47,6 @@ pub(super) fn format_name(format: Format) -> &'static str {
         Format::TorchTar => "torch-tar",
         Format::Safetensors => "safetensors",
         Format::Npz => "npz",
+        Format::Npy => "npy",
     }
 }

@@ -50,11 +50,13 @@ impl Content {
         Ok(match format {
             Format::Nir => Self::Graph,
             Format::TorchZip => Self::Weights,
-            Format::Npz if starts_as_events(path) => Self::Events,
+            Format::Npz | Format::Npy if starts_as_events(path) => Self::Events,
             Format::Npz => Self::Weights,
             _ if has_extension_of_events(path) => Self::Events,
             Format::Safetensors if is_checkpoint(path) => Self::Checkpoint,
-            Format::Safetensors | Format::TorchStream | Format::TorchTar => Self::Weights,
+            Format::Safetensors | Format::TorchStream | Format::TorchTar | Format::Npy => {
+                Self::Weights
+            }
         })
     }
 }

@@ -22,8 +22,8 @@ use std::time::Instant;
 
 /// Run a NIR graph on given sequences
 ///
-/// The graph is imported as a module and runs on the engine. The input is a safetensors file with a
-/// tensor in/NODE, [T, N, …], for each Input node. The output has NODE/out of each Output node, or
+/// The graph is imported as a module and runs on the engine. The input is a .safetensors or .npz file with
+/// an array in/NODE, [T, N, …], for each Input node; for a single one, x or a .npy file. The output has NODE/out of each Output node, or
 /// with --record all that of every node, and of neurons NODE/h (potential before the reset), NODE/v
 /// (after it) and NODE/i (current); a node of a nested graph is SUB/NODE.
 ///
@@ -40,7 +40,7 @@ pub struct Simulate {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Input sequences: safetensors with in/NODE, [T, N, …]
+    /// Input sequences, .safetensors, .npz or .npy: in/NODE or x, [T, N, …]
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
 

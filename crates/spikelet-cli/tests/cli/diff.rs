@@ -2,6 +2,7 @@
 
 use crate::common::{code, complaint, mentions, program, run, said, stderr, stdout};
 use crate::json::check;
+use crate::predict::write_npy;
 use serde_json::Value;
 use spikelet::graph::Tensor;
 use spikelet::nir::{Graph, If, NodeKind, Tensor as NirTensor};
@@ -59,6 +60,16 @@ fn equal_networks_have_the_exit_status_0() {
             "fires ge",
         ],
     );
+    let array = folder.path().join("x.npy");
+    let values = [0.5_f32, 0.25].repeat(3);
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    write_npy(&array, "<f4", "(3, 1, 2)", &bytes);
+    let array = array.to_string_lossy();
+    let words = words.map(|word| if word == input { &*array } else { word });
+    mentions(&said(&words), &["equal: 6 elements in 1 layer,"]);
     let both = [
         "diff",
         &graph,

@@ -1,6 +1,7 @@
 //! `spikelet simulate`.
 
 use crate::common::{code, complaint, mentions, run, said, said_json, stderr};
+use crate::predict::write_npy;
 use spikelet::graph::Tensor;
 use spikelet::nir::{Graph, If, NodeKind, Tensor as NirTensor};
 use spikelet::tensors::TensorFile;
@@ -67,6 +68,14 @@ fn the_outputs_of_a_graph_are_written() {
         (&"ge".into(), &0.001.into())
     );
     assert_eq!(spikes(&out, "out/out"), [0.0, 1.0, 0.0]);
+    // The array of the only Input, of which f64 stays f64.
+    let array = folder.path().join("x.npy");
+    let values = [0.5_f64; 3].map(f64::to_le_bytes).concat();
+    write_npy(&array, "<f8", "(3, 1, 1)", &values);
+    let array = array.to_string_lossy();
+    let words = words.map(|word| if word == input { &*array } else { word });
+    said_json(&words);
+    assert_eq!(spikes(&out, "out/out"), [0.0, 0.0, 1.0]);
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl Weights {
         let (tensors, skipped) = match format::detect(source)? {
             Format::Safetensors => (safetensors::read(source, &mut budget)?, vec![]),
             Format::Npz => (npz::read(source, &mut budget)?, vec![]),
+            Format::Npy => (vec![npz::read_single(source, &mut budget)?], vec![]),
             Format::Nir => {
                 return Err(ErrorKind::Format {
                     found: Format::Nir.to_string(),

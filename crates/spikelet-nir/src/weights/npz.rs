@@ -53,18 +53,37 @@ fn error(tensor: &str, problem: impl Into<String>) -> Error {
     ErrorKind::Tensor {
         tensor: tensor.chars().take(120).collect(),
         problem: problem.into(),
-        help: "save arrays of numbers with numpy.savez",
+        help: "save arrays of numbers with numpy.savez or numpy.save",
     }
     .into()
 }
 
+/// The name of the array of a file without names.
+const SINGLE: &str = "x";
+
+/// The array of an `.npy` file, as `x`.
+pub(super) fn read_single(source: &FileSource, budget: &mut Budget) -> Result<(String, Tensor)> {
+    let len = source.len();
+    budget.take(len).map_err(|limit| ErrorKind::TooLarge {
+        of: "the array".to_owned(),
+        bytes: len,
+        limit,
+    })?;
+    let bytes = source.start(0, usize::try_from(len).unwrap_or(usize::MAX))?;
+    Ok((SINGLE.to_owned(), array_of(bytes, SINGLE)?))
+}
+
 fn array(source: &FileSource, entry: &Entry, name: &str) -> Result<Tensor> {
-    let mut bytes = record(source, entry)?;
+    array_of(record(source, entry)?, name)
+}
+
+/// The array of the bytes of an `.npy` file.
+fn array_of(mut bytes: Vec<u8>, name: &str) -> Result<Tensor> {
     let start = bytes.get(..npy::START).unwrap_or(&bytes);
-    let data = npy::data_start(start).map_err(|problem| error(name, problem))?;
+    let data = npy::data_start(start).map_err(|problem| error(name, problem.to_string()))?;
     let head = bytes.get(..data);
     let head = head.ok_or_else(|| error(name, "the header is longer than the file"))?;
-    let header = npy::header(head).map_err(|problem| error(name, problem))?;
+    let header = npy::header(head).map_err(|problem| error(name, problem.to_string()))?;
     let [field] = header.fields.as_slice() else {
         return Err(error(name, "it is a structured array"));
     };

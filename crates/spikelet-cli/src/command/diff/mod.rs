@@ -45,7 +45,7 @@ pub struct Diff {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Input sequences, safetensors or .npz: in/NODE or x, [T, N, …] [default: those in B or A]
+    /// Input sequences, .safetensors, .npz or .npy: in/NODE or x, [T, N, …] [default: those in B or A]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 
