@@ -161,7 +161,9 @@ fn a_published_layer_is_nodes_with_its_names_and_a_cycle() {
 
 #[test]
 fn a_readout_over_time_is_not_part_of_the_graph() {
-    let readouts: [(&str, Sequential); 3] = [
+    let last = Sequential::new().add(Recurrent::new(If::new(), 6).last());
+    let readouts: [(&str, Sequential); 4] = [
+        ("TimeLast", last),
         ("TimeSum", Sequential::new().add(If::new()).add(TimeSum)),
         ("TimeMean", Sequential::new().add(If::new()).add(TimeMean)),
         (
@@ -184,7 +186,8 @@ fn a_readout_over_time_is_not_part_of_the_graph() {
             panic!("a group");
         };
         assert!(matches!(&group["readout"], MetadataValue::Text(text) if text == name));
-        assert_eq!(made.graph.nodes.len(), 3);
+        let feedback = usize::from(name == "TimeLast");
+        assert_eq!(made.graph.nodes.len(), 3 + feedback);
     }
 }
 

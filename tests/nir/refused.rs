@@ -242,9 +242,9 @@ fn layers_without_a_form_are_named() {
             "has an adaptation current",
         ),
         (
-            Box::new(Recurrent::new(Lif::new(2.0), 3).last()),
+            Box::new(Recurrent::new(Lif::new(2.0), 3).feeding(State::new("v", 0.0))),
             &[3],
-            "last step only",
+            "a state of its neuron",
         ),
         (
             Box::new(BatchNorm1d::temporal_effective(3, 4)),

@@ -35,6 +35,19 @@ fn check_resets<N: Neuron + Clone + 'static>(name: &str, neuron: N) {
 }
 
 #[test]
+fn voting_is_a_product() {
+    let linear = Linear::new(6, 8).weight_init(Init::Uniform { bound: 4.0 });
+    let net = Sequential::new()
+        .add(linear)
+        .add(If::new())
+        .add_named("vote", Voting::new(2));
+    let store = store(&net, &[6]);
+    let (graph, _) = exported(&net, &store, &[6]);
+    assert_eq!(graph.nodes["vote"].kind.name(), "Linear");
+    check("voting", &net, store, &[6], false);
+}
+
+#[test]
 fn neurons_with_an_exact_form_fire_the_same_spikes() {
     check_resets("if", If::new());
     check_resets("soft_pulse_if", SoftPulseIf::default());

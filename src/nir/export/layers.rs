@@ -14,7 +14,7 @@ use spikelet_nir::{
 use spikelet_nn::layer::{
     BatchNorm1d, BatchNorm2d, Conv, Dropout, Dropout2d, Feedback, FixedDelay, Flatten, Join,
     Linear, NeuronLayerParts, Pool2d, Recurrent, Reshape, Residual, Rnn, Scale as ScaleLayer,
-    SoftmaxSum, TimeLast, TimeMax, TimeMean, TimeSum, neuron_layer_parts,
+    SoftmaxSum, TimeLast, TimeMax, TimeMean, TimeSum, Voting, neuron_layer_parts,
 };
 use spikelet_nn::module::Module;
 use std::any::Any;
@@ -67,6 +67,8 @@ pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> R
         add_residual(writer, path, residual)
     } else if let Some(scale) = any.downcast_ref::<ScaleLayer>() {
         add_scale(writer, path, scale)
+    } else if let Some(voting) = any.downcast_ref::<Voting>() {
+        add_voting(writer, path, voting)
     } else if let Some(graph) = any.downcast_ref::<GraphModule>() {
         graph_module::add(writer, path, graph)
     } else if is_readout(any) {
@@ -109,6 +111,25 @@ fn add_linear(writer: &mut Writer<'_>, path: &str, linear: &Linear) -> Result<()
         false => NodeKind::Linear(LinearNode { weight }),
     };
     writer.push(path, kind, vec![linear.outputs]);
+    Ok(())
+}
+
+/// The means of a class as a product with weights 1/votes.
+fn add_voting(writer: &mut Writer<'_>, path: &str, voting: &Voting) -> Result<()> {
+    let (shape, votes) = (writer.shape.clone(), voting.votes.max(1));
+    let &[features] = &shape[..] else {
+        return Err(refused::wrong_input(path, &shape, "[features]").into());
+    };
+    let classes = features / votes;
+    let share = 1.0 / votes as f32;
+    let of = |k: usize| match k % features / votes == k / features {
+        true => share,
+        false => 0.0,
+    };
+    let values: Vec<f32> = (0..classes * features).map(of).collect();
+    let weight = Tensor::from_f32(&[classes, features], &values).map_err(NirError::from)?;
+    let kind = NodeKind::Linear(LinearNode { weight });
+    writer.push(path, kind, vec![classes]);
     Ok(())
 }
 
@@ -289,11 +310,15 @@ fn add_delay(writer: &mut Writer<'_>, path: &str, delay: &FixedDelay) -> Result<
 
 /// A neuron whose spikes are fed back through weights.
 fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> Result<()> {
-    if !recurrent.is_plain() {
+    if !recurrent.feeds_outputs() {
         return Err(refused::recurrent(path).into());
     }
     let name = add_neuron(writer, path, recurrent.neuron())?;
-    add_feedback(writer, path, &name, recurrent.feedback())
+    add_feedback(writer, path, &name, recurrent.feedback())?;
+    if recurrent.returns_last() {
+        writer.read_out(path, "TimeLast".to_string());
+    }
+    Ok(())
 }
 
 /// Weights, normalization, neuron and feedback of a layer. Dropout does nothing in evaluation.

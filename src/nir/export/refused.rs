@@ -97,8 +97,8 @@ pub(super) fn reshape(path: &str, from: &[usize], to: &[usize]) -> NirError {
 pub(super) fn recurrent(path: &str) -> NirError {
     NirError::node(
         path,
-        "it returns the last step only, or feeds back a state of its neuron; NIR feeds back outputs and returns all steps",
-        "remove `last()` and `feeding(…)`",
+        "it feeds back a state of its neuron; NIR feeds back outputs",
+        "remove `feeding(…)`",
     )
 }
 

@@ -83,9 +83,14 @@ impl Recurrent {
         &*self.feedback
     }
 
-    /// Whether every step is returned, and the spikes that are fed back are a state of their own.
-    pub fn is_plain(&self) -> bool {
-        !self.last && self.fed.is_none()
+    /// Whether the outputs of the neuron are fed back, not one of its states.
+    pub fn feeds_outputs(&self) -> bool {
+        self.fed.is_none()
+    }
+
+    /// Whether it returns the last step only.
+    pub fn returns_last(&self) -> bool {
+        self.last
     }
 
     /// What is printed of it.

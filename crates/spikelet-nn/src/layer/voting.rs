@@ -8,6 +8,7 @@ use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use std::any::Any;
 
 /// The mean of `votes` consecutive features: `[…, classes · votes] → […, classes]`.
 ///
@@ -54,5 +55,9 @@ impl Module for Voting {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
