@@ -4,6 +4,7 @@ use crate::common::{complaint, mentions, said, said_json};
 use crate::json::check;
 use crate::small::{SMALL, complaint_in, said_in};
 use serde_json::Value;
+use spikelet::tensors::TensorFile;
 use spikelet_nir::{Graph, Lif, Linear, NodeKind, Tensor, Weights};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -225,6 +226,18 @@ fn a_training_starts_from_weights_of_a_framework() {
     let start: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
     assert_eq!(start["init_from"]["tensors"], 4, "{start}");
     check(&["`start`"], &[start]);
+    // Both of two ranks start from them.
+    let ranks = ["--data-parallel", "2", "--device", "cpu", "--lr", "0"];
+    said_in(folder, &[&once[..], &words, &ranks].concat());
+    let again = "runs/mnist-fc/latest/last.safetensors";
+    let read = |file: &str| TensorFile::read(folder.join(file)).expect("a file").tensors;
+    said_in(folder, &["convert", again, "again.safetensors"]);
+    said_in(folder, &["convert", "w.pt", "w.safetensors"]);
+    let (started, given) = (read("again.safetensors"), read("w.safetensors"));
+    for (name, tensor) in started.iter().filter(|(name, _)| name.ends_with(".weight")) {
+        let same = given.values().any(|given| given == tensor);
+        assert!(same, "{name}: {:?}", given.keys());
+    }
     // The experiment of the run has the file.
     let text = std::fs::read_to_string(folder.join("runs/mnist-fc/latest/experiment.toml"))
         .expect("a file");
