@@ -18,6 +18,33 @@ const MAX_HEADER: usize = 1 << 20;
 /// The largest number of axes in NumPy.
 const MAX_AXES: usize = 64;
 
+/// A header that is not that of an array of numbers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// The file does not begin as an `.npy` file.
+    #[error("this is not an .npy file")]
+    NotNpy,
+    /// The version of the format.
+    #[error("version {0} of .npy is unknown")]
+    Version(u8),
+    /// The bytes of the header.
+    #[error("a header of {0} bytes is too long")]
+    TooLong(usize),
+    /// The header of an array of objects.
+    #[error("an array of Python objects, which are never read: {0}")]
+    Objects(String),
+    /// The header without a known type.
+    #[error("unknown type in {0}")]
+    Type(String),
+    /// The header without a shape.
+    #[error("unknown shape in {0}")]
+    Shape(String),
+    /// The header without the order of the axes.
+    #[error("unknown order in {0}")]
+    Order(String),
+}
+
 /// The numbers of one name in each element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -67,9 +94,9 @@ impl Header {
 ///
 /// # Errors
 /// If it is not an `.npy` file of a known version.
-pub fn data_start(start: &[u8]) -> Result<usize, String> {
+pub fn data_start(start: &[u8]) -> Result<usize, HeaderError> {
     if start.len() < START || &start[..6] != MAGIC {
-        return Err("this is not an .npy file".into());
+        return Err(HeaderError::NotNpy);
     }
     let (head, len) = match start[6] {
         1 => (10, usize::from(u16::from_le_bytes([start[8], start[9]]))),
@@ -77,10 +104,10 @@ pub fn data_start(start: &[u8]) -> Result<usize, String> {
             let bytes = [start[8], start[9], start[10], start[11]];
             (START, u32::from_le_bytes(bytes) as usize)
         }
-        version => return Err(format!("version {version} of .npy is unknown")),
+        version => return Err(HeaderError::Version(version)),
     };
     if len > MAX_HEADER {
-        return Err(format!("a header of {len} bytes is too long"));
+        return Err(HeaderError::TooLong(len));
     }
     Ok(head + len)
 }
@@ -95,19 +122,19 @@ pub fn header_start(start: &[u8]) -> usize {
 ///
 /// # Errors
 /// If it is not understood.
-pub fn header(start: &[u8]) -> Result<Header, String> {
+pub fn header(start: &[u8]) -> Result<Header, HeaderError> {
     let text = String::from_utf8_lossy(start.get(header_start(start)..).unwrap_or(&[]));
     let text = text.trim_end();
-    let fields =
-        descr(text).ok_or_else(|| match text.contains("'O'") || text.contains("'|O'") {
-            true => format!("an array of Python objects, which are never read: {text}"),
-            false => format!("unknown type in {text}"),
-        })?;
-    let shape = shape(text).ok_or_else(|| format!("unknown shape in {text}"))?;
+    let objects = || text.contains("'O'") || text.contains("'|O'");
+    let fields = descr(text).ok_or_else(|| match objects() {
+        true => HeaderError::Objects(text.to_owned()),
+        false => HeaderError::Type(text.to_owned()),
+    })?;
+    let shape = shape(text).ok_or_else(|| HeaderError::Shape(text.to_owned()))?;
     let fortran_order = match value(text, "fortran_order") {
         Some(order) if order.starts_with("False") => false,
         Some(order) if order.starts_with("True") => shape.len() > 1,
-        _ => return Err(format!("unknown order in {text}")),
+        _ => return Err(HeaderError::Order(text.to_owned())),
     };
     let element_bytes = fields.iter().map(|field| field.number.bytes()).sum();
     Ok(Header {

@@ -58,9 +58,9 @@ pub(crate) fn read_header(
         read.map_err(|error| invalid(error.to_string()))
     };
     read(&mut start, npy::START)?;
-    let data = npy::data_start(&start).map_err(invalid)?;
+    let data = npy::data_start(&start).map_err(|problem| invalid(problem.to_string()))?;
     read(&mut start, data)?;
-    let header = npy::header(&start).map_err(invalid)?;
+    let header = npy::header(&start).map_err(|problem| invalid(problem.to_string()))?;
     let needed = header.len().map(|len| (len * header.element_bytes) as u64);
     let there = len.saturating_sub(data as u64);
     if start.len() < data || needed.is_none_or(|needed| needed > there) {

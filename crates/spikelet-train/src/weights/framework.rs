@@ -1,5 +1,6 @@
 //! Frameworks by name.
 
+use super::error::WeightMapError;
 use std::fmt;
 use std::str::FromStr;
 
@@ -47,13 +48,12 @@ impl Framework {
 }
 
 impl FromStr for Framework {
-    type Err = String;
+    type Err = WeightMapError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, WeightMapError> {
         let found = Self::ALL.into_iter().find(|known| known.name() == text);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("frameworks are {names}; `{text}` was given")
+        found.ok_or_else(|| WeightMapError::UnknownFramework {
+            name: text.to_string(),
         })
     }
 }
