@@ -99,7 +99,7 @@ fn csnn() -> Result<Case> {
 /// batch norm. `golden/net_cifar10.py` makes the case.
 fn cifar10_net() -> Result<Case> {
     let net = Cifar10Net {
-        size: 8,
+        size: 8.into(),
         channels: 4,
         ..Cifar10Net::preset()
     };

@@ -32,7 +32,7 @@ fn train(
 ) -> Result<Trained> {
     let network = Network::Cifar10Net(Cifar10Net {
         inputs: 1,
-        size: 24,
+        size: 24.into(),
         channels: 16,
         ..Cifar10Net::default()
     });

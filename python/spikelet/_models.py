@@ -21,7 +21,8 @@ def model(name: str, **options: Any) -> Network:
     name : str
         One of `spikelet.models()`.
     **options
-        Options of the network; `spikelet.models(name)` lists them. `neuron` may be a `Neuron`.
+        Options of the network; `spikelet.models(name)` lists them. `neuron` may be a `Neuron`. `size` is one number for
+        square images, or height and width.
 
     Returns
     -------
@@ -33,6 +34,8 @@ def model(name: str, **options: Any) -> Network:
     >>> net = spikelet.model("sew-resnet18", connect="and", classes=10, size=32)
     >>> net.input
     (3, 32, 32)
+    >>> spikelet.model("sew-resnet18", classes=10, size=(48, 64)).input
+    (3, 48, 64)
     """
     plain = {key: _option(value) for key, value in options.items()}
     return Network._of(_native.Network.named(str(name), json.dumps(plain)))

@@ -96,7 +96,7 @@ pub fn drawing() -> Case {
 pub fn convolutional() -> Result<Case> {
     let net = Cifar10Net {
         inputs: 2,
-        size: 8,
+        size: 8.into(),
         channels: 4,
         classes: CLASSES,
         // Batch norm takes a bias out again: its gradient would be rounding errors.

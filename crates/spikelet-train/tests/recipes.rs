@@ -50,7 +50,7 @@ fn assert_learns(network: &Network, settings: &Settings) -> Result<()> {
 #[test]
 fn a_narrow_resnet18_learns() -> Result<()> {
     let network = Network::ResNet18(ResNet18 {
-        size: 16,
+        size: 16.into(),
         channels: 4,
         classes: 4,
         ..ResNet18::default()
@@ -65,7 +65,7 @@ fn a_narrow_resnet18_learns() -> Result<()> {
 #[test]
 fn a_narrow_plif_net_learns() -> Result<()> {
     let network = Network::PlifNet(PlifNet {
-        size: 16,
+        size: 16.into(),
         channels: 8,
         classes: 4,
         ..PlifNet::default()
@@ -76,7 +76,7 @@ fn a_narrow_plif_net_learns() -> Result<()> {
 #[test]
 fn step_by_step_propagation_has_the_loss_of_layer_by_layer() -> Result<()> {
     let network = Network::ResNet18(ResNet18 {
-        size: 16,
+        size: 16.into(),
         channels: 4,
         ..ResNet18::default()
     });

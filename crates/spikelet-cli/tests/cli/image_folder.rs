@@ -164,6 +164,34 @@ fn a_network_is_trained_evaluated_and_asked_on_a_folder_of_images() {
 }
 
 #[test]
+fn images_that_are_not_square_train_by_option_and_by_file_to_the_same_network() {
+    let root = data();
+    let size = ["--set", "network.size=[32,48]"];
+    let run = |name: &str| root.path().join(name);
+    train(
+        root.path(),
+        &run("option"),
+        &[&size[..], &["--epochs", "1"]].concat(),
+    );
+    let checkpoint = Checkpoint::read(run("option").join("last.safetensors"));
+    let network = checkpoint.expect("a checkpoint");
+    let network = network.network().expect("a network").image();
+    assert_eq!(network, [3, 32, 48]);
+    let words = ["config", "sew-resnet18", "--set", "network.width=4"];
+    let file = run("oblong.toml");
+    fs::write(&file, said(&[&words[..], &size].concat())).expect("written");
+    let (file, folder, out) = (text(&file), text(root.path()), text(&run("file")));
+    let options = "-T 2 --batch-size 8 --schedule constant --device cpu --threads 1 --epochs 1 \
+                   --dataset image-folder";
+    let words: Vec<&str> = ["train", "--quiet", &file]
+        .into_iter()
+        .chain(options.split_whitespace())
+        .collect();
+    said(&[&words[..], &["--data-dir", &folder, "--out", &out]].concat());
+    assert!(tensors(&run("option")).tensors == tensors(&run("file")).tensors);
+}
+
+#[test]
 fn a_run_that_is_killed_in_an_epoch_of_image_files_ends_with_the_same_bits() {
     let root = data();
     for ranks in ["1", "2"] {

@@ -139,21 +139,20 @@ fn layers(spec: &Spec) -> Result<Layers> {
             ));
         }
     };
-    let [inputs, size, width] = image;
-    if size != width || time_steps != spec.time_steps {
+    let [inputs, height, width] = image;
+    if time_steps != spec.time_steps {
         return Err(wrong(
             format!("the input is {shape:?} at {} time steps", spec.time_steps),
-            "give square images, and frames of all time steps",
+            "give images, or frames of all time steps",
         ));
     }
     bounded(shape)?;
-    bounded(&[time_steps, spec.labels.len(), inputs, size, size])?;
+    bounded(&[time_steps, spec.labels.len(), inputs, height, width])?;
     let zoo = &spec.model.zoo;
     let mut model = Model::find(&zoo.replace('_', "-"))
         .map_err(|error| wrong(error.to_string(), "name a network of the zoo"))?;
-    for (option, value) in [("inputs", inputs), ("size", size)] {
-        model = model.with(option, value)?;
-    }
+    model = model.with("inputs", inputs)?;
+    model = model.with("size", [height, width])?;
     if model.values().contains_key("dropout") {
         model = model.with("dropout", 0.0)?;
     }

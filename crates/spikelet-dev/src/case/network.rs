@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Data};
-use spikelet::network::Cifar10Net;
+use spikelet::network::{Cifar10Net, ImageSize};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
@@ -28,7 +28,7 @@ struct Spec {
     batch: Option<usize>,
     classes: Option<usize>,
     channels: Option<usize>,
-    size: Option<usize>,
+    size: Option<ImageSize>,
     #[serde(flatten)]
     neuron: Value,
 }
@@ -131,7 +131,7 @@ fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
     let part = |name: &str| spec.neuron.get(name).cloned().unwrap_or_default();
     let net = Cifar10Net {
         inputs,
-        size: spec.size.unwrap_or(height),
+        size: spec.size.unwrap_or([height, width].into()),
         channels: spec.channels.unwrap_or(256),
         classes: spec.classes.unwrap_or(10),
         bias: true,
@@ -144,8 +144,8 @@ fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
         spec.time_steps.unwrap_or(time_steps),
         spec.batch.unwrap_or(batch),
         inputs,
-        net.size,
-        net.size,
+        net.size.height,
+        net.size.width,
     ];
     super::expect(
         &spec.input,

@@ -161,6 +161,22 @@ fn refused(name: &str, change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[test]
+fn cases_of_images_that_are_not_square_run() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let (path, out) = (
+        temporary.path().join("case.json"),
+        temporary.path().join("out"),
+    );
+    let mut spec = spec("sew_resnet18");
+    spec["input"]["shape"] = json!([2, 3, 48, 32]);
+    std::fs::write(&path, spec.to_string()).expect("written");
+    let (path, text) = (path.to_string_lossy(), out.to_string_lossy());
+    said(&["case", "run", "--case", &path, "--out", &text]);
+    let found = TensorFile::read(&out).expect("a file of results");
+    assert_eq!(found.tensors["logits"].shape, [4, 2, 10]);
+}
+
+#[test]
 fn cases_of_deep_networks_that_do_not_fit_are_refused() {
     let changes: [(&str, Value, &str); 8] = [
         ("/model/zoo", json!("resnet9000"), "resnet9000"),

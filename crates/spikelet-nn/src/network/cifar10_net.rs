@@ -4,7 +4,7 @@
 //! and biases; then Flatten → Linear(256·4·4 → 10) → LIF. The firing rates of the last layer are
 //! the scores.
 
-use super::{product, sized};
+use super::{ImageSize, product};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d};
 use crate::module::Sequential;
 use crate::neuron;
@@ -27,7 +27,7 @@ pub struct Cifar10Net {
     /// Channels of an image.
     pub inputs: usize,
     /// Height and width of an image.
-    pub size: usize,
+    pub size: ImageSize,
     /// Channels of the convolutions.
     pub channels: usize,
     /// Classes.
@@ -42,7 +42,7 @@ impl Default for Cifar10Net {
     fn default() -> Self {
         Self {
             inputs: 3,
-            size: 32,
+            size: 32.into(),
             channels: 256,
             classes: 10,
             bias: true,
@@ -72,7 +72,7 @@ impl Cifar10Net {
     pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
-        let left = sized(self.size, 3)?;
+        let [height, width] = self.size.halved(3)?;
         let mut conv = Sequential::new();
         for stage in 0..3 {
             let inputs = if stage == 0 { self.inputs } else { c };
@@ -87,7 +87,7 @@ impl Cifar10Net {
         }
         let fc = Sequential::new()
             .add(Flatten)
-            .add(Linear::new(product(&[c, left, left])?, self.classes))
+            .add(Linear::new(product(&[c, height, width])?, self.classes))
             .add(neuron);
         Ok(Sequential::new()
             .add_named("conv", conv)

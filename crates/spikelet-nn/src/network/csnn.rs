@@ -5,7 +5,7 @@
 //! constant over time, so what comes before the first neuron is computed once. The firing rates of
 //! the last layer are the scores.
 
-use super::{product, sized};
+use super::{ImageSize, product};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d, StaticInput};
 use crate::module::Sequential;
 use crate::neuron;
@@ -28,7 +28,7 @@ pub struct Csnn {
     /// Channels of an image.
     pub inputs: usize,
     /// Height and width of an image.
-    pub size: usize,
+    pub size: ImageSize,
     /// Channels of the convolutions.
     pub channels: usize,
     /// Neurons of the hidden linear layer; 0: 16 times the channels.
@@ -43,7 +43,7 @@ impl Default for Csnn {
     fn default() -> Self {
         Self {
             inputs: 1,
-            size: 28,
+            size: 28.into(),
             channels: 128,
             hidden: 0,
             classes: 10,
@@ -61,7 +61,7 @@ impl Csnn {
     pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
-        let left = sized(self.size, 2)?;
+        let [height, width] = self.size.halved(2)?;
         let hidden = if self.hidden == 0 {
             product(&[16, c])?
         } else {
@@ -79,7 +79,7 @@ impl Csnn {
             .add(Pool2d::max(2))
             .add(Flatten);
         let fc = Sequential::new()
-            .add(Linear::new(product(&[c, left, left])?, hidden))
+            .add(Linear::new(product(&[c, height, width])?, hidden))
             .add(neuron.clone())
             .add(Linear::new(hidden, self.classes))
             .add(neuron);

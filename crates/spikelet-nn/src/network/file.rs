@@ -3,7 +3,7 @@
 use super::layers::{Layers, table};
 use super::neuron::{neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
-use super::{Model, Network};
+use super::{ImageSize, Model, Network};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use spikelet_core::Result;
@@ -140,13 +140,25 @@ fn wrong_setting(
         return refused.or_at(table.span.clone());
     };
     let given = &settings[&entry.key];
-    let expected = match &known[&entry.key] {
-        Value::Bool(_) if !given.is_boolean() => "true or false",
-        Value::Number(number) if number.is_f64() && !given.is_number() => "a number",
-        Value::Number(number) if !number.is_f64() && !given.is_u64() => "an integer of at least 0",
-        _ => return refused.or_at(entry.value.span.clone()),
-    };
-    entry.value.wrong(&entry.key, expected)
+    match expected(&entry.key, &known[&entry.key], given) {
+        Some(expected) => entry.value.wrong(&entry.key, expected),
+        None => refused.or_at(entry.value.span.clone()),
+    }
+}
+
+/// What a setting must be, if `given` is of another kind than its `known` value.
+pub(super) fn expected(key: &str, known: &Value, given: &Value) -> Option<&'static str> {
+    match known {
+        _ if key == "size" => ImageSize::of(given)
+            .is_none()
+            .then_some(ImageSize::EXPECTED),
+        Value::Bool(_) if !given.is_boolean() => Some("true or false"),
+        Value::Number(number) if number.is_f64() && !given.is_number() => Some("a number"),
+        Value::Number(number) if !number.is_f64() && !given.is_u64() => {
+            Some("an integer of at least 0")
+        }
+        _ => None,
+    }
 }
 
 /// Whether the keys are those of a model.

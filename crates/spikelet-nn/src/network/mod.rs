@@ -7,6 +7,7 @@ mod classes;
 mod cost;
 mod csnn;
 mod file;
+mod image_size;
 mod kinds;
 mod layer_fields;
 mod layers;
@@ -21,6 +22,7 @@ mod resnet18;
 pub use cifar10_net::Cifar10Net;
 pub use cost::{Cost, CostRow};
 pub use csnn::Csnn;
+pub use image_size::ImageSize;
 pub use kinds::{LayerKind, layer_kinds};
 pub use layers::Layers;
 pub use mnist_fc::MnistFc;
@@ -134,14 +136,11 @@ impl Network {
     pub fn image(&self) -> [usize; 3] {
         match self {
             Self::MnistFc(net) => [1, 28, net.inputs.div_ceil(28)],
-            Self::Csnn(net) => [net.inputs, net.size, net.size],
-            Self::Cifar10Net(net) => [net.inputs, net.size, net.size],
-            Self::PlifNet(net) => [net.inputs, net.size, net.size],
-            Self::ResNet18(net) => [net.inputs, net.size, net.size],
-            Self::Model(model) => {
-                let [inputs, size] = ["inputs", "size"].map(|option| model.number(option));
-                [inputs, size, size]
-            }
+            Self::Csnn(net) => net.size.image(net.inputs),
+            Self::Cifar10Net(net) => net.size.image(net.inputs),
+            Self::PlifNet(net) => net.size.image(net.inputs),
+            Self::ResNet18(net) => net.size.image(net.inputs),
+            Self::Model(model) => model.image(),
             Self::Layers(net) => net.image(),
         }
     }
@@ -244,18 +243,6 @@ fn product(sizes: &[usize]) -> Result<usize> {
             "use fewer channels or smaller images",
         )
     })
-}
-
-/// The side of an image of `size` after pooling by 2 `halvings` times.
-fn sized(size: usize, halvings: u32) -> Result<usize> {
-    match size >> halvings {
-        0 => Err(Error::invalid(
-            "image size",
-            format!("{size} cannot be halved {halvings} times"),
-            format!("use images of at least {}", 1_usize << halvings),
-        )),
-        left => Ok(left),
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! Source: W. Fang et al., *Incorporating learnable membrane time constant to enhance learning of spiking neural
 //! networks*, ICCV 2021; average pooling is in its column of ablations.
 
-use super::{product, sized};
+use super::{ImageSize, product};
 use crate::layer::{BatchNorm2d, Conv2d, Dropout, Flatten, Linear, Pool2d, StaticInput, Voting};
 use crate::module::Sequential;
 use crate::neuron;
@@ -32,7 +32,7 @@ pub struct PlifNet {
     /// Channels of an image.
     pub inputs: usize,
     /// Height and width of an image.
-    pub size: usize,
+    pub size: ImageSize,
     /// Channels of the convolutions.
     pub channels: usize,
     /// Neurons of the hidden linear layer; 0: 16 times the channels.
@@ -51,7 +51,7 @@ impl Default for PlifNet {
     fn default() -> Self {
         Self {
             inputs: 1,
-            size: 28,
+            size: 28.into(),
             channels: 128,
             hidden: 0,
             classes: 10,
@@ -76,7 +76,7 @@ impl PlifNet {
     pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
-        let left = sized(self.size, 2)?;
+        let [height, width] = self.size.halved(2)?;
         let hidden = match self.hidden {
             0 => product(&[16, c])?,
             given => given,
@@ -94,7 +94,7 @@ impl PlifNet {
             .add(Flatten);
         let fc = Sequential::new()
             .add(Dropout::new(self.dropout))
-            .add(Linear::new(product(&[c, left, left])?, hidden))
+            .add(Linear::new(product(&[c, height, width])?, hidden))
             .add(neuron.clone())
             .add(Dropout::new(self.dropout))
             .add(Linear::new(hidden, product(&[self.classes, self.votes])?))

@@ -13,7 +13,7 @@
 //! memory- and time-efficient backpropagation for training spiking neural networks* (SLTT), ICCV 2023; Y. Huang et
 //! al., *CLIF: complementary leaky integrate-and-fire neuron for spiking neural networks*, ICML 2024.
 
-use super::{product, sized};
+use super::{ImageSize, product};
 use crate::layer::{AdaptiveAvgPool2d, BatchNorm2d, Conv2d, Flatten, Linear, Residual};
 use crate::module::{Init, Sequential};
 use crate::neuron::{self, Neuron};
@@ -38,7 +38,7 @@ pub struct ResNet18 {
     /// Channels of an image.
     pub inputs: usize,
     /// Height and width of an image.
-    pub size: usize,
+    pub size: ImageSize,
     /// Channels of the first stage.
     pub channels: usize,
     /// Classes.
@@ -51,7 +51,7 @@ impl Default for ResNet18 {
     fn default() -> Self {
         Self {
             inputs: 3,
-            size: 32,
+            size: 32.into(),
             channels: 64,
             classes: 10,
             neuron: json!({
@@ -72,7 +72,7 @@ impl ResNet18 {
     /// of range.
     pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
-        sized(self.size, 3)?;
+        self.size.halved(3)?;
         // Checked before it is multiplied below: the weights of the last stage.
         product(&[8, self.channels, 8, self.channels, 9])?;
         let c = self.channels;

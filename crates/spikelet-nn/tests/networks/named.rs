@@ -35,6 +35,32 @@ fn a_named_network_and_its_file_have_the_same_graph_and_parameters() {
 }
 
 #[test]
+fn networks_take_images_that_are_not_square() {
+    for name in Network::all_names() {
+        let known = Network::find(name).expect("it is known");
+        let [channels, side, width] = known.image();
+        if name == "mnist-fc" {
+            assert_eq!((side, width), (28, 28));
+            continue;
+        }
+        for size in [[side, 2 * side], [2 * side, side]] {
+            let spec = json!({"name": name, "size": size, "classes": 7});
+            let text = format!("[network]\nname = \"{name}\"\nsize = {size:?}\nclasses = 7\n");
+            let file = Network::from_toml("net.toml", &text, &[]).expect("it is sound");
+            let read: Network = serde_json::from_value(spec).expect("a network");
+            assert_eq!(read, file);
+            let written = serde_json::to_value(&file).expect("plain data");
+            assert_eq!(written["size"], json!(size));
+            let [height, width] = size;
+            assert_eq!(file.image(), [channels, height, width]);
+            let module = file.module().expect("it is sound");
+            let (graph, _) = traced(&*module, Mode::EVAL, &[1, 1, channels, height, width]);
+            assert!(graph.contains("[1, 1, 7]"), "{name}: {graph}");
+        }
+    }
+}
+
+#[test]
 fn networks_of_old_checkpoints_are_read() {
     for spec in [
         json!({"name": "csnn", "channels": 16, "hidden": 0, "inputs": 1, "size": 28, "classes": 10,

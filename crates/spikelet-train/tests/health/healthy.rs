@@ -95,7 +95,7 @@ fn csnn_for_two_epochs() -> Result<()> {
 fn plif_net_for_two_epochs() -> Result<()> {
     let small = Network::PlifNet(PlifNet {
         inputs: 1,
-        size: 28,
+        size: 28.into(),
         channels: 6,
         hidden: 40,
         ..PlifNet::default()
@@ -114,7 +114,7 @@ fn plif_net_for_two_epochs() -> Result<()> {
 fn resnet18_for_two_epochs() -> Result<()> {
     let small = Network::ResNet18(ResNet18 {
         inputs: 1,
-        size: 28,
+        size: 28.into(),
         channels: 4,
         ..ResNet18::default()
     });

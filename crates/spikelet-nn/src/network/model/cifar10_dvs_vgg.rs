@@ -7,7 +7,7 @@
 //! `CIFAR10DVSVGG` in an example of SpikingJelly 2.0.0.
 
 use super::layer::{fire, group, kaiming, linear, named, norm, plain, with};
-use super::{Family, models, neurons};
+use super::{Family, ImageSize, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -15,7 +15,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct Cifar10DvsVgg {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     width: usize,
@@ -25,7 +25,7 @@ pub(super) struct Cifar10DvsVgg {
 models! {
     "S. Deng et al., ICLR 2022; SpikingJelly";
     "cifar10-dvs-vgg", "VGG of eight convolutions for CIFAR10-DVS", Cifar10DvsVgg {
-        inputs: 2, size: 48, classes: 10, neuron: neurons::undecayed(1.333), width: 64, dropout: 0.25,
+        inputs: 2, size: 48.into(), classes: 10, neuron: neurons::undecayed(1.333), width: 64, dropout: 0.25,
     };
 }
 

@@ -17,13 +17,14 @@ mod spiking_vgg;
 mod stochastic_depth;
 mod transformer;
 
-use super::Layers;
+use super::file::expected;
 use super::limits::MAX_LAYERS;
+use super::{ImageSize, Layers};
 use crate::DefinitionError;
 use crate::module::Module;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use spikelet_core::{Error, Result};
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ trait Family: Serialize + DeserializeOwned {
 /// The options that all models have.
 const COMMON: [(&str, &str); 4] = [
     ("inputs", "channels of an image or frame"),
-    ("size", "its height and width"),
+    ("size", "its height and width, as 64 or [48, 64]"),
     ("classes", "number of classes"),
     ("neuron", "neuron of the layers without their own"),
 ];
@@ -100,11 +101,43 @@ const fn options_of<F: Family>(_: fn() -> F) -> &'static [(&'static str, &'stati
     F::OPTIONS
 }
 
-fn layers_of<F: Family>(options: &Map<String, Value>, _: fn() -> F) -> Result<Vec<Value>> {
-    let read: serde_json::Result<F> = serde_json::from_value(Value::Object(options.clone()));
-    match read {
-        Ok(options) => options.layers(),
-        Err(error) => Err(Error::invalid("option", error.to_string(), "correct it")),
+fn layers_of<F: Family>(options: &Map<String, Value>, default: fn() -> F) -> Result<Vec<Value>> {
+    match read(options) {
+        Ok(options) => F::layers(&options),
+        Err(error) => Err(wrong_option(options, default, &error)),
+    }
+}
+
+fn read<F: Family>(options: &Map<String, Value>) -> serde_json::Result<F> {
+    serde_json::from_value(Value::Object(options.clone()))
+}
+
+/// The error of options that cannot be read: the first that cannot beside the defaults of the others.
+fn wrong_option<F: Family>(
+    options: &Map<String, Value>,
+    default: fn() -> F,
+    error: &serde_json::Error,
+) -> Error {
+    let defaults = json!(default());
+    let is_wrong = |(option, value): &(&String, &Value)| {
+        let mut alone = defaults.as_object().cloned().unwrap_or_default();
+        alone.insert(option.to_string(), (*value).clone());
+        read::<F>(&alone).is_err()
+    };
+    let Some((option, value)) = options.iter().find(is_wrong) else {
+        return Error::invalid("option", error.to_string(), "correct it");
+    };
+    match expected(option, &defaults[option], value) {
+        Some(expected) => Error::invalid(
+            format!("option `{option}`"),
+            format!("{value} is not {expected}"),
+            format!("set `{option}` to {expected}"),
+        ),
+        None => Error::invalid(
+            format!("option `{option}`"),
+            format!("{value}: {error}"),
+            format!("correct `{option}`"),
+        ),
     }
 }
 
@@ -127,6 +160,15 @@ fn bounded(blocks: &[usize], name: &str) -> Result<()> {
 /// use spikelet_nn::network::Model;
 /// let model = Model::find("sew-resnet18")?.with("connect", "and")?.with("classes", 10)?;
 /// assert_eq!(model.layers()?.outputs()?, 10);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+///
+/// The option `size` is one number for square images, or height and width:
+///
+/// ```
+/// use spikelet_nn::network::Model;
+/// let model = Model::find("sew-resnet18")?.with("size", [48, 64])?;
+/// assert_eq!(model.layers()?.input, [3, 48, 64]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 ///
@@ -227,7 +269,10 @@ impl Model {
                     format!("its options: {}", known.join(", ")),
                 ));
             };
-            *own = value;
+            *own = match ImageSize::of(&value) {
+                Some(size) if option == "size" => size.into(),
+                _ => value,
+            };
         }
         (self.kind.layers)(&self.values)?;
         Ok(self)
@@ -236,6 +281,12 @@ impl Model {
     pub(super) fn number(&self, option: &str) -> usize {
         let value = self.values.get(option).and_then(Value::as_u64);
         value.and_then(|n| n.try_into().ok()).unwrap_or_default()
+    }
+
+    /// Channels, height and width of the images that it takes.
+    pub(super) fn image(&self) -> [usize; 3] {
+        let size = self.values.get("size").and_then(ImageSize::of);
+        size.map_or([0; 3], |size| size.image(self.number("inputs")))
     }
 
     pub(super) fn set(&mut self, option: &str, value: Value) {
@@ -252,17 +303,16 @@ impl Model {
     /// # Errors
     /// When options do not fit together.
     pub fn layers(&self) -> Result<Layers> {
-        let [inputs, size] = ["inputs", "size"].map(|key| self.number(key));
         Ok(Layers {
             name: self.kind.name.to_string(),
             source: self.kind.source.to_string(),
-            input: vec![inputs, size, size],
+            input: self.image().to_vec(),
             neuron: self.values.get("neuron").cloned().unwrap_or_default(),
             layers: (self.kind.layers)(&self.values)?,
         })
     }
 
-    /// The module, for sequences `[T, N, inputs, size, size]`.
+    /// The module, for sequences `[T, N, inputs, height, width]`.
     ///
     /// # Errors
     /// When options do not fit together, or a size is out of range.

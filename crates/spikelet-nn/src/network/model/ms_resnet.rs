@@ -9,7 +9,7 @@
 
 use super::layer::{conv, fire, group, head, linear, named, residual, with};
 use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities, skipped};
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -17,7 +17,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct MsResNet {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     width: usize,
@@ -38,7 +38,7 @@ impl MsResNet {
     fn new(blocks: [usize; 4], deep: bool) -> Self {
         Self {
             inputs: 3,
-            size: 224,
+            size: 224.into(),
             classes: 1000,
             neuron: neurons::quarter(),
             width: 64,

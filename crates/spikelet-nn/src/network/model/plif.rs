@@ -7,7 +7,7 @@
 //! ICCV 2021.
 
 use super::layer::{conv, fire, group, named, norm, plain};
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -18,7 +18,7 @@ const VOTES: usize = 10;
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlifFrames {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     channels: usize,
@@ -30,7 +30,7 @@ pub(super) struct PlifFrames {
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlifImages {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     channels: usize,
@@ -55,7 +55,7 @@ impl PlifFrames {
     fn new(depth: usize, classes: usize) -> Self {
         Self {
             inputs: 2,
-            size: 128,
+            size: 128.into(),
             classes,
             neuron: neurons::parametric(),
             channels: 128,
@@ -70,7 +70,7 @@ impl PlifImages {
     fn new([inputs, size, channels]: [usize; 3], pools: &[bool]) -> Self {
         Self {
             inputs,
-            size,
+            size: size.into(),
             classes: 10,
             neuron: neurons::parametric(),
             channels,
@@ -124,11 +124,9 @@ impl Family for PlifFrames {
             pool(),
         ];
         let convs = (0..self.depth).flat_map(|_| block.clone()).collect();
-        let side = self
-            .size
-            .checked_shr(u32::try_from(self.depth).unwrap_or(u32::MAX));
-        let side = side.unwrap_or(0);
-        let features = self.channels.saturating_mul(side).saturating_mul(side);
+        let depth = u32::try_from(self.depth).unwrap_or(u32::MAX);
+        let [height, width] = self.size.halved(depth)?;
+        let features = self.channels.saturating_mul(height).saturating_mul(width);
         let dropout = json!({"dropout": self.dropout});
         let linears = vec![
             plain("flatten"),

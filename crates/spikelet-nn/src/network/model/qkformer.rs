@@ -9,7 +9,7 @@
 use super::layer::{conv, fire, head, max_pool, named, norm, residual};
 use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
 use super::transformer::{DEPTH, Data, HEADS, RATIO, block, blocks, classifier};
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -17,7 +17,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct QkFormer {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     dim: usize,
@@ -64,7 +64,7 @@ impl QkFormer {
         };
         Self {
             inputs,
-            size,
+            size: size.into(),
             classes,
             neuron: neurons::leaky(),
             dim,

@@ -8,7 +8,7 @@
 //! *Membrane potential batch normalization for spiking neural networks*, ICCV 2023.
 
 use super::layer::{fire, group, head, kaiming, linear, named, norm, residual, stages, stem};
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use spikelet_core::Result;
@@ -16,7 +16,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct ResNet19 {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     width: usize,
@@ -28,7 +28,7 @@ pub(super) struct ResNet19 {
 models! {
     "H. Zheng et al., AAAI 2021; Y. Guo et al., ICCV 2023";
     "resnet19", "wide ResNet-19 for CIFAR-10", ResNet19 {
-        inputs: 3, size: 32, classes: 10, neuron: neurons::quarter(), width: 128, blocks: [3, 3, 2], norm: own_norm(), static_stem: true,
+        inputs: 3, size: 32.into(), classes: 10, neuron: neurons::quarter(), width: 128, blocks: [3, 3, 2], norm: own_norm(), static_stem: true,
     };
 }
 

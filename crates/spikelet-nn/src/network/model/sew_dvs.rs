@@ -7,7 +7,7 @@
 
 use super::layer::{conv, fire, group, linear, named, norm, plain, residual};
 use super::sew_resnet::Connect;
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
@@ -15,7 +15,7 @@ use spikelet_core::{Error, Result};
 #[derive(Serialize, Deserialize)]
 pub(super) struct SewDvsNet {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     channels: Vec<usize>,
@@ -33,7 +33,7 @@ impl SewDvsNet {
     fn new(channels: Vec<usize>, classes: usize) -> Self {
         Self {
             inputs: 2,
-            size: 128,
+            size: 128.into(),
             classes,
             neuron: neurons::parametric(),
             pools: vec![2; channels.len()],

@@ -10,7 +10,7 @@ use super::layer::{
     fire, group, head, kaiming, linear, max_pool, named, norm, residual, stages, stem, with,
 };
 use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities, skipped};
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -18,7 +18,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct SewResNet {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     width: usize,
@@ -61,7 +61,7 @@ impl SewResNet {
     fn new(blocks: [usize; 4], bottleneck: bool) -> Self {
         Self {
             inputs: 3,
-            size: 224,
+            size: 224.into(),
             classes: 1000,
             neuron: neurons::integrate(),
             width: 64,

@@ -9,7 +9,7 @@
 use super::layer::{conv, fire, linear, max_pool, named, norm, plain, residual};
 use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
 use super::transformer::{DEPTH, DIM, HEADS, RATIO, block, blocks, numbered, started};
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -17,7 +17,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct SpikeDriven {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     dim: usize,
@@ -43,7 +43,7 @@ impl SpikeDriven {
     fn new([inputs, size, classes, dim, depth]: [usize; 5], pools: [bool; 4]) -> Self {
         Self {
             inputs,
-            size,
+            size: size.into(),
             classes,
             neuron: neurons::leaky(),
             dim,

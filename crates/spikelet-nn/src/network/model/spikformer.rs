@@ -11,7 +11,7 @@ use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
 use super::transformer::{
     DEPTH, DIM, Data, HEADS, RATIO, block, blocks, classifier, numbered, started,
 };
-use super::{Family, bounded, models, neurons};
+use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -19,7 +19,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct Spikformer {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     dim: usize,
@@ -46,7 +46,7 @@ impl Spikformer {
         };
         Self {
             inputs,
-            size,
+            size: size.into(),
             classes,
             neuron: neurons::leaky(),
             dim,

@@ -6,7 +6,7 @@
 //! `spiking_vgg11_bn` in SpikingJelly 2.0.0.
 
 use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain, with, with_init};
-use super::{Family, models, neurons};
+use super::{Family, ImageSize, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -14,7 +14,7 @@ use spikelet_core::Result;
 #[derive(Serialize, Deserialize)]
 pub(super) struct SpikingVgg {
     inputs: usize,
-    size: usize,
+    size: ImageSize,
     classes: usize,
     neuron: Value,
     width: usize,
@@ -25,7 +25,7 @@ pub(super) struct SpikingVgg {
 models! {
     "K. Simonyan, A. Zisserman, ICLR 2015; SpikingJelly";
     "spiking-vgg11-bn", "VGG-11 with batch norm for ImageNet", SpikingVgg {
-        inputs: 3, size: 224, classes: 1000, neuron: neurons::integrate(), width: 64, hidden: 4096, dropout: 0.5,
+        inputs: 3, size: 224.into(), classes: 1000, neuron: neurons::integrate(), width: 64, hidden: 4096, dropout: 0.5,
     };
 }
 

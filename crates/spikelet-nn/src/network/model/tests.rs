@@ -48,10 +48,8 @@ fn stochastic_depth_keeps_the_parameters() -> Result<()> {
     let names = |model: Model| -> Result<Vec<String>> {
         let cx =
             crate::module::Context::new(crate::module::Mode::TRAIN, spikelet_graph::DType::F32);
-        let [inputs, size] = ["inputs", "size"].map(|key| model.number(key));
-        let image = cx
-            .tracer()
-            .input("x", spikelet_graph::DType::F32, [1, 1, inputs, size, size]);
+        let shape = [&[1, 1], &model.image()[..]].concat();
+        let image = cx.tracer().input("x", spikelet_graph::DType::F32, shape);
         cx.trace(&*model.module()?, image)?;
         Ok(cx.traced().parameters.into_iter().map(|p| p.name).collect())
     };
@@ -67,6 +65,25 @@ fn stochastic_depth_keeps_the_parameters() -> Result<()> {
         let written = Value::Array(skipping.layers()?.layers).to_string();
         assert!(written.contains("\"stochastic_depth\":0.2"), "{name}");
         assert_eq!(names(skipping)?, names(model)?, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wrong_value_names_its_option_and_what_is_expected() -> Result<()> {
+    for (option, value, expected) in [
+        ("size", json!([3, 40, 56]), "list of height and width"),
+        ("size", json!(0), "at least 1"),
+        ("width", json!("many"), "an integer of at least 0"),
+        ("connect", json!("or"), "expected one of `add`"),
+    ] {
+        let error = Model::find("sew-resnet18")?.with(option, value);
+        let error = error.expect_err("refused").to_string();
+        let start = format!("option `{option}`: ");
+        assert!(
+            error.starts_with(&start) && error.contains(expected),
+            "{error}"
+        );
     }
     Ok(())
 }
@@ -123,6 +140,17 @@ fn an_option_that_does_not_fit_is_named_with_its_reason() {
             "qkformer-cifar",
             "depth = \"many\"",
             ["net.toml:3:9", "an integer of at least 0"],
+        ),
+        (
+            "spikformer-cifar",
+            "size = [32]",
+            ["net.toml:3:8", "list of height and width"],
+        ),
+        ("csnn", "size = 0", ["net.toml:3:8", "`size` is 0"]),
+        (
+            "csnn",
+            "size = [28, 3]",
+            ["height 28 and width 3 cannot be halved 2", "[4, 4]"],
         ),
     ] {
         let text = format!("[network]\nname = \"{name}\"\n{keys}");
