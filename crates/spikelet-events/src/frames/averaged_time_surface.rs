@@ -1,8 +1,8 @@
 //! Histograms of averaged time surfaces (HATS).
 
-use super::representation::{
-    Representation, check_buffer, check_events, check_sensor, element_count,
-};
+use std::collections::{HashMap, VecDeque};
+
+use super::representation::{Representation, check_buffer, check_events, check_sensor};
 use super::slicing::check_sorted;
 use crate::settings::{Field, Settings, check};
 use crate::{EventBuffer, Result, Sensor};
@@ -10,8 +10,8 @@ use crate::{EventBuffer, Result, Sensor};
 /// Averaged time surfaces, `[cells, 2, surface, surface]`: for each cell of the sensor and polarity, the mean of the time
 /// surfaces around its events.
 ///
-/// The surface of an event has, for every place at most ⌊`surface` / 2⌋ pixels away, the weight of the last earlier event
-/// there that is of the same cell and polarity and at most `window` old; 1 is added for the event itself. Cells are
+/// The surface of an event has, for every place at most ⌊`surface` / 2⌋ pixels away, the sum of the weights of all earlier
+/// events there that are of the same cell and polarity and at most `window` old; 1 is added for the event itself. Cells are
 /// numbered row by row.
 ///
 /// ```
@@ -109,6 +109,27 @@ impl AveragedTimeSurface {
     }
 }
 
+/// What a cell remembers of a polarity.
+#[derive(Default)]
+struct Memory {
+    /// The time, column and row of the events of the window, in the order of time.
+    events: VecDeque<(i64, usize, usize)>,
+    /// The sum of the surfaces of all events.
+    surface: Vec<f64>,
+    /// The number of all events.
+    count: u32,
+}
+
+impl Memory {
+    /// Removes the events that are more than `window` older than `now`.
+    fn forget(&mut self, now: i64, window: u64) {
+        let is_old = |&(t, ..): &(i64, usize, usize)| now.abs_diff(t) > window;
+        while self.events.front().is_some_and(is_old) {
+            self.events.pop_front();
+        }
+    }
+}
+
 impl Representation for AveragedTimeSurface {
     fn name(&self) -> &'static str {
         Self::NAME
@@ -148,51 +169,36 @@ impl Representation for AveragedTimeSurface {
         check_buffer(Self::NAME, out, shape)?;
         check_events(Self::NAME, events, sensor)?;
         check_sorted(Self::NAME, &events.t)?;
-        let (width, height) = (sensor.width as usize, sensor.height as usize);
-        let help = "crop or downsample the recording";
-        let pixels = element_count(Self::NAME, [1, 2, height, width], help)?;
-        // The last event of each polarity and pixel.
-        let mut last: Vec<Option<i64>> = vec![None; pixels];
-        let mut counts = vec![0_u32; 2 * shape[0]];
+        let columns = (sensor.width as usize).div_ceil(self.cell);
+        let size = self.surface * self.surface;
         let radius = self.surface / 2;
-        out.fill(0.0);
+        // Those of the cells with events: as large as the recording, not as the sensor.
+        let mut memories: HashMap<usize, Memory> = HashMap::new();
         for k in 0..events.len() {
-            let (t, x, y) = (
-                events.t[k],
-                usize::from(events.x[k]),
-                usize::from(events.y[k]),
-            );
-            let channel = usize::from(events.p[k] != 0);
-            let (column, row) = (x / self.cell, y / self.cell);
-            let place = 2 * (row * width.div_ceil(self.cell) + column) + channel;
-            let sums =
-                &mut out[place * self.surface * self.surface..][..self.surface * self.surface];
-            // The part of the surface that is inside of the cell.
-            let part = |at: usize, cell: usize, size: usize| {
-                let (from, end) = (cell * self.cell, ((cell + 1) * self.cell).min(size));
-                from.max(at.saturating_sub(radius))..end.min(at + radius + 1)
-            };
-            for y2 in part(y, row, height) {
-                for x2 in part(x, column, width) {
-                    let Some(before) = last[(channel * height + y2) * width + x2] else {
-                        continue;
-                    };
-                    let age = t.abs_diff(before);
-                    if age <= self.window {
-                        let at = (y2 + radius - y) * self.surface + x2 + radius - x;
-                        sums[at] += self.weight(age as f64) as f32;
-                    }
+            let t = events.t[k];
+            let [x, y] = [events.x[k], events.y[k]].map(usize::from);
+            let cell = (y / self.cell) * columns + x / self.cell;
+            let place = 2 * cell + usize::from(events.p[k] != 0);
+            let memory = memories.entry(place).or_default();
+            memory.forget(t, self.window);
+            memory.surface.resize(size, 0.0);
+            for &(before, x2, y2) in &memory.events {
+                let (column, line) = (x2 + radius, y2 + radius);
+                let is_near = |at: usize, own: usize| (own..=own + 2 * radius).contains(&at);
+                if is_near(column, x) && is_near(line, y) {
+                    let at = (line - y) * self.surface + column - x;
+                    memory.surface[at] += self.weight(t.abs_diff(before) as f64);
                 }
             }
-            sums[radius * self.surface + radius] += 1.0;
-            counts[place] += 1;
-            last[(channel * height + y) * width + x] = Some(t);
+            memory.surface[radius * self.surface + radius] += 1.0;
+            memory.count += 1;
+            memory.events.push_back((t, x, y));
         }
-        let surfaces = out.chunks_exact_mut(self.surface * self.surface);
-        for (surface, &count) in surfaces.zip(&counts) {
-            surface
-                .iter_mut()
-                .for_each(|sum| *sum /= count.max(1) as f32);
+        out.fill(0.0);
+        for (place, memory) in memories {
+            for (value, sum) in out[place * size..].iter_mut().zip(memory.surface) {
+                *value = (sum / f64::from(memory.count)) as f32;
+            }
         }
         Ok(())
     }

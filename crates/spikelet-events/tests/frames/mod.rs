@@ -251,6 +251,52 @@ fn counts_do_not_wrap() {
     );
 }
 
+#[test]
+fn averaged_time_surfaces_count_all_earlier_events_of_a_pixel() {
+    // Four pixels of one cell fire again and again: each is many times within the window.
+    let mut events = EventBuffer::default();
+    for k in 0..400_u16 {
+        events.push(i64::from(k) * 7, k % 2, (k / 2) % 2, k % 3 == 0);
+    }
+    let settings = AveragedTimeSurface {
+        cell: 4,
+        surface: 3,
+        window: 300,
+        tau: 200.0,
+        ..AveragedTimeSurface::default()
+    };
+    let found = settings.tensor(&events, Sensor::new(4, 4)).expect("frames");
+    assert_eq!(found.shape, [1, 2, 3, 3]);
+    // The definition: the mean over the events of a polarity of the surfaces, of which each is a sum over pairs.
+    for p in 0..2 {
+        let own: Vec<usize> = (0..400)
+            .filter(|&k| usize::from(events.p[k]) == p)
+            .collect();
+        for (place, &value) in found.values[9 * p..][..9].iter().enumerate() {
+            let [dy, dx] = [place / 3, place % 3].map(|at| at as i32 - 1);
+            let mut sum = 0.0;
+            for &k in &own {
+                let is_there = |&&j: &&usize| {
+                    i32::from(events.x[j]) == i32::from(events.x[k]) + dx
+                        && i32::from(events.y[j]) == i32::from(events.y[k]) + dy
+                };
+                for &j in own.iter().filter(is_there).filter(|&&j| j <= k) {
+                    let age = events.t[k] - events.t[j];
+                    if age <= 300 {
+                        sum += (-age as f64 / 200.0).exp();
+                    }
+                }
+            }
+            let expected = sum / own.len() as f64;
+            assert!(
+                (f64::from(value) - expected).abs() < 1e-5 * expected.max(1.0),
+                "{place}: {value}, {expected}"
+            );
+        }
+    }
+    assert!(found.values.iter().any(|&value| value > 2.0), "{found:?}");
+}
+
 fn two_events(times: [i64; 2]) -> EventBuffer {
     let mut events = EventBuffer::default();
     events.push(times[0], 0, 0, false);
