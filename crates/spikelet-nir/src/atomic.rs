@@ -31,5 +31,8 @@ fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    // Its writer lives: another process does not remove it as abandoned. Some file systems have no locks.
+    let _ = file.as_file().try_lock();
+    Ok(file)
 }

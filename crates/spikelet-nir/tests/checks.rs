@@ -114,6 +114,43 @@ fn shapes_follow_from_the_parameters() {
 }
 
 #[test]
+fn a_convolution_that_contradicts_its_input_is_an_error_where_no_exporter_writes_it() {
+    let square = |input_shape: Vec<i64>, groups: usize| Conv {
+        input_shape: Sizes::Each(input_shape),
+        weight: tensor(&[4, 2_usize / groups, 3, 3]),
+        groups: groups as i64,
+        ..conv()
+    };
+    let chained = |conv| chain(&[2, 8, 9], NodeKind::Conv2d(conv));
+    let doubtful = |graph: &Graph| {
+        let warnings = graph.check().unwrap().warnings.into_iter();
+        let shapes = warnings.filter(|warning| warning.problem.contains("comes in, and is used"));
+        shapes.count()
+    };
+    assert_eq!(doubtful(&chained(square(vec![8, 9], 1))), 0);
+    let message = error(&chained(square(vec![9, 8], 1)));
+    let expected =
+        "node `node`: `input_shape` says that its input is [2, 9, 8]; [2, 8, 9] comes in";
+    assert!(message.contains(expected), "{message}");
+    // Those that `nir` infers wrongly, and time or batch in front.
+    let mut behind = chained(Conv {
+        groups: 1,
+        weight: tensor(&[2, 2, 3, 5]),
+        ..conv()
+    });
+    behind
+        .insert("last", NodeKind::Conv2d(square(vec![8, 9], 1)))
+        .connect(&["node", "last"]);
+    for graph in [
+        chained(square(vec![9, 8], 2)),
+        chained(square(vec![1, 8, 9], 1)),
+        behind,
+    ] {
+        assert_eq!(doubtful(&graph), 1);
+    }
+}
+
+#[test]
 fn one_number_for_all_neurons_takes_the_shape_of_the_input() {
     let li = NodeKind::Li(Li {
         tau: tensor(&[]),

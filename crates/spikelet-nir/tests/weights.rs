@@ -73,6 +73,59 @@ fn all_formats_and_containers_hold_the_same_tensors() {
     }
 }
 
+/// A checkpoint `{prefix: {"0": tensor, "1": tensor, …}}` of `count` names of one tensor.
+fn nested_names(prefix: usize, count: usize) -> Vec<u8> {
+    let text = |text: &str| {
+        let len = (text.len() as u32).to_le_bytes();
+        [b"X", &len[..], text.as_bytes()].concat()
+    };
+    let mut pickle = b"\x80\x02}".to_vec();
+    pickle.extend(text(&"k".repeat(prefix)));
+    // The dictionary in it, with the tensor as its first value.
+    pickle.extend(b"}(");
+    pickle.extend(text("0"));
+    pickle.extend(b"ctorch._utils\n_rebuild_tensor_v2\n((");
+    pickle.extend(text("storage"));
+    pickle.extend(b"ctorch\nFloatStorage\n");
+    pickle.extend(
+        [
+            text("0"),
+            text("cpu"),
+            b"K\x01tQK\x00K\x01\x85K\x01\x85\x89".to_vec(),
+        ]
+        .concat(),
+    );
+    pickle.extend(b"ccollections\nOrderedDict\n)RtRq\x00");
+    for at in 1..count {
+        pickle.extend([text(&at.to_string()), b"h\x00".to_vec()].concat());
+    }
+    pickle.extend(b"us.");
+    archive(&[
+        ("a/data.pkl", pickle),
+        ("a/data/0", 1.5_f32.to_le_bytes().to_vec()),
+        ("a/version", b"3\n".to_vec()),
+    ])
+}
+
+#[test]
+fn names_that_take_more_memory_than_the_file_are_refused() {
+    let read = |prefix, count| {
+        let options = WeightOptions::default();
+        Weights::from_bytes(nested_names(prefix, count), &options)
+    };
+    let small = read(3, 4).expect("it is sound");
+    assert_eq!(small.len(), 4);
+    assert!(small.get("kkk.3").is_some());
+    for (prefix, count, expected) in [
+        (1 << 20, 20_000, "a name of a tensor has more than 4 KiB"),
+        (4000, 20_000, "the names of tensors have more than 64 MiB"),
+    ] {
+        let error = read(prefix, count).expect_err("refused").to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(error.len() < 2000, "{} bytes", error.len());
+    }
+}
+
 #[test]
 fn half_and_double_weights_keep_their_type() {
     let whole = read("spikingjelly_csnn.pt");

@@ -2,8 +2,9 @@
 //!
 //! Shapes are computed from the Inputs and from the parameters that determine them, along the edges; cycles need
 //! nothing special, since a neuron has the shape of its parameters. What a file says of computed shapes
-//! (`input_shape`, `input_type`, the shape of an Output) is compared, and used only where nothing else is known: the
-//! package `nir` infers wrong shapes for oblong kernels and for groups, and exporters write time and batch.
+//! (`input_shape`, `input_type`, the shape of an Output) is compared, and used only where nothing else is known. Another
+//! shape is an error, or a warning where exporters are known to write it: the package `nir` infers wrong shapes behind
+//! oblong kernels and for groups, and exporters write time and batch.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -160,6 +161,7 @@ impl<'a> Inference<'a> {
 
     /// Compares what the file says of computed shapes.
     fn compare(&self, warnings: &mut Vec<Warning>) -> Result<()> {
+        let is_wrong_in_nir = self.nodes.iter().any(|(_, node)| is_oblong(&node.kind));
         for (at, &(path, node)) in self.nodes.iter().enumerate() {
             let Some(input) = &self.inputs[at] else {
                 let problem = "its shape is unknown: no Input leads to it";
@@ -178,6 +180,20 @@ impl<'a> Inference<'a> {
                     return Err(self.mismatch(source, input, at, &declared));
                 }
             }
+            if let NodeKind::Conv1d(conv) | NodeKind::Conv2d(conv) = &node.kind
+                && declared.len() == input.len()
+                && conv.groups == 1
+                && !is_wrong_in_nir
+            {
+                return Err(ErrorKind::Node {
+                    node: path.to_owned(),
+                    problem: format!(
+                        "`input_shape` says that its input is {declared:?}; {input:?} comes in"
+                    ),
+                    help: "correct `input_shape`, the shape of the Input, or a layer before this one",
+                }
+                .into());
+            }
             let problem = format!(
                 "the file says that its input is {declared:?}; {input:?} comes in, and is used"
             );
@@ -194,6 +210,21 @@ impl<'a> Inference<'a> {
             Some((path.to_owned(), NodeShape { input, output }))
         });
         known.collect()
+    }
+}
+
+/// Whether `nir` infers wrong shapes behind a node: it has groups, or a window whose sides differ.
+fn is_oblong(kind: &NodeKind) -> bool {
+    match kind {
+        NodeKind::Conv1d(conv) | NodeKind::Conv2d(conv) => {
+            let kernel = conv.weight.shape().get(2..).unwrap_or_default();
+            conv.groups != 1 || kernel.iter().any(|side| Some(side) != kernel.first())
+        }
+        NodeKind::SumPool2d(pool) | NodeKind::AvgPool2d(pool) => match &pool.kernel_size {
+            Sizes::All(_) => false,
+            Sizes::Each(sides) => sides.iter().any(|side| Some(side) != sides.first()),
+        },
+        _ => false,
     }
 }
 

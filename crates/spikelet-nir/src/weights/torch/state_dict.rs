@@ -29,6 +29,10 @@ const MAX_LEVELS: usize = 16;
 /// The most entries of dictionaries that are visited; dictionaries may share others.
 const MAX_ENTRIES: usize = 1 << 20;
 
+/// The most bytes of a tensor's name, and of all names: a pickle may say a long key once and use it for many tensors.
+const MAX_NAME: usize = 4 << 10;
+const MAX_NAMES: usize = 64 << 20;
+
 const CHOOSE: &str = "choose one with `WeightOptions::state_dict`";
 const SAVE: &str = "save model.state_dict() with torch.save";
 
@@ -236,6 +240,7 @@ impl<'a> Finder<'a> {
         let mut names = HashSet::new();
         let mut open = HashSet::new();
         let mut left = MAX_ENTRIES;
+        let mut left_for_names = MAX_NAMES;
         // Dictionaries with their prefix, and the entry that is next.
         let mut stack = vec![(dict, String::new(), 0)];
         while let Some((dict, prefix, next)) = stack.last_mut() {
@@ -261,6 +266,16 @@ impl<'a> Finder<'a> {
                 }
                 continue;
             };
+            let len = prefix.len() + key.len();
+            if len > MAX_NAME {
+                let problem = "a name of a tensor has more than 4 KiB";
+                return Err(self.error(problem, entries, SAVE));
+            }
+            let Some(rest) = left_for_names.checked_sub(len) else {
+                let problem = "the names of tensors have more than 64 MiB in all";
+                return Err(self.error(problem, entries, SAVE));
+            };
+            left_for_names = rest;
             let name = format!("{prefix}{key}");
             if let Some(tensor) = is_tensor {
                 if !names.insert(name.clone()) {
