@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 4096;
 pub(super) const BYTES: usize = 32;
 
 /// A secret shared by the ranks of a run. Each rank proves to rank 0 that it has the secret, and rank 0
-/// to each rank, without sending it. Leading and trailing white space is ignored.
+/// to each rank, without sending it. It is text in UTF-8; leading and trailing white space is ignored.
 ///
 /// ```
 /// use spikelet_distributed::Secret;
@@ -26,17 +26,20 @@ pub(super) const BYTES: usize = 32;
 /// # Ok::<(), spikelet_core::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+pub struct Secret(String);
 
-/// A secret of the wrong length.
+/// Bytes that are no secret.
 #[derive(Debug, thiserror::Error)]
-enum SecretLength {
+enum NoSecret {
     #[error("it is empty")]
     Empty,
     #[error("it has {bytes} bytes, fewer than {MIN_BYTES}")]
     TooShort { bytes: usize },
     #[error("it has more than {MAX_BYTES} bytes")]
     TooLong,
+    // Launchers pass it to their ranks in the environment.
+    #[error("it is not text: it has bytes that are not UTF-8, or zeros")]
+    NotText,
 }
 
 impl Secret {
@@ -46,14 +49,14 @@ impl Secret {
     /// When the system returns no random bytes.
     pub fn generate() -> Result<Self> {
         let digits = random()?.map(|byte| format!("{byte:02x}"));
-        Ok(Self(digits.concat().into_bytes()))
+        Ok(Self(digits.concat()))
     }
 
     /// Reads the secret from a file that only its owner can read.
     ///
     /// # Errors
-    /// When the file cannot be read, is not a regular file, can be read by other users, or has fewer
-    /// than 16 or more than 4096 bytes.
+    /// When the file cannot be read, is not a regular file, can be read by other users, is not text, or has
+    /// fewer than 16 or more than 4096 bytes.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let wrong = |problem: String, help: &str| {
@@ -95,24 +98,27 @@ impl Secret {
         Self::from_bytes(&bytes).map_err(|e| wrong(e.to_string(), HOW_TO_GENERATE))
     }
 
-    fn from_bytes(bytes: &[u8]) -> Result<Self, SecretLength> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, NoSecret> {
         let bytes = bytes.trim_ascii();
         match bytes.len() {
-            MIN_BYTES..=MAX_BYTES => Ok(Self(bytes.to_vec())),
-            0 => Err(SecretLength::Empty),
-            bytes if bytes < MIN_BYTES => Err(SecretLength::TooShort { bytes }),
-            _ => Err(SecretLength::TooLong),
+            MIN_BYTES..=MAX_BYTES => match str::from_utf8(bytes) {
+                Ok(text) if !text.contains('\0') => Ok(Self(text.to_string())),
+                _ => Err(NoSecret::NotText),
+            },
+            0 => Err(NoSecret::Empty),
+            bytes if bytes < MIN_BYTES => Err(NoSecret::TooShort { bytes }),
+            _ => Err(NoSecret::TooLong),
         }
     }
 
     /// The key of the proofs.
     pub(super) fn key(&self) -> &[u8] {
-        &self.0
+        self.0.as_bytes()
     }
 
     /// The value of [`SECRET`](super::variables::SECRET).
-    pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0).into_owned()
+    pub(super) fn text(&self) -> &str {
+        &self.0
     }
 }
 
@@ -162,13 +168,16 @@ mod tests {
     #[test]
     fn files_that_hold_no_secret_are_refused() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let said = |text: &str| {
-            std::fs::write(file.path(), text).expect("written");
+        let said = |bytes: &[u8]| {
+            std::fs::write(file.path(), bytes).expect("written");
             Secret::read(file.path()).expect_err("refused").to_string()
         };
-        assert!(said(" \n").contains("it is empty"));
-        assert!(said("short").contains("it has 5 bytes, fewer than 16"));
-        assert!(said(&"x".repeat(5000)).contains("more than 4096 bytes"));
+        assert!(said(b" \n").contains("it is empty"));
+        assert!(said(b"short").contains("it has 5 bytes, fewer than 16"));
+        assert!(said(&[b'x'; 5000]).contains("more than 4096 bytes"));
+        // Ranks get the secret as text: another reading of the bytes would be another key.
+        assert!(said(&[0xe9; 32]).contains("it is not text"));
+        assert!(said(b"0123456789abcdef\0123").contains("it is not text"));
         let folder = Secret::read(Path::new("/")).expect_err("refused");
         assert!(
             folder.to_string().contains("not a regular file"),

@@ -22,6 +22,8 @@ pub(super) struct RendezvousServer<'a> {
     handshakes: HandshakeServer,
     address: SocketAddr,
     registered: BTreeMap<usize, (Hello, TcpStream)>,
+    /// Without a secret: why the first client that does not fit was refused.
+    misfit: Option<RendezvousError>,
 }
 
 impl<'a> RendezvousServer<'a> {
@@ -50,6 +52,7 @@ impl<'a> RendezvousServer<'a> {
             handshakes,
             address,
             registered: BTreeMap::new(),
+            misfit: None,
         })
     }
 
@@ -65,7 +68,14 @@ impl<'a> RendezvousServer<'a> {
                 self.read_hello(client, fingerprint)?;
             }
             if Instant::now() >= deadline {
-                return Err(self.refuse_all(self.missing_ranks(limit)));
+                let missing = self.missing_ranks(limit);
+                return Err(match self.misfit.take() {
+                    Some(misfit) => {
+                        self.refuse_all(missing);
+                        misfit
+                    }
+                    None => self.refuse_all(missing),
+                });
             }
             thread::sleep(POLL_INTERVAL);
         }
@@ -85,20 +95,18 @@ impl<'a> RendezvousServer<'a> {
             self.handshakes.count_unauthenticated(client.from);
             return Ok(());
         }
-        self.register(hello, client.stream, ours)
-    }
-
-    fn register(
-        &mut self,
-        hello: Hello,
-        stream: TcpStream,
-        ours: &Fingerprint,
-    ) -> Result<(), RendezvousError> {
-        if let Some(error) = self.mismatch(&hello, ours) {
-            refuse(&stream, &error);
+        let Some(error) = self.mismatch(&hello, ours) else {
+            self.registered.insert(hello.rank, (hello, client.stream));
+            return Ok(());
+        };
+        if self.world.secret.is_some() {
+            refuse(&client.stream, &error);
             return Err(self.refuse_all(error));
         }
-        self.registered.insert(hello.rank, (hello, stream));
+        // It may be any process of the host: it learns no values and ends nothing.
+        refuse_with(&client.stream, misfit(&error));
+        self.handshakes.count_unauthenticated(client.from);
+        self.misfit.get_or_insert(error);
         Ok(())
     }
 
@@ -206,10 +214,25 @@ fn lost(rank: usize, host: &str) -> impl FnOnce(io::Error) -> RendezvousError {
 fn refuse(stream: &TcpStream, error: &RendezvousError) {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
-    let reason = line.strip_prefix("rendezvous: ").unwrap_or(line);
+    refuse_with(stream, line.strip_prefix("rendezvous: ").unwrap_or(line));
+}
+
+fn refuse_with(stream: &TcpStream, reason: &str) {
     let reason = reason.to_string();
     // A rank that has disconnected needs no message.
     let _ = wire::send(stream, &Answer::Refused { reason });
+}
+
+/// The reason for a client that has not proved a secret, without values of the run.
+fn misfit(error: &RendezvousError) -> &'static str {
+    match error {
+        RendezvousError::DifferentSizes { .. } => "rank 0 expects another number of ranks",
+        RendezvousError::DuplicateRank { .. } => "another process has this rank",
+        RendezvousError::DifferentRuns { .. } => {
+            "rank 0 has other settings, which it tells only with a secret (see SPIKELET_RENDEZVOUS_SECRET)"
+        }
+        _ => "rank 0 expects another rank",
+    }
 }
 
 fn bind(world: &World, address: SocketAddr) -> Result<TcpListener, RendezvousError> {

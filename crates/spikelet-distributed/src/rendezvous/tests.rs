@@ -325,6 +325,53 @@ fn without_a_secret_ranks_connect_at_loopback_addresses_only() {
 }
 
 #[test]
+fn without_a_secret_a_client_that_does_not_fit_ends_nothing_and_learns_no_values() {
+    let run = || Fingerprint::new().with("learning_rate", "0.1234");
+    let open_world = |rank, master: &Address| World::new(rank, 2, rank, master.clone());
+    let misfits = |master: &Address| {
+        for (hello, expected) in [
+            (hello(1, 3), "another number of ranks"),
+            (hello(7, 2), "another rank"),
+            (hello(0, 2), "has this rank"),
+            (hello(1, 2), "other settings"),
+        ] {
+            let stream = open(master);
+            let end = Instant::now() + LONG;
+            let proved = client_handshake(&stream, &[], Purpose::Rendezvous, end);
+            assert!(proved.is_ok());
+            wire::send(&stream, &hello).expect("sent");
+            let answer = wire::receive(&stream, MAX_ANSWER_BYTES).expect("an answer");
+            let Answer::Refused { reason } = answer else {
+                panic!("{expected}: it is welcome");
+            };
+            assert!(reason.contains(expected), "{reason}");
+            assert!(!reason.contains("0.1234"), "{reason}");
+        }
+    };
+    let (listener, master) = listener();
+    thread::scope(|scope| {
+        let first = open_world(0, &master).expect("a rank");
+        let root = scope.spawn(move || rendezvous(&first, Some(listener), &run(), LONG));
+        misfits(&master);
+        let second = open_world(1, &master).expect("a rank");
+        rendezvous(&second, None, &run(), LONG).expect("rank 1 connects");
+        root.join()
+            .expect("no rank panics")
+            .expect("rank 0 connects");
+    });
+    // Where nobody else comes, rank 0 tells its own user why.
+    let (listener, master) = self::listener();
+    thread::scope(|scope| {
+        let first = open_world(0, &master).expect("a rank");
+        let root = scope.spawn(move || rendezvous(&first, Some(listener), &run(), 5 * SHORT));
+        misfits(&master);
+        let error = error_of(root.join().expect("no rank panics"));
+        let is_first = matches!(error, RendezvousError::DifferentSizes { size: 3, .. });
+        assert!(is_first, "{error}");
+    });
+}
+
+#[test]
 fn different_numbers_of_ranks_are_rejected_on_both_sides() {
     let (listener, master) = listener();
     let run = Fingerprint::new;
