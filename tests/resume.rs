@@ -254,9 +254,16 @@ fn a_checkpoint_must_have_exactly_the_tensors_of_the_run() {
 
 #[test]
 fn a_checkpoint_must_be_finite_and_its_numbers_in_range() {
-    for (name, value) in [
-        ("fc.1.weight", f32::NAN),
-        ("optimizer.variance.fc.3.weight", f32::INFINITY),
+    type Problem = fn(Vec<String>) -> CheckpointProblem;
+    let second = "optimizer.variance.fc.3.weight";
+    for (name, value, problem) in [
+        (
+            "fc.1.weight",
+            f32::NAN,
+            CheckpointProblem::NotFinite as Problem,
+        ),
+        (second, f32::INFINITY, CheckpointProblem::NotFinite),
+        (second, -1e-8, CheckpointProblem::Negative),
     ] {
         let found = changed(settings(1), |file| {
             let tensor = file.tensors.get_mut(name).expect("a tensor");
@@ -264,7 +271,7 @@ fn a_checkpoint_must_be_finite_and_its_numbers_in_range() {
             values[5] = value;
             *tensor = Tensor::f32(tensor.shape.clone(), values);
         });
-        assert_eq!(found, CheckpointProblem::NotFinite(vec![name.to_string()]));
+        assert_eq!(found, problem(vec![name.to_string()]));
     }
     let halves = Settings {
         precision: spikelet::module::Precision::F16,

@@ -67,6 +67,16 @@ pub(super) fn is_finite(tensor: &Tensor) -> bool {
     }
 }
 
+/// The beginnings of the names of tensors that are means of squares, and the ends of those of batch norms.
+const OF_SQUARES: [&str; 2] = ["optimizer.variance.", "optimizer.square."];
+const VARIANCE: &str = ".running_var";
+
+/// Whether a tensor of this name has elements below 0 that can have none.
+fn is_negative(name: &str, tensor: &Tensor) -> bool {
+    let is_of_squares = OF_SQUARES.iter().any(|prefix| name.starts_with(prefix));
+    (is_of_squares || name.ends_with(VARIANCE)) && tensor.to_f64().iter().any(|x| *x < 0.0)
+}
+
 /// The types and shapes of the tensors of a model, by name. No values are computed.
 fn model_types(trace: &ForwardTrace) -> BTreeMap<String, TensorType> {
     let traced = trace.cx.traced();
@@ -148,8 +158,8 @@ impl Checkpoint {
         file.write(path)
     }
 
-    /// Reads a checkpoint, and checks that its numbers are in range and agree with each other, and that all
-    /// its tensors are finite.
+    /// Reads a checkpoint, and checks that its numbers are in range and agree with each other, that all its
+    /// tensors are finite, and that means of squares are at least 0.
     ///
     /// # Errors
     /// [`CheckpointError`] when it is not a checkpoint, has another format, or is inconsistent.
@@ -190,6 +200,12 @@ impl Checkpoint {
         let broken: Vec<String> = broken.map(|(name, _)| name.clone()).collect();
         if !broken.is_empty() {
             return Err(CheckpointProblem::NotFinite(broken));
+        }
+        let named = tensors.tensors.iter();
+        let negative = named.filter(|(name, tensor)| is_negative(name, tensor));
+        let negative: Vec<String> = negative.map(|(name, _)| name.clone()).collect();
+        if !negative.is_empty() {
+            return Err(CheckpointProblem::Negative(negative));
         }
         loss_scale::check_loss_scale(&tensors)?;
         Ok(Self {

@@ -76,6 +76,9 @@ pub enum CheckpointProblem {
     /// Tensors with elements that are not finite.
     #[error("elements are not finite in the tensors {}", .0.join(", "))]
     NotFinite(Vec<String>),
+    /// Tensors of means of squares with elements below 0.
+    #[error("elements are below 0 in the tensors {}, which are means of squares", .0.join(", "))]
+    Negative(Vec<String>),
     /// A tensor of the loss scale that is outside its range.
     #[error("tensor `{tensor}` is {found}, expected {expected}")]
     LossScale {
@@ -121,6 +124,7 @@ impl CheckpointProblem {
             | Self::UnknownFields(_)
             | Self::Settings(_)
             | Self::Progress { .. }
+            | Self::Negative(_)
             | Self::LossScale { .. } => {
                 "the file was changed after it was written: take another checkpoint"
             }

@@ -45,6 +45,9 @@ pub struct Progress {
     pub history: Vec<EpochRecord>,
 }
 
+/// The longest time of a run: 30 years.
+const MOST_SECONDS: f64 = 1e9;
+
 impl Progress {
     /// The number of completed batches of this size in the current epoch, over all ranks; at least 1.
     pub(crate) fn batches_of_ranks(&self, batch_size: usize) -> f64 {
@@ -136,13 +139,15 @@ impl Progress {
             sums.iter()
                 .try_for_each(|sum| number(&field, *sum, least, most))?;
         }
-        number("progress.loss_sum", self.loss_sum, f64::MIN, f64::MAX)?;
+        // A loss is a number of 32 bits.
+        let most_loss = f64::from(f32::MAX) * self.samples.max(1) as f64;
+        number("progress.loss_sum", self.loss_sum, -most_loss, most_loss)?;
         let seconds = [
             ("progress.train_seconds", self.train_seconds),
             ("progress.seconds", self.seconds),
         ];
         for (field, found) in seconds {
-            number(field, found, 0.0, f64::MAX)?;
+            number(field, found, 0.0, MOST_SECONDS)?;
         }
         for (k, record) in self.history.iter().enumerate() {
             let epoch = k + 1;
@@ -217,7 +222,7 @@ mod tests {
         fn accuracy(progress: &mut Progress, sum: f64) {
             progress.sums.insert("accuracy".to_string(), vec![sum]);
         }
-        let changes: [(&str, Change); 20] = [
+        let changes: [(&str, Change); 23] = [
             ("progress.ranks", |p| p.ranks = 0),
             ("progress.ranks", |p| p.ranks = 57),
             ("progress.epoch", |p| p.epoch = 4),
@@ -234,6 +239,9 @@ mod tests {
             ("progress.sums.accuracy", |p| accuracy(p, 161.0)),
             ("progress.sums.accuracy", |p| accuracy(p, f64::NAN)),
             ("progress.loss_sum", |p| p.loss_sum = f64::INFINITY),
+            ("progress.loss_sum", |p| p.loss_sum = -1e308),
+            ("progress.train_seconds", |p| p.train_seconds = 1e308),
+            ("progress.seconds", |p| p.seconds = 1e308),
             ("progress.seconds", |p| p.seconds = -1.0),
             ("number of epoch 1", |p| p.history[0].epoch = 2),
             ("test_accuracy of epoch 1", |p| {
