@@ -3,8 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+mod abandoned;
 mod atomic;
 
+pub use abandoned::remove_abandoned;
 pub use atomic::{AtomicFile, write_atomically, write_atomically_with};
 
 /// An error of a file, with the path and a remedy.

@@ -133,6 +133,9 @@ fn decode_png(file: &[u8], colors: Colors, limits: &DecodeLimits) -> Result<Imag
     let bytes = limits.max_pixels.saturating_mul(8).saturating_add(1 << 20);
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), Limits { bytes });
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
+    // Texts and color profiles are not used, and may be large once decompressed.
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(damaged)?;
     let info = reader.info();
     let (width, height) = (info.width as usize, info.height as usize);

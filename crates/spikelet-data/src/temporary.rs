@@ -15,5 +15,8 @@ pub(crate) fn temporary_in(folder: &Path, prefix: &str) -> io::Result<NamedTempF
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    let file = builder.tempfile_in(folder)?;
+    // Its writer lives: another process does not remove it as abandoned. Some file systems have no locks.
+    let _ = file.as_file().try_lock();
+    Ok(file)
 }

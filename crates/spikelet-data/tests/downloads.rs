@@ -11,7 +11,7 @@ use std::path::Path;
 use gzip::gzip;
 use idx_file::idx_file;
 use server::{Server, answer, ok, remote};
-use spikelet_data::download::{DownloadError, Failure, fetch, fetch_archive};
+use spikelet_data::download::{DownloadError, Failure, fetch, fetch_archive, fetch_large};
 use spikelet_data::{Error, Files, Progress, Source, mnist};
 use tempfile::TempDir;
 
@@ -273,4 +273,51 @@ fn a_failed_download_names_every_mirror_and_what_to_do_by_hand() {
         folder.display()
     );
     assert!(message.ends_with(&by_hand), "{message}");
+}
+
+/// An answer of a server that gives parts of files: this many of the promised bytes, then it closes the connection.
+fn part(status: &str, version: &str, body: &[u8], sent: usize, more: &str) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nAccept-Ranges: bytes\r\nETag: \"{version}\"\r\n{more}\
+         Connection: close\r\n\r\n"
+    );
+    [head.as_bytes(), &body[..sent]].concat()
+}
+
+#[test]
+fn an_interrupted_transfer_is_continued_where_the_server_gives_parts() {
+    let body: Vec<u8> = (0..100_000_u32).map(|k| (k * 7 >> 3) as u8).collect();
+    let folder = TempDir::new().unwrap();
+    let fetched = |server: &Server| {
+        let url = format!("{}/a.zip", server.url);
+        fetch_large("a.zip", &[url], folder.path(), Progress::Quiet)
+    };
+    let served = body.clone();
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let server = Server::start(Box::new(move |_| {
+        match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            // The first transfer ends early; then the file is asked for, and its rest.
+            0 => part("200 OK", "1", &served, 60_000, ""),
+            1 => part("200 OK", "1", &served, served.len(), ""),
+            2 => {
+                let rest = &served[60_000..];
+                let range = "Content-Range: bytes 60000-99999/100000\r\n";
+                part("206 Partial Content", "1", rest, rest.len(), range)
+            }
+            // Another version: what is there of the old one is not used.
+            3 => part("200 OK", "2", &served, 10, ""),
+            _ => part("200 OK", "3", &served, served.len(), ""),
+        }
+    }));
+    fetched(&server).expect_err("it ends early");
+    assert_eq!(files_in(folder.path()), 1);
+    let path = fetched(&server).expect("the rest comes");
+    assert_eq!(fs::read(&path).unwrap(), body);
+    assert_eq!((files_in(folder.path()), server.asked().len()), (1, 3));
+    fs::remove_file(&path).unwrap();
+    fetched(&server).expect_err("it ends early");
+    fetched(&server).expect("it is whole");
+    assert_eq!(fs::read(&path).unwrap(), body);
+    assert_eq!((files_in(folder.path()), server.asked().len()), (1, 5));
 }

@@ -60,6 +60,8 @@ impl AtomicFile {
         let temporary = builder
             .tempfile_in(folder)
             .map_err(FileError::io("create a file beside", path))?;
+        // Tells `remove_abandoned` that its writer lives. Some file systems have no locks.
+        let _ = temporary.as_file().try_lock();
         Ok(Self {
             path: path.to_path_buf(),
             temporary,
@@ -94,7 +96,7 @@ impl AtomicFile {
 }
 
 /// The folder of a file.
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
