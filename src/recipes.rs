@@ -88,6 +88,7 @@ recipes! {
     "fsdd-eventprop",
     "fsdd-online-eprop",
     "fsdd-radlif",
+    "gestures-nir",
     "gestures-small",
     "mnist-ottt",
     "mnist-plif-net",

@@ -89,6 +89,38 @@ fn a_trained_network_is_a_graph_that_runs_and_is_equal_to_itself() {
 }
 
 #[test]
+fn the_recipe_of_events_for_nir_is_exported_and_equal_to_its_graph() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let train = [
+        "train",
+        "gestures-nir",
+        "--epochs",
+        "1",
+        "--device",
+        "cpu",
+        "--train-images",
+        "40",
+        "--test-images",
+        "10",
+        "-b",
+        "10",
+    ];
+    said_in(folder, &train);
+    let file = "runs/gestures-nir/latest/last.safetensors";
+    said_in(folder, &["convert", file, "gestures.nir"]);
+    let counts = (0..16 * 2 * 2 * 34 * 34).map(|k| ((k * 31) % 7 / 5) as f32);
+    let x = Tensor::f32([16, 2, 2, 34, 34], counts.collect::<Vec<f32>>());
+    let input = TensorFile {
+        tensors: [("in/input".to_string(), x)].into(),
+        ..TensorFile::default()
+    };
+    input.write(folder.join("x.safetensors")).expect("written");
+    let words = ["diff", file, "gestures.nir", "--input", "x.safetensors"];
+    mentions(&said_in(folder, &words), &["equal"]);
+}
+
+#[test]
 fn a_graph_that_was_changed_differs_from_its_checkpoint() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
