@@ -10,10 +10,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of a reader, and the file in which it occurred.
 #[derive(Debug, thiserror::Error)]
-#[error("{}{kind}", path.as_ref().map_or(String::new(), |path| format!("{}: ", path.display())))]
+#[error(
+    "{}{kind}{}",
+    path.as_ref().map_or(String::new(), |path| format!("{}: ", path.display())),
+    by_name.map_or(String::new(), |format| format!("; it was read as {format} because of its name: if it has another format, name that"))
+)]
 pub struct Error {
     /// The file; `None` for streams.
     pub path: Option<PathBuf>,
+    /// The format of a damaged file, if only the extension tells it.
+    pub by_name: Option<Format>,
     /// The error.
     #[source]
     pub kind: Box<ErrorKind>,
@@ -37,7 +43,10 @@ pub enum ErrorKind {
         source: io::Error,
     },
     /// The format of the content is not known.
-    #[error("{problem}\n  help: name the format; known formats: {}", crate::Format::NAMES.join(", "))]
+    #[error(
+        "{problem}\n  help: name the format; known formats: {}; of many recordings: packs (.events), spiking audio (.h5)",
+        crate::Format::NAMES.join(", ")
+    )]
     UnknownFormat {
         /// What was found.
         problem: String,
@@ -140,9 +149,7 @@ pub enum ErrorKind {
         limit: Sensor,
     },
     /// A format cannot hold an event.
-    #[error(
-        "{format} cannot hold event {event}: {problem}\n  help: correct the event, or choose another format"
-    )]
+    #[error("{format} cannot hold event {event}: {problem}\n  help: {help}")]
     Unwritable {
         /// The name of the format.
         format: &'static str,
@@ -150,6 +157,8 @@ pub enum ErrorKind {
         event: u64,
         /// The value that it cannot hold, and what it can.
         problem: String,
+        /// What to do.
+        help: &'static str,
     },
     /// A setting of a transform or of frames is out of range.
     #[error("{of}: {field} is {given}; expected {expected}\n  help: change {field}")]
@@ -282,6 +291,7 @@ impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Self {
             path: None,
+            by_name: None,
             kind: Box::new(kind),
         }
     }

@@ -65,6 +65,8 @@ pub use sets::{
     recording_list, split_classes,
 };
 #[cfg(feature = "hdf5")]
-pub use spiking_audio::{SpikingAudio, read_spiking_audio};
+pub use spiking_audio::{
+    SpikingAudio, read_spiking_audio, read_spiking_recording, spiking_audio_classes,
+};
 pub use trigger::Trigger;
 pub use writer::{EventWriter, WriteOptions, write};

@@ -39,7 +39,7 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<EventReader> {
     let blocks: Box<dyn Blocks> = match format.entry().open {
         Open::Stream(decoder) => {
             let decoder = decoder(options).map_err(in_file)?;
-            Box::new(Stream::new(Box::new(file), start, decoder))
+            Box::new(Stream::new(Box::new(file), start.clone(), decoder))
         }
         Open::Container(container) => {
             let back = file.seek(SeekFrom::Start(0));
@@ -56,6 +56,7 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<EventReader> {
         }
     };
     let mut reader = EventReader::new(blocks, format, options);
+    reader.is_by_name = options.format.is_none() && Format::detect(&start, None).is_err();
     reader.bytes = bytes;
     reader.path = Some(path.to_owned());
     Ok(reader)
@@ -82,6 +83,8 @@ pub struct EventReader {
     format: Format,
     given_sensor: Option<Sensor>,
     path: Option<std::path::PathBuf>,
+    /// Whether only the extension of the file tells the format.
+    is_by_name: bool,
     /// The bytes of the file; 0 for streams.
     bytes: u64,
     out: Output,
@@ -96,6 +99,7 @@ impl EventReader {
             format,
             given_sensor: options.sensor,
             path: None,
+            is_by_name: false,
             bytes: 0,
             out: Output::default(),
             error: None,
@@ -215,7 +219,10 @@ impl EventReader {
         Ok(false)
     }
 
-    fn located(&self, error: Error) -> Error {
+    fn located(&self, mut error: Error) -> Error {
+        if let ErrorKind::Damaged { .. } | ErrorKind::Outside { .. } = *error.kind {
+            error.by_name = self.is_by_name.then_some(self.format);
+        }
         match &self.path {
             Some(path) => error.in_file(path),
             None => error,

@@ -132,10 +132,11 @@ impl EventWriter {
         for start in (0..events.len()).step_by(CHUNK) {
             let part = all.part(start..events.len().min(start + CHUNK));
             let encoded = self.encoder.encode(part, &mut self.bytes);
-            encoded.map_err(|Unwritable { at, problem }| ErrorKind::Unwritable {
+            encoded.map_err(|Unwritable { at, problem, help }| ErrorKind::Unwritable {
                 format,
                 event: before + (start + at) as u64,
                 problem,
+                help,
             })?;
             self.file.write_all(&self.bytes).map_err(ErrorKind::Write)?;
             self.bytes.clear();
@@ -179,6 +180,7 @@ pub(crate) fn check(
         format,
         event: before + at as u64,
         problem,
+        help: Unwritable::CORRECT,
     };
     let lens = [
         events.t.len(),
@@ -212,5 +214,8 @@ pub(crate) fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    // Its writer lives: another process does not remove it as abandoned. Some file systems have no locks.
+    let _ = file.as_file().try_lock();
+    Ok(file)
 }

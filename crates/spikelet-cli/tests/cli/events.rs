@@ -125,6 +125,109 @@ fn own_recordings_are_packed() {
     );
     assert!(out.exists());
     check(&["`spikelet data pack`"], &[found]);
+    // What was packed is read: described, drawn, decoded.
+    let info = said(&["data", "info", text(&out)]);
+    assert_eq!(
+        (&info["format"], &info["recordings"]),
+        (&"pack".into(), &1.into())
+    );
+    let folder = said(&["data", "info", text(&from)]);
+    assert_eq!(
+        (&folder["name"], &folder["labels"]),
+        (&"folder".into(), &1.into())
+    );
+    check(
+        &["`spikelet data info` of a pack or a folder"],
+        &[info, folder],
+    );
+    let (picture, tensors) = (path("cat.svg"), path("cat.safetensors"));
+    let words = ["data", "preview", text(&out), "--out", text(&picture)];
+    let drawn = said(&[&words[..], &["--sample", "0"]].concat());
+    assert_eq!((&drawn["sample"], &drawn["events"]), (&0.into(), &1.into()));
+    check(&["`spikelet data preview`"], &[drawn]);
+    let decoded = said(&["data", "decode", text(&out), "--out", text(&tensors)]);
+    assert_eq!(
+        (&decoded["format"], &decoded["events"]),
+        (&"pack".into(), &1.into())
+    );
+    check(&["`spikelet data decode`"], &[decoded]);
+    let wrong = complaint(&[&words[..], &["--sample", "1"]].concat(), 1);
+    assert!(wrong.contains("no sample 1"), "{wrong}");
+    let wrong = complaint(
+        &["data", "preview", text(&from), "--out", text(&picture)],
+        2,
+    );
+    assert!(wrong.contains("is a folder"), "{wrong}");
+    let set = said(&["data", "info", &fixture("datasets/NMNIST")]);
+    assert_eq!(
+        (&set["name"], &set["labels"]),
+        (&"n-mnist".into(), &10.into())
+    );
+    fs::create_dir(path("empty")).expect("created");
+    let wrong = complaint(&["data", "info", text(&path("empty"))], 1);
+    assert!(
+        wrong.contains("an empty folder") && wrong.contains("data list"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn what_a_killed_command_left_is_removed_by_the_next_one() {
+    let (_folder, path) = folder();
+    fs::create_dir_all(path("in/cat")).expect("created");
+    fs::write(path("in/cat/1.bin"), [3, 7, 0x80, 0, 40]).expect("written");
+    let left = [".events.Ab12Cd.tmp", ".own.safetensors.Ab12Cd.tmp"];
+    for name in left {
+        let file = fs::File::create(path(name)).expect("created");
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+        file.set_modified(old).expect("a time");
+    }
+    let (from, out) = (path("in"), path("own.events"));
+    said(&["data", "pack", "folder", text(&from), "--out", text(&out)]);
+    assert!(!path(left[0]).exists() && path(left[1]).exists());
+    let copy = path("own.safetensors");
+    said(&["data", "decode", text(&out), "--out", text(&copy)]);
+    assert!(!path(left[1]).exists());
+}
+
+#[test]
+fn times_since_1970_are_shifted_to_0_when_asked() {
+    let (_folder, path) = folder();
+    let lines = path("unix.csv");
+    fs::write(
+        &lines,
+        "t,x,y,p\n1600000000000042,2,3,1\n1600000000000049,5,6,0\n",
+    )
+    .expect("written");
+    for to in ["evt2", "evt3", "dat", "es", "atis5"] {
+        let out = path("out");
+        let words = [
+            "convert",
+            text(&lines),
+            text(&out),
+            "--to",
+            to,
+            "--sensor",
+            "34x34",
+        ];
+        let wrong = complaint(&words, 1);
+        assert!(wrong.contains("--from-zero"), "{to}: {wrong}");
+        let found = said(&[&words[..], &["--from-zero"]].concat());
+        assert_eq!(found["earlier"], 1_600_000_000_000_042_i64);
+        check(&["`spikelet convert`"], &[found]);
+        let back = path("back.csv");
+        said(&[
+            "convert",
+            text(&out),
+            text(&back),
+            "--format",
+            to,
+            "--sensor",
+            "34x34",
+        ]);
+        let expected = "t,x,y,p\n0,2,3,1\n7,5,6,0\n";
+        assert_eq!(fs::read_to_string(back).expect("text"), expected, "{to}");
+    }
 }
 
 #[test]
@@ -156,7 +259,40 @@ fn wrong_event_files_and_names_are_explained() {
     let wrong = complaint(&["data", "pack", "mnist", "x", "--out", text(&out)], 2);
     assert!(wrong.contains("n-mnist"), "{wrong}");
     let wrong = complaint(&["data", "info", &file, "--sensor", "34"], 2);
-    assert!(wrong.contains("34x34"), "{wrong}");
+    assert!(wrong.contains("width and the height"), "{wrong}");
+    let raw = path("out.raw");
+    let wrong = complaint(&["convert", &file, text(&raw), "--sensor", "34x34"], 2);
+    assert!(wrong.contains("one of evt2, evt3"), "{wrong}");
+    let lines = path("lines.csv");
+    fs::write(&lines, "t,x,y,p\n1,2,3,1\n4,foo,6,0\n").expect("written");
+    let wrong = complaint(&["data", "info", text(&lines)], 1);
+    let expected = "line 3: `foo` is no integer\n  help: correct the line";
+    assert!(wrong.contains(expected), "{wrong}");
+    // Only its name says that it is of this format.
+    let random = path("random.bin");
+    fs::write(
+        &random,
+        (0..100_u32)
+            .map(|k| (k * 37 + 11) as u8)
+            .collect::<Vec<u8>>(),
+    )
+    .expect("written");
+    let wrong = complaint(&["data", "info", text(&random), "--sensor", "34x34"], 1);
+    assert!(
+        wrong.contains("read as atis5 because of its name"),
+        "{wrong}"
+    );
+    let named = [
+        "data",
+        "info",
+        text(&random),
+        "--sensor",
+        "34x34",
+        "--format",
+        "atis5",
+    ];
+    let wrong = complaint(&named, 1);
+    assert!(!wrong.contains("because of its name"), "{wrong}");
 }
 
 #[test]
@@ -166,6 +302,40 @@ fn spiking_audio_is_described() {
     check(&["`spikelet data info` of spiking audio"], &[found]);
     let wrong = complaint(&["data", "info", &fixture("corrupt/h5_nan.h5")], 1);
     assert!(wrong.contains("NaN"), "{wrong}");
+    let unsorted = said(&["data", "info", &fixture("corrupt/h5_unsorted.h5")]);
+    assert_eq!(unsorted["times_decrease"], 1);
+    let label = fixture("corrupt/h5_label.h5");
+    let wrong = complaint(&["data", "info", &label], 1);
+    assert!(wrong.contains("label 20 >= 20"), "{wrong}");
+    assert_eq!(
+        said(&["data", "info", &label, "--classes", "21"])["labels"],
+        1
+    );
+    // A recording of a file of many is drawn.
+    let (_folder, path) = folder();
+    let (file, out) = (fixture("formats/h5/shd_gzip.h5"), path("word.svg"));
+    let words = [
+        "data",
+        "preview",
+        &file,
+        "--out",
+        text(&out),
+        "--sample",
+        "5",
+    ];
+    assert_eq!(said(&words)["sample"], 5);
+    assert!(
+        fs::read_to_string(out)
+            .expect("a picture")
+            .contains("recording 5")
+    );
+}
+
+#[test]
+fn a_duration_is_never_negative() {
+    let found = said(&["data", "info", &fixture("corrupt/evt3_time_high_back.raw")]);
+    assert!(found["seconds"].as_f64() > Some(0.0), "{found}");
+    assert!(found["times_decrease"].as_u64() > Some(0), "{found}");
 }
 
 /// A server of one file, which answers until the process of the test ends.
@@ -207,8 +377,12 @@ fn archives_are_fetched_and_refused_without_the_published_checksum() {
     let words = ["data", "fetch", "shd", data, "--mirror", &mirror];
     let message = complaint(&words, 1);
     assert!(message.contains("MD5 checksum"), "{message}");
-    // It was received, and is compared again without another transfer.
-    assert!(path("download/shd_train.h5.zip").is_file());
+    // It is not taken for the archive again: another mirror is asked.
+    assert!(path("download/shd_train.h5.zip.wrong").is_file());
+    let nobody = server("/nothing", vec![]);
+    let words = ["data", "fetch", "shd", data, "--mirror", &nobody];
+    let message = complaint(&words, 1);
+    assert!(message.contains("404"), "{message}");
     let message = complaint(&["data", "fetch", "n-mnist", data, "--mirror", &mirror], 1);
     assert!(message.contains("404"), "{message}");
     let message = complaint(&["data", "fetch", "dvs-lip"], 1);

@@ -233,7 +233,7 @@ impl Encoder for Dvs128Encoder {
             let Ok(time) = u32::try_from(t) else {
                 let problem =
                     format!("time {t} is not in 0 … 4294967295 µs, the 32 bits that it has");
-                return Err(Unwritable { at, problem });
+                return Err(Unwritable::time(at, problem));
             };
             let address = (127 - x) << 8 | (127 - y) << 1 | u16::from(1 - p);
             out.extend(u32::from(address).to_be_bytes());

@@ -79,7 +79,7 @@ impl Encoder for AtisEncoder {
     fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
         out.reserve(events.t.len() * RECORD);
         for (at, (t, x, y, p)) in events.iter().enumerate() {
-            let unwritable = |problem| Unwritable { at, problem };
+            let unwritable = |problem| Unwritable::value(at, problem);
             let x = u8::try_from(x).map_err(|_| unwritable(format!("x {x} > 255")))?;
             let y = u8::try_from(y).map_err(|_| unwritable(format!("y {y} > 255")))?;
             if y == OVERFLOW_ROW {
@@ -88,7 +88,7 @@ impl Encoder for AtisEncoder {
             }
             if !(0..1 << 23).contains(&t) {
                 let problem = format!("time {t} is not in 0 … 8388607 µs, the 23 bits that it has");
-                return Err(unwritable(problem));
+                return Err(Unwritable::time(at, problem));
             }
             let [.., high, middle, low] = t.to_be_bytes();
             out.extend([x, y, p << 7 | high, middle, low]);

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use super::columns::{Value, coordinate, polarity};
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const NAME: &str = "csv";
 const COLUMNS: [&str; 4] = ["t", "x", "y", "p"];
@@ -96,7 +96,7 @@ impl Decoder for Csv {
             self.lines += 1;
             let error = |problem| {
                 let problem = format!("line {}: {problem}", self.lines);
-                damaged(NAME, offset, problem)
+                Error::damaged(NAME, offset, problem, "correct the line, or remove it")
             };
             match self.order {
                 _ if line.trim_ascii().is_empty() => {}
@@ -120,10 +120,7 @@ impl Encoder for CsvEncoder {
     fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
         for (at, (t, x, y, p)) in events.iter().enumerate() {
             let written = writeln!(out, "{t},{x},{y},{p}");
-            written.map_err(|error| Unwritable {
-                at,
-                problem: error.to_string(),
-            })?;
+            written.map_err(|error| Unwritable::value(at, error.to_string()))?;
         }
         Ok(())
     }

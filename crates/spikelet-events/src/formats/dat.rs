@@ -178,9 +178,9 @@ impl Encoder for DatEncoder {
     fn encode(&mut self, events: Events<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
         out.reserve(events.t.len() * RECORD);
         for (at, (t, x, y, p)) in events.iter().enumerate() {
-            let time = u32::try_from(t).map_err(|_| Unwritable {
-                at,
-                problem: format!("time {t} is not in 0 … 4294967295 µs, the 32 bits that it has"),
+            let time = u32::try_from(t).map_err(|_| {
+                let range = "0 … 4294967295 µs, the 32 bits that it has";
+                Unwritable::time(at, format!("time {t} is not in {range}"))
             })?;
             let pixel = u32::from(x) | u32::from(y) << 14 | u32::from(p) << 28;
             out.extend(time.to_le_bytes());

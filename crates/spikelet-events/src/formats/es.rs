@@ -169,7 +169,10 @@ impl Encoder for EsEncoder {
             let Some(gap) = gap else {
                 let problem =
                     format!("time {t} is not 0 … {MAX_GAP} µs after {last}, the time before it");
-                return Err(Unwritable { at, problem });
+                return Err(match last {
+                    0 => Unwritable::time(at, problem),
+                    _ => Unwritable::value(at, problem),
+                });
             };
             let (overflows, rest) = (gap / 127, gap % 127);
             out.resize(out.len() + overflows as usize, 0xff);

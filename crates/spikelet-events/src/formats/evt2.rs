@@ -106,7 +106,7 @@ impl Encoder for Evt2Encoder {
         for (at, (t, x, y, p)) in events.iter().enumerate() {
             if !(0..1 << 34).contains(&t) {
                 let problem = format!("time {t} is not in 0 … 2³⁴ − 1 µs, the 34 bits that it has");
-                return Err(Unwritable { at, problem });
+                return Err(Unwritable::time(at, problem));
             }
             let high = (t >> 6) as u32;
             if self.high != Some(high) {
@@ -116,7 +116,7 @@ impl Encoder for Evt2Encoder {
                     .is_some_and(|before| before.saturating_sub(high) > 1 << 27)
                 {
                     let problem = format!("time {t} is more than 2³³ µs before the last");
-                    return Err(Unwritable { at, problem });
+                    return Err(Unwritable::value(at, problem));
                 }
                 self.high = Some(high);
                 out.extend((8 << 28 | high).to_le_bytes());

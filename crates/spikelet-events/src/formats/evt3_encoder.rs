@@ -45,8 +45,7 @@ impl Encoder for Evt3Encoder {
         let mut at = 0;
         while at < t.len() {
             if self.time != Some(t[at]) {
-                self.set_time(t[at], out)
-                    .map_err(|problem| Unwritable { at, problem })?;
+                self.set_time(t[at], at, out)?;
             }
             if self.y != Some(y[at]) {
                 word(0, y[at], out);
@@ -88,19 +87,19 @@ impl Encoder for Evt3Encoder {
 }
 
 impl Evt3Encoder {
-    /// Appends the words of a time.
-    fn set_time(&mut self, t: i64, out: &mut Vec<u8>) -> Result<(), String> {
+    /// Appends the words of the time of the event `at`.
+    fn set_time(&mut self, t: i64, at: usize, out: &mut Vec<u8>) -> Result<(), Unwritable> {
         if !(0..TIME_END).contains(&t) {
-            return Err(format!(
-                "time {t} is not in 0 … 2³⁴ − 1 µs, the times that are written"
-            ));
+            let problem = format!("time {t} is not in 0 … 2³⁴ − 1 µs, the times that are written");
+            return Err(Unwritable::time(at, problem));
         }
         let target = t >> 12;
         let mut high = self.time.map_or(0, |time| time >> 12);
         if high / RANGE > target / RANGE || high - target >= FALL {
-            return Err(format!(
+            let problem = format!(
                 "time {t} is more than 8.38 s before the last, or before the last multiple of 2²⁴ µs"
-            ));
+            );
+            return Err(Unwritable::value(at, problem));
         }
         let mut high_time = |high: i64| word(8, (high % RANGE) as u16, out);
         if self.time.is_none() {

@@ -154,6 +154,25 @@ pub(crate) struct Unwritable {
     pub at: usize,
     /// The value that the format cannot hold, and what it can.
     pub problem: String,
+    /// What to do.
+    pub help: &'static str,
+}
+
+impl Unwritable {
+    /// What to do with most events.
+    pub const CORRECT: &str = "correct the event, or choose another format";
+
+    /// A value of the event `at` of the call.
+    pub fn value(at: usize, problem: String) -> Self {
+        let help = Self::CORRECT;
+        Self { at, problem, help }
+    }
+
+    /// A time beyond those of the format, such as one since 1970.
+    pub fn time(at: usize, problem: String) -> Self {
+        let help = "shift all times so that the first is 0 (`spikelet convert --from-zero`), or choose another format";
+        Self { at, problem, help }
+    }
 }
 
 /// A piece of a file.

@@ -50,7 +50,7 @@ impl Encoder for NpzEncoder {
         let at = MAX_EVENTS - self.len;
         if events.t.len() > at {
             let problem = format!("a file has at most {MAX_EVENTS} events");
-            return Err(Unwritable { at, problem });
+            return Err(Unwritable::value(at, problem));
         }
         self.len += events.t.len();
         let [t, x, y, p] = &mut self.arrays;

@@ -45,6 +45,12 @@ impl Pack {
         opened().map_err(|error: Error| error.in_file(path))
     }
 
+    /// Whether a file that begins so is a pack, of any version.
+    #[must_use]
+    pub fn is_start(start: &[u8]) -> bool {
+        start.starts_with(&MAGIC[..7])
+    }
+
     /// The name, the sensor and the classes of the data set.
     #[must_use]
     pub fn info(&self) -> &PackInfo {
@@ -138,7 +144,7 @@ fn read_index(file: &File, len: u64) -> Result<(PackInfo, Vec<PackedSample>)> {
         return Err(damaged(0, problem, NO_PACK));
     }
     let magic = read_at(file, 0, MAGIC.len())?;
-    if magic[..7] != MAGIC[..7] {
+    if !Pack::is_start(&magic) {
         return Err(damaged(
             0,
             "the file does not begin with `SPKPACK`",

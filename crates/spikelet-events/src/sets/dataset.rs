@@ -271,28 +271,10 @@ impl EventDataset {
             _ => SpikingAudioFile::open(&path, self.classes.len() as i64)?,
         };
         // The file may have been replaced since it was listed.
-        let len = file.labels.len();
-        let spikes = if at < len {
-            file.recording(at)
-        } else {
-            let set = self.name.clone();
-            Err(ErrorKind::NoSample {
-                set,
-                index: at,
-                len,
-            }
-            .into())
-        };
-        let spikes = spikes.map_err(|error: Error| error.in_file(&path));
+        let events = file.events(at, &self.name);
+        let events = events.map_err(|error: Error| error.in_file(&path));
         *opened = Some((path, file));
-        let (times, units) = spikes?;
-        let microseconds = |time: f32| (f64::from(time) * 1e6) as i64;
-        Ok(EventBuffer {
-            t: times.into_iter().map(microseconds).collect(),
-            y: vec![0; units.len()],
-            p: vec![1; units.len()],
-            x: units,
-        })
+        events
     }
 }
 

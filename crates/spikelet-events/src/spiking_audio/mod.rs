@@ -17,6 +17,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use self::heaps::{Heaps, REFERENCE};
+use crate::EventBuffer;
 use crate::error::{Error, ErrorKind, Result};
 
 const NAME: &str = "h5";
@@ -50,6 +51,34 @@ pub fn read_spiking_audio(path: impl AsRef<Path>, classes: i64) -> Result<Spikin
     let path = path.as_ref();
     let open = SpikingAudioFile::open(path, classes)?;
     open.read_all().map_err(|error| error.in_file(path))
+}
+
+/// The number of classes that a file names in `extra/keys`, as those of SHD and SSC do; `None` without.
+///
+/// # Errors
+/// [`ErrorKind::Open`], [`ErrorKind::Damaged`] if it is no HDF5 file.
+pub fn spiking_audio_classes(path: impl AsRef<Path>) -> Result<Option<i64>> {
+    let path = path.as_ref();
+    let opened = File::open(path).map_err(|error| Error::from(ErrorKind::Open(error)));
+    let read = opened.and_then(|mut file| hdf5(path, &mut file));
+    let hdf5 = read.map_err(|error| error.in_file(path))?;
+    let shape = hdf5.dataset("extra/keys").and_then(|keys| keys.shape());
+    Ok(match shape.as_deref() {
+        Ok(&[count]) => i64::try_from(count).ok(),
+        _ => None,
+    })
+}
+
+/// Reads a recording of a file of SHD or SSC: the channel in `x`, times cut to microseconds, and the polarity 1.
+///
+/// # Errors
+/// [`ErrorKind::NoSample`]; those of [`read_spiking_audio`].
+pub fn read_spiking_recording(path: impl AsRef<Path>, index: usize) -> Result<EventBuffer> {
+    let path = path.as_ref();
+    let mut open = SpikingAudioFile::open(path, i64::MAX)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let events = open.events(index, &name);
+    events.map_err(|error| error.in_file(path))
 }
 
 /// A file whose recordings are read on demand.
@@ -91,6 +120,23 @@ impl SpikingAudioFile {
         Ok(audio)
     }
 
+    /// The events of a recording of the set or file `of`.
+    pub fn events(&mut self, index: usize, of: &str) -> Result<EventBuffer> {
+        let len = self.labels.len();
+        if index >= len {
+            let set = of.to_owned();
+            return Err(ErrorKind::NoSample { set, index, len }.into());
+        }
+        let (times, units) = self.recording(index)?;
+        let microseconds = |time: f32| (f64::from(time) * 1e6) as i64;
+        Ok(EventBuffer {
+            t: times.into_iter().map(microseconds).collect(),
+            y: vec![0; units.len()],
+            p: vec![1; units.len()],
+            x: units,
+        })
+    }
+
     /// The times in seconds and the units of a recording, which exists.
     pub fn recording(&mut self, at: usize) -> Result<(Vec<f32>, Vec<u16>)> {
         let (mut times, mut units) = (vec![], vec![]);
@@ -112,17 +158,21 @@ fn damaged_at(position: u64, problem: impl Into<String>) -> Error {
     crate::formats::damaged(NAME, position, problem)
 }
 
-fn open(path: &Path, classes: i64) -> Result<SpikingAudioFile> {
-    let mut file = File::open(path).map_err(ErrorKind::Open)?;
+fn hdf5(path: &Path, file: &mut File) -> Result<hdf5_pure::File> {
     let mut start = [0; 4];
     let _ = file.read(&mut start).map_err(read_error(0))?;
     if start.starts_with(b"PK") || start.starts_with(&[0x1f, 0x8b]) {
         let problem = "this is an archive, not an HDF5 file: unpack it first";
         return Err(damaged(problem));
     }
+    hdf5_pure::File::open(path)
+        .map_err(|error| damaged(format!("this is not a whole HDF5 file: {error}")))
+}
+
+fn open(path: &Path, classes: i64) -> Result<SpikingAudioFile> {
+    let mut file = File::open(path).map_err(ErrorKind::Open)?;
+    let hdf5 = hdf5(path, &mut file)?;
     let len = file.seek(SeekFrom::End(0)).map_err(read_error(0))?;
-    let hdf5 = hdf5_pure::File::open(path)
-        .map_err(|error| damaged(format!("this is not a whole HDF5 file: {error}")))?;
     let data_set = |name: &str| -> Result<hdf5_pure::Dataset> {
         let found = hdf5.dataset(name);
         let data_set =
@@ -175,9 +225,12 @@ fn open(path: &Path, classes: i64) -> Result<SpikingAudioFile> {
     let outside = |label: &i64| !(0..classes).contains(label);
     if let Some(at) = labels.iter().position(outside) {
         let label = labels[at];
-        return Err(damaged(format!(
-            "recording {at} has the label {label} >= {classes}"
-        )));
+        let problem = match label < 0 {
+            true => format!("recording {at} has the label {label} < 0"),
+            false => format!("recording {at} has the label {label} >= {classes}, the classes"),
+        };
+        let help = "correct the label, or give the number of classes: `spikelet data info --classes`";
+        return Err(Error::damaged(NAME, 0, problem, help));
     }
     let base = hdf5.superblock().base_address.get();
     let heaps = Heaps::new(file, len, base);

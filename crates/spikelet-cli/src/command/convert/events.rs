@@ -44,7 +44,15 @@ impl Convert {
         let created = EventWriter::create(&self.out, &options);
         let mut writer = created?;
         let mut events = 0;
+        let first = block.t.first().copied().filter(|_| self.from_zero);
         loop {
+            if let Some(first) = first {
+                // Times before the first event, of a file that is not in order, become negative.
+                block
+                    .t
+                    .iter_mut()
+                    .for_each(|t| *t = t.saturating_sub(first));
+            }
             writer.write(&block)?;
             events += block.len() as u64;
             block.clear();
@@ -54,9 +62,13 @@ impl Convert {
             more = reader.read_block(&mut block)?;
         }
         writer.finish()?;
+        if let Some(first) = first {
+            console.say(format!("times are {first} µs earlier"));
+        }
         console.say_json(&json!({
             "file": path_text(self.file()), "out": path_text(&self.out),
             "from": reader.format().name(), "to": to.name(), "events": events,
+            "earlier": first.unwrap_or(0),
         }));
         console.say(format!(
             "{} events, {} → {to} in {}",

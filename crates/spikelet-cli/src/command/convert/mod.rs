@@ -14,6 +14,7 @@ use super::{examples, same_file};
 use crate::failure::Failure;
 use ann::AnnArgs;
 use output_format::OutputFormat;
+use spikelet::files::remove_abandoned;
 use spikelet::log::Console;
 use spikelet_events::{Format, Sensor};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ use std::process::ExitCode;
 #[command(after_help = examples![
     "spikelet convert recording.aedat4 recording.npz" => "for SpikingJelly",
     "spikelet convert recording.bin recording.raw --to evt3 --sensor 34x34" => "a format without an extension of its own",
+    "spikelet convert recording.aedat4 recording.raw --to evt3 --from-zero" => "with times from 0, in place of those since 1970",
     "spikelet convert checkpoint.pt weights.safetensors --strip-prefix net." => "the weights of a checkpoint of PyTorch",
     "spikelet convert runs/csnn/latest/best.safetensors csnn.pt --to spikingjelly" => "a trained network, for SpikingJelly",
     "spikelet convert runs/mnist-fc/latest/best.safetensors mnist.nir" => "a trained network as a NIR graph",
@@ -75,13 +77,17 @@ pub struct Convert {
     #[arg(long, conflicts_with = "ann", value_name = "NAME", value_parser = parse_format)]
     format: Option<Format>,
 
-    /// Size of the sensor of events, such as 34x34 [default: the header's]; events outside are errors
+    /// Width and height of the sensor of events, such as 346x260 [default: the header's]; events outside are errors
     #[arg(long, conflicts_with = "ann", value_name = "WxH", value_parser = parse_sensor)]
     sensor: Option<Sensor>,
 
-    /// Size of the sensor of the output [default: the input's]
+    /// Width and height of the sensor of the output [default: the input's]
     #[arg(long, conflicts_with = "ann", value_name = "WxH", value_parser = parse_sensor)]
     out_sensor: Option<Sensor>,
+
+    /// Shift the times of events so that the first event is at 0: formats with few bits hold no times since 1970
+    #[arg(long, conflicts_with = "ann")]
+    from_zero: bool,
 
     #[command(flatten)]
     ann: AnnArgs,
@@ -102,6 +108,7 @@ impl Convert {
             }
             return self.ann.run(ann, &self.out, console);
         }
+        remove_abandoned(&self.out);
         if same_file(self.file(), &self.out) {
             return Err(Failure::argument(
                 format!("{} is both the input and the output", self.out.display()),
@@ -120,6 +127,15 @@ impl Convert {
             ));
         }
         let has_sensor = matches!(content, Content::Events | Content::Unknown);
+        if !has_sensor && self.from_zero {
+            return Err(Failure::argument(
+                format!(
+                    "{} is no event file and has no times",
+                    self.file().display()
+                ),
+                "leave --from-zero out, or say the format of an event file: --format NAME",
+            ));
+        }
         if !has_sensor && (self.sensor.is_some() || self.out_sensor.is_some()) {
             return Err(Failure::argument(
                 format!(

@@ -1,22 +1,23 @@
 //! `spikelet data decode`
 
-use super::Source;
+use super::RecordingSource;
 use crate::command::{examples, path_text, same_file};
 use crate::failure::Failure;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 use serde_json::json;
-use spikelet::files::write_atomically;
+use spikelet::files::{remove_abandoned, write_atomically};
 use spikelet::human::thousands;
 use spikelet::log::Console;
-use spikelet_events::{EventBuffer, read_undamaged};
+use spikelet_events::EventBuffer;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Decode an event file into tensors
 ///
 /// The result is a safetensors file with the columns `t` (microseconds, i64), `x` and `y` (u16) and `p` (u8, 1: ON).
-/// Of a damaged file, the events before the damage are written; the exit status is 1 then.
+/// Of a damaged file, the events before the damage are written; the exit status is 1 then. Of a pack or of spiking audio, one
+/// recording is written.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet data decode recording.aedat4 --out events.safetensors" => "the format is that of the content",
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 ])]
 pub struct Decode {
     #[command(flatten)]
-    source: Source,
+    recording: RecordingSource,
 
     /// Output file
     #[arg(long, value_name = "FILE")]
@@ -33,27 +34,29 @@ pub struct Decode {
 
 impl Decode {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        if same_file(&self.source.file, &self.out) {
+        let file = &self.recording.source.file;
+        if same_file(file, &self.out) {
             return Err(Failure::argument(
                 format!("--out {} is the event file itself", self.out.display()),
                 "give another file for the tensors",
             ));
         }
-        let read = read_undamaged(&self.source.file, &self.source.options());
-        let (recording, error) = read?;
+        remove_abandoned(&self.out);
+        let recording = self.recording.read()?;
         write_atomically(&self.out, &tensors(&recording.events)?).map_err(spikelet::Error::from)?;
         console.say_json(&json!({
-            "file": path_text(&self.source.file), "out": path_text(&self.out),
-            "format": recording.format.name(), "events": recording.events.len(),
-            "error": error.as_ref().map(ToString::to_string),
+            "file": path_text(file), "out": path_text(&self.out),
+            "format": recording.format, "sample": recording.sample,
+            "events": recording.events.len(),
+            "error": recording.error.as_ref().map(ToString::to_string),
         }));
         let events = thousands(recording.events.len() as u64);
         console.say(format!(
             "{events} events of {} → {}",
-            recording.format,
+            recording.origin(),
             self.out.display()
         ));
-        match error {
+        match recording.error {
             Some(error) => Err(error.into()),
             None => Ok(ExitCode::SUCCESS),
         }

@@ -1,7 +1,10 @@
 //! `spikelet data info`
 
 use super::Source;
-use super::info_audio::{is_audio, say_audio};
+use super::info_audio::say_audio;
+use super::info_folder::say_folder;
+use super::info_pack::say_pack;
+use super::kind::Kind;
 use crate::command::{examples, path_text, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
@@ -11,37 +14,58 @@ use spikelet::log::Console;
 use spikelet_events::{EventBuffer, EventSet};
 use std::process::ExitCode;
 
-/// Show what an event file or an event data set has
+/// Show what an event file, a pack, spiking audio, a folder or an event data set has
 ///
-/// A file is read to its end, in blocks. The rate is that of the time from the first to the last event.
+/// An event file is read to its end, in blocks. The rate is that of the time from the earliest to the latest event. Packs
+/// (.events) and HDF5 files of spiking audio (.h5) have many recordings. Of a folder, the data set is named whose layout it has.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet data info recording.raw" => "events, duration, rate and faults of a file",
     "spikelet data info 00002.bin --sensor 34x34" => "and check that events are on the sensor",
     "spikelet data info shd_train.h5" => "recordings, spikes and speakers of spiking audio",
+    "spikelet data info n-mnist.events" => "samples and classes of a pack",
+    "spikelet data info data/n-mnist" => "the data set that a folder has",
     "spikelet data info dvs128-gesture" => "files, page, licence and layout of a data set",
 ])]
 pub struct Info {
     #[command(flatten)]
     source: Source,
+
+    /// Number of classes of spiking audio; larger labels are errors [default: the file's, or 35 of SSC, 20 of SHD]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    classes: Option<i64>,
 }
 
 /// What was counted in a file.
-#[derive(Default)]
 struct Counts {
     events: u64,
     on: u64,
-    first: Option<i64>,
+    /// The earliest and the latest time.
+    span: Option<[i64; 2]>,
     last: i64,
     decreases: u64,
     largest: [u16; 2],
 }
 
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            events: 0,
+            on: 0,
+            span: None,
+            last: i64::MIN,
+            decreases: 0,
+            largest: [0; 2],
+        }
+    }
+}
+
 impl Counts {
     fn add(&mut self, block: &EventBuffer) {
         for &t in &block.t {
-            self.decreases += u64::from(self.first.is_some() && t < self.last);
-            self.first.get_or_insert(t);
+            let [first, end] = self.span.get_or_insert([t; 2]);
+            [*first, *end] = [t.min(*first), t.max(*end)];
+            self.decreases += u64::from(t < self.last);
             self.last = t;
         }
         self.events += block.len() as u64;
@@ -57,8 +81,13 @@ impl Info {
         let name = self.source.file.to_str();
         match name.and_then(EventSet::by_name) {
             Some(set) if !self.source.file.exists() => say_set(console, set),
-            _ if is_audio(&self.source.file) => say_audio(console, &self.source.file),
-            _ => self.say_file(console),
+            _ if self.source.format.is_some() => self.say_file(console),
+            _ => match Kind::of(&self.source.file) {
+                Kind::Recording => self.say_file(console),
+                Kind::Pack => say_pack(console, &self.source.file),
+                Kind::Audio => say_audio(console, &self.source.file, self.classes),
+                Kind::Folder => say_folder(console, &self.source.file),
+            },
         }
     }
 
@@ -76,9 +105,9 @@ impl Info {
                 Err(error) => break Some(error),
             }
         };
-        let seconds = counts.first.map_or(0.0, |first| {
-            (counts.last.saturating_sub(first)) as f64 * 1e-6
-        });
+        let seconds = counts
+            .span
+            .map_or(0.0, |[first, end]| end.saturating_sub(first) as f64 * 1e-6);
         let rate = (seconds > 0.0).then(|| counts.events as f64 / seconds);
         let sensor = reader.sensor();
         let faults = reader.faults().to_string();
@@ -96,7 +125,7 @@ impl Info {
         let unknown = "not in the file; give --sensor".to_string();
         row(
             "sensor",
-            sensor.map_or(unknown, |sensor| sensor.to_string()),
+            sensor.map_or(unknown, |sensor| format!("{sensor}, width × height")),
         );
         row("events", thousands(counts.events));
         if counts.events > 0 {
@@ -112,10 +141,7 @@ impl Info {
             row("rate", format!("{} events/s", thousands(rate as u64)));
         }
         if counts.decreases > 0 {
-            row(
-                "order",
-                format!("times decrease {} times", thousands(counts.decreases)),
-            );
+            row("order", decreases_text(counts.decreases));
         }
         if !faults.is_empty() {
             row("faults", faults);
@@ -126,6 +152,11 @@ impl Info {
             None => Ok(ExitCode::SUCCESS),
         }
     }
+}
+
+/// The row `order`.
+pub fn decreases_text(decreases: u64) -> String {
+    format!("times decrease {} times", thousands(decreases))
 }
 
 /// What to download for a data set, and where to put it.

@@ -4,10 +4,14 @@ mod decode;
 mod fetch;
 mod info;
 mod info_audio;
+mod info_folder;
+mod info_pack;
+mod kind;
 mod list;
 mod output_format;
 mod pack;
 mod preview;
+mod recording;
 mod sample;
 mod source;
 mod verify;
@@ -19,6 +23,7 @@ use spikelet_events::{EventSet, event_sets};
 use std::process::ExitCode;
 
 pub(super) use output_format::{format_of, writable};
+use recording::RecordingSource;
 pub(super) use source::{Source, parse_format, parse_sensor};
 
 /// Event files and event data sets: list, inspect, fetch, draw, decode, pack

@@ -24,6 +24,9 @@ fn names() -> String {
         .join(", ")
 }
 
+/// Extensions of several formats that are written.
+const SHARED: [(&str, &str); 2] = [("raw", "evt2, evt3"), ("aedat", "aedat2-dvs128, aedat4")];
+
 /// The format of an output: the given one, or that of the extension.
 pub fn format_of(given: Option<Format>, out: &Path) -> Result<Format, Failure> {
     if let Some(format) = given {
@@ -34,6 +37,15 @@ pub fn format_of(given: Option<Format>, out: &Path) -> Result<Format, Failure> {
     // AEDAT 4 and DAT are told by content otherwise; their names are their extensions.
     let named = named.or_else(|| Format::from_name(extension?).ok());
     named.filter(|format| format.is_writable()).ok_or_else(|| {
+        if let Some((extension, formats)) = SHARED.iter().find(|(own, _)| Some(*own) == extension) {
+            return Failure::argument(
+                format!(
+                    "the extension `{extension}` of {} is that of several formats",
+                    out.display()
+                ),
+                format!("give --to, one of {formats}"),
+            );
+        }
         Failure::argument(
             format!(
                 "the extension of {} is that of no format that is written",

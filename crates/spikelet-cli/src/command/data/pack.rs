@@ -5,6 +5,7 @@ use crate::command::{examples, path_text};
 use crate::failure::Failure;
 use crate::progress::Line;
 use serde_json::json;
+use spikelet::files::remove_abandoned;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet_events::pack::{PackProgress, pack_data_set};
@@ -42,6 +43,7 @@ pub struct Pack {
 
 impl Pack {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        remove_abandoned(&self.out);
         let data = match self.name.as_str() {
             "folder" => recording_folder(&self.folder, &Options::default()),
             _ => set_of(&self.name)?.open(&self.folder),

@@ -15,7 +15,7 @@ pub struct Source {
     #[arg(long, value_name = "NAME", value_parser = parse_format)]
     pub format: Option<Format>,
 
-    /// Size of the sensor, such as 34x34 [default: the header's]; events outside are errors
+    /// Width and height of the sensor, such as 346x260 [default: the header's]; events outside are errors
     #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
     pub sensor: Option<Sensor>,
 }
@@ -50,5 +50,5 @@ pub fn parse_sensor(text: &str) -> Result<Sensor, String> {
         };
         Some(Sensor::new(size(width)?, size(height)?))
     });
-    sizes.ok_or_else(|| "write the width and the height in pixels, such as 34x34".to_string())
+    sizes.ok_or_else(|| "write the width and the height in pixels, such as 346x260".to_string())
 }

@@ -56,7 +56,7 @@ pub struct Stream {
     #[arg(long, value_name = "NAME", value_parser = parse_format)]
     format: Option<Format>,
 
-    /// Size of the sensor, such as 128x128 [default: that of the training]
+    /// Width and height of the sensor, such as 128x128 [default: that of the training]
     #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
     sensor: Option<Sensor>,
 

@@ -7,8 +7,8 @@ use ruzstd::decoding::StreamingDecoder;
 
 use super::header::Compression;
 
-/// The most bytes of a packet, compressed and not.
-pub(super) const MAX_PACKET: usize = 256 << 20;
+/// The most bytes of a packet, compressed and not: four million events. Cameras write packets of some milliseconds.
+pub(super) const MAX_PACKET: usize = 64 << 20;
 
 /// How many times larger than its bytes a packet may be. Events compress to a tenth at best.
 const MAX_EXPANSION: usize = 1024;
