@@ -136,6 +136,7 @@ fn a_convolution_that_contradicts_its_input_is_an_error_where_no_exporter_writes
     let mut behind = chained(Conv {
         groups: 1,
         weight: tensor(&[2, 2, 3, 5]),
+        bias: tensor(&[2]),
         ..conv()
     });
     behind

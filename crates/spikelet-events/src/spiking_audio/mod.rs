@@ -229,7 +229,8 @@ fn open(path: &Path, classes: i64) -> Result<SpikingAudioFile> {
             true => format!("recording {at} has the label {label} < 0"),
             false => format!("recording {at} has the label {label} >= {classes}, the classes"),
         };
-        let help = "correct the label, or give the number of classes: `spikelet data info --classes`";
+        let help =
+            "correct the label, or give the number of classes: `spikelet data info --classes`";
         return Err(Error::damaged(NAME, 0, problem, help));
     }
     let base = hdf5.superblock().base_address.get();

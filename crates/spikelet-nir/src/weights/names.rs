@@ -7,6 +7,9 @@ use super::Weights;
 use crate::error::{ErrorKind, Result};
 use crate::tensor::Tensor;
 
+/// The most names in the file that are kept for a tensor that it lacks.
+const CANDIDATES: usize = 8;
+
 /// The most names of a kind in a message.
 const SHOWN: usize = 12;
 
@@ -122,7 +125,7 @@ impl Expected {
 pub struct NameMatch {
     /// Names in the network, with names in the file.
     pub pairs: Vec<(String, String)>,
-    /// Tensors of the network that the file lacks, with names in the file that are left over and have this shape.
+    /// Tensors of the network that the file lacks, with a few names in the file that are left over and have this shape.
     pub missing: Vec<(Expected, Vec<String>)>,
     /// Names in the network that several tensors of the file would get.
     pub ambiguous: Vec<(String, Vec<String>)>,
@@ -252,7 +255,8 @@ impl Weights {
                 self.get(name)
                     .is_some_and(|tensor| tensor.shape() == own.shape)
             };
-            let candidates = found.left_over.iter().filter(has_shape).cloned().collect();
+            let candidates = found.left_over.iter().filter(has_shape);
+            let candidates = candidates.take(CANDIDATES).cloned().collect();
             found.missing.push((own.clone(), candidates));
         }
         found
