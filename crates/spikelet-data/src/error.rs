@@ -442,6 +442,24 @@ pub enum Error {
         /// The parts that were asked for.
         given: String,
     },
+    /// Recordings have no part for training, or none for testing.
+    #[error(
+        "{dataset}: of {len} recordings of {classes} classes, {train} are for training and {test} for testing\n  help: 9 of \
+         10 recordings of a class train: give at least 10 of each class; or put those for testing into test/CLASS and the \
+         others into train/CLASS in the data folder, or name the part of each file in recordings.csv: FILE,CLASS,test"
+    )]
+    FewRecordings {
+        /// The data set.
+        dataset: String,
+        /// The number of recordings.
+        len: usize,
+        /// The number of classes.
+        classes: usize,
+        /// The number of recordings for training.
+        train: usize,
+        /// The number of recordings for testing.
+        test: usize,
+    },
     /// No folder has the files of a data set of sequences.
     #[error(
         "{dataset}: no {} in any of\n{}  help: {help}",

@@ -113,8 +113,8 @@ pub enum ImageError {
     /// A folder of images is not there.
     #[cfg(feature = "images")]
     #[error(
-        "{} is no folder\n  help: put images into ROOT/train/CLASS and ROOT/val/CLASS, or into ROOT/CLASS, of which a \
-         tenth is for testing, and name ROOT",
+        "{} is no folder\n  help: put images into ROOT/train/CLASS and ROOT/test/CLASS (or ROOT/val/CLASS), or into ROOT/CLASS, of \
+         which a tenth is for testing, and name ROOT",
         path.display()
     )]
     MissingFolder {

@@ -1,5 +1,6 @@
 //! Folders of images, one for each class: the layout of ImageNet.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, FileType};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub struct ImageFolder {
     classes: Vec<String>,
     /// The path of each image below the folder of its class, and the class.
     files: Vec<(Box<Path>, u32)>,
+    /// The number of files that are not read, by their endings.
+    skipped: BTreeMap<String, usize>,
     colors: Colors,
     limits: DecodeLimits,
     /// Computed when it is needed: it asks the system for the length of each file.
@@ -107,33 +110,35 @@ impl ImageFolder {
     /// The classes of a folder without its images, where only test images of the same classes are needed.
     pub(crate) fn without_images(root: PathBuf) -> Result<Self> {
         let classes = Self::class_folders(&root)?;
-        Ok(Self::of_files(root, classes, vec![]))
+        Ok(Self::of_files(root, classes, Found::default()))
     }
 
     /// The images of these classes; those without a folder have none.
     fn read_names(root: PathBuf, classes: Vec<String>) -> Result<Self> {
-        let mut files = Vec::new();
+        let mut found = Found::default();
         for (class, name) in classes.iter().enumerate() {
             let folder = root.join(name);
             if !folder.is_dir() {
                 continue;
             }
-            let before = files.len();
-            collect(&folder, &folder, class as u32, MAX_DEPTH, &mut files)?;
-            if files.len() == before {
+            let before = found.files.len();
+            collect(&folder, &folder, class as u32, MAX_DEPTH, &mut found)?;
+            if found.files.len() == before {
                 return Err(ImageError::EmptyFolder { path: folder }.into());
             }
-            files[before..].sort_unstable();
+            found.files[before..].sort_unstable();
         }
-        Ok(Self::of_files(root, classes, files))
+        Ok(Self::of_files(root, classes, found))
     }
 
-    fn of_files(root: PathBuf, classes: Vec<String>, files: Vec<(Box<Path>, u32)>) -> Self {
+    fn of_files(root: PathBuf, classes: Vec<String>, found: Found) -> Self {
+        let Found { files, skipped } = found;
         let name = root.file_name().unwrap_or(root.as_os_str());
         Self {
             name: name.to_string_lossy().into_owned(),
             classes,
             files,
+            skipped,
             colors: Colors::default(),
             limits: DecodeLimits::default(),
             digest: OnceLock::new(),
@@ -223,6 +228,24 @@ impl ImageFolder {
     #[must_use]
     pub fn classes(&self) -> &[String] {
         &self.classes
+    }
+
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The number of files that are not read, by their endings in lower case, such as `webp`. Hidden files are not counted.
+    #[must_use]
+    pub fn skipped(&self) -> &BTreeMap<String, usize> {
+        &self.skipped
+    }
+
+    /// Whether there is an image in a folder of a class in `root`.
+    pub(crate) fn is_at(root: &Path) -> bool {
+        let classes = Self::class_folders(root).unwrap_or_default();
+        let mut classes = classes.iter();
+        classes.any(|class| has_image(&root.join(class), MAX_DEPTH))
     }
 
     /// The file of an image; `None` past the end.
@@ -355,25 +378,70 @@ fn is_file(path: &Path, kind: FileType) -> bool {
     kind.is_file() || kind.is_symlink() && path.is_file()
 }
 
+/// The files of some folders.
+#[derive(Default)]
+struct Found {
+    /// The path of each image below the folder of its class, and the class.
+    files: Vec<(Box<Path>, u32)>,
+    /// The number of other files, by their endings.
+    skipped: BTreeMap<String, usize>,
+}
+
+/// Whether the name ends as that of an image.
+fn is_named_as_image(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy());
+    ending.is_some_and(|found| {
+        let mut endings = ENDINGS.iter();
+        endings.any(|ending| found.eq_ignore_ascii_case(ending))
+    })
+}
+
+/// Whether there is an image below a folder.
+fn has_image(folder: &Path, depth: usize) -> bool {
+    let entries = entries(folder).unwrap_or_default();
+    let is_image =
+        |(path, kind): &(PathBuf, FileType)| is_named_as_image(path) && is_file(path, *kind);
+    entries.iter().any(is_image)
+        || depth > 0
+            && entries
+                .iter()
+                .any(|(path, kind)| is_dir(path, *kind) && has_image(path, depth - 1))
+}
+
+/// The ending of a file that is not read, as it is counted; `None` of hidden files.
+fn skipped_ending(path: &Path) -> Option<String> {
+    if path.file_name()?.as_encoded_bytes().starts_with(b".") {
+        return None;
+    }
+    let ending = path.extension().map(|ending| ending.to_string_lossy());
+    let ending = ending.unwrap_or_default().to_lowercase();
+    // Names are the work of others, and are printed.
+    let is_word = ending.len() <= 8 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Some(match is_word && !ending.is_empty() {
+        true => ending,
+        false => "others".to_string(),
+    })
+}
+
 /// Adds the images below `folder`, with their paths below `class_folder`.
 fn collect(
     class_folder: &Path,
     folder: &Path,
     class: u32,
     depth: usize,
-    files: &mut Vec<(Box<Path>, u32)>,
+    found: &mut Found,
 ) -> Result<()> {
     for (path, kind) in entries(folder)? {
-        let ending = path.extension().map(|ending| ending.to_string_lossy());
-        let is_image = ending.is_some_and(|found| {
-            let mut endings = ENDINGS.iter();
-            endings.any(|ending| found.eq_ignore_ascii_case(ending))
-        });
+        let is_image = is_named_as_image(&path);
         if is_image && is_file(&path, kind) {
             let below = path.strip_prefix(class_folder).unwrap_or(&path);
-            files.push((below.into(), class));
-        } else if !is_image && depth > 0 && is_dir(&path, kind) {
-            collect(class_folder, &path, class, depth - 1, files)?;
+            found.files.push((below.into(), class));
+        } else if !is_image && is_dir(&path, kind) {
+            if depth > 0 {
+                collect(class_folder, &path, class, depth - 1, found)?;
+            }
+        } else if let Some(ending) = skipped_ending(&path) {
+            *found.skipped.entry(ending).or_default() += 1;
         }
     }
     Ok(())

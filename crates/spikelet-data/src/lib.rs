@@ -97,7 +97,7 @@ pub use augment::{
     TimmRandAugment, TrivialAugment,
 };
 #[cfg(feature = "images")]
-pub use augment::{RandomResizedCrop, Resize};
+pub use augment::{RandomResizedCrop, Resize, ResizedCrop};
 pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::Dataset;

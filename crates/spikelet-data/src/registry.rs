@@ -1,6 +1,8 @@
 //! Data sets by name.
 
-use crate::error::Result;
+use std::path::Path;
+
+use crate::error::{Error, Result};
 use crate::event_data::{EventRecordings, FrameSettings};
 use crate::lazy_images::LazyImages;
 use crate::sequence_source::SequenceSource;
@@ -138,6 +140,53 @@ impl Entry {
         }
     }
 
+    /// Whether its files are in the data folder `dir`. Generated data sets are in no folder. Sequences are read to tell.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// assert!(!spikelet_data::entries().iter().any(|entry| entry.is_in(folder.path())));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_in(&self, dir: &Path) -> bool {
+        match self.data {
+            EntryData::Generated => false,
+            EntryData::Images(source) => source().is_in(dir),
+            EntryData::LazyImages(images) => images.is_in(dir),
+            EntryData::Sequences(source) => {
+                let source = source();
+                // One that is damaged is there, and its error is to be seen.
+                let absent = |error: &Error| {
+                    matches!(
+                        error,
+                        Error::NoFiles { .. }
+                            | Error::MissingFiles { .. }
+                            | Error::OtherDataset { .. }
+                    )
+                };
+                self.has_files() && !source.load(dir, None).is_err_and(|error| absent(&error))
+            }
+            EntryData::Events(recordings) => recordings.is_in(dir),
+        }
+    }
+
+    /// Whether its samples come from files.
+    #[must_use]
+    pub fn has_files(&self) -> bool {
+        !self.name.starts_with("synthetic")
+    }
+
+    /// Whether its files are of no known data set but one's own: images or recordings in a folder for each class.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        match self.data {
+            #[cfg(feature = "images")]
+            EntryData::LazyImages(images) => images == LazyImages::Folder,
+            EntryData::Events(recordings) => matches!(recordings, EventRecordings::Own),
+            _ => false,
+        }
+    }
+
     /// Whether its samples are computed from events.
     #[must_use]
     pub fn has_events(&self) -> bool {
@@ -176,6 +225,18 @@ mod tests {
         let entries = crate::entries();
         let names: BTreeSet<&str> = entries.iter().map(|entry| entry.name).collect();
         assert_eq!(names.len(), entries.len());
+        let generated = entries.iter().filter(|entry| !entry.has_files());
+        let generated: Vec<&str> = generated.map(|entry| entry.name).collect();
+        let expected = [
+            "synthetic",
+            "synthetic-braille",
+            "synthetic-images",
+            "synthetic-gestures",
+            "synthetic-gestures-34",
+            "synthetic-moving-digits",
+            "synthetic-spoken-digits",
+        ];
+        assert_eq!(generated, expected);
         let titles: BTreeSet<String> = entries.iter().map(|entry| entry.title()).collect();
         assert_eq!(titles.len(), entries.len());
     }

@@ -46,7 +46,7 @@ pub use transform::{
     TrivialAugment,
 };
 #[cfg(feature = "images")]
-pub use transform::{RandomResizedCrop, Resize};
+pub use transform::{RandomResizedCrop, Resize, ResizedCrop};
 
 /// The stream of random numbers except noise; its step is the epoch, its time the image.
 const CHANGE_STREAM: u32 = 0xda7b_0001;

@@ -98,6 +98,15 @@ impl EventRecordings {
         }
     }
 
+    /// Whether there are recordings in the data folder `dir`.
+    pub(crate) fn is_in(self, dir: &Path) -> bool {
+        match self {
+            Self::Set(set) => pack_of(set, dir).is_some() || set.open(folder_of(set, dir)).is_ok(),
+            Self::Own => open_own(dir, None).is_ok(),
+            Self::Synthetic(_) => false,
+        }
+    }
+
     /// The usual frames.
     ///
     /// # Errors
@@ -214,20 +223,28 @@ fn divide(
     })
 }
 
-/// The recordings of a set: those of its pack, which is made first from the unpacked files.
-fn open_set(set: &'static EventSet, dir: &Path, progress: Progress) -> Result<Recordings> {
+/// The pack of a set, if there is one.
+fn pack_of(set: &EventSet, dir: &Path) -> Option<PathBuf> {
     let file = format!("{}.{PACK}", set.name);
-    let places = folders(dir, &["", set.name]);
-    let packs = places.iter().map(|folder| folder.join(&file));
-    if let Some(pack) = packs.into_iter().find(|path| path.is_file()) {
-        return Recordings::of_pack(&pack);
-    }
-    let folder = match dir.join(set.name) {
+    let mut folders = folders(dir, &["", set.name]).into_iter();
+    folders.find_map(|folder| Some(folder.join(&file)).filter(|path| path.is_file()))
+}
+
+/// The folder of the files of a set.
+fn folder_of(set: &EventSet, dir: &Path) -> PathBuf {
+    match dir.join(set.name) {
         own if own.is_dir() => own,
         _ => dir.to_owned(),
-    };
-    let data = set.open(&folder)?;
-    let path = dir.join(file);
+    }
+}
+
+/// The recordings of a set: those of its pack, which is made first from the unpacked files.
+fn open_set(set: &'static EventSet, dir: &Path, progress: Progress) -> Result<Recordings> {
+    if let Some(pack) = pack_of(set, dir) {
+        return Recordings::of_pack(&pack);
+    }
+    let data = set.open(folder_of(set, dir))?;
+    let path = dir.join(format!("{}.{PACK}", set.name));
     let bar = ItemBar::new("Packing recordings", data.samples().len(), progress);
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     pack_data_set(&data, &path, threads, |_| bar.advance())?;

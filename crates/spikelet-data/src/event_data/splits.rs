@@ -98,14 +98,12 @@ pub(super) fn parts(recordings: &Recordings, split: &str) -> Result<Parts> {
         parts = by_class(ClassOrder::Listed);
     }
     if parts.train.is_empty() || parts.test.is_empty() {
-        return Err(Error::Division {
+        return Err(Error::FewRecordings {
             dataset: recordings.name.clone(),
             len: samples.len(),
-            given: format!(
-                "{} training and {} test recordings",
-                parts.train.len(),
-                parts.test.len()
-            ),
+            classes: recordings.classes.len(),
+            train: parts.train.len(),
+            test: parts.test.len(),
         });
     }
     Ok(parts)

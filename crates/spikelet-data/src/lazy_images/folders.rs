@@ -1,19 +1,23 @@
-//! Folders of image files in the layout of ImageNet, `ROOT/train/CLASS/FILE` and `ROOT/val/CLASS/FILE`, or
-//! `ROOT/CLASS/FILE`, of which a tenth is for testing.
+//! Folders of image files in the layout of ImageNet, `ROOT/train/CLASS/FILE` and `ROOT/val/CLASS/FILE` or
+//! `ROOT/test/CLASS/FILE`, or `ROOT/CLASS/FILE`, of which a tenth is for testing.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{LazyImages, LazySplit, WantedImages};
-use crate::augment::{CenterCrop, Normalize, RandomFlip, RandomResizedCrop, Resize};
+use crate::augment::{CenterCrop, Normalize, Resize};
 use crate::dataset::Dataset;
 use crate::decode::Colors;
 use crate::error::Result;
 use crate::image_error::ImageError;
 use crate::image_folder::ImageFolder;
+use crate::transform::Transform;
 
-/// The folders of the training and the test images.
-const PARTS: [&str; 2] = ["train", "val"];
+/// The folder of the training images.
+const TRAIN: &str = "train";
+/// The folders of the test images, of which the first that exists is read.
+const TEST: [&str; 2] = ["test", "val"];
 
 /// Of images without a part for testing, one of so many is for testing.
 const TEST_SHARE: usize = 10;
@@ -34,16 +38,39 @@ impl Layout {
         if !root.is_dir() {
             return Err(ImageError::MissingFolder { path: root }.into());
         }
-        let parts = PARTS.map(|part| root.join(part));
-        match parts.iter().find(|part| !part.is_dir()) {
-            None => Ok(Self::Parts(parts)),
-            Some(missing) if parts.iter().any(|part| part.is_dir()) => {
-                let path = missing.clone();
-                Err(ImageError::MissingFolder { path }.into())
+        let train = root.join(TRAIN);
+        let mut tests = TEST.map(|part| root.join(part)).into_iter();
+        match (train.is_dir(), tests.find(|test| test.is_dir())) {
+            (true, Some(test)) => Ok(Self::Parts([train, test])),
+            (true, None) => Err(ImageError::MissingFolder {
+                path: root.join(TEST[1]),
             }
-            Some(_) => Ok(Self::One(root)),
+            .into()),
+            (false, Some(_)) => Err(ImageError::MissingFolder { path: train }.into()),
+            (false, None) => Ok(Self::One(root)),
         }
     }
+
+    /// Images that are not read: those of a second folder for testing.
+    fn left_over(&self) -> Option<PathBuf> {
+        let Self::Parts([train, test]) = self else {
+            return None;
+        };
+        let other = train.with_file_name(TEST[1]);
+        (other != *test && other.is_dir()).then_some(other)
+    }
+}
+
+/// Whether there are images in the folder of data sets `dir`.
+pub(super) fn is_in(images: LazyImages, dir: &Path) -> bool {
+    // Only one's own images may be in the data folder itself: it cannot be told whose they are.
+    let named = images == LazyImages::Folder || dir.join(images.name()).is_dir();
+    named
+        && match Layout::find(images, dir) {
+            Ok(Layout::Parts([train, _])) => ImageFolder::is_at(&train),
+            Ok(Layout::One(root)) => ImageFolder::is_at(&root),
+            Err(_) => false,
+        }
 }
 
 /// The names of the classes.
@@ -62,33 +89,72 @@ pub(super) fn load(images: LazyImages, dir: &Path, wanted: WantedImages) -> Resu
         3 => Colors::Rgb,
         _ => return Err(ImageError::Channels { channels }.into()),
     };
-    let (train, test) = match Layout::find(images, dir)? {
-        Layout::Parts([train, val]) => {
+    let layout = Layout::find(images, dir)?;
+    let left_over = layout.left_over();
+    let (train, test) = match layout {
+        Layout::Parts([train, test]) => {
             let train = match wanted.train {
                 Some(0) => ImageFolder::without_images(train)?,
                 _ => ImageFolder::open(train)?,
             };
-            let test = ImageFolder::open_with_classes(val, train.classes())?;
+            let test = ImageFolder::open_with_classes(test, train.classes())?;
             (train, test)
         }
         Layout::One(root) => ImageFolder::open(root)?.divided(TEST_SHARE),
     };
+    let mut notes = notes(&[&train, &test]);
+    if let Some(folder) = left_over {
+        notes.push(format!(
+            "{folder:?} is not read: `{}` has the test images, and a share of the training images is for validation",
+            TEST[0]
+        ));
+    }
     let part = |folder: ImageFolder| -> Arc<dyn Dataset> {
         Arc::new(folder.named(images.title()).colors(colors).interleaved())
     };
     let size = [height, width];
     let normalize = Normalize::imagenet(channels);
+    let resize = match images {
+        LazyImages::ImageNet => Resize::ShorterSide(resized(size)),
+        _ => Resize::Cover(size),
+    };
+    let transforms: Vec<Arc<dyn Transform>> = vec![Arc::new(resize), Arc::new(CenterCrop { size })];
     let mut split = LazySplit::new(part(train), part(test), normalize)
-        .train_transforms(vec![
-            Arc::new(RandomResizedCrop::new(size)),
-            Arc::new(RandomFlip::default()),
-        ])
-        .test_transforms(vec![
-            Arc::new(Resize::ShorterSide(resized(size))),
-            Arc::new(CenterCrop { size }),
-        ])?;
+        .train_transforms(transforms.clone())
+        .test_transforms(transforms)?
+        .with_notes(notes);
     split.keep_first(wanted.train, wanted.test)?;
     Ok(split)
+}
+
+/// What a user should know of the files.
+fn notes(parts: &[&ImageFolder; 2]) -> Vec<String> {
+    let mut skipped: BTreeMap<&str, usize> = BTreeMap::new();
+    // Two parts of one folder have the same files.
+    let own = match parts[0].root() == parts[1].root() {
+        true => &parts[..1],
+        false => &parts[..],
+    };
+    for (ending, count) in own.iter().flat_map(|part| part.skipped()) {
+        *skipped.entry(ending).or_default() += count;
+    }
+    let mut notes = vec![];
+    let endings = skipped
+        .iter()
+        .map(|(ending, count)| format!("{count} {ending}"));
+    let endings: Vec<String> = endings.collect();
+    match skipped.values().sum() {
+        0 => {}
+        1 => notes.push(format!(
+            "1 file is not read ({}): images are PNG and JPEG files",
+            endings.join(", ")
+        )),
+        count => notes.push(format!(
+            "{count} files are not read ({}): images are PNG and JPEG files",
+            endings.join(", ")
+        )),
+    }
+    notes
 }
 
 /// The shorter side to which images are resized before the crop: 256 for crops of 224 pixels, and in proportion for others.

@@ -37,6 +37,7 @@ pub struct LazySplit {
     train_transforms: Vec<Arc<dyn Transform>>,
     test_transforms: Vec<Arc<dyn Transform>>,
     normalize: Normalize,
+    notes: Vec<String>,
 }
 
 impl LazySplit {
@@ -49,10 +50,12 @@ impl LazySplit {
             train_transforms: vec![],
             test_transforms: vec![],
             normalize,
+            notes: vec![],
         }
     }
 
-    /// Sets the transforms of training images, which come before the augmentation of the settings.
+    /// Sets the transforms of training images, which come before the augmentation of the settings. A
+    /// [`ResizedCrop`](crate::ResizedCrop) among these takes their place.
     #[must_use]
     pub fn train_transforms(mut self, transforms: Vec<Arc<dyn Transform>>) -> Self {
         self.train_transforms = transforms;
@@ -87,6 +90,19 @@ impl LazySplit {
         &self.normalize
     }
 
+    /// Sets the notes.
+    #[must_use]
+    pub(crate) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
+    }
+
+    /// What a user should know of the files, such as those that are not read; a sentence each.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// The names of the classes.
     #[must_use]
     pub fn classes(&self) -> &[String] {
@@ -97,12 +113,43 @@ impl LazySplit {
     ///
     /// # Errors
     /// As [`DataLoader::new`] and [`DataLoader::transform`].
-    pub fn training(&self, images: Arc<dyn Dataset>, config: LoaderConfig) -> Result<DataLoader> {
+    pub fn training(
+        &self,
+        images: Arc<dyn Dataset>,
+        mut config: LoaderConfig,
+    ) -> Result<DataLoader> {
+        let crop = self.taken_crop(&mut config);
         let loader = DataLoader::new(images, config)?;
-        let mut transforms = self.train_transforms.iter();
+        let mut transforms = match &crop {
+            Some(crop) => std::slice::from_ref(crop).iter(),
+            None => self.train_transforms.iter(),
+        };
         transforms.try_fold(loader, |loader, transform| {
             loader.shared_transform(transform.clone())
         })
+    }
+
+    /// The crop of an augmentation, which is made of the images before they are resized. It is taken out of the settings.
+    #[cfg(feature = "images")]
+    fn taken_crop(&self, config: &mut LoaderConfig) -> Option<Arc<dyn Transform>> {
+        use crate::augment::ImageTransform;
+        let transforms = &mut config.augment.transforms;
+        let is_crop = |transform: &_| matches!(transform, ImageTransform::ResizedCrop(_));
+        let fields = self.test.fields();
+        let shape = &fields.iter().find(|field| field.name == "images")?.shape;
+        let &[_, Some(height), Some(width)] = &shape[..] else {
+            return None;
+        };
+        match transforms.remove(transforms.iter().position(is_crop)?) {
+            ImageTransform::ResizedCrop(crop) => Some(Arc::new(crop.to([height, width]))),
+            _ => None,
+        }
+    }
+
+    #[cfg(not(feature = "images"))]
+    #[expect(clippy::unused_self, reason = "the same signature")]
+    fn taken_crop(&self, _: &mut LoaderConfig) -> Option<Arc<dyn Transform>> {
+        None
     }
 
     /// These training images, as they are evaluated.

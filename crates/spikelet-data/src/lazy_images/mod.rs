@@ -11,6 +11,7 @@ pub use synthetic_images::SyntheticImages;
 
 use std::path::Path;
 
+use crate::augment::Augment;
 use crate::error::Result;
 
 /// A data set of images by name whose images are read or computed when they are needed. They are brought to the shape that
@@ -72,10 +73,12 @@ impl LazyImages {
         match self {
             #[cfg(feature = "images")]
             Self::Folder => {
-                "One's own PNG and JPEG files: ROOT/train/CLASS and ROOT/val/CLASS, or ROOT/CLASS; imagenet is the same, normalized"
+                "One's own PNG and JPEG files: ROOT/train/CLASS and ROOT/test/CLASS (or val), or ROOT/CLASS; imagenet is the same, cropped, mirrored and normalized"
             }
             #[cfg(feature = "images")]
-            Self::ImageNet => "ImageNet in such folders; normalized by its mean and deviation",
+            Self::ImageNet => {
+                "ImageNet in such folders; random crops and mirror images, normalized by its mean and deviation"
+            }
             Self::Synthetic => {
                 "Generated patterns in the size and with the classes of the network; needs no files"
             }
@@ -108,6 +111,36 @@ impl LazyImages {
     #[must_use]
     pub fn is_generated(self) -> bool {
         self == Self::Synthetic
+    }
+
+    /// The usual augmentation of its training images: of ImageNet `resized-crop` and `flip`; none of the others.
+    ///
+    /// ```
+    /// use spikelet_data::{Augment, LazyImages};
+    /// assert!(LazyImages::ImageNet.augment().flip);
+    /// assert_eq!(LazyImages::Folder.augment(), Augment::default());
+    /// ```
+    #[must_use]
+    pub fn augment(self) -> Augment {
+        match self {
+            #[cfg(feature = "images")]
+            Self::ImageNet => Augment {
+                flip: true,
+                transforms: vec![crate::ResizedCrop::default().into()],
+                ..Augment::default()
+            },
+            _ => Augment::default(),
+        }
+    }
+
+    /// Whether there are images in the folder of data sets `dir`.
+    #[must_use]
+    pub(crate) fn is_in(self, dir: &Path) -> bool {
+        match (self, dir) {
+            (Self::Synthetic, _) => false,
+            #[cfg(feature = "images")]
+            (Self::Folder | Self::ImageNet, dir) => folders::is_in(self, dir),
+        }
     }
 
     /// The names of the classes in the folder of data sets `dir`; none of generated images, which have those of the network.

@@ -35,6 +35,13 @@ pub(super) fn load(
     Split::new(read(source, &files[..2], &paths[..2])?, test)
 }
 
+/// Whether the four files are known to be those of another data set, by their test labels.
+pub(super) fn is_of_another(source: &Source, paths: &[&Path]) -> bool {
+    let labels = idx::read_labels(paths[3], source.classes.len()).unwrap_or_default();
+    let labels: Vec<u32> = labels.into_iter().map(u32::from).collect();
+    other_with_labels(source, &labels).is_some()
+}
+
 /// Downloads the files that are missing in `target`.
 #[cfg(feature = "download")]
 pub(super) fn fetch(

@@ -115,6 +115,17 @@ impl Source {
         }
     }
 
+    /// Whether all files are in one of [`Self::folders`] in `dir`, and are not known to be those of another data set.
+    #[must_use]
+    pub fn is_in(&self, dir: impl AsRef<Path>) -> bool {
+        let found = self.find(dir.as_ref());
+        let paths: Option<Vec<&Path>> = found.files.iter().map(|path| path.as_deref()).collect();
+        paths.is_some_and(|paths| match &self.files {
+            Files::Idx(_) => !idx_files::is_of_another(self, &paths),
+            Files::Records(_) => true,
+        })
+    }
+
     /// As [`Self::load`], but missing files are first downloaded from [`Self::mirrors`] to the first of
     /// [`Self::folders`] in `dir`, and their lengths and checksums are checked.
     ///

@@ -19,6 +19,8 @@ mod registry;
 mod resample;
 #[cfg(feature = "images")]
 mod resize;
+#[cfg(feature = "images")]
+mod resized_crop;
 mod size;
 mod timm_rand_augment;
 mod trivial_augment;
@@ -37,6 +39,8 @@ pub use random_resized_crop::RandomResizedCrop;
 pub use registry::ImageTransform;
 #[cfg(feature = "images")]
 pub use resize::Resize;
+#[cfg(feature = "images")]
+pub use resized_crop::ResizedCrop;
 pub use timm_rand_augment::{TimmOp, TimmRandAugment};
 pub use trivial_augment::TrivialAugment;
 

@@ -23,7 +23,7 @@ pub(super) trait Named: ImageAugmentation + Default {
 
 /// Declares [`ImageTransform`]. Messages have the order of the list.
 macro_rules! image_transforms {
-    ($($module:ident::$name:ident,)*) => {
+    ($($(#[$cfg:meta])? $module:ident::$name:ident,)*) => {
         /// An augmentation with a name, as listed in [`Augment::transforms`](crate::Augment::transforms).
         ///
         /// ```
@@ -40,6 +40,7 @@ macro_rules! image_transforms {
         #[non_exhaustive]
         pub enum ImageTransform {
             $(
+                $(#[$cfg])?
                 #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), ").")]
                 $name(super::$module::$name),
             )*
@@ -47,10 +48,10 @@ macro_rules! image_transforms {
 
         impl ImageTransform {
             /// The names of all transforms.
-            pub const NAMES: &[&str] = &[$(<super::$module::$name as Named>::NAME),*];
+            pub const NAMES: &[&str] = &[$($(#[$cfg])? <super::$module::$name as Named>::NAME),*];
 
             /// How each transform is written in a list, with its values.
-            pub const USAGES: &[&str] = &[$(<super::$module::$name as Named>::USAGE),*];
+            pub const USAGES: &[&str] = &[$($(#[$cfg])? <super::$module::$name as Named>::USAGE),*];
 
             /// The transform of this name with values separated by `/`, or with its defaults without values.
             ///
@@ -58,7 +59,7 @@ macro_rules! image_transforms {
             /// [`ImageError::UnknownTransform`], [`ImageError::Values`], [`ImageError::Range`].
             pub fn parse(name: &str, values: Option<&str>) -> Result<Self> {
                 let transform = match name {
-                    $(<super::$module::$name as Named>::NAME => Self::$name(read(values)?),)*
+                    $($(#[$cfg])? <super::$module::$name as Named>::NAME => Self::$name(read(values)?),)*
                     _ => {
                         let known = Self::NAMES.join(", ");
                         return Err(ImageError::UnknownTransform { name: name.into(), known }.into());
@@ -72,18 +73,19 @@ macro_rules! image_transforms {
         impl ImageAugmentation for ImageTransform {
             fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
                 match self {
-                    $(Self::$name(transform) => transform.augment(image, random),)*
+                    $($(#[$cfg])? Self::$name(transform) => transform.augment(image, random),)*
                 }
             }
 
             fn check(&self) -> Result<()> {
                 match self {
-                    $(Self::$name(transform) => transform.check(),)*
+                    $($(#[$cfg])? Self::$name(transform) => transform.check(),)*
                 }
             }
         }
 
         $(
+            $(#[$cfg])?
             impl From<super::$module::$name> for ImageTransform {
                 fn from(transform: super::$module::$name) -> Self {
                     Self::$name(transform)
@@ -101,6 +103,8 @@ image_transforms! {
     color_jitter::ColorJitter,
     random_erasing::RandomErasing,
     alternating_flip::AlternatingFlip,
+    #[cfg(feature = "images")]
+    resized_crop::ResizedCrop,
 }
 
 /// Reads values separated by `/`.

@@ -29,6 +29,8 @@ pub enum Resize {
     To([usize; 2]),
     /// The shorter side to this size; the aspect ratio is kept.
     ShorterSide(usize),
+    /// To the smallest size that covers this height and width; the aspect ratio is kept.
+    Cover([usize; 2]),
 }
 
 impl ImageAugmentation for Resize {
@@ -36,6 +38,18 @@ impl ImageAugmentation for Resize {
         let [_, height, width] = image.shape();
         let new = match *self {
             Self::To(size) => size,
+            Self::Cover([rows, columns]) => {
+                let scaled = |side: usize, to: usize, of: usize| {
+                    (side as u128 * to as u128 / of as u128) as usize
+                };
+                // Whether the height is what the size needs most of.
+                let size = match rows as u128 * width as u128 >= columns as u128 * height as u128 {
+                    true => [rows, scaled(width, rows, height)],
+                    false => [scaled(height, columns, width), columns],
+                };
+                check_size("resize", size)?;
+                size
+            }
             Self::ShorterSide(size) => {
                 let [short, long] = [height.min(width), height.max(width)];
                 let long = (size as u128 * long as u128 / short as u128) as usize;
@@ -55,7 +69,7 @@ impl ImageAugmentation for Resize {
 
     fn check(&self) -> Result<()> {
         match *self {
-            Self::To(size) => check_size("resize", size),
+            Self::To(size) | Self::Cover(size) => check_size("resize", size),
             Self::ShorterSide(size) => check_size("resize", [size, size]),
         }
     }
@@ -63,7 +77,7 @@ impl ImageAugmentation for Resize {
     fn output_shape(&self, [channels, ..]: [Option<usize>; 3]) -> [Option<usize>; 3] {
         match *self {
             Self::To([height, width]) => [channels, Some(height), Some(width)],
-            Self::ShorterSide(_) => [channels, None, None],
+            Self::ShorterSide(_) | Self::Cover(_) => [channels, None, None],
         }
     }
 }
