@@ -465,3 +465,56 @@ fn settings_of_training_are_checked() {
         }
     }
 }
+
+/// H = V·b + X with a trained b.
+#[derive(Clone, Debug)]
+struct Kept {
+    b: Param,
+    common: neuron::Common,
+}
+
+impl Neuron for Kept {
+    fn name(&self) -> &str {
+        "kept"
+    }
+    fn common(&self) -> &neuron::Common {
+        &self.common
+    }
+    fn common_mut(&mut self) -> &mut neuron::Common {
+        &mut self.common
+    }
+    fn params(&self) -> Vec<Param> {
+        vec![self.b.clone()]
+    }
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        n.state("v") * n.param("b") + x
+    }
+}
+
+#[test]
+fn a_parameter_of_a_neuron_keeps_its_bound() {
+    let kept = |b: Param| Kept {
+        b,
+        common: neuron::Common::default(),
+    };
+    let new = || Param::new("b", 0.2, Granularity::Layer);
+    let input = [[0.5], [0.5]];
+    let free = kept(new()).run(&input).expect("it runs");
+    for (bounded, limits) in [
+        (new().above(0.0), None),
+        (new().between(0.0, 1.0), None),
+        (new().project(0.0, 1.0), Some([0.0, 1.0])),
+    ] {
+        let neuron = kept(bounded);
+        let trained = neuron::trainables(&neuron).expect("a parameter");
+        assert_eq!(trained[0].bound.limits(), limits);
+        // The stored value stands for the initial one, and no value leads outside.
+        assert!((trained[0].bound.value(trained[0].init) - 0.2).abs() < 1e-12);
+        if limits.is_none() {
+            assert!(trained[0].bound.value(-40.0) >= 0.0);
+        }
+        assert_eq!(neuron.run(&input).expect("it runs"), free);
+    }
+    let problem = refused(&kept(new().above(1.0)), &[4, 2, 3]);
+    assert!(problem.contains("`b`") && problem.contains("0.2"), "{problem}");
+}

@@ -68,6 +68,8 @@ fn below(command: Command, parent: &str, length: Length) -> Command {
     let path = format!("{parent}{}", command.get_name());
     let command =
         command.mut_subcommands(|subcommand| below(subcommand, &format!("{path} "), length));
+    // In scripts the last of several values counts.
+    let command = command.args_override_self(true);
     let has_rare = command.get_arguments().any(Arg::is_hide_short_help_set);
     let command = command.arg(help_all(has_rare));
     let command = match length {

@@ -5,6 +5,7 @@
 pub struct Table {
     rows: Vec<Vec<String>>,
     right: Vec<usize>,
+    has_head: bool,
 }
 
 impl Table {
@@ -13,7 +14,18 @@ impl Table {
         Self {
             rows: vec![head.iter().map(|cell| (*cell).to_string()).collect()],
             right: vec![],
+            has_head: true,
         }
+    }
+
+    /// A table without a head.
+    pub fn without_head() -> Self {
+        Self::default()
+    }
+
+    /// Whether the first line is the head.
+    pub fn has_head(&self) -> bool {
+        self.has_head
     }
 
     /// Aligns these columns to the right: numbers.

@@ -3,14 +3,38 @@
 use std::cmp::Reverse;
 use strsim::osa_distance;
 
+/// A name without the case and the separators in which people differ: `CIFAR-10`, `soft_pulse_lif`.
+fn plain(name: &str) -> String {
+    name.replace(['-', '_'], "").to_lowercase()
+}
+
+/// The name that is `given`, or the only one that differs from it in case, `-` and `_` alone.
+///
+/// ```
+/// use spikelet_core::suggest::find;
+/// assert_eq!(find("CIFAR-10", ["mnist", "cifar10"]), Some("cifar10"));
+/// assert_eq!(find("cifr10", ["mnist", "cifar10"]), None);
+/// ```
+pub fn find<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let meant = plain(given);
+    let alike = names.into_iter().filter(|name| plain(name) == meant);
+    let alike: Vec<&str> = alike.collect();
+    match alike[..] {
+        [only] => Some(only),
+        _ => alike.into_iter().find(|name| *name == given),
+    }
+}
+
 /// The name closest to `given`, if one is within a third of its length.
 ///
 /// ```
 /// use spikelet_core::suggest::closest;
 /// assert_eq!(closest("tua", ["tau", "v_reset"]), Some("tau"));
 /// assert_eq!(closest("color", ["tau", "v_reset"]), None);
+/// assert_eq!(closest("MNIST-CF", ["csnn", "mnist-fc"]), Some("mnist-fc"));
 /// ```
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given = &given.to_lowercase();
     let far = given.chars().count().div_ceil(3).max(1) + 1;
     // Of two names at the same distance, the one with the longer common beginning: typing errors are
     // rarer at the start of a word.
@@ -18,7 +42,7 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .into_iter()
         .map(|name| {
             (
-                osa_distance(given, name),
+                osa_distance(given, &name.to_lowercase()),
                 Reverse(common_start(given, name)),
                 name,
             )

@@ -281,8 +281,13 @@ pub enum Error {
     /// An epoch would have no batch.
     #[error(
         "batches of {batch_size} from the {len} samples of `{dataset}`{} make no batch\n  \
-         help: choose a batch size from 1 to {len}; a data set may have 2^32 - 1 samples",
-        if *drop_last { ", the last incomplete one dropped," } else { "" }
+         help: {}",
+        if *drop_last { ", the last incomplete one dropped," } else { "" },
+        match len {
+            0 => "a data set needs a sample".to_string(),
+            _ if u32::try_from(*len).is_err() => "a data set has at most 2^32 - 1 samples".to_string(),
+            _ => format!("choose a batch size from 1 to {len}"),
+        }
     )]
     BatchSize {
         /// The data set.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::event_data::{EventRecordings, FrameSettings};
+use crate::fsdd;
 use crate::lazy_images::LazyImages;
 use crate::sequence_source::SequenceSource;
 use crate::source::Source;
@@ -167,6 +168,17 @@ impl Entry {
                 self.has_files() && !source.load(dir, None).is_err_and(|error| absent(&error))
             }
             EntryData::Events(recordings) => recordings.is_in(dir),
+        }
+    }
+
+    /// Whether reading it would write into the data folder `dir`: recordings of a set are packed there, and audio is encoded
+    /// there, once.
+    #[must_use]
+    pub fn writes_into(&self, dir: &Path) -> bool {
+        match self.data {
+            EntryData::Events(recordings) => recordings.writes_into(dir),
+            EntryData::Sequences(_) if self.name == fsdd::ENTRY.name => !fsdd::is_encoded_in(dir),
+            _ => false,
         }
     }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use spikelet_data::{
-    Batch, DataLoader, Dataset, Error, ImageError, ImageFolder, LazyImages, LazySplit,
-    LoaderConfig, WantedImages, split,
+    Augment, Batch, DataLoader, Dataset, Error, ImageError, ImageFolder, LazyImages, LazySplit,
+    LoaderConfig, ResizedCrop, WantedImages, entries, split,
 };
 
 const WANTED: WantedImages = WantedImages {
@@ -25,6 +25,17 @@ fn write(path: &Path, [width, height]: [u16; 2], gray: u8) {
         .encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb)
         .unwrap();
     fs::write(path, bytes).unwrap();
+}
+
+/// A gray PNG file whose brightness grows to the right.
+fn write_ramp(path: &Path, [height, width]: [u32; 2]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let file = fs::File::create(path).unwrap();
+    let mut encoder = png::Encoder::new(file, width, height);
+    encoder.set_color(png::ColorType::Grayscale);
+    let pixels: Vec<u8> = (0..height * width).map(|k| (k % width * 5) as u8).collect();
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&pixels).unwrap();
 }
 
 /// Two classes of images of different sizes, `count` in each.
@@ -92,13 +103,14 @@ fn the_parts_of_a_folder_have_the_classes_of_the_training_images_by_turns() {
 }
 
 #[test]
-fn training_images_are_cropped_and_flipped_the_same_for_any_threads_and_first_batch() {
+fn training_images_are_augmented_the_same_for_any_threads_and_first_batch() {
     let root = data();
     let images = load(root.path()).unwrap();
     let epoch = |threads, first| -> Vec<Batch> {
         let config = LoaderConfig {
             batch_size: 5,
             threads,
+            augment: LazyImages::ImageNet.augment(),
             ..LoaderConfig::default()
         };
         let loader = images.training(images.train().clone(), config).unwrap();
@@ -108,6 +120,92 @@ fn training_images_are_cropped_and_flipped_the_same_for_any_threads_and_first_ba
     assert_eq!(all[0].require("images").unwrap().shape, [5, 3, 16, 16]);
     assert_eq!(epoch(3, 0), all);
     assert_eq!(epoch(2, 2), all[2..]);
+}
+
+#[test]
+fn images_of_folders_are_only_resized_unless_an_augmentation_asks_for_more() {
+    let root = tempfile::tempdir().unwrap();
+    for class in ["a", "b"] {
+        for (k, size) in [[16, 16], [32, 48]].into_iter().enumerate() {
+            let path = root.path().join(format!("train/{class}/{k}.png"));
+            write_ramp(&path, size);
+            write_ramp(&root.path().join(format!("test/{class}/{k}.png")), size);
+        }
+    }
+    let images = load(root.path()).unwrap();
+    let batch = |augment, epoch| -> Batch {
+        let config = LoaderConfig {
+            shuffle: false,
+            augment,
+            ..LoaderConfig::default()
+        };
+        let loader = images.training(images.train().clone(), config).unwrap();
+        loader.epoch(epoch, 0).next().unwrap().unwrap()
+    };
+    let plain = batch(Augment::default(), 0);
+    assert_eq!(batch(Augment::default(), 3), plain);
+    let evaluated = images.evaluated(images.train().clone()).unwrap();
+    let config = LoaderConfig {
+        shuffle: false,
+        ..LoaderConfig::default()
+    };
+    let evaluated = DataLoader::new(evaluated, config).unwrap();
+    assert_eq!(evaluated.epoch(0, 0).next().unwrap().unwrap(), plain);
+    // An image that has the size of the network is as it is in its file.
+    let first: Vec<f32> = plain.f32("images").unwrap()[..16].to_vec();
+    let file: Vec<f32> = (0..16).map(|x| (x * 5) as f32 / 255.0).collect();
+    assert_eq!(first, file);
+    let cropped = Augment {
+        transforms: vec![ResizedCrop::default().into()],
+        ..Augment::default()
+    };
+    assert_ne!(batch(cropped.clone(), 0), plain);
+    assert_ne!(batch(cropped.clone(), 0), batch(cropped, 1));
+}
+
+#[test]
+fn files_that_are_not_read_are_named_and_the_folder_test_comes_before_val() {
+    let root = data();
+    let train = root.path().join("train");
+    for name in ["dark/a.webp", "dark/b.WEBP", "light/c.bmp", "light/d\u{1b}[2J", "dark/.e.bmp"] {
+        fs::write(train.join(name), "x").unwrap();
+    }
+    let images = load(root.path()).unwrap();
+    let expected = "4 files are not read (1 bmp, 1 others, 2 webp): images are PNG and JPEG files";
+    assert_eq!(images.notes(), [expected]);
+    assert_eq!(images.test().len(), 6);
+    class_folders(&root.path().join("test"), 2);
+    let images = load(root.path()).unwrap();
+    assert_eq!(images.test().len(), 4);
+    assert!(images.notes()[1].contains("val\" is not read"), "{:?}", images.notes());
+    fs::remove_dir_all(root.path().join("val")).unwrap();
+    assert_eq!(load(root.path()).unwrap().notes().len(), 1);
+}
+
+#[test]
+fn an_entry_says_whether_its_files_are_in_a_folder() {
+    let found = |root: &Path| -> Vec<&'static str> {
+        let entries = entries().into_iter();
+        let entries = entries.filter(|entry| entry.is_in(root));
+        entries.map(|entry| entry.name).collect()
+    };
+    let root = tempfile::tempdir().unwrap();
+    assert_eq!(found(root.path()), [""; 0]);
+    assert_eq!(found(Path::new("/nonexistent")), [""; 0]);
+    fs::create_dir_all(root.path().join("notes/deep")).unwrap();
+    fs::write(root.path().join("notes/deep/text.txt"), "x").unwrap();
+    assert_eq!(found(root.path()), [""; 0]);
+    class_folders(root.path(), 1);
+    assert_eq!(found(root.path()), ["image-folder"]);
+    assert_eq!(found(data().path()), ["image-folder"]);
+    let shelf = tempfile::tempdir().unwrap();
+    class_folders(&shelf.path().join("imagenet/train"), 1);
+    class_folders(&shelf.path().join("imagenet/val"), 1);
+    assert!(found(shelf.path()).contains(&"imagenet"));
+    let recordings = tempfile::tempdir().unwrap();
+    fs::create_dir(recordings.path().join("wave")).unwrap();
+    fs::write(recordings.path().join("wave/a.bin"), [3, 7, 0x80, 0, 40]).unwrap();
+    assert_eq!(found(recordings.path()), ["recordings"]);
 }
 
 #[test]

@@ -6,15 +6,22 @@ use crate::learning::LearningError;
 use crate::trainable::OutsideBound;
 use serde_json::Value;
 use spikelet_core::Error;
+use spikelet_core::suggest::closest;
 use spikelet_expr::CompileError;
 use spikelet_graph::{DType, TensorType};
+
+/// The name that was perhaps meant.
+fn meant(given: &str, known: &[&'static str]) -> String {
+    let meant = closest(given, known.iter().copied());
+    meant.map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
+}
 
 /// An invalid definition or specification of a neuron, a surrogate, an encoder or a network.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
     /// An unknown name.
-    #[error("no {family} is called `{name}`; there are: {}", .known.join(", "))]
+    #[error("no {family} is called `{name}`{}; there are: {}", meant(.name, .known), .known.join(", "))]
     UnknownName {
         /// The family, such as `neuron`.
         family: &'static str,

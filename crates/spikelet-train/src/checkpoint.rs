@@ -21,7 +21,7 @@ pub use record::EpochRecord;
 pub(super) use record::best_of;
 
 use super::Settings;
-use super::folder::{LAST, nothing_to_resume};
+use super::folder::{LAST, checkpoint_file, nothing_to_resume};
 use super::step::{ForwardTrace, SampleBatch, SampleShape, Step};
 use serde::Serialize;
 use serde_json::Value;
@@ -159,13 +159,14 @@ impl Checkpoint {
     }
 
     /// Reads a checkpoint, and checks that its numbers are in range and agree with each other, that all its
-    /// tensors are finite, and that means of squares are at least 0.
+    /// tensors are finite, and that means of squares are at least 0. Of the folder of a run, the
+    /// [`checkpoint_file`](crate::checkpoint_file) is read.
     ///
     /// # Errors
     /// [`CheckpointError`] when it is not a checkpoint, has another format, or is inconsistent.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Self::from_bytes(&files::read(path)?, path)
+        let path = checkpoint_file(path)?;
+        Self::from_bytes(&files::read(&path)?, &path)
     }
 
     /// Reads the checkpoint from which a run resumes: `run` is its folder, or a checkpoint in it.
@@ -215,6 +216,11 @@ impl Checkpoint {
             tensors,
             path: path.to_path_buf(),
         })
+    }
+
+    /// The path of the file; empty if it was not read from a file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The network, if it is one of the named networks or from a file.

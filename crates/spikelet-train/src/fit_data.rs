@@ -1,18 +1,19 @@
 //! The data of a run.
 
-use super::Loss;
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
 use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
 use super::run_images::RunImages;
 use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
+use super::{Loss, Settings};
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
 use spikelet_data::{
     Concat, DataLoader, Dataset, DeviceFrames, LazySplit, SequenceLabels, SequenceSplit, Split,
     split,
 };
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The data of a run: a loader of the training set, and loaders of a validation set and a test set if there are any.
@@ -34,7 +35,11 @@ use std::sync::Arc;
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct FitData(Source);
+pub struct FitData {
+    source: Source,
+    /// The data folder.
+    folder: Option<PathBuf>,
+}
 
 #[derive(Clone, Debug)]
 enum Source {
@@ -54,18 +59,19 @@ struct Loaders {
 impl FitData {
     /// Training batches. The loader's batch size must be that of the step; incomplete batches are dropped.
     pub fn new(train: DataLoader) -> Self {
-        Self(Source::Loaders(Box::new(Loaders {
+        Source::Loaders(Box::new(Loaders {
             train,
             validation: None,
             test: None,
-        })))
+        }))
+        .into()
     }
 
     /// Adds a validation set, which selects the best epoch. Its loader's transforms are applied; batch size and order
     /// are chosen by the trainer.
     #[must_use]
     pub fn validation(mut self, loader: DataLoader) -> Self {
-        if let Source::Loaders(loaders) = &mut self.0 {
+        if let Source::Loaders(loaders) = &mut self.source {
             loaders.validation = Some(loader);
         }
         self
@@ -74,28 +80,70 @@ impl FitData {
     /// Adds a test set, which is evaluated after each epoch and selects nothing.
     #[must_use]
     pub fn test(mut self, loader: DataLoader) -> Self {
-        if let Source::Loaders(loaders) = &mut self.0 {
+        if let Source::Loaders(loaders) = &mut self.source {
             loaders.test = Some(loader);
         }
         self
+    }
+
+    /// Sets the data folder from which the samples were read. Its absolute path is kept in checkpoints
+    /// ([`DatasetId::folder`](crate::DatasetId::folder)).
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// The batch size of these settings, or as many samples as each of `ranks` has for a step if it is larger. Samples for
+    /// validation are not counted. Loaders have a batch size of their own.
+    ///
+    /// ```
+    /// use spikelet_train::{FitData, Settings};
+    /// let digits = spikelet_data::synthetic::digits_of(0, 100, 10);
+    /// let settings = Settings { batch_size: 128, validation: 0.1, ..Settings::default() };
+    /// assert_eq!(FitData::from(&digits).batch_size(&settings, 1), 90);
+    /// ```
+    pub fn batch_size(&self, settings: &Settings, ranks: usize) -> usize {
+        let share = settings.validation;
+        let samples = match &self.source {
+            Source::Images(split) => settings.training_samples(split.train.len()),
+            // An error of the division is told where the samples are divided.
+            Source::LazyImages(split) => {
+                held_out(split.train(), share).map_or(usize::MAX, |parts| parts.0.len())
+            }
+            Source::Sequences(split) => {
+                parts_of(split, share).map_or(usize::MAX, |parts| parts.0.len())
+            }
+            Source::Loaders(_) => usize::MAX,
+        };
+        settings.batch_of(samples, ranks)
+    }
+}
+
+impl From<Source> for FitData {
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            folder: None,
+        }
     }
 }
 
 impl From<&Split> for FitData {
     fn from(split: &Split) -> Self {
-        Self(Source::Images(split.clone()))
+        Source::Images(split.clone()).into()
     }
 }
 
 impl From<&LazySplit> for FitData {
     fn from(split: &LazySplit) -> Self {
-        Self(Source::LazyImages(split.clone()))
+        Source::LazyImages(split.clone()).into()
     }
 }
 
 impl From<&SequenceSplit> for FitData {
     fn from(split: &SequenceSplit) -> Self {
-        Self(Source::Sequences(split.clone()))
+        Source::Sequences(split.clone()).into()
     }
 }
 
@@ -116,12 +164,14 @@ pub(super) struct RunData {
     labels: SequenceLabels,
     /// The frames that the device makes of events.
     device_frames: Option<DeviceFrames>,
+    /// The absolute path of the data folder, if it is known.
+    folder: Option<String>,
 }
 
 impl RunData {
     /// The loaders for what is trained, and a number of loader threads (0: automatic).
     pub(super) fn new(data: &FitData, subject: &Subject<'_>, threads: usize) -> Result<Self> {
-        let mut run = match &data.0 {
+        let mut run = match &data.source {
             Source::Images(split) => Self::of_images(split, subject)?,
             Source::LazyImages(split) => Self::of_lazy_images(split, subject)?,
             Source::Sequences(split) => Self::of_sequences(split, subject)?,
@@ -132,8 +182,12 @@ impl RunData {
                 images: None,
                 labels: SequenceLabels::Sequence,
                 device_frames: None,
+                folder: None,
             },
         };
+        let folder = data.folder.as_deref().map(std::path::absolute);
+        let folder = folder.and_then(|folder| folder.ok()?.into_os_string().into_string().ok());
+        run.folder = folder;
         let config = run.train.config();
         let (given, expected) = (config.batch_size, subject.batch_size());
         if given != expected {
@@ -163,6 +217,7 @@ impl RunData {
                 images: Some(RunImages::InMemory(split.clone())),
                 labels: SequenceLabels::Sequence,
                 device_frames: None,
+                folder: None,
             });
         };
         let (train, validation) = settings.parts(&split.train)?;
@@ -179,6 +234,7 @@ impl RunData {
             images: Some(RunImages::InMemory(split.clone())),
             labels: SequenceLabels::Sequence,
             device_frames: None,
+            folder: None,
         })
     }
 
@@ -199,6 +255,7 @@ impl RunData {
             images: Some(RunImages::Lazy(data.clone())),
             labels: SequenceLabels::Sequence,
             device_frames: None,
+            folder: None,
         })
     }
 
@@ -212,6 +269,7 @@ impl RunData {
             images: None,
             labels: data.labels,
             device_frames: data.device_frames,
+            folder: None,
         })
     }
 
@@ -238,7 +296,11 @@ impl RunData {
     /// The identity of the data.
     pub(super) fn identity(&self) -> Result<DatasetId> {
         if let Some(RunImages::InMemory(split)) = &self.images {
-            return Ok(DatasetId::of_split(split, self.train.dataset().len()));
+            let identity = DatasetId::of_split(split, self.train.dataset().len());
+            return Ok(DatasetId {
+                folder: self.folder.clone(),
+                ..identity
+            });
         }
         let (validation, test) = (self.validation.as_ref(), self.test.as_ref());
         let identity = DatasetId::of_loaders(&self.train, validation, test)?;
@@ -248,6 +310,7 @@ impl RunData {
         };
         Ok(DatasetId {
             classes,
+            folder: self.folder.clone(),
             ..identity
         })
     }
@@ -338,6 +401,15 @@ fn held_out(train: &Samples, share: f64) -> Result<(Samples, Option<Samples>)> {
     if share == 0.0 {
         return Ok((train.clone(), None));
     }
+    // At least one sample is for validation, however small its share.
+    let least = match train.len() {
+        0 | 1 => 0.0,
+        len => 1.0 / len as f64,
+    };
+    let share = match (train.len() as f64 * (1.0 - share)).round() as usize == train.len() {
+        true => share.max(least),
+        false => share,
+    };
     let parts = split(train.clone(), &[1.0 - share, share], 0)?;
     Ok((parts[0].clone(), Some(parts[1].clone())))
 }

@@ -165,6 +165,36 @@ pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
     }
 }
 
+/// The checkpoint that a path names, wherever one is taken: a file itself; of the folder of a run its `best.safetensors`, or
+/// else its `last.safetensors`; of a folder of runs that of the latest. Other paths are as they were given.
+///
+/// ```no_run
+/// let file = spikelet_train::checkpoint_file("runs/mnist-fc")?;
+/// assert!(file.ends_with("best.safetensors"));
+/// # Ok::<(), spikelet_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`RunFolderError::NoCheckpoint`] for a folder without one.
+pub fn checkpoint_file(path: impl AsRef<Path>) -> Result<PathBuf> {
+    let path = path.as_ref();
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let in_folder = |folder: &Path| {
+        let mut files = [BEST, LAST].into_iter().map(|name| folder.join(name));
+        files.find(|file| file.is_file())
+    };
+    let found = in_folder(path).or_else(|| in_folder(&latest_run(path).ok()?));
+    found.ok_or_else(|| {
+        let folder = path.to_path_buf();
+        match SeriesFolder::is_at(path) {
+            true => RunFolderError::IsSeries { folder }.into(),
+            false => RunFolderError::NoCheckpoint { folder }.into(),
+        }
+    })
+}
+
 pub(super) fn nothing_to_resume(checkpoint: PathBuf) -> RunFolderError {
     let help = match checkpoint.with_file_name(EPOCHS).exists() {
         true => {

@@ -66,7 +66,7 @@ pub use engine::{BatchProbe, BuildEngine, Engine, EvalEngine, EvalEngines, Progr
 pub use error::{NotFinite, Origin, TrainError};
 pub use evaluation::{Evaluation, TestSamples, evaluate};
 pub use fit_data::FitData;
-pub use folder::{RunFolderError, SeriesFolder, latest_run};
+pub use folder::{RunFolderError, SeriesFolder, checkpoint_file, latest_run};
 pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};

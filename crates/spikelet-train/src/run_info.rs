@@ -1,9 +1,10 @@
 //! The runs in a folder: their definitions, results and states, read without their tensors.
 
 use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences};
-use super::folder::{BEST, EPOCHS, LAST, LOCK, REPORT, holder};
+use super::folder::{BEST, EPOCHS, EXPERIMENT, LAST, LOCK, REPORT, holder};
 use super::health::{self, Evidence, Finding};
 use super::{RunFolderError, latest_run};
+use crate::experiment::Experiment;
 use crate::log::jsonl;
 use serde_json::Value;
 use spikelet_core::files::FileError;
@@ -49,6 +50,8 @@ pub struct RunInfo {
     pub history: Vec<EpochRecord>,
     /// The metadata of the checkpoint for resuming, or of the best one; `None` until the first one is written.
     pub checkpoint: Option<CheckpointInfo>,
+    /// The experiment of a run without a checkpoint, if its file can be read.
+    pub experiment: Option<Box<Experiment>>,
 }
 
 /// A setting with a value for each of several runs.
@@ -116,6 +119,11 @@ impl RunInfo {
         {
             history.clone_from(&checkpoint.progress.history);
         }
+        let file = folder.join(EXPERIMENT);
+        let experiment = match checkpoint.is_none() && file.is_file() {
+            true => Experiment::read(file).ok().map(Box::new),
+            false => None,
+        };
         let epochs = checkpoint.as_ref().map(CheckpointInfo::epochs);
         let state = match holder {
             Some(pid) => RunState::Running { pid },
@@ -128,18 +136,33 @@ impl RunInfo {
             state,
             history,
             checkpoint,
+            experiment,
         })
     }
 
-    /// The name of the network; `None` for a network or a step of one's own, and until the first checkpoint.
+    /// The name of the network; `None` for a network or a step of one's own.
     pub fn network(&self) -> Option<&str> {
-        let network = self.checkpoint.as_ref()?.definition.network();
+        let network = match &self.checkpoint {
+            Some(checkpoint) => checkpoint.definition.network(),
+            None => self.experiment.as_ref().map(|own| &own.network),
+        };
         network.map(Network::name)
+    }
+
+    /// The name of the data set, if it is known.
+    pub fn dataset(&self) -> Option<String> {
+        match &self.checkpoint {
+            Some(checkpoint) => Some(checkpoint.dataset.name.clone()),
+            None => Some(self.experiment.as_ref()?.data.entry()?.title()),
+        }
     }
 
     /// The number of epochs of the complete run, if it is known.
     pub fn epochs(&self) -> Option<usize> {
-        self.checkpoint.as_ref().map(CheckpointInfo::epochs)
+        match &self.checkpoint {
+            Some(checkpoint) => Some(checkpoint.epochs()),
+            None => Some(self.experiment.as_ref()?.settings.epochs),
+        }
     }
 
     /// The epoch with the best value of the monitored metric on the validation set, if there is one.
@@ -151,8 +174,11 @@ impl RunInfo {
     pub fn seconds(&self) -> f64 {
         let checkpoint = self.checkpoint.as_ref();
         let until_checkpoint = checkpoint.map_or(0.0, |checkpoint| checkpoint.progress.seconds);
-        let of_epochs: f64 = self.history.iter().map(|record| record.seconds).sum();
-        of_epochs.max(until_checkpoint)
+        let of_epochs = self.history.iter().map(|record| record.seconds);
+        // The sum of nothing is -0.0.
+        of_epochs
+            .fold(0.0, |sum, own| sum + own)
+            .max(until_checkpoint)
     }
 
     /// The evidence of the health of the run: its history, and the measurements in its folder.
@@ -321,7 +347,7 @@ fn definition_of(checkpoint: &CheckpointInfo) -> BTreeMap<&'static str, Value> {
     let parsed = entries.into_iter();
     let parsed = parsed.map(|(name, text)| (name, serde_json::from_str(&text).unwrap_or_default()));
     let mut values: BTreeMap<&'static str, Value> = parsed.collect();
-    let dataset = serde_json::to_value(&checkpoint.dataset);
+    let dataset = serde_json::to_value(checkpoint.dataset.without_folder());
     values.insert("dataset", dataset.unwrap_or_default());
     values
 }

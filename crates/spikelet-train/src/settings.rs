@@ -253,6 +253,23 @@ impl Settings {
         Ok((Arc::new(rest), Some(Arc::new(validation))))
     }
 
+    /// The number of training samples that are left of `samples` behind those for validation.
+    #[must_use]
+    pub fn training_samples(&self, samples: usize) -> usize {
+        if self.validation == 0.0 || samples < 2 {
+            return samples;
+        }
+        let held_out = (samples as f64 * self.validation).round() as usize;
+        samples - held_out.clamp(1, samples - 1)
+    }
+
+    /// The batch size, or as many as each of `ranks` has of these training samples for a step if it is larger.
+    #[must_use]
+    pub fn batch_of(&self, samples: usize, ranks: usize) -> usize {
+        let most = samples / (ranks.max(1) * self.accumulate.max(1));
+        self.batch_size.min(most.max(1))
+    }
+
     /// The loss of an output over time, its mean `scores`, `[N, classes]`, and labels: i64 `[N]`, or f32
     /// `[N, classes]`, a probability of each class.
     pub fn apply_loss(&self, output: &StepOutputs, scores: &Var, labels: &Var) -> Var {

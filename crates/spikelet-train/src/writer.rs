@@ -139,6 +139,7 @@ mod tests {
             test_samples: 1,
             sha256: String::new(),
             classes: vec![],
+            folder: None,
         };
         let settings = Settings {
             batch_size: 1,

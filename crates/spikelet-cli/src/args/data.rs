@@ -11,8 +11,8 @@ use spikelet::data::{
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
-use spikelet::train::Settings;
 use spikelet::train::experiment::{DataSettings, Experiment};
+use spikelet::train::{DatasetId, FitData, Settings};
 use std::path::{Path, PathBuf};
 
 /// The environment variable of the data set folder.
@@ -37,9 +37,17 @@ pub struct DataArgs {
     )]
     pub data: Option<DataName>,
 
-    /// Folder of data sets [default: $SPIKELET_DATA, else ./data]
+    /// Folder of the data, or of data sets [default: that of the checkpoint, else $SPIKELET_DATA, else
+    /// ./data]
+    ///
+    /// Without --dataset, the files in it tell the data set: PNG and JPEG files in a folder for each class,
+    /// recordings of events, or the files of a known data set.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+
+    /// The data folder of a checkpoint.
+    #[arg(skip)]
+    stored: Option<PathBuf>,
 
     /// Download the files if they are missing
     #[arg(long)]
@@ -134,12 +142,37 @@ impl DataArgs {
             ));
         }
         loaded.keep_first(train_samples, self.test_images)?;
+        let mut notes = loaded.notes().to_vec();
+        if let [class] = loaded.class_names() {
+            notes.push(format!(
+                "all samples are of one class, {class:?}: there is nothing to tell apart"
+            ));
+        }
+        for note in notes {
+            console.say(console.yellow(format!("note: {note}")));
+        }
         Ok(loaded)
+    }
+
+    /// The same with the data folder of a checkpoint, unless another is given. Nothing is written into that folder: it may be
+    /// the word of someone else.
+    #[must_use]
+    pub fn in_folder_of(&self, run: &DatasetId) -> Self {
+        let reads_only = |folder: &&Path| {
+            let known = DataName::of_dataset(&run.name);
+            known.is_some_and(|name| !name.entry().writes_into(folder))
+        };
+        let own = self.data.is_none() || self.data == DataName::of_dataset(&run.name);
+        let stored = run.usable_folder().filter(|_| own && !self.download);
+        Self {
+            stored: stored.filter(reads_only).map(Path::to_path_buf),
+            ..self.clone()
+        }
     }
 
     /// The folder of data sets.
     fn folder(&self) -> PathBuf {
-        let folder = self.data_dir.clone();
+        let folder = self.data_dir.clone().or_else(|| self.stored.clone());
         let folder = folder.or_else(|| variable(DATA_VARIABLE).map(PathBuf::from));
         folder.unwrap_or_else(|| PathBuf::from(FOLDER))
     }
@@ -164,7 +197,7 @@ impl DataArgs {
         let loaded = loaded.map_err(|error| match &error {
             data::Error::Image(ImageError::MissingFolder { path }) => Failure::other(
                 format!("{} is no folder", path.display()),
-                "name a folder with train/CLASS/FILE and val/CLASS/FILE, or with CLASS/FILE, with --data-dir; \
+                "name a folder with train/CLASS/FILE and test/CLASS/FILE (or val), or with CLASS/FILE, with --data-dir; \
                  --dataset synthetic-images needs no files",
             ),
             _ => spikelet::Error::from(error).into(),
@@ -242,15 +275,44 @@ fn progress(console: &Console) -> Progress {
 }
 
 impl TrainingDataArgs {
-    /// Sets the given options in an experiment.
-    pub fn put(&self, experiment: &mut Experiment) {
-        if let Some(name) = self.of.data {
+    /// The same with the data folder of a checkpoint, unless another is given.
+    #[must_use]
+    pub fn in_folder_of(&self, run: &DatasetId) -> Self {
+        Self {
+            of: self.of.in_folder_of(run),
+            ..self.clone()
+        }
+    }
+
+    /// The data of a run, with the folder that is kept in its checkpoints.
+    pub fn fit_data(&self, loaded: &Loaded) -> FitData {
+        let data = FitData::from(loaded);
+        let known = DataName::of_dataset(loaded.name());
+        match known.is_some_and(|name| name.entry().has_files()) {
+            true => data.folder(self.of.folder()),
+            false => data,
+        }
+    }
+
+    /// Sets the given options in an experiment. Without a data set, the one in --data-dir is used if `detects`.
+    ///
+    /// # Errors
+    /// When no data set, or several, are in that folder.
+    pub fn put(&self, experiment: &mut Experiment, detects: bool) -> Result<(), Failure> {
+        let named = match (&self.of.data, &self.of.data_dir) {
+            (None, Some(folder)) if detects && experiment.data.dataset.is_none() => {
+                DataName::found_in(folder, &experiment.network, self.of.download)?
+            }
+            (named, _) => *named,
+        };
+        if let Some(name) = named {
             experiment.use_dataset(Some(name.word().to_string()));
         }
         let Experiment { data, settings, .. } = experiment;
         settings.split = self.of.split.clone().or(settings.split.take());
         data.train_images = self.train_images.or(data.train_images);
         data.test_images = self.of.test_images.or(data.test_images);
+        Ok(())
     }
 
     /// Reads or generates the data set of an experiment. One that does not name it takes the first with images that fit
@@ -373,7 +435,8 @@ mod tests {
             let words = Words::try_parse_from(words).unwrap_or_else(|e| panic!("{e}"));
             let network = Network::find(network).expect("it is known");
             let mut experiment = Experiment::of_network(network);
-            words.data.put(&mut experiment);
+            let put = words.data.put(&mut experiment, true);
+            put.expect("no folder is given");
             let experiment = with_classes_of_data(experiment, &words.data, false);
             assert_eq!(experiment.network.classes(), classes);
         }

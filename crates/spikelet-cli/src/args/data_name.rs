@@ -7,6 +7,7 @@ use spikelet::data::{self, LazyImages, SequenceSource, Source, StepShape, synthe
 use spikelet::network::Network;
 use spikelet::train::experiment::{DataSettings, Experiment};
 use spikelet::train::{SampleShape, Settings};
+use std::path::Path;
 
 /// The seed of the synthetic digits. It is not the seed of the run, so that runs are comparable.
 pub(super) const SYNTHETIC_SEED: u64 = 0;
@@ -72,6 +73,78 @@ impl DataName {
                 true => of_any_channels,
                 false => takes_images,
             })
+    }
+
+    /// Whether its files are in the data folder of a program that takes samples of this kind: by their shape, as far as it is
+    /// known before they are read.
+    fn is_taken_by(self, network: &Network) -> bool {
+        if self.lazy_images().is_some() {
+            return self.fits_lazily(network);
+        }
+        if let Some(image) = self.image() {
+            return image == network.image() && network.features().is_none();
+        }
+        match self.0.sequences().and_then(|source| source.shape) {
+            // Frames are resized.
+            Some(StepShape::Frame(_)) if self.0.has_events() => network.features().is_none(),
+            Some(StepShape::Features(_)) if self.0.has_events() => network.features().is_some(),
+            shape => shape.is_none() || shape == StepShape::of(&network.input()),
+        }
+    }
+
+    /// The data set in a folder, which no option names. `None` with `downloads`, where the data set of the network is to be
+    /// downloaded into it.
+    ///
+    /// # Errors
+    /// When none, or more than one that the network takes, is in the folder.
+    pub(super) fn found_in(
+        folder: &Path,
+        network: &Network,
+        downloads: bool,
+    ) -> Result<Option<Self>, Failure> {
+        let taken = || Self::all().filter(|name| name.is_taken_by(network) && name.0.has_files());
+        let found: Vec<Self> = taken().filter(|name| name.0.is_in(folder)).collect();
+        // The files of a known data set may also be in a folder for each class.
+        let known = found.iter().copied().filter(|name| !name.0.is_own());
+        let found = match known.collect::<Vec<_>>() {
+            known if known.is_empty() => found,
+            known => known,
+        };
+        let default = Self::fitting(network.image()).next();
+        let text = folder.display();
+        match found[..] {
+            [only] => Ok(Some(only)),
+            [] if downloads && default.is_some_and(|name| name.source().is_some()) => Ok(None),
+            [] => {
+                let (name, words) = (network.name(), taken().map(Self::word));
+                let words = words.collect::<Vec<_>>().join(", ");
+                let problem = match folder.is_dir() {
+                    true => format!("{text} of --data-dir has no data set that {name} takes"),
+                    false => format!("{text} of --data-dir is no folder"),
+                };
+                Err(Failure::argument(
+                    problem,
+                    format!(
+                        "looked for: {words}. Name a folder with train/CLASS/FILE and test/CLASS/FILE, with CLASS/FILE, or with \
+                         the files of a data set, and the data set with --dataset; without --data-dir, {name} is trained on {}",
+                        default.map_or("no data", Self::word)
+                    ),
+                ))
+            }
+            _ => {
+                let words = found.iter().map(|name| name.word());
+                Err(Failure::argument(
+                    format!(
+                        "{text} has {}",
+                        words.clone().collect::<Vec<_>>().join(" and ")
+                    ),
+                    format!(
+                        "name one of them: --dataset {}",
+                        words.collect::<Vec<_>>().join(" or ")
+                    ),
+                ))
+            }
+        }
     }
 
     /// Its images, if they are read or computed when they are needed.

@@ -111,7 +111,8 @@ impl ExperimentArgs {
     pub fn build(&self, resumed: Option<(&Path, &Checkpoint)>) -> Result<Experiment, Failure> {
         let run = resumed.map(|(run, checkpoint)| Experiment::of_run(run, checkpoint));
         let run = run.transpose()?;
-        let data = |experiment: &mut Experiment| self.data.put(experiment);
+        let detects = !self.network.sets("data.dataset");
+        let data = |experiment: &mut Experiment| self.data.put(experiment, detects);
         let mut experiment = match run.flatten() {
             None => self.network.build_with(self.start, data)?,
             Some(run) => self.network.build_resumed(self.start, run, data)?,

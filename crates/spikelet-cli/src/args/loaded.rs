@@ -83,6 +83,23 @@ impl Loaded {
         }
     }
 
+    /// What a user should know of the files; a sentence each.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Self::LazyImages(split) => split.notes(),
+            Self::Images(_) | Self::Sequences(_) => &[],
+        }
+    }
+
+    /// The names of the classes; empty where labels have none.
+    pub fn class_names(&self) -> &[String] {
+        match self {
+            Self::Images(split) => &split.train.classes,
+            Self::LazyImages(split) => split.classes(),
+            Self::Sequences(split) => split.train.class_names("labels"),
+        }
+    }
+
     /// The identity of the data, for a network that was not trained here.
     ///
     /// # Errors
@@ -97,6 +114,7 @@ impl Loaded {
             test_samples,
             sha256: digests.iter().map(|byte| format!("{byte:02x}")).collect(),
             classes: self.classes_of_files().to_vec(),
+            folder: None,
         })
     }
 

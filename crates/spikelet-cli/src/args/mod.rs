@@ -2,6 +2,7 @@
 
 mod arch;
 mod augment;
+mod checkpoint;
 mod data;
 mod data_name;
 mod device;
@@ -23,6 +24,7 @@ pub mod value;
 
 pub use arch::capability;
 pub use augment::{AugmentArgs, normalization_of};
+pub use checkpoint::CheckpointPath;
 pub use data::{DATA_VARIABLE, DataArgs, TrainingDataArgs, data_text, with_classes_of_data};
 pub use data_name::{DataName, data_name, sample_of};
 pub use device::{DeviceArgs, open_device};

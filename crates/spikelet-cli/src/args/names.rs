@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 use spikelet::data::{Entry, EventRecordings, LazyImages};
-use spikelet::suggest::closest;
+use spikelet::suggest::{closest, find};
 use spikelet::{neuron, surrogate};
 use std::ffi::OsStr;
 
@@ -55,9 +55,27 @@ pub fn data_names() -> Names {
     }
 }
 
-/// A name without the separators in which people differ: `cifar-10`, `soft_pulse_lif`.
-fn plain(name: &str) -> String {
-    name.replace(['-', '_'], "")
+/// The error of a name that is none of `known`, with the closest.
+pub fn unknown(
+    command: &Command,
+    arg: Option<&Arg>,
+    given: &str,
+    known: impl Iterator<Item = &'static str> + Clone,
+) -> Error {
+    let mut error = Error::new(ErrorKind::InvalidValue).with_cmd(command);
+    let mut insert = |kind, value: String| {
+        error.insert(kind, ContextValue::String(value));
+    };
+    if let Some(arg) = arg {
+        insert(ContextKind::InvalidArg, arg.to_string());
+    }
+    insert(ContextKind::InvalidValue, given.to_string());
+    if let Some(name) = closest(given, known.clone()) {
+        insert(ContextKind::SuggestedValue, name.to_string());
+    }
+    let known = known.map(String::from).collect();
+    error.insert(ContextKind::ValidValue, ContextValue::Strings(known));
+    error
 }
 
 impl TypedValueParser for Names {
@@ -71,30 +89,10 @@ impl TypedValueParser for Names {
     ) -> Result<String, Error> {
         let given = value.to_string_lossy();
         let names = || self.members.iter().map(|(name, _)| *name);
-        let meant = names().find(|name| plain(name) == plain(&given));
-        if let Some(name) = meant {
+        if let Some(name) = find(&given, names()) {
             return Ok(name.to_string());
         }
-        let mut error = Error::new(ErrorKind::InvalidValue).with_cmd(command);
-        if let Some(arg) = arg {
-            error.insert(
-                ContextKind::InvalidArg,
-                ContextValue::String(arg.to_string()),
-            );
-        }
-        let known = names().map(String::from).collect();
-        error.insert(ContextKind::ValidValue, ContextValue::Strings(known));
-        if let Some(name) = closest(&given, names()) {
-            error.insert(
-                ContextKind::SuggestedValue,
-                ContextValue::String(name.to_string()),
-            );
-        }
-        error.insert(
-            ContextKind::InvalidValue,
-            ContextValue::String(given.into_owned()),
-        );
-        Err(error)
+        Err(unknown(command, arg, &given, names()))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

@@ -1,11 +1,15 @@
 //! Networks on the command line.
 
+use super::names::unknown;
 use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to, value};
 use crate::failure::Failure;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
+use spikelet::data;
 use spikelet::document::Document;
 use spikelet::network::{Model, Network};
 use spikelet::recipes::{self, Recipe};
+use spikelet::suggest::find;
 use spikelet::train::experiment::Experiment;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, is_separator};
@@ -43,7 +47,7 @@ impl NetworkName {
         Ok(match self {
             Self::Named(name) => Network::find(name)?,
             Self::Recipe(recipe) => recipe.experiment()?.network,
-            Self::File(path, _) => Experiment::read(path)?.network,
+            Self::File(path, _) => read_experiment(path)?.network,
         })
     }
 
@@ -55,15 +59,38 @@ impl NetworkName {
         Ok(match self {
             Self::Named(name) => Experiment::of_network(Network::find(name)?),
             Self::Recipe(recipe) => recipe.experiment()?,
-            Self::File(path, _) => Experiment::read(path)?,
+            Self::File(path, _) => read_experiment(path)?,
         })
     }
 
     /// The names that are no files.
-    fn names() -> impl Iterator<Item = &'static str> {
+    fn names() -> Vec<&'static str> {
         let recipes = recipes::all().iter().map(|recipe| recipe.name);
-        Network::all_names().chain(recipes)
+        Network::all_names().chain(recipes).collect()
     }
+}
+
+/// Reads an experiment file, unless the path is plainly that of something else.
+fn read_experiment(path: &Path) -> Result<Experiment, Failure> {
+    let is_image = path.extension().is_some_and(|end| {
+        let images = ["png", "jpg", "jpeg", "bmp", "webp", "gif", "npy"];
+        images.iter().any(|image| end.eq_ignore_ascii_case(image))
+    });
+    let (problem, help) = match (path.is_dir(), is_image) {
+        (false, false) => return Ok(Experiment::read(path)?),
+        (true, _) => (
+            "is a folder, not an experiment file",
+            "name a network or a TOML file; train on the images of a folder with --data-dir FOLDER",
+        ),
+        (false, true) => (
+            "is an image, not an experiment file",
+            "name a network or a TOML file; classify images with `spikelet predict CHECKPOINT IMAGE`",
+        ),
+    };
+    Err(Failure::argument(
+        format!("{} {problem}", path.display()),
+        help,
+    ))
 }
 
 #[derive(Clone)]
@@ -93,11 +120,33 @@ impl TypedValueParser for NetworkNames {
             };
             return Ok(NetworkName::File(path.to_path_buf(), name));
         }
-        let names = PossibleValuesParser::new(NetworkName::names());
-        let name = names.parse_ref(command, arg, value)?;
-        Ok(match recipes::find(&name) {
+        let given = value.to_string_lossy();
+        let Some(name) = find(&given, NetworkName::names()) else {
+            // The folder of a run, or a checkpoint, in this folder.
+            if path.is_dir() || path.extension().is_some_and(|end| end == "safetensors") {
+                return Ok(NetworkName::File(path.to_path_buf(), given.into_owned()));
+            }
+            let mut error = unknown(command, arg, &given, NetworkName::names().into_iter());
+            let dataset = data::entries()
+                .into_iter()
+                .find(|entry| find(&given, [entry.name]).is_some());
+            if let Some(entry) = dataset {
+                error.insert(
+                    ContextKind::Suggested,
+                    ContextValue::StyledStrs(vec![
+                        format!(
+                            "a data set is named by its option: --dataset {}",
+                            entry.name
+                        )
+                        .into(),
+                    ]),
+                );
+            }
+            return Err(error);
+        };
+        Ok(match recipes::find(name) {
             Some(recipe) => NetworkName::Recipe(recipe),
-            None => NetworkName::Named(name),
+            None => NetworkName::Named(name.to_string()),
         })
     }
 
@@ -173,7 +222,7 @@ impl NetworkArgs {
     /// When a file is wrong, the network does not have an option, or a constant of the neuron or a key of `--set` is
     /// unknown or of the wrong kind.
     pub fn build(&self, start: PresetArgs) -> Result<Experiment, Failure> {
-        self.build_with(start, |_| {})
+        self.build_with(start, |_| Ok(()))
     }
 
     /// As [`NetworkArgs::build`]; `data` sets the data set before the keys of `--set`, which may be those of its samples.
@@ -183,12 +232,12 @@ impl NetworkArgs {
     pub fn build_with(
         &self,
         start: PresetArgs,
-        data: impl Fn(&mut Experiment),
+        data: impl Fn(&mut Experiment) -> Result<(), Failure>,
     ) -> Result<Experiment, Failure> {
         let experiment = match &self.name {
             Some(name @ NetworkName::File(path, _)) => {
                 start.check(name)?;
-                Experiment::read(path)?
+                read_experiment(path)?
             }
             Some(name @ NetworkName::Recipe(recipe)) => {
                 start.check(name)?;
@@ -208,6 +257,11 @@ impl NetworkArgs {
     /// Whether it is named as a recipe.
     pub fn is_recipe(&self) -> bool {
         matches!(self.name, Some(NetworkName::Recipe(_)))
+    }
+
+    /// Whether `--set` has this key.
+    pub fn sets(&self, key: &str) -> bool {
+        self.neuron.set.iter().any(|setting| setting.key == key)
     }
 
     /// Removes the name or the file.
@@ -231,7 +285,7 @@ impl NetworkArgs {
         &self,
         start: PresetArgs,
         run: Experiment,
-        data: impl Fn(&mut Experiment),
+        data: impl Fn(&mut Experiment) -> Result<(), Failure>,
     ) -> Result<Experiment, Failure> {
         let mut resumed = run;
         let document = match &self.name {
@@ -260,9 +314,9 @@ impl NetworkArgs {
     fn over(
         &self,
         mut experiment: Experiment,
-        data: impl Fn(&mut Experiment),
+        data: impl Fn(&mut Experiment) -> Result<(), Failure>,
     ) -> Result<Experiment, Failure> {
-        data(&mut experiment);
+        data(&mut experiment)?;
         let (keys, neuron) = self.neuron.split();
         if !keys.is_empty() {
             let changed = experiment.change(&value::document(&keys)?);

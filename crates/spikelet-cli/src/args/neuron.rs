@@ -4,8 +4,9 @@ use super::{Setting, surrogate_names};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::neuron::{self, Neuron};
-use spikelet::suggest::closest;
+use spikelet::suggest::{closest, find};
 use spikelet::surrogate::{self, Surrogate};
+use spikelet::train::experiment::Experiment;
 use spikelet::{DefinitionError, Entry};
 use std::sync::Arc;
 
@@ -29,6 +30,17 @@ pub struct NeuronArgs {
     pub reset_grad: Option<String>,
 }
 
+/// The option or the key of an experiment file that a key means which is no constant: `--set optimizer.lr=…` for `lr`.
+fn option_of(key: &str) -> Option<String> {
+    if ["hidden", "channels"].contains(&key) {
+        return Some(format!("--{key} N"));
+    }
+    let key = find(key, ["learning_rate"]).map_or(key, |_| "lr");
+    let tables = Experiment::tables_with(key);
+    let keys = tables.iter().map(|table| format!("--set {table}.{key}=…"));
+    (!tables.is_empty()).then(|| keys.collect::<Vec<_>>().join(" or "))
+}
+
 /// The given settings, if all their keys are known.
 ///
 /// # Errors
@@ -43,6 +55,12 @@ pub fn overlay(
         if !known.contains_key(&key) {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
             let help = match (closest(&key, names.iter().copied()), names.is_empty()) {
+                _ if let Some(meant) = option_of(&key) => {
+                    format!(
+                        "did you mean {meant}? Constants of it: {}",
+                        names.join(", ")
+                    )
+                }
                 (Some(name), _) => format!("did you mean `{name}`? It has: {}", names.join(", ")),
                 (None, false) => format!("it has: {}", names.join(", ")),
                 (None, true) => "it has none".to_string(),

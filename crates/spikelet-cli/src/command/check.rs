@@ -1,11 +1,11 @@
 //! `spikelet check`
 
 use super::{examples, path_text};
+use crate::args::CheckpointPath;
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet_nir::{Format, check_file};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Check a NIR graph or a file with weights
@@ -21,9 +21,9 @@ use std::process::ExitCode;
     "spikelet check weights.safetensors --json" => "as JSON",
 ])]
 pub struct Check {
-    /// NIR graph, checkpoint of PyTorch, safetensors or .npz
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// NIR graph, checkpoint of PyTorch, safetensors or .npz, or the folder of a run: its best checkpoint
+    #[arg(value_name = "FILE", value_parser = CheckpointPath::parser())]
+    file: CheckpointPath,
 }
 
 impl Check {

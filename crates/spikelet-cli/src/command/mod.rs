@@ -128,7 +128,8 @@ impl Command {
 /// Prints a table, its head in bold.
 pub fn say_table(console: &Console, table: &Table) {
     for (k, line) in table.lines().into_iter().enumerate() {
-        console.say(if k == 0 { console.bold(line) } else { line });
+        let is_head = k == 0 && table.has_head();
+        console.say(if is_head { console.bold(line) } else { line });
     }
 }
 

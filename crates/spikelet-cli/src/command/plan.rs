@@ -62,6 +62,10 @@ impl ShowPlan {
         let experiment = self.network.build(self.start)?;
         let mut experiment = experiment;
         experiment.settings = self.settings.build(experiment.settings)?;
+        if let Some(samples) = experiment.data.train_images {
+            let settings = &mut experiment.settings;
+            settings.batch_size = settings.batch_of(settings.training_samples(samples), 1);
+        }
         let (module, sample) = (experiment.network.module()?, sample_of(&experiment));
         let (settings, network) = (experiment.settings, experiment.network);
         let place = self.device.over(&experiment.device);

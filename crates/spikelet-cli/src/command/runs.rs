@@ -14,22 +14,27 @@ use std::process::ExitCode;
 
 /// List the runs in a folder, or compare two of them
 ///
-/// Prints each run with its network, data set, epochs, results and time, and the settings in which the
-/// runs differ. Only the headers of checkpoints are read. Damaged runs and folders without a run are named.
+/// Prints a line for each run with its network, data set, epochs, results and time, and a table of the
+/// settings in which the runs differ if it is narrow. Two runs are compared. Only the headers of checkpoints are read. Damaged runs and folders without a run are named.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = examples![
     "spikelet runs" => "the runs in the folder `runs`",
     "spikelet runs runs/mnist-fc --json" => "those of one network, as JSON",
-    "spikelet runs diff runs/mnist-fc runs/csnn" => "two runs beside each other",
+    "spikelet runs runs/mnist-fc --settings" => "with all settings in which they differ",
+    "spikelet runs runs/mnist-fc/latest runs/csnn/latest" => "two runs beside each other",
 ])]
 pub struct Runs {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Folder of runs, or of one run
-    #[arg(value_name = "FOLDER", default_value = "runs")]
-    folder: PathBuf,
+    /// Folder of runs, or of one run; two runs are compared
+    #[arg(value_name = "FOLDER", default_value = "runs", num_args = 0..=2)]
+    folders: Vec<PathBuf>,
+
+    /// List the settings in which the runs differ, however many they are
+    #[arg(long)]
+    settings: bool,
 }
 
 #[derive(clap::Subcommand)]
@@ -58,12 +63,20 @@ impl Runs {
         if let Some(Command::Diff(diff)) = self.command {
             return diff.run(console);
         }
-        if !self.folder.is_dir() {
-            let problem = format!("there is no folder {}", self.folder.display());
+        if let [a, b] = &self.folders[..] {
+            let (a, b) = (a.clone(), b.clone());
+            return Diff { a, b }.run(console);
+        }
+        let folder = self
+            .folders
+            .first()
+            .map_or(Path::new("runs"), |folder| folder);
+        if !folder.is_dir() {
+            let problem = format!("there is no folder {}", folder.display());
             let help = "start a run with `spikelet train`, or name the folder of your runs";
             return Err(Failure::other(problem, help));
         }
-        let found = find_runs(&self.folder)?;
+        let found = find_runs(folder)?;
         let differing = found.differing_settings();
         for (k, run) in found.runs.iter().enumerate() {
             console.say_json(&run_json(run, &differing, k));
@@ -73,7 +86,7 @@ impl Runs {
                 "event": "skipped", "folder": path_text(&skipped.folder), "problem": problem(skipped),
             }));
         }
-        say_runs(console, &self.folder, &found, &differing);
+        say_runs(console, folder, &found, &differing, self.settings);
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -90,15 +103,10 @@ pub fn run_json(run: &RunInfo, differing: &[Setting], k: usize) -> Value {
     });
     json!({
         "event": "run", "folder": path_text(&run.folder), "state": run.state.to_string(), "pid": pid,
-        "network": run.network(), "dataset": dataset(run), "epochs": run.history.len(),
+        "network": run.network(), "dataset": run.dataset(), "epochs": run.history.len(),
         "total_epochs": run.epochs(), "best": run.best(), "last": run.history.last(), "seconds": run.seconds(),
         "settings": settings.collect::<Map<_, _>>(),
     })
-}
-
-fn dataset(run: &RunInfo) -> Option<&str> {
-    let checkpoint = run.checkpoint.as_ref()?;
-    Some(&checkpoint.dataset.name)
 }
 
 /// The network, or the kind of a run without one of the named networks.
@@ -106,7 +114,7 @@ fn network(run: &RunInfo) -> &str {
     match run.checkpoint.as_ref().map(|found| &found.definition) {
         Some(RunDefinition::Step(_)) => "a step",
         Some(_) => run.network().unwrap_or("a module"),
-        None => "–",
+        None => run.network().unwrap_or("–"),
     }
 }
 
@@ -139,7 +147,13 @@ fn epochs(run: &RunInfo) -> String {
     format!("{}{}", run.history.len(), total.unwrap_or_default())
 }
 
-fn say_runs(console: &Console, folder: &Path, found: &FoundRuns, differing: &[Setting]) {
+fn say_runs(
+    console: &Console,
+    folder: &Path,
+    found: &FoundRuns,
+    differing: &[Setting],
+    lists: bool,
+) {
     if found.runs.is_empty() {
         console.say(format!("there are no runs in {}", folder.display()));
     } else {
@@ -159,7 +173,7 @@ fn say_runs(console: &Console, folder: &Path, found: &FoundRuns, differing: &[Se
             table.row([
                 run.folder.display().to_string(),
                 network(run).to_string(),
-                dataset(run).unwrap_or("–").to_string(),
+                run.dataset().unwrap_or("–".to_string()),
                 epochs(run),
                 validation,
                 test,
@@ -169,11 +183,12 @@ fn say_runs(console: &Console, folder: &Path, found: &FoundRuns, differing: &[Se
         }
         say_table(console, &table);
     }
-    if !differing.is_empty() {
-        console.say("");
-        console.say(console.bold("settings that differ"));
-        say_settings(console, &found.runs, differing);
-    }
+    // The digest of the data tells a reader nothing.
+    let differing = differing
+        .iter()
+        .filter(|setting| setting.field != "dataset.sha256");
+    let differing: Vec<&Setting> = differing.collect();
+    say_settings(console, &found.runs, &differing, lists);
     for skipped in &found.skipped {
         let folder = skipped.folder.display();
         console.say(format!("skipped {folder}: {}", problem(skipped)));
@@ -183,8 +198,12 @@ fn say_runs(console: &Console, folder: &Path, found: &FoundRuns, differing: &[Se
 /// The widest table of settings; wider ones are lists.
 const WIDTH: usize = 120;
 
-/// The settings that differ: a table if it is narrow, otherwise a list for each run.
-fn say_settings(console: &Console, runs: &[RunInfo], differing: &[Setting]) {
+/// The settings that differ: a table if it is narrow, otherwise, if `lists`, a list for each run.
+fn say_settings(console: &Console, runs: &[RunInfo], differing: &[&Setting], lists: bool) {
+    if differing.is_empty() {
+        return;
+    }
+    console.say("");
     let names = differing.iter().map(|setting| short(&setting.field));
     let head: Vec<&str> = ["run"].into_iter().chain(names).collect();
     let columns: Vec<usize> = (1..head.len()).collect();
@@ -199,9 +218,17 @@ fn say_settings(console: &Console, runs: &[RunInfo], differing: &[Setting]) {
     }
     let lines = table.lines();
     let width = lines.iter().map(|line| line.chars().count()).max();
+    let title = console.bold("settings that differ");
     if width.is_some_and(|width| width <= WIDTH) {
+        console.say(title);
         return say_table(console, &table);
     }
+    if !lists {
+        let count = differing.len();
+        console.say(format!("{count} settings differ; --settings lists them"));
+        return;
+    }
+    console.say(title);
     for (k, run) in runs.iter().enumerate() {
         console.say(format!("{}", run.folder.display()));
         for setting in differing {

@@ -156,7 +156,7 @@ impl Train {
         })
     }
 
-    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+    pub fn run(mut self, console: &Console) -> Result<ExitCode, Failure> {
         let parallel = &self.experiment.parallel;
         let role = parallel.role()?;
         let series = seeds::Request {
@@ -178,6 +178,10 @@ impl Train {
             _ => None,
         };
         let checkpoint = run.map(|run| resumed(run, leads)).transpose()?.flatten();
+        if let Some(checkpoint) = &checkpoint {
+            self.experiment.data = self.experiment.data.in_folder_of(&checkpoint.dataset);
+        }
+        let parallel = &self.experiment.parallel;
         let experiment = self.experiment.build(run.zip(checkpoint.as_ref()))?;
         match parallel.launched(role, &experiment) {
             Role::Single => self.train(experiment, target, None, console),
@@ -208,16 +212,26 @@ impl Train {
 
     fn train(
         self,
-        experiment: Experiment,
+        mut experiment: Experiment,
         target: Target,
         rank: Option<Rank>,
         console: &Console,
     ) -> Result<ExitCode, Failure> {
-        let (args, network) = (&self.experiment, &experiment.network);
+        let args = &self.experiment;
         let data = match &rank {
             None => args.data.load(&experiment, console)?,
             Some(rank) => args.data.load_on_rank(&experiment, console, &rank.group)?,
         };
+        let fit_data = args.data.fit_data(&data);
+        let ranks = rank.as_ref().map_or(1, |rank| rank.group.world().size);
+        let batch_size = fit_data.batch_size(&experiment.settings, ranks);
+        let wanted = std::mem::replace(&mut experiment.settings.batch_size, batch_size);
+        if wanted != batch_size {
+            console.say(console.yellow(format!(
+                "note: {batch_size} samples a batch, as many as there are for training ({wanted} were asked for)"
+            )));
+        }
+        let network = &experiment.network;
         let settings = Settings {
             normalize: normalization_of(&experiment, &data)?,
             ..experiment.settings.clone()
@@ -284,7 +298,7 @@ impl Train {
             .checkpoint_every(Duration::from_secs_f64(output.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit_with(&data, |run| {
+            .fit_with(&fit_data, |run| {
                 let (engine, memory) = (run.engine, &run.memory);
                 start["folder"] = json!(run.folder.map(path_text));
                 let engine: &dyn Any = engine;

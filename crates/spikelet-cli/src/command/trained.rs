@@ -41,7 +41,7 @@ impl Trained {
 
     fn open_on(path: &Path, backend: Arc<dyn Backend>) -> Result<Self, Failure> {
         let checkpoint = Checkpoint::read(path)?;
-        let path = path.to_path_buf();
+        let path = checkpoint.path().to_path_buf();
         let network = checkpoint.network().cloned().ok_or_else(|| {
             let help = "evaluate it in that program with `spikelet::train::evaluate`";
             wrong(&path, "its network is a program's own", help)
@@ -80,6 +80,7 @@ impl Trained {
         args: &EvaluationArgs,
         console: &Console,
     ) -> Result<(Self, Settings, Tested), Failure> {
+        args.checkpoint.say(console);
         let trained = Self::open(&args.checkpoint, &args.device)?;
         let test = trained.test(&args.data, console)?;
         let mut settings = trained.checkpoint.settings()?.clone();
@@ -119,6 +120,7 @@ impl Trained {
         if !own {
             (settings.split, settings.frames) = (None, FrameSettings::default());
         }
+        let data = data.in_folder_of(&self.checkpoint.dataset);
         let loaded = data.load_test(otherwise, &settings, &self.network, console)?;
         let (trained, given) = (&self.checkpoint.dataset.classes, loaded.classes_of_files());
         let mut each = trained.iter().zip(given);

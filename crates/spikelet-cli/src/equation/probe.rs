@@ -117,11 +117,10 @@ impl Neuron for Probe<'_> {
     }
 
     fn params(&self) -> Vec<Param> {
-        let symbols = [H, S].into_iter().chain(G).map(|name| Param {
-            name,
-            init: 0.0,
-            granularity: Granularity::Layer,
-        });
+        let symbols = [H, S]
+            .into_iter()
+            .chain(G)
+            .map(|name| Param::new(name, 0.0, Granularity::Layer));
         self.neuron.params().into_iter().chain(symbols).collect()
     }
 

@@ -350,3 +350,96 @@ fn a_network_learns_generated_images_of_its_size() {
     );
     mentions(&message, &["encoder poisson"]);
 }
+
+/// Options of a small run of mnist-fc.
+const FULLY_CONNECTED: &str =
+    "mnist-fc -T 2 --hidden 8 --schedule constant --device cpu --threads 1 --epochs";
+
+#[test]
+fn the_files_in_a_data_folder_tell_the_data_set_or_the_folder_is_refused() {
+    let root = data();
+    let (folder, run) = (text(root.path()), text(&root.path().join("run")));
+    let words = |more: &[&str]| -> Vec<String> {
+        let words = ["train"].into_iter().chain(FULLY_CONNECTED.split(' '));
+        let words = words.chain(["1"]).chain(more.iter().copied());
+        words.map(String::from).collect()
+    };
+    let train = |more: &[&str]| {
+        let words = words(more);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        program(&words).output().expect("the program starts")
+    };
+    let output = train(&["--data-dir", &folder, "--out", &run]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    mentions(
+        &said,
+        &[
+            "mnist-fc on image folder (60 + 15)",
+            "note: 54 samples a batch",
+        ],
+    );
+
+    // The run, the evaluation and the converted network find the folder again, and take the folder of the run.
+    let resumed = ["train", "--resume", &run, "--epochs", "2"];
+    let output = program(&resumed).output().expect("the program starts");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let found = &said_json(&["eval", &run, "--device", "cpu"])[0];
+    assert_eq!(found["images"], 15);
+    let best = text(&root.path().join("run/best.safetensors"));
+    assert_eq!(found["checkpoint"], best);
+    let shown = &said_json(&["show", &run, "--index", "4", "--device", "cpu"])[0];
+    assert_eq!(shown["label"], 1);
+    let image = text(&root.path().join("val/bees/003.png"));
+    said_json(&["predict", &run, &image, "--device", "cpu"]);
+    said_json(&["energy", &run, "--device", "cpu"]);
+    mentions(
+        &said(&["eval", &run, "--device", "cpu"]),
+        &["checkpoint: ", "best.safetensors"],
+    );
+
+    let refused = |more: &[&str], parts: &[&str]| {
+        let output = train(more);
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        mentions(&stderr(&output), parts);
+    };
+    let none = tempfile::tempdir().expect("a folder");
+    let empty = text(none.path());
+    refused(
+        &["--data-dir", &empty],
+        &[
+            &empty,
+            "no data set that mnist-fc takes",
+            "image-folder",
+            "fashion-mnist",
+            "--dataset",
+        ],
+    );
+    refused(
+        &["--data-dir", "/nonexistent"],
+        &["/nonexistent", "is no folder"],
+    );
+    let several = none.path().join("imagenet/val");
+    for part in ["train", "val"] {
+        fs::create_dir_all(none.path().join("imagenet")).expect("a folder");
+        let copied = [
+            root.path().join(part),
+            none.path().join("imagenet").join(part),
+        ];
+        fs::rename(&copied[0], &copied[1]).expect("it is moved");
+    }
+    assert!(several.is_dir());
+    // A known layout comes before folders of one's own.
+    let output = train(&[
+        "--data-dir",
+        &empty,
+        "--out",
+        &text(&none.path().join("run")),
+    ]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    mentions(&said, &["mnist-fc on ImageNet", "resized-crop"]);
+    // The folder of the checkpoint is gone: the default is named.
+    let message = complaint(&["eval", &run, "--device", "cpu"], 1);
+    assert!(!message.contains("panicked"), "{message}");
+}

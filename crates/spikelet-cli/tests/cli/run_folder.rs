@@ -49,6 +49,33 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
     said_in(folder, &["train", "--epochs", "4", "--resume", &file]);
     assert_eq!(read(&names[0]).progress.epoch, 4);
 
+    // The folder of a run is named like any other path, also without a separator.
+    let bare = said_in(&runs, &["config", &names[0]]);
+    assert_eq!(bare, said_in(folder, &["config", &first]));
+    for words in [
+        &["check", &first][..],
+        &["convert", &first, "weights.npz"],
+        &[
+            "train",
+            "--init-from",
+            &first,
+            "--epochs",
+            "1",
+            "--train-images",
+            "100",
+            "--out",
+            "c",
+        ],
+    ] {
+        said_in(folder, words);
+    }
+    std::fs::create_dir(folder.join("none")).expect("a folder");
+    let refused = complaint_in(folder, &["eval", "none"]);
+    mentions(&refused, &["no checkpoint in the folder none"]);
+    let refused = complaint_in(folder, &["watch", "none"]);
+    mentions(&refused, &["there is no run in none"]);
+    assert!(!refused.contains("resume:"), "{refused}");
+
     for (words, expected) in [
         (
             &["--resume", &first, "--lr", "0.5"][..],

@@ -66,6 +66,20 @@ fn runs_are_listed_and_compared() {
     let epochs = &compared[0]["results"][0];
     assert_eq!((&epochs["a"], &epochs["b"]), (&1.0.into(), &2.0.into()));
 
+    let compared = said_in(folder, &["runs", "runs/a", "runs/b"]);
+    mentions(&compared, &["learning_rate", "best validation accuracy"]);
+    // A run that was killed before its first checkpoint.
+    std::fs::create_dir(folder.join("runs/killed")).expect("a folder");
+    std::fs::write(folder.join("runs/killed/.lock"), "").expect("written");
+    let (from, to) = ("runs/a/experiment.toml", "runs/killed/experiment.toml");
+    std::fs::copy(folder.join(from), folder.join(to)).expect("copied");
+    let text = said_in(folder, &["runs"]);
+    let line = text.lines().find(|line| line.starts_with("runs/killed"));
+    let line = line.expect("it is listed");
+    mentions(line, &["mnist-fc", "0/1", "interrupted"]);
+    assert!(!line.contains("-0"), "{line}");
+    std::fs::remove_dir_all(folder.join("runs/killed")).expect("removed");
+
     // A checkpoint that was cut off.
     let path = folder.join("runs/b/last.safetensors");
     let bytes = std::fs::read(&path).expect("a checkpoint");

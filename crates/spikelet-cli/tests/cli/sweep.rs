@@ -116,6 +116,17 @@ fn without_a_validation_set_no_run_is_selected() {
         ],
     );
     assert!(!text.contains("best by validation"), "{text}");
+    // One line for each run, without its header.
+    let of_runs = |text: &str| text.lines().filter(|line| line.contains(" of 2)")).count();
+    assert_eq!(of_runs(&text), 2, "{text}");
+    mentions(&text, &["run-01: tau = 2.0 (1 of 2) · 1 epoch · test "]);
+    assert!(
+        !text.contains("device") && text.lines().count() < 10,
+        "{text}"
+    );
+    let quiet = said_in(folder, &sweep(&[], &[&of_train[..], &["-q"]].concat()));
+    assert_eq!(of_runs(&quiet), 0, "{quiet}");
+    mentions(&quiet, &["run-02  4.0"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Wrong input gets an error that says what to do, never a panic.
 
-use crate::common::{complaint, golden, program, stderr};
+use crate::common::{complaint, golden, mentions, program, said, stderr};
 
 #[test]
 fn a_misspelled_name_is_answered_with_all_names() {
@@ -26,6 +26,36 @@ fn a_misspelled_name_is_answered_with_all_names() {
         2,
     );
     assert!(message.contains("it has: factor"), "{message}");
+}
+
+#[test]
+fn the_case_of_a_name_does_not_matter_and_a_name_of_another_kind_is_told() {
+    let lower = said(&["neuron", "show", "lif"]);
+    assert_eq!(said(&["neuron", "show", "LIF"]), lower);
+    let shown = |network: &str| said(&["config", network, "--dataset", "Fashion-MNIST"]);
+    assert_eq!(shown("MNIST_FC"), shown("mnist-fc"));
+    let message = complaint(&["train", "MNIST"], 2);
+    mentions(&message, &["'MNIST'", "'mnist-fc'", "--dataset mnist"]);
+    for (key, meant) in [
+        ("lr=1e-3", "--set optimizer.lr=…"),
+        ("learning-rate=1e-3", "--set optimizer.lr=…"),
+        ("hidden=100", "--hidden N"),
+        ("epochs=3", "--set training.epochs=…"),
+    ] {
+        let message = complaint(&["train", "--set", key], 2);
+        mentions(&message, &["no constant", meant, "tau"]);
+    }
+    let message = complaint(&["train", "./x.png"], 2);
+    mentions(&message, &["./x.png is an image", "spikelet predict"]);
+}
+
+#[test]
+fn the_last_of_several_values_counts() {
+    let once = said(&["config", "mnist-fc", "--epochs", "3", "--set", "tau=3"]);
+    let words = [
+        "config", "mnist-fc", "--epochs", "1", "--set", "tau=3", "--epochs", "3",
+    ];
+    assert_eq!(said(&words), once);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The tree of a document.
 
 use super::{DocumentProblem, Located, MAX_DEPTH};
+use crate::suggest::find;
 use serde_json::{Map, Number, Value};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
@@ -204,14 +205,14 @@ impl Node {
         self.as_text().ok_or_else(|| self.wrong(key, "a string"))
     }
 
-    /// The string, which is one of `words` and the value of `key`.
+    /// The string, which is one of `words` (in any case of its letters) and the value of `key`.
     ///
     /// # Errors
     /// When it is not one of them; with the closest.
     pub fn choice<'a>(&self, key: &str, words: &[&'a str]) -> Result<&'a str, Located> {
         let given = self.as_text();
-        let found = words.iter().find(|word| Some(**word) == given);
-        found.copied().ok_or_else(|| {
+        let found = given.and_then(|given| find(given, words.iter().copied()));
+        found.ok_or_else(|| {
             let problem = DocumentProblem::NotAChoice {
                 key: key.to_string(),
                 given: self.describe(),

@@ -107,6 +107,14 @@ impl EventRecordings {
         }
     }
 
+    /// Whether reading the recordings would write a pack into the data folder `dir`.
+    pub(crate) fn writes_into(self, dir: &Path) -> bool {
+        match self {
+            Self::Set(set) => pack_of(set, dir).is_none(),
+            Self::Own | Self::Synthetic(_) => false,
+        }
+    }
+
     /// The usual frames.
     ///
     /// # Errors

@@ -153,6 +153,12 @@ pub fn load(dir: impl AsRef<Path>, division: &Division) -> Result<SequenceSplit>
     load_showing(dir, division, Progress::Quiet)
 }
 
+/// Whether the spikes are in the data folder `dir`, so that no audio is encoded.
+pub(crate) fn is_encoded_in(dir: &Path) -> bool {
+    let folders = searched(dir);
+    find_file(&folders, &BINS).is_some() || find_file(&folders, &[encode::CACHE]).is_some()
+}
+
 /// As [`load`], with a bar for the encoding.
 ///
 /// # Errors

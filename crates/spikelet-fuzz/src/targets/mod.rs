@@ -282,6 +282,7 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
         test_samples: 3,
         sha256: String::new(),
         classes: vec![],
+        folder: None,
     };
     let names = tensors.iter().map(|(name, _)| (*name).to_string());
     let definition = RunDefinition::Classifier {

@@ -35,6 +35,7 @@ use crate::DefinitionError;
 use crate::module::Module;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use spikelet_core::suggest;
 use spikelet_core::{Error, Result};
 use std::sync::Arc;
 
@@ -86,7 +87,7 @@ impl Network {
     /// # Errors
     /// [`DefinitionError::UnknownName`].
     pub fn find(name: &str) -> Result<Self> {
-        match name {
+        match suggest::find(name, Self::NAMES).unwrap_or(name) {
             "mnist-fc" => Ok(Self::MnistFc(MnistFc::default())),
             "csnn" => Ok(Self::Csnn(Csnn::default())),
             "cifar10-net" => Ok(Self::Cifar10Net(Cifar10Net::default())),

@@ -104,25 +104,60 @@ pub enum OutputKind {
     Real,
 }
 
-/// A trainable parameter of a neuron.
+/// A trainable parameter of a neuron. Without a bound training may give it any value: a time constant that must stay positive
+/// has one, as [`Trainable`](crate::Trainable) constants have.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let tau = Param::new("tau", 2.0, Granularity::Channel).above(1.0);
+/// assert_eq!(tau.bound, Bound::Above { low: 1.0 });
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
     /// Its symbol, and its name in files after the layer's path.
     pub name: &'static str,
-    /// Its value before training.
+    /// Its value before training, which is inside the bound.
     pub init: f64,
     /// The granularity.
     pub granularity: Granularity,
+    /// The bound of its values, which [`Scope::param`] applies.
+    pub bound: Bound,
 }
 
 impl Param {
-    /// A parameter with the initial value `init`.
+    /// A parameter with the initial value `init`, without a bound.
     pub fn new(name: &'static str, init: f64, granularity: Granularity) -> Self {
         Self {
             name,
             init,
             granularity,
+            bound: Bound::None,
         }
+    }
+
+    /// Bounded between two values by a sigmoid.
+    #[must_use]
+    pub fn between(self, low: f64, high: f64) -> Self {
+        self.bounded(Bound::Between { low, high })
+    }
+
+    /// Bounded above a value by a softplus.
+    #[must_use]
+    pub fn above(self, low: f64) -> Self {
+        self.bounded(Bound::Above { low })
+    }
+
+    /// Clamped to two values after each update.
+    #[must_use]
+    pub fn project(self, low: f64, high: f64) -> Self {
+        self.bounded(Bound::Project { low, high })
+    }
+
+    /// With this bound.
+    #[must_use]
+    pub fn bounded(mut self, bound: Bound) -> Self {
+        self.bound = bound;
+        self
     }
 }
 

@@ -1,6 +1,6 @@
 //! The symbols that the equations of a neuron can use.
 
-use super::{Common, FireOn, Neuron, ResetGrad};
+use super::{Common, FireOn, Neuron, Param, ResetGrad};
 use crate::DefinitionError;
 use spikelet_expr::Expr;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ pub struct Scope<'a> {
     neuron: &'a str,
     common: &'a Common,
     states: Vec<&'static str>,
-    params: Vec<&'static str>,
+    params: Vec<Param>,
     /// The used constants with their values.
     constants: RefCell<Vec<(&'static str, f64)>>,
     next: RefCell<Vec<(&'static str, Expr)>>,
@@ -27,7 +27,7 @@ impl<'a> Scope<'a> {
             neuron: neuron.name(),
             common: neuron.common(),
             states: neuron.states().iter().map(|s| s.name).collect(),
-            params: neuron.params().iter().map(|p| p.name).collect(),
+            params: neuron.params(),
             constants: RefCell::default(),
             next: RefCell::default(),
             problem: RefCell::default(),
@@ -39,9 +39,12 @@ impl<'a> Scope<'a> {
         self.declared(name, &self.states, "state")
     }
 
-    /// A trainable parameter.
+    /// A trainable parameter, within its bound.
     pub fn param(&self, name: &str) -> Expr {
-        self.declared(name, &self.params, "parameter")
+        let names: Vec<&'static str> = self.params.iter().map(|p| p.name).collect();
+        let symbol = self.declared(name, &names, "parameter");
+        let own = self.params.iter().find(|p| p.name == name);
+        own.map_or(symbol.clone(), |own| own.bound.apply(&symbol))
     }
 
     fn declared(&self, name: &str, names: &[&'static str], kind: &'static str) -> Expr {

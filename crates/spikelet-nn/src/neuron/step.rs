@@ -179,15 +179,26 @@ impl StepDefinition {
             constants,
             ..
         } = parts;
-        let own = |p: Param| TrainableParam {
-            name: p.name.to_string(),
-            init: p.init,
-            granularity: p.granularity,
-            bound: Bound::None,
-            start: None,
-            frozen: false,
+        let own = |p: Param| {
+            let init = p.bound.invert(p.init);
+            let init = init.map_err(|source| DefinitionError::Bound {
+                neuron: neuron.name().to_string(),
+                constant: p.name.to_string(),
+                source,
+            });
+            Ok(TrainableParam {
+                name: p.name.to_string(),
+                init: init?,
+                granularity: p.granularity,
+                bound: p.bound,
+                start: None,
+                frozen: false,
+            })
         };
-        let (sequences, mut params): (Vec<_>, Vec<_>) = (neuron.params().into_iter().map(own))
+        let own = neuron.params().into_iter().map(own);
+        let own: Vec<TrainableParam> = own.collect::<Result<_, DefinitionError>>()?;
+        let (sequences, mut params): (Vec<_>, Vec<_>) = own
+            .into_iter()
             .partition(|p| matches!(p.granularity, Granularity::Step | Granularity::StepChannel));
         let learned = Learned {
             neuron,

@@ -310,6 +310,7 @@ impl PyModel {
             test_samples: 0,
             sha256: "0".repeat(64),
             classes: vec![],
+            folder: None,
         };
         py.detach(|| {
             let state = self.state();

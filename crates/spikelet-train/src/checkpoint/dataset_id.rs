@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use spikelet_core::Result;
 use spikelet_data::{DataLoader, Split};
+use std::path::Path;
 
 /// The identity of the data of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,9 +23,30 @@ pub struct DatasetId {
     /// The names of the classes, if only the files of the data set have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
+    /// The absolute path of the data folder that was read, so that a resumed run and evaluations find it: see
+    /// [`Self::usable_folder`]. It is no part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 impl DatasetId {
+    /// The data folder, if it exists. It is the word of a file that may be someone else's: it is read from only, and a path
+    /// that is not absolute or cannot be printed as it is does not count.
+    pub fn usable_folder(&self) -> Option<&Path> {
+        let text = self.folder.as_deref()?;
+        let is_plain = |c: char| !c.is_control() && !('\u{200b}'..='\u{2069}').contains(&c);
+        let path = Path::new(text);
+        (text.chars().all(is_plain) && path.is_absolute() && path.is_dir()).then_some(path)
+    }
+
+    /// The same data, wherever its files are.
+    pub(crate) fn without_folder(&self) -> Self {
+        Self {
+            folder: None,
+            ..self.clone()
+        }
+    }
+
     /// The identity of a data set of which `train_samples` are left after the validation images are held out.
     pub(crate) fn of_split(data: &Split, train_samples: usize) -> Self {
         Self {
@@ -34,6 +56,7 @@ impl DatasetId {
             test_samples: data.test.len(),
             sha256: hexadecimal(&data.digest()),
             classes: vec![],
+            folder: None,
         }
     }
 
@@ -58,6 +81,33 @@ impl DatasetId {
             test_samples: samples(test),
             sha256: hexadecimal(&digest.finalize()),
             classes: vec![],
+            folder: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_used_if_it_is_plain_absolute_and_exists() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let given = |text: &str| DatasetId {
+            name: "MNIST".to_string(),
+            train_samples: 1,
+            validation_samples: 0,
+            test_samples: 1,
+            sha256: String::new(),
+            classes: vec![],
+            folder: Some(text.to_string()),
+        };
+        let text = folder.path().to_str().expect("UTF-8");
+        assert_eq!(given(text).usable_folder(), Some(folder.path()));
+        let odd = folder.path().join("a\u{1b}[2J\u{202e}");
+        std::fs::create_dir(&odd).expect("a folder");
+        for text in [odd.to_str().expect("UTF-8"), ".", "", "/nonexistent/data"] {
+            assert_eq!(given(text).usable_folder(), None, "{text:?}");
+        }
     }
 }

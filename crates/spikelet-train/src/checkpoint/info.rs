@@ -3,6 +3,7 @@
 use super::error::CheckpointProblem;
 use super::fields::parse;
 use super::{DatasetId, FORMAT, Progress, RunDefinition, entry, unfit, upgrade};
+use crate::checkpoint_file;
 use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_nn::tensors::TensorFile;
@@ -35,9 +36,9 @@ impl CheckpointInfo {
     /// [`CheckpointError`](super::CheckpointError) when it is not a checkpoint, has another format, or is inconsistent;
     /// when the file cannot be read.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let texts = TensorFile::read_metadata(path)?;
-        Self::of_texts(&texts).map_err(|problem| unfit(path, problem))
+        let path = checkpoint_file(path)?;
+        let texts = TensorFile::read_metadata(&path)?;
+        Self::of_texts(&texts).map_err(|problem| unfit(&path, problem))
     }
 
     /// The number of epochs of the run.

@@ -93,6 +93,10 @@ impl Progress {
             samples,
         } = *size;
         let most_ranks = samples / batch_size.max(1);
+        if most_ranks == 0 {
+            let expected = format!("at most the number of training samples, {samples}");
+            return Err(wrong("batch size", batch_size, expected));
+        }
         number("progress.ranks", self.ranks, 1, most_ranks)?;
         number("progress.epoch", self.epoch, 0, epochs)?;
         number(

@@ -51,7 +51,8 @@ impl DataSettings {
 impl Experiment {
     /// Uses the data set of this name, one of [`entries`]; the first that fits the network for `None`. With another data
     /// set than before, split and frames are the default ones, and sequences get their number of time steps:
-    /// [`Settings::use_sequences`](crate::Settings::use_sequences).
+    /// [`Settings::use_sequences`](crate::Settings::use_sequences). ImageNet brings its usual normalization and augmentation
+    /// ([`LazyImages::augment`](spikelet_data::LazyImages::augment)), where there is none.
     pub fn use_dataset(&mut self, name: Option<String>) {
         if name == self.data.dataset {
             return;
@@ -64,6 +65,11 @@ impl Experiment {
             self.settings.use_sequences(source.steps);
         }
         let images = entry.and_then(|entry| entry.lazy_images());
+        if let Some(images) = images
+            && self.settings.augment.is_empty()
+        {
+            self.settings.augment = images.augment();
+        }
         if images.is_some_and(|images| images.is_normalized())
             && self.settings.encoder == "direct"
             && self.data.normalize == Normalization::None

@@ -244,6 +244,19 @@ impl Experiment {
         schema::schema()
     }
 
+    /// The names of the tables with this key.
+    ///
+    /// ```
+    /// use spikelet_train::experiment::Experiment;
+    /// assert_eq!(Experiment::tables_with("lr"), ["optimizer"]);
+    /// ```
+    pub fn tables_with(key: &str) -> Vec<&'static str> {
+        let with = TABLES
+            .iter()
+            .filter(|table| table.key_names().contains(&key));
+        with.map(|table| table.name).collect()
+    }
+
     /// The names of the tables.
     pub fn tables() -> Vec<&'static str> {
         names()

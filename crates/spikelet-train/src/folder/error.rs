@@ -55,9 +55,27 @@ pub enum RunFolderError {
         /// The remedy.
         help: &'static str,
     },
+    /// A checkpoint is needed, and a folder has none.
+    #[error(
+        "there is no checkpoint in the folder {}\n  help: name a checkpoint, or the folder of a run of `spikelet train`",
+        .folder.display()
+    )]
+    NoCheckpoint {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A checkpoint is needed, and a folder has a series of runs.
+    #[error(
+        "{} holds a series of runs\n  help: name one of its runs, such as the best one in the table of `spikelet runs`",
+        .folder.display()
+    )]
+    IsSeries {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// There are no runs.
     #[error(
-        "nothing to resume: there is no run in {}\n  help: start one without --resume, or name a run's folder: --resume DIR",
+        "there is no run in {}\n  help: start one with `spikelet train`, without --resume, or name the folder of a run",
         .parent.display()
     )]
     NoRuns {

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The number of steps after which the spikes of a network are judged.
 const LATE: u64 = 100;
 
+/// The number of steps through which a layer must be silent to be called dead before.
+const EARLY: u64 = 10;
+
 /// The evidence of a diagnosis. All of it is optional: less evidence means fewer findings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -62,6 +65,30 @@ impl Evidence {
     /// and begin to fire.
     pub(super) fn late_probe(&self) -> Option<&Probe> {
         self.last_probe().filter(|probe| probe.step >= LATE)
+    }
+
+    /// A sentence about a run that is too short for most findings; `None` if it is long enough.
+    ///
+    /// ```
+    /// use spikelet_train::health::{Evidence, Probe};
+    /// let evidence = Evidence { probes: vec![Probe { step: 12, ..Probe::default() }], ..Evidence::default() };
+    /// assert_eq!(evidence.too_short().as_deref(), Some("too short to judge (12 of 100 steps)"));
+    /// ```
+    pub fn too_short(&self) -> Option<String> {
+        let steps = self.steps();
+        (steps < LATE).then(|| format!("too short to judge ({steps} of {LATE} steps)"))
+    }
+
+    /// The last probe of a run that was silent from its start through at least some updates, or that is
+    /// [late](Self::late_probe), and the earlier probes that count.
+    pub(super) fn probes_of_silence(&self) -> &[Probe] {
+        match (self.late_probe(), self.last_probe()) {
+            (Some(_), _) => &self.probes[self.probes.len() - 1..],
+            (None, Some(last)) if last.step >= EARLY && self.first_probe().is_some() => {
+                &self.probes
+            }
+            _ => &[],
+        }
     }
 
     /// The number of trained batches.

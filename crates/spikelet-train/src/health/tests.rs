@@ -122,6 +122,47 @@ fn the_first_dead_layer_is_the_cause() {
 }
 
 #[test]
+fn a_layer_that_is_silent_from_the_start_is_named_in_a_short_run() {
+    let short = |steps: u64, first: f64, last: f64| {
+        let mut run = evidence(2.0, [0.1, 0.1]);
+        run.history.truncate(1);
+        run.run.steps_per_epoch = steps as usize;
+        run.probes = vec![probe(0, 1), probe(steps, 1)];
+        for (probe, rate) in run.probes.iter_mut().zip([first, last]) {
+            probe.layers[1].rate = rate;
+        }
+        run
+    };
+    assert_eq!(only(&short(12, 0.0, 0.0)), (FindingKind::DeadLayer, at("3")));
+    // It began to fire, or it was silenced by few updates; or there were hardly any.
+    for (steps, first, last) in [(12, 0.0, 0.1), (12, 0.1, 0.0), (9, 0.0, 0.0)] {
+        assert_eq!(findings(&short(steps, first, last)), [], "{steps} {first} {last}");
+    }
+    let text = short(12, 0.1, 0.1).too_short();
+    assert_eq!(text.as_deref(), Some("too short to judge (12 of 100 steps)"));
+    assert_eq!(healthy().too_short(), None);
+}
+
+#[test]
+fn a_norm_that_overflows_is_not_called_an_element_that_is_not_finite() {
+    let sentence = |norm: f64| {
+        let mut sick = failing();
+        sick.probes[1].parameters[0].norm = norm;
+        let found = findings(&sick).remove(0);
+        assert_eq!(found.kind, FindingKind::NotFinite);
+        found.sentence
+    };
+    assert_eq!(
+        sentence(f64::INFINITY),
+        "The weight `0.weight` has a norm above 1.8e19 at the end of epoch 1: it has run away."
+    );
+    assert_eq!(
+        sentence(f64::NAN),
+        "The weight `0.weight` has elements that are not numbers at the end of epoch 1."
+    );
+}
+
+#[test]
 fn a_layer_that_always_or_never_fires_is_saturated() {
     let mut sick = failing();
     (

@@ -37,6 +37,8 @@ pub(super) struct RunRecords<'a> {
     pub(super) end: &'a End,
     pub(super) history: &'a [EpochRecord],
     pub(super) findings: &'a [Finding],
+    /// Why the run cannot be judged, if it is too short.
+    pub(super) too_short: Option<String>,
     /// The number of epochs of the complete run.
     pub(super) epochs: usize,
     /// The metric that selects the best epoch.
@@ -107,6 +109,7 @@ impl RunRecords<'_> {
             version: env!("CARGO_PKG_VERSION"),
             tiles: headline::tiles(self),
             findings: self.findings.iter().map(advice).collect(),
+            too_short: self.too_short.clone(),
             panels,
             no_monitors: (!measured).then(|| NO_MONITORS.to_string()),
             layers_note: layers::note(self),

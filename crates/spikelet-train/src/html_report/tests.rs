@@ -393,6 +393,7 @@ fn two_thousand_epochs_of_two_hundred_layers_are_below_three_megabytes() {
         end: &End::Finished,
         history: &history,
         findings: &[],
+        too_short: None,
         epochs: 2000,
         metric: "accuracy",
         seconds: 2000.0,

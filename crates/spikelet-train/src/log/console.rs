@@ -17,6 +17,8 @@ pub enum Output {
     Json,
     /// Errors only.
     Quiet,
+    /// Errors, and a progress bar in a terminal: for one of several runs.
+    Bar,
 }
 
 /// The first error of standard output, shared by all consoles of the process.
@@ -52,7 +54,7 @@ impl Console {
     ) -> Self {
         Self {
             output,
-            bar: output == Output::Text && stderr && !dumb_terminal,
+            bar: matches!(output, Output::Text | Output::Bar) && stderr && !dumb_terminal,
             color: output == Output::Text && stdout && !no_color && !dumb_terminal,
         }
     }

@@ -3,7 +3,7 @@
 use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
 use super::super::failed_step::check_weights;
 use super::super::folder::{
-    BEST, COMMAND, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_of,
+    BEST, COMMAND, CURVES, EPOCHS, EXPERIMENT, LAST, RunFolder, checkpoint_file, checkpoint_of,
 };
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
@@ -71,7 +71,11 @@ fn check_same_run(
     };
     let trained = checkpoint.progress.epoch;
     let mut found = definition.differences(&checkpoint.definition, trained);
-    found.extend(differences("dataset", &checkpoint.dataset, dataset));
+    found.extend(differences(
+        "dataset",
+        &checkpoint.dataset.without_folder(),
+        &dataset.without_folder(),
+    ));
     match found.is_empty() {
         true => Ok(()),
         false => Err(checkpoint.unfit(CheckpointProblem::OtherRun(found))),
@@ -198,7 +202,7 @@ impl Run<'_> {
             return Ok(());
         };
         let bytes = match self.together.leads() {
-            true => files::read(path)?,
+            true => files::read(checkpoint_file(path)?)?,
             false => vec![],
         };
         let bytes = self.together.broadcast_from_rank0(bytes)?;

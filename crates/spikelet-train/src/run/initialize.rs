@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::SampleShape;
+use crate::checkpoint_file;
 use crate::subject::Subject;
 use crate::weights::InitialWeights;
 use spikelet_core::{Error, Result, files};
@@ -30,12 +31,17 @@ impl Run<'_> {
             SampleShape::Image(image) => [&[settings.time_steps, 1], &image[..]].concat(),
             SampleShape::Sequence { steps, shape, .. } => [&[steps, 1], shape.sizes()].concat(),
         };
-        let bytes = match self.together.leads() {
-            true => files::read(path)?,
+        let leads = self.together.leads();
+        let path = match leads {
+            true => checkpoint_file(path)?,
+            false => path.clone(),
+        };
+        let bytes = match leads {
+            true => files::read(&path)?,
             false => vec![],
         };
         let bytes = self.together.broadcast_from_rank0(bytes)?;
-        let found = InitialWeights::from_bytes(bytes, path, &**module, &input)?;
+        let found = InitialWeights::from_bytes(bytes, &path, &**module, &input)?;
         for (name, tensor) in &found.tensors {
             self.store.set(name, tensor)?;
             // Averages start from the same values.

@@ -88,6 +88,7 @@ impl Run<'_> {
             end,
             history: &outcome.history,
             findings: &outcome.findings,
+            too_short: outcome.evidence.too_short(),
             epochs: subject.epochs(),
             metric: &self.monitor.name,
             seconds: outcome.seconds,

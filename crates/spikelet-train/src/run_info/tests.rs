@@ -44,6 +44,7 @@ fn write(folder: &Path, settings: Settings, epoch: usize, logged: usize) {
         test_samples: 10,
         sha256: "00".repeat(32),
         classes: vec![],
+        folder: None,
     };
     let store = VarStore::new(spikelet_nn::device::cpu().expect("a CPU"));
     let none = std::iter::empty();
@@ -149,4 +150,41 @@ fn a_run_is_named_by_its_folder_a_file_in_it_or_the_folder_of_runs() {
     }
     assert!(RunInfo::read(folder.path()).is_err());
     assert!(find_runs(folder.path().join("none")).is_err());
+}
+
+#[test]
+fn a_run_without_a_checkpoint_is_described_by_its_experiment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(LOCK), "").expect("written");
+    let network = Network::find("csnn").expect("a name");
+    let mut experiment = Experiment::of_network(network);
+    experiment.use_dataset(Some("mnist".to_string()));
+    std::fs::write(folder.path().join(EXPERIMENT), experiment.to_toml()).expect("written");
+    let run = RunInfo::read(folder.path()).expect("a run");
+    assert_eq!(run.network(), Some("csnn"));
+    assert_eq!(run.dataset().as_deref(), Some("MNIST"));
+    assert_eq!(run.epochs(), Some(experiment.settings.epochs));
+    assert!(run.seconds().is_sign_positive());
+}
+
+#[test]
+fn a_folder_stands_for_its_best_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    write(&at("2026-11-28-001"), settings(), 1, 1);
+    let run = at("2026-11-28-001");
+    let file = |path: &Path| crate::checkpoint_file(path).expect("a checkpoint");
+    assert_eq!(file(&run), run.join(LAST));
+    // The latest run of a folder.
+    assert_eq!(file(folder.path()), run.join(LAST));
+    assert_eq!(file(&run.join(LAST)), run.join(LAST));
+    std::fs::copy(run.join(LAST), run.join(BEST)).expect("copied");
+    assert_eq!(file(&run), run.join(BEST));
+    assert_eq!(Checkpoint::read(&run).expect("a checkpoint").path(), run.join(BEST));
+    std::fs::create_dir(at("empty")).expect("a folder");
+    let error = crate::checkpoint_file(at("empty")).expect_err("no checkpoint");
+    assert!(matches!(
+        error.downcast_ref(),
+        Some(RunFolderError::NoCheckpoint { .. })
+    ));
 }

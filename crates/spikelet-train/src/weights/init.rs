@@ -6,6 +6,7 @@ use super::map::WeightMap;
 use super::network::split;
 use super::papers;
 use super::prefix::strip_prefixes;
+use crate::checkpoint_file;
 use crate::step::belongs_to_training;
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
@@ -63,7 +64,7 @@ impl InitialWeights {
     /// When the file cannot be read; [`WeightMapError::Incomplete`](super::WeightMapError::Incomplete) if tensors are
     /// missing, ambiguous, or of another shape before the head.
     pub fn read(file: impl AsRef<Path>, module: &dyn Module, input: &[usize]) -> Result<Self> {
-        let file = file.as_ref();
+        let file = &checkpoint_file(file)?;
         Self::from_bytes(spikelet_core::files::read(file)?, file, module, input)
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::content::Content;
 use super::ann_report;
-use crate::args::{DataArgs, DataName, DeviceArgs, Loaded, NetworkName, count};
+use crate::args::{CheckpointPath, DataArgs, DataName, DeviceArgs, Loaded, NetworkName, count};
 use crate::command::{path_text, same_file};
 use crate::failure::Failure;
 use clap::Arg;
@@ -14,7 +14,7 @@ use spikelet::train::conversion::{self, Converter, MaxPooling, Threshold, Traine
 use spikelet::train::experiment::Experiment;
 use spikelet::train::weights::InitialWeights;
 use spikelet::train::{Checkpoint, DatasetId, Progress, Settings};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -28,9 +28,9 @@ const REPORTED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 #[derive(clap::Args)]
 #[command(next_help_heading = "Networks without spikes", mut_args = data_and_device_require_ann)]
 pub struct AnnArgs {
-    /// Convert this network without spikes: a checkpoint of `spikelet train`, or weights with --network
-    #[arg(id = "ann", long = "ann", value_name = "FILE")]
-    file: Option<PathBuf>,
+    /// Convert this network without spikes: a checkpoint of `spikelet train` or the folder of a run, or weights with --network
+    #[arg(id = "ann", long = "ann", value_name = "FILE", value_parser = CheckpointPath::parser())]
+    file: Option<CheckpointPath>,
 
     /// Network of the weights: an experiment file or a recipe
     #[arg(long, value_name = "NETWORK", requires = "ann", value_parser = NetworkName::parser())]
@@ -214,6 +214,9 @@ impl AnnArgs {
     fn load(&self, ann: &Ann, console: &Console) -> Result<Loaded, Failure> {
         let mut data = self.data.clone();
         data.data = self.calibrate.or(data.data);
+        if let Some((_, id)) = &ann.run {
+            data = data.in_folder_of(id);
+        }
         let trained = ann
             .run
             .as_ref()

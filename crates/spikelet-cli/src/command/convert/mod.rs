@@ -11,6 +11,7 @@ mod weights;
 use super::content::Content;
 use super::data::{parse_format, parse_sensor};
 use super::{examples, same_file};
+use crate::args::CheckpointPath;
 use crate::failure::Failure;
 use ann::AnnArgs;
 use output_format::OutputFormat;
@@ -46,9 +47,9 @@ use std::process::ExitCode;
     "spikelet convert --ann runs/fashion-mnist-relu/latest/last.safetensors --threshold 99.9% snn.safetensors" => "a network without spikes, as a spiking network",
 ])]
 pub struct Convert {
-    /// Event file, NIR graph, checkpoint, or weights; not with --ann
-    #[arg(value_name = "IN", required_unless_present = "ann")]
-    file: Option<PathBuf>,
+    /// Event file, NIR graph, checkpoint or the folder of a run, or weights; not with --ann
+    #[arg(value_name = "IN", required_unless_present = "ann", value_parser = CheckpointPath::parser())]
+    file: Option<CheckpointPath>,
 
     /// Output file
     #[arg(value_name = "OUT")]
@@ -107,6 +108,9 @@ impl Convert {
                 ));
             }
             return self.ann.run(ann, &self.out, console);
+        }
+        if let Some(file) = &self.file {
+            file.say(console);
         }
         remove_abandoned(&self.out);
         if same_file(self.file(), &self.out) {

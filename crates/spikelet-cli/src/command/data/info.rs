@@ -119,7 +119,7 @@ impl Info {
             "times_decrease": counts.decreases, "faults": faults,
             "error": end.as_ref().map(ToString::to_string),
         }));
-        let mut table = Table::new(&["", ""]);
+        let mut table = Table::without_head();
         let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
         row("format", reader.format().to_string());
         let unknown = "not in the file; give --sensor".to_string();
@@ -171,7 +171,7 @@ fn say_set(console: &Console, set: &EventSet) -> Result<ExitCode, Failure> {
         "width": set.sensor.width, "height": set.sensor.height, "splits": splits,
         "layout": set.layout, "page": set.page, "licence": set.licence, "downloads": files,
     }));
-    let mut table = Table::new(&["", ""]);
+    let mut table = Table::without_head();
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("name", set.title.to_string());
     row("sensor", set.sensor.to_string());

@@ -52,7 +52,7 @@ pub fn say_audio(
         "spikes": audio.times.len(), "channels": channels, "seconds": seconds,
         "labels": labels, "speakers": speakers, "times_decrease": decreases,
     }));
-    let mut table = Table::new(&["", ""]);
+    let mut table = Table::without_head();
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("format", "HDF5, spiking audio".to_string());
     row("recordings", thousands(recordings as u64));

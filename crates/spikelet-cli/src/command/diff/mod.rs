@@ -5,6 +5,7 @@ mod report;
 mod side;
 
 use super::examples;
+use crate::args::CheckpointPath;
 use crate::failure::Failure;
 use options::{Assignment, SideOptions};
 use spikelet::graph::Tensor;
@@ -37,13 +38,13 @@ use std::time::Instant;
     "spikelet diff network.nir network.nir --input x.safetensors --dt 1e-3 --b dtype=f64 --json" => "f32 and f64, as JSON",
 ])]
 pub struct Diff {
-    /// The first network: a NIR graph, a checkpoint or recorded sequences
-    #[arg(value_name = "A")]
-    a: PathBuf,
+    /// The first network: a NIR graph, a checkpoint or the folder of a run, or recorded sequences
+    #[arg(value_name = "A", value_parser = CheckpointPath::parser())]
+    a: CheckpointPath,
 
     /// The second network
-    #[arg(value_name = "B")]
-    b: PathBuf,
+    #[arg(value_name = "B", value_parser = CheckpointPath::parser())]
+    b: CheckpointPath,
 
     /// Input sequences, .safetensors, .npz or .npy: in/NODE or x, [T, N, …] [default: those in B or A]
     #[arg(long, value_name = "FILE")]
@@ -93,7 +94,7 @@ impl Diff {
         };
         let start = Instant::now();
         let found = diff(&a, &b, &inputs, &options)?;
-        let files = [self.a.as_path(), &self.b];
+        let files = [&*self.a, &*self.b];
         console.say_json(&report::json(files, &found, &options, start.elapsed()));
         for (name, notes) in notes {
             for note in notes {

@@ -7,7 +7,7 @@ mod files;
 
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
-use crate::args::{DeviceArgs, count};
+use crate::args::{CheckpointPath, DeviceArgs, count};
 use crate::failure::Failure;
 use crate::table::Table;
 use classify::{Classifier, Prediction};
@@ -39,9 +39,9 @@ use std::process::ExitCode;
     "spikelet predict best.safetensors photos --top 3 --json" => "all images in a folder, as JSON",
 ])]
 pub struct Predict {
-    /// Checkpoint written by `spikelet train`
-    #[arg(value_name = "CHECKPOINT")]
-    checkpoint: PathBuf,
+    /// Checkpoint written by `spikelet train`, or the folder of a run: its best one
+    #[arg(value_name = "CHECKPOINT", value_parser = CheckpointPath::parser())]
+    checkpoint: CheckpointPath,
 
     /// PNG, JPEG or .npy files, or folders of them
     #[arg(value_name = "INPUT", required = true)]
@@ -79,6 +79,7 @@ impl Predict {
             Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
         let files = files::find(&self.inputs)?;
+        self.checkpoint.say(console);
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
         let classes = trained.classes();
         let shape = trained.image()?;

@@ -7,7 +7,7 @@ mod weights;
 
 use super::content::Content;
 use super::examples;
-use crate::args::{DataArgs, DeviceArgs, svg_path};
+use crate::args::{CheckpointPath, DataArgs, DeviceArgs, svg_path};
 use crate::diagram::Diagram;
 use crate::failure::Failure;
 use spikelet::files::write_atomically;
@@ -33,9 +33,9 @@ use std::process::ExitCode;
     "spikelet show checkpoint.pt" => "the tensors of a checkpoint of PyTorch",
 ])]
 pub struct Show {
-    /// Checkpoint of `spikelet train`, NIR graph, or file with weights
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// Checkpoint of `spikelet train` or the folder of a run, NIR graph, or file with weights
+    #[arg(value_name = "FILE", value_parser = CheckpointPath::parser())]
+    file: CheckpointPath,
 
     /// Indices of test images, from 0; several, separated by commas
     #[arg(long, value_name = "N", default_value = "0", value_delimiter = ',')]
@@ -65,6 +65,7 @@ impl Show {
         if let Some(out) = &self.out {
             Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
+        self.file.say(console);
         let content = Content::of(&self.file)?;
         let is_checkpoint = matches!(content, Content::Checkpoint);
         if let (Some(out), false) = (&self.out, is_checkpoint) {

@@ -5,7 +5,7 @@ mod latency;
 mod network;
 mod stop;
 
-use crate::args::DeviceArgs;
+use crate::args::{CheckpointPath, DeviceArgs};
 use crate::command::data::{parse_format, parse_sensor};
 use crate::command::trained::Trained;
 use crate::command::{examples, path_text, say_table};
@@ -39,9 +39,9 @@ use stop::Stop;
     "spikelet stream best.safetensors --input tcp://localhost:9000 --learn --save learned.safetensors" => "plastic layers go on learning",
 ])]
 pub struct Stream {
-    /// Checkpoint of a network for event data
-    #[arg(value_name = "CHECKPOINT")]
-    checkpoint: PathBuf,
+    /// Checkpoint of a network for event data, or the folder of a run: its best one
+    #[arg(value_name = "CHECKPOINT", value_parser = CheckpointPath::parser())]
+    checkpoint: CheckpointPath,
 
     /// File, - for standard input, tcp://HOST:PORT, or tcp-listen://HOST:PORT for one connection
     #[arg(long, value_name = "INPUT", value_parser = Input::parse)]
@@ -91,6 +91,7 @@ struct Counts {
 
 impl Stream {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        self.checkpoint.say(console);
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
         let mut network = StreamedNetwork::new(&mut trained, self.frames.clone(), self.learn)?;
         let sensor = self.sensor.or(network.sensor);
@@ -164,7 +165,7 @@ impl Stream {
             "steps": counts.steps, "changes": counts.changes, "seconds": seconds,
             "latency_us": median, "latency_99_us": most, "class": class,
         }));
-        let mut table = Table::new(&["", ""]);
+        let mut table = Table::without_head();
         let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
         row("events", thousands(counts.events));
         row("steps", thousands(counts.steps));

@@ -13,7 +13,7 @@ use crate::table::Table;
 use file::SweepFile;
 use serde_json::{Map, Value, json};
 use spikelet::distributed::Role;
-use spikelet::log::Console;
+use spikelet::log::{Console, Output};
 use spikelet::problem_and_help;
 use spikelet::train::latest_run;
 use std::ffi::OsString;
@@ -104,7 +104,13 @@ impl Sweep {
             }
         };
         let head = |run: &SeriesRun| format!("{}: {}", run.name, list_of(&run.values));
-        let ended = series.train(console, head, |words| arguments::run(words, console))?;
+        let quiet = Console::new(Output::Quiet);
+        let of_runs = match arguments::is_quiet(&self.options)? && console.output() == Output::Text
+        {
+            true => &quiet,
+            false => console,
+        };
+        let ended = series.train(of_runs, head, arguments::run)?;
         match ended {
             Ended::Early(code) => {
                 let (file, folder) = (path_text(&self.file), path_text(series.path()));

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 /// The arguments of `spikelet train` without the name of the command.
 #[derive(Parser)]
-#[command(name = "spikelet train")]
+#[command(name = "spikelet train", args_override_self = true)]
 struct Arguments {
     #[command(flatten)]
     train: Train,
@@ -27,6 +27,14 @@ const OF_RUNS: [&str; 4] = ["seeds", "out", "force", "resume"];
 
 /// Arguments of one process, which are not stored.
 const OF_PROCESS: [&str; 2] = ["json", "quiet"];
+
+/// Whether `-q` is among these arguments.
+///
+/// # Errors
+/// When an argument is wrong.
+pub fn is_quiet(words: &[OsString]) -> Result<bool, Failure> {
+    Ok(parse(words)?.get_flag("quiet"))
+}
 
 /// The arguments of this process, one word for each: `--epochs=20`.
 ///
@@ -127,7 +135,7 @@ pub fn run(mut words: Vec<String>, console: &Console) -> Result<ExitCode, Failur
     let mut train = Arguments::from_arg_matches(&matches).map_err(wrong)?.train;
     match console.output() {
         Output::Json => words.push("--json".to_string()),
-        Output::Quiet => words.push("--quiet".to_string()),
+        Output::Quiet | Output::Bar => words.push("--quiet".to_string()),
         _ => {}
     }
     train.experiment.parallel.start_with(words);

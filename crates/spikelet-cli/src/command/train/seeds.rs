@@ -120,7 +120,7 @@ impl Request<'_> {
             (None, None) => return Ok(None),
         };
         let head = |run: &SeriesRun| format!("seed {}", run.values["seed"]);
-        let ended = series.train(console, head, |words| arguments::run(words, console))?;
+        let ended = series.train(console, head, arguments::run)?;
         match ended {
             Ended::Early(code) => {
                 let folder = path_text(series.path());

@@ -25,6 +25,7 @@ use crate::module::Module;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use spikelet_core::suggest;
 use spikelet_core::{Error, Result};
 use std::sync::Arc;
 
@@ -191,7 +192,8 @@ impl Model {
     /// # Errors
     /// [`DefinitionError::UnknownName`].
     pub fn find(name: &str) -> Result<Self> {
-        let found = kinds().find(|kind| kind.name == name);
+        let meant = suggest::find(name, Self::names());
+        let found = kinds().find(|kind| Some(kind.name) == meant);
         let kind = found.ok_or_else(|| DefinitionError::UnknownName {
             family: "model",
             name: name.to_string(),

@@ -1,21 +1,25 @@
 //! A layer that never fires. The layers behind it are silent for this reason.
 
 use super::super::words::{named, when};
-use super::super::{Evidence, Finding, FindingKind};
+use super::super::{Evidence, Finding, FindingKind, LayerProbe};
 
 pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     // A silent branch beside a connection that skips it does not stop a network.
     if evidence.works() == Some(true) {
         return vec![];
     }
-    let Some(probe) = evidence.late_probe() else {
+    let [earlier @ .., probe] = evidence.probes_of_silence() else {
         return vec![];
     };
-    let Some(layer) = probe
-        .layers
-        .iter()
-        .find(|layer| layer.rate == 0.0 && layer.neurons > 0)
-    else {
+    let silent = |layer: &LayerProbe| layer.rate == 0.0 && layer.neurons > 0;
+    let was_silent = |layer: &LayerProbe| {
+        earlier.iter().all(|probe| {
+            let mut layers = probe.layers.iter();
+            layers.any(|other| other.name == layer.name && silent(other))
+        })
+    };
+    let mut layers = probe.layers.iter();
+    let Some(layer) = layers.find(|layer| silent(layer) && was_silent(layer)) else {
         return vec![];
     };
     let sentence = format!(

@@ -15,15 +15,17 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
         let mut parameters = probe.parameters.iter();
         let found = parameters.find(|p| broken(p.gradient) || broken(p.norm));
         if let Some(parameter) = found {
-            let part = match broken(parameter.norm) {
-                true => "An element of",
-                false => "The gradient of",
+            let (name, when) = (named(&parameter.name), when(probe));
+            let of_gradient = !broken(parameter.norm);
+            let (part, value) = match of_gradient {
+                true => ("The gradient of", parameter.gradient),
+                false => ("The weight", parameter.norm),
             };
-            let sentence = format!(
-                "{part} {} is not finite {}.",
-                named(&parameter.name),
-                when(probe)
-            );
+            let sentence = match value.is_nan() {
+                true => format!("{part} {name} has elements that are not numbers {when}."),
+                // Norms are sums of squares in 32 bits, which overflow before the elements do.
+                false => format!("{part} {name} has a norm above 1.8e19 {when}: it has run away."),
+            };
             return vec![new(probe.epoch, sentence).in_layer(parameter.layer())];
         }
         // A probe without weights has no loss.

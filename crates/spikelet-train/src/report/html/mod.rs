@@ -51,6 +51,8 @@ pub(crate) struct HtmlReport {
     pub(crate) tiles: Vec<Tile>,
     /// Problems with advice.
     pub(crate) findings: Vec<Advice>,
+    /// Why the run cannot be judged, if it is too short.
+    pub(crate) too_short: Option<String>,
     pub(crate) panels: Vec<Panel>,
     /// What to do to see layers over training, if no monitor was on.
     pub(crate) no_monitors: Option<String>,

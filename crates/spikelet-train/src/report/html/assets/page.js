@@ -69,7 +69,7 @@
       make("p", { class: "advice" }, finding.advice)));
     section("health", "Health", null, found.length > 0
       ? make("ul", { class: "findings" }, found)
-      : make("div", { class: "fine" }, "No problem was found in the records of this run."));
+      : make("div", { class: "fine" }, data.too_short ?? "No problem was found in the records of this run."));
   }
 
   function layers() {
