@@ -74,7 +74,7 @@ pub mod recipes;
 
 pub use spikelet_core::{
     Error, MemoryBudget, ParseMemoryBudgetError, Result, document, files, human, problem_and_help,
-    signals, suggest,
+    signals, suggest, terminal,
 };
 #[cfg(feature = "cuda")]
 #[doc(inline)]

@@ -179,6 +179,9 @@ def files():
         buffer = io.BytesIO()
         image.save(buffer, **options)
         decoded = Image.open(buffer)
+        if "A" in decoded.getbands():
+            # Transparent pixels are those of a white page.
+            decoded = Image.alpha_composite(Image.new("RGBA", decoded.size, "white"), decoded.convert("RGBA"))
         rows.append(dict(
             name=name, file=buffer.getvalue().hex(), shape=[3, 22, 30],
             rgb=to_hex(from_pil(decoded.convert("RGB"))), gray=to_hex(from_pil(decoded.convert("RGB").convert("L"))),

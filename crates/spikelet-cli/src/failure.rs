@@ -2,8 +2,8 @@
 
 use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
-use spikelet::problem_and_help;
 use spikelet::train::RecordingError;
+use spikelet::{problem_and_help, terminal};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -117,7 +117,8 @@ impl Failure {
     pub fn say(&self) {
         let style = AnsiColor::Red.on_default().bold();
         // A closed standard error cannot be reported anywhere.
-        let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {self}");
+        let text = terminal::escaped_but(&self.to_string(), &[]);
+        let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {text}");
     }
 
     /// The exit code.

@@ -1,5 +1,7 @@
 //! Text in columns.
 
+use spikelet::terminal::escaped;
+
 /// Rows of cells, each column as wide as its widest cell, two spaces between.
 #[derive(Default)]
 pub struct Table {
@@ -34,9 +36,10 @@ impl Table {
         self
     }
 
-    /// Adds a row.
+    /// Adds a row. Names in it may be from files.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        let cells = cells.into_iter().map(|cell| escaped(&cell).into_owned());
+        self.rows.push(cells.collect());
     }
 
     /// One line for each row, without trailing spaces.

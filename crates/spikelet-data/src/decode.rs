@@ -15,7 +15,7 @@ use crate::decode_error::DecodeError;
 /// The channels of decoded images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colors {
-    /// Red, green and blue. Transparency is dropped.
+    /// Red, green and blue.
     #[default]
     Rgb,
     /// Grayscale.
@@ -60,8 +60,8 @@ impl Default for DecodeLimits {
     }
 }
 
-/// Decodes a PNG or JPEG file by its content; its name does not matter. The orientation in Exif data is ignored, as in
-/// torchvision.
+/// Decodes a PNG or JPEG file by its content; its name does not matter. Transparent pixels are laid on white. The
+/// orientation in Exif data is ignored, as in torchvision.
 ///
 /// ```
 /// use spikelet_data::{Colors, DecodeError, DecodeLimits, decode_image};
@@ -153,7 +153,27 @@ fn decode_png(file: &[u8], colors: Colors, limits: &DecodeLimits) -> Result<Imag
         ColorType::Rgba => 4,
         ColorType::Indexed => return Err(DecodeError::Damaged("an index without colors".into())),
     };
+    match channels {
+        2 => lay_on_white(pixels.as_chunks_mut::<2>().0),
+        4 => lay_on_white(pixels.as_chunks_mut::<4>().0),
+        _ => {}
+    }
     to_image(&pixels, channels, height, width, colors)
+}
+
+/// Blends each pixel, whose last channel is its opacity, with white: most programs show a transparent picture on a
+/// light background, and the colors of invisible pixels are arbitrary.
+fn lay_on_white<const N: usize>(pixels: &mut [[u8; N]]) {
+    for pixel in pixels {
+        let [colors @ .., opacity] = &mut pixel[..] else {
+            return;
+        };
+        let opacity = u32::from(*opacity);
+        for color in colors {
+            let blended = u32::from(*color) * opacity + 255 * (255 - opacity);
+            *color = ((blended + 127) / 255) as u8;
+        }
+    }
 }
 
 fn check_size(height: usize, width: usize, limits: &DecodeLimits) -> Result<(), DecodeError> {

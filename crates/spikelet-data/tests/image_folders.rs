@@ -70,6 +70,39 @@ fn files_are_decoded_as_by_pillow() {
 }
 
 #[test]
+fn transparent_pixels_are_those_of_a_white_page() {
+    use png::{BitDepth, ColorType};
+    // Black pixels: invisible, half visible, visible.
+    let opacities = [0, 51, 255];
+    let pixels = |color: &[u8]| -> Vec<u8> {
+        let pixel = |&opacity: &u8| [color, &[opacity]].concat();
+        opacities.iter().flat_map(pixel).collect()
+    };
+    for (color, data, transparency) in [
+        (ColorType::Rgba, pixels(&[0; 3]), None),
+        (ColorType::GrayscaleAlpha, pixels(&[0]), None),
+        (ColorType::Indexed, vec![0, 1, 2], Some(opacities.to_vec())),
+    ] {
+        let mut file = vec![];
+        let mut encoder = png::Encoder::new(&mut file, 3, 1);
+        encoder.set_color(color);
+        encoder.set_depth(BitDepth::Eight);
+        if let Some(transparency) = transparency {
+            encoder.set_palette(vec![0; 9]);
+            encoder.set_trns(transparency);
+        }
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(&data).unwrap();
+        writer.finish().unwrap();
+        for colors in [Colors::Rgb, Colors::Gray] {
+            let image = decode_image(&file, colors, &DecodeLimits::default()).unwrap();
+            let expected = [255, 204, 0].repeat(colors.channels());
+            assert_eq!(image.pixels(), expected, "{color:?} {colors:?}");
+        }
+    }
+}
+
+#[test]
 fn classes_and_files_are_sorted() {
     let root = folder();
     let folder = ImageFolder::open(root.path()).unwrap();

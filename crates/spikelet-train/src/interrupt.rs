@@ -1,10 +1,9 @@
-//! Ctrl-C saves and ends a run; a second Ctrl-C ends the process.
+//! Ctrl-C saves and ends a run; a second Ctrl-C, half a second later, ends the process.
 
-use spikelet_core::signals;
-use std::sync::atomic::{AtomicBool, Ordering};
+use spikelet_core::signals::{self, Requests};
 use std::sync::{Arc, Mutex, PoisonError};
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+static REQUESTS: Requests = Requests::new();
 
 /// Whether a run should end; called between batches.
 pub(super) type EndRequest = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -12,8 +11,8 @@ pub(super) type EndRequest = Arc<dyn Fn() -> bool + Send + Sync>;
 /// The number of runs that catch signals.
 static LISTENING: Mutex<usize> = Mutex::new(0);
 
-/// While it exists, the first Ctrl-C (SIGTERM, SIGHUP) is a request. After it, and after the last run, signals have
-/// their previous effect.
+/// While it exists, Ctrl-C (SIGTERM, SIGHUP) is a request; see [`Requests`]. After the last run, signals have their previous
+/// effect.
 pub(super) struct Listening;
 
 impl Listening {
@@ -34,13 +33,12 @@ impl Drop for Listening {
     }
 }
 
-/// The signal handler: it stores a flag and makes system calls.
-extern "C" fn note(_signal: i32) {
-    REQUESTED.store(true, Ordering::SeqCst);
-    signals::release(note);
+/// The signal handler.
+extern "C" fn note(signal: i32) {
+    REQUESTS.note(signal, note);
 }
 
 /// Whether an end was requested.
 pub(super) fn requested() -> bool {
-    REQUESTED.load(Ordering::SeqCst)
+    REQUESTS.any()
 }

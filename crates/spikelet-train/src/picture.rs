@@ -11,7 +11,7 @@ pub(super) fn report(
     trainer: &Trainer<'_>,
     dataset: &str,
     device: &str,
-    examples: &[Example],
+    (examples, classes): (&[Example], Vec<String>),
     outcome: &FitReport,
 ) -> Report {
     let metric = outcome.last().map_or("loss", |last| last.monitor.as_str());
@@ -54,6 +54,7 @@ pub(super) fn report(
         goal: outcome.goal,
         epochs: outcome.history.iter().map(point).collect(),
         examples: examples.to_vec(),
+        classes,
     }
 }
 

@@ -4,6 +4,7 @@ use super::draws::Draws;
 use super::step::{BatchShape, EvalStep, Step, feed};
 use super::{Settings, TrainError};
 use crate::EvalEngine;
+use crate::metric::recognized;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Batch, DataLoader, ImageDataset};
@@ -62,8 +63,6 @@ pub(super) fn examples_of_outputs(
         .zip(scores)
         .enumerate()
         .map(|(k, (&i, own))| {
-            let predicted =
-                (0..classes).fold(0, |best, c| if own[c] > own[best] { c } else { best });
             let at = |t: usize| (t * indices.len() + k) * classes;
             Example {
                 image: pixels_of(dataset.image(i).unwrap_or_default(), dataset.shape),
@@ -74,8 +73,8 @@ pub(super) fn examples_of_outputs(
                     .collect(),
                 time_steps,
                 classes,
-                label: dataset.labels[i] as usize,
-                predicted,
+                label: Some(dataset.labels[i] as usize),
+                predicted: recognized(own),
             }
         });
     each.collect()

@@ -412,9 +412,8 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Ctrl-C, SIGTERM and SIGHUP save and end the run instead of the process; after the first of them
-    /// they have their previous effect. Signals that the program ignores or handles
-    /// itself are unchanged.
+    /// Ctrl-C, SIGTERM and SIGHUP save and end the run instead of the process; a second one of the same kind, half a second
+    /// later or more, ends the process. Signals that the program ignores or handles itself are unchanged.
     #[must_use]
     pub fn interruptible(mut self, yes: bool) -> Self {
         self.end_request = yes.then(|| Arc::new(interrupt::requested) as EndRequest);

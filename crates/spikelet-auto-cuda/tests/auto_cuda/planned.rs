@@ -244,8 +244,8 @@ fn types(kernel: &DeviceKernel) -> Vec<String> {
 /// The numbers of each result.
 type Results = Vec<Vec<f64>>;
 
-/// Results of all cases; none where there is no C++ compiler.
-fn on_the_host(name: &str, cases: &[Case]) -> Option<Vec<Results>> {
+/// Results of all cases.
+fn on_the_host(name: &str, cases: &[Case]) -> Vec<Results> {
     let (mut text, mut main) = (program_head(), String::new());
     for (k, case) in cases.iter().enumerate() {
         case.cpp(k, &mut text, &mut main);
@@ -255,7 +255,7 @@ fn on_the_host(name: &str, cases: &[Case]) -> Option<Vec<Results>> {
         .iter()
         .flat_map(|case| case.inputs.iter().flat_map(bytes))
         .collect();
-    let output = compile_cpp(name, &program, &input)?;
+    let output = compile_cpp(name, &program, &input);
     let mut rest = output.as_slice();
     let mut all = vec![];
     for case in cases {
@@ -268,7 +268,7 @@ fn on_the_host(name: &str, cases: &[Case]) -> Option<Vec<Results>> {
         all.push(results);
     }
     assert!(rest.is_empty());
-    Some(all)
+    all
 }
 
 const STEPS: usize = 4;
@@ -379,6 +379,7 @@ fn near(what: &str, given: &[f64], expected: &[f64], share: f64) {
 }
 
 #[test]
+#[ignore = "needs g++"]
 fn the_kernels_of_a_plan_compute_what_the_operation_computes_on_the_cpu() {
     let (mut cases, mut names) = (vec![], vec![]);
     for kind in [Kind::If, Kind::Lif, Kind::Plif] {
@@ -402,9 +403,7 @@ fn the_kernels_of_a_plan_compute_what_the_operation_computes_on_the_cpu() {
             }
         }
     }
-    let Some(results) = on_the_host("planned", &cases) else {
-        return;
-    };
+    let results = on_the_host("planned", &cases);
     for ((case, results), (name, backward, dtype)) in cases.iter().zip(results).zip(names) {
         let share = match (backward, dtype) {
             // Multiples of 1/8 with τ = 2 are exact.

@@ -13,7 +13,8 @@ use std::process::ExitCode;
 /// Print an experiment as a TOML file: data, network, settings and devices
 ///
 /// `spikelet train FILE` runs it. NETWORK is a named network, a file, a run's folder or a checkpoint.
-/// A named network is printed as its list of layers, or by its name if an option changes its sizes.
+/// A named network is printed as its list of layers, or by its name if an option changes its sizes;
+/// `--layers` prints the layers of a model with these options.
 /// All options of `spikelet train` that change an experiment are taken. Keys that are removed from
 /// the file keep the network's defaults.
 #[derive(clap::Args)]
@@ -21,12 +22,17 @@ use std::process::ExitCode;
     "spikelet config mnist-fc > run.toml" => "the experiment of a network, to change and to run",
     "spikelet config csnn --preset spikingjelly --epochs 5" => "with other settings",
     "spikelet config csnn --set optimizer.name=adamw --set optimizer.lr=1e-3" => "with keys of the file",
+    "spikelet config sew-resnet18 --set network.width=32 --layers" => "the layers of a model with other options",
     "spikelet config runs/csnn/latest" => "the experiment of a run",
     "spikelet config --schema" => "a JSON schema of the file, for editors",
 ])]
 pub struct Config {
     #[command(flatten)]
     experiment: ExperimentArgs,
+
+    /// Print the layers of the network in place of its options
+    #[arg(long, help_heading = "Output")]
+    layers: bool,
 
     /// Print a JSON schema of experiment files
     #[arg(long, help_heading = "Output", exclusive = true)]
@@ -49,8 +55,22 @@ impl Config {
             false => self.experiment,
         };
         let mut experiment = args.build(run.as_deref().zip(checkpoint.as_ref()))?;
-        if let Some(layers) = as_layers(&experiment.network)? {
-            experiment.network = Network::Layers(layers);
+        let layers = match &experiment.network {
+            Network::Model(model) if self.layers => Some(model.layers()?),
+            network => as_layers(network)?,
+        };
+        match layers {
+            Some(layers) => experiment.network = Network::Layers(layers),
+            None if self.layers && !matches!(experiment.network, Network::Layers(_)) => {
+                let name = experiment.network.name();
+                return Err(Failure::argument(
+                    format!("{name} is written as layers with its default sizes only"),
+                    format!(
+                        "print them with `spikelet config {name}`, and change the sizes in the file"
+                    ),
+                ));
+            }
+            None => {}
         }
         let text = experiment.to_toml();
         console.say_json(&serde_json::json!({ "experiment": text }));

@@ -37,7 +37,7 @@ mod trained_graph;
 mod watch;
 
 use program::{StepProgram, plan_json, summary};
-use settings_text::settings_text;
+use settings_text::{network_text, settings_text};
 
 use crate::failure::Failure;
 use crate::table::Table;
@@ -129,7 +129,7 @@ impl Command {
 pub fn say_table(console: &Console, table: &Table) {
     for (k, line) in table.lines().into_iter().enumerate() {
         let is_head = k == 0 && table.has_head();
-        console.say(if is_head { console.bold(line) } else { line });
+        console.say_wrapped(if is_head { console.bold(line) } else { line });
     }
 }
 

@@ -1,29 +1,49 @@
-//! A run's network and settings as lines of text.
+//! What a run's network and settings have that the network's defaults have not, as lines of text.
 
 use crate::args::value;
 use serde_json::{Map, Value, json};
+use spikelet::human::thousands;
 use spikelet::network::Network;
 use spikelet::train::Settings;
 
-/// Columns of a line.
-const WIDTH: usize = 100;
+/// `settings: batch_size=32, seed=7`; `None` if all settings are the defaults of the network. All of them are in
+/// `experiment.toml`.
+pub fn settings_text(network: &Network, settings: &Settings) -> Option<String> {
+    let changed = changed(json!(Settings::of_network(network)), json!(settings));
+    (!changed.is_empty()).then(|| format!("settings: {}", value::list(&changed)))
+}
 
-/// All settings that have a value, by their names in JSON: `network: …` and `settings: …`.
-pub fn settings_text(network: &Network, settings: &Settings) -> String {
-    let mut network = fields(json!(network));
-    network.remove("name");
-    if let Some(neuron) = network.get_mut("neuron") {
-        *neuron = Value::from(neuron_text(neuron));
+/// `network: 155,232 parameters, hidden=392`; of a list of layers, their number.
+pub fn network_text(network: &Network, parameters: usize) -> String {
+    let mut parts = vec![];
+    if let Network::Layers(net) = network {
+        parts.push(format!("{} layers", net.layers.len()));
     }
-    let defaults = fields(json!(Settings::default()));
-    let mut settings = fields(json!(settings));
-    // Without --augment, the augmentation is a long list of zeros.
-    settings.retain(|key, value| key != "augment" || defaults.get(key) != Some(value));
-    let lines = [("network", network), ("settings", settings)].map(|(name, mut values)| {
-        values.retain(|_, value| !value.is_null());
-        wrapped(&format!("{name}: {}", value::list(&values)))
-    });
-    lines.join("\n")
+    parts.push(format!("{} parameters", thousands(parameters as u64)));
+    // A list of layers has no defaults.
+    if let Ok(default) = Network::find(network.name()) {
+        let [default, own] = [&default, network].map(|network| {
+            let mut values = fields(json!(network));
+            // Constants and surrogate may be in several places of a specification.
+            if let Some(neuron) = values.get_mut("neuron") {
+                *neuron = Value::from(neuron_text(neuron));
+            }
+            Value::Object(values)
+        });
+        let changed = changed(default, own);
+        if !changed.is_empty() {
+            parts.push(value::list(&changed));
+        }
+    }
+    format!("network: {}", parts.join(", "))
+}
+
+/// The values that are not those of the defaults.
+fn changed(defaults: Value, values: Value) -> Map<String, Value> {
+    let defaults = fields(defaults);
+    let mut values = fields(values);
+    values.retain(|key, value| defaults.get(key).unwrap_or(&Value::Null) != value);
+    values
 }
 
 fn fields(value: Value) -> Map<String, Value> {
@@ -43,47 +63,37 @@ fn neuron_text(spec: &Value) -> String {
     format!("{name}({})", value::list(&constants))
 }
 
-/// A list over several lines, the others indented.
-fn wrapped(list: &str) -> String {
-    let mut text = String::new();
-    let mut column = 0;
-    for item in list.split_inclusive(", ") {
-        if column > 0 && column + item.trim_end().chars().count() > WIDTH {
-            text.truncate(text.trim_end().len());
-            text.push_str("\n  ");
-            column = 2;
-        }
-        text.push_str(item);
-        column += item.chars().count();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use spikelet::network::MnistFc;
 
     #[test]
-    fn every_setting_that_has_a_value_is_named() {
-        let network = Network::MnistFc(MnistFc::preset());
-        let settings = Settings::preset_of(&network);
+    fn only_what_differs_from_the_defaults_is_named() {
+        let network = Network::find("mnist-fc").expect("it is known");
+        let settings = Settings::of_network(&network);
+        assert_eq!(settings_text(&network, &settings), None);
+        assert_eq!(network_text(&network, 1234), "network: 1,234 parameters");
+        let settings = Settings {
+            batch_size: 32,
+            seed: 7,
+            ..settings
+        };
         let text = settings_text(&network, &settings);
-        assert!(text.starts_with("network: "), "{text}");
-        let unwrapped = text.replace("\n  ", " ");
+        assert_eq!(text.as_deref(), Some("settings: batch_size=32, seed=7"));
+        let preset = Network::MnistFc(MnistFc::preset());
+        let text = network_text(&preset, 1234);
         let neuron = "neuron=soft_pulse_lif(surrogate=sigmoid(alpha=1), tau=100)";
-        assert!(unwrapped.contains(neuron), "{text}");
-        for (key, value) in fields(json!(settings)) {
-            let told = !value.is_null() && key != "augment";
-            assert_eq!(
-                unwrapped.contains(&format!("{key}=")),
-                told,
-                "{key}: {text}"
-            );
-        }
-        assert!(
-            text.lines().all(|line| line.chars().count() <= WIDTH),
-            "{text}"
-        );
+        assert!(text.contains(neuron), "{text}");
+        assert!(!text.contains("classes="), "{text}");
+    }
+
+    #[test]
+    fn a_list_of_layers_is_summarized() {
+        let toml =
+            "[network]\ninput = [1, 28, 28]\nlayers = [\"flatten\", { linear = 10 }, \"neuron\"]\n";
+        let net = spikelet::network::Layers::from_toml("own.toml", toml, &[]).expect("a network");
+        let text = network_text(&Network::Layers(net), 7850);
+        assert_eq!(text, "network: 3 layers, 7,850 parameters");
     }
 }

@@ -4,7 +4,10 @@ pub mod arguments;
 mod seeds;
 
 use super::command_line::command_line;
-use super::{examples, labeled_text, path_text, pipeline_text, plan_json, settings_text, summary};
+use super::{
+    examples, labeled_text, network_text, path_text, pipeline_text, plan_json, settings_text,
+    summary,
+};
 use crate::args::{DeviceArgs, ExperimentArgs, Loaded, data_text, normalization_of};
 use crate::failure::{Failure, INTERRUPTED};
 use seeds::Seeds;
@@ -251,7 +254,7 @@ impl Train {
                 (own, backend)
             }
         };
-        console.say(format!(
+        console.say_wrapped(format!(
             "spikelet {} · {} on {} · {}",
             env!("CARGO_PKG_VERSION"),
             args.start.describe(network.name()),
@@ -259,9 +262,11 @@ impl Train {
             device.describe(&*backend),
         ));
         if let Some(rank) = &rank {
-            console.say(describe_ranks(&rank.group, settings.batch_size));
+            console.say_wrapped(describe_ranks(&rank.group, settings.batch_size));
         }
-        console.say(console.dim(settings_text(network, &settings)));
+        if let Some(text) = settings_text(network, &settings) {
+            console.say_wrapped(console.dim(text));
+        }
         let sizes = data.sizes();
         let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
@@ -304,7 +309,10 @@ impl Train {
                 let engine: &dyn Any = engine;
                 if let Some(step) = engine.downcast_ref::<TrainStep>() {
                     let plan = step.program().plan();
-                    console.say(summary(plan, memory));
+                    let parameters = step.tensors().parameters.iter();
+                    let sizes = parameters.map(|p| p.shape.iter().product::<usize>());
+                    console.say_wrapped(console.dim(network_text(network, sizes.sum())));
+                    console.say_wrapped(summary(plan, memory));
                     start["plan"] = plan_json(plan);
                     let warnings = &step.tensors().warnings;
                     for warning in warnings {
@@ -313,7 +321,7 @@ impl Train {
                     start["warnings"] = json!(warnings);
                 }
                 if let Some(weights) = run.initial_weights {
-                    console.say(weights.to_string());
+                    console.say_wrapped(weights.to_string());
                     start["init_from"] = json!({
                         "file": path_text(&weights.file), "framework": weights.framework.name(),
                         "tensors": weights.tensors.len(), "new_head": weights.new_head,
@@ -324,7 +332,7 @@ impl Train {
                 start["evaluation_batch"] = json!(memory.evaluation_batch);
                 if let Some(pipeline) = engine.downcast_ref::<PipelineEngine>() {
                     let (step, partition) = (pipeline.step(), pipeline.partition());
-                    console.say(pipeline_text::describe(step, partition, Some(memory)));
+                    console.say_wrapped(pipeline_text::describe(step, partition, Some(memory)));
                     start["pipeline"] = pipeline_text::json_of(step, partition);
                 }
                 console.say_json(&start);
@@ -398,10 +406,10 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         test(epoch.test_accuracy()) + &labeled_text(labeled)
     };
     match outcome.epochs_trained {
-        0 => console.say(format!(
+        0 => console.say_wrapped(format!(
             "nothing to do: the run has completed its {epochs}; with a constant learning rate, --epochs can be increased"
         )),
-        _ => console.say(format!(
+        _ => console.say_wrapped(format!(
             "{} in {} · {} after the last epoch",
             console.green("done"),
             duration(outcome.seconds),
@@ -409,11 +417,11 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         )),
     }
     for finding in &outcome.findings {
-        console.say(console.yellow(finding));
+        console.say_wrapped(console.yellow(finding));
     }
     if let Some(best) = best {
         let validation = percent(best.validation_accuracy().unwrap_or_default());
-        console.say(format!(
+        console.say_wrapped(format!(
             "best by validation: epoch {} · validation accuracy {} · {}",
             best.epoch,
             validation.trim_start(),
@@ -421,7 +429,7 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
         ));
     }
     if let Some(highest) = highest {
-        console.say(format!(
+        console.say_wrapped(format!(
             "highest {} (selected on the test set, as SpikingJelly reports it)",
             test(highest)
         ));

@@ -100,6 +100,20 @@ fn the_layers_of_a_named_network_train_as_the_network() {
 }
 
 #[test]
+fn a_model_with_options_is_printed_as_layers_on_request() {
+    let words = ["config", "sew-resnet18", "--set", "network.width=8"];
+    let options = said(&words);
+    mentions(&options, &["name = \"sew-resnet18\"", "width = 8"]);
+    let layers = said(&[&words[..], &["--layers"]].concat());
+    mentions(&layers, &["layers = [", "input = [3, 224, 224]"]);
+    assert!(!layers.contains("width"), "{layers}");
+    let usual = said(&["config", "sew-resnet18", "--layers"]);
+    assert_ne!(layers, usual);
+    let message = complaint(&["config", "csnn", "--channels", "8", "--layers"], 2);
+    mentions(&message, &["csnn", "default sizes only", "help: "]);
+}
+
+#[test]
 fn keys_are_set_by_their_dotted_names() {
     let set = |words: &[&str]| said(&[&["config", "csnn"], words].concat());
     let text = set(&[

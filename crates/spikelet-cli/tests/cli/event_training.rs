@@ -348,9 +348,13 @@ fn a_trained_network_runs_on_streams() {
     assert_eq!(socket[..socket.len() - 1], *steps);
 
     for (wrong, said) in [
-        (&["--frames", "number=5"][..], "end of a recording"),
+        (
+            &["--frames", "number=5"][..],
+            "such as --frames duration=50000",
+        ),
         (&["--frames", "numbers=5"], "numbers"),
         (&["--sensor", "40x40"], "the network takes"),
+        (&["--pace", "1e-300"], "use at least 1e-6"),
     ] {
         let output = run_in(folder, &[&words[..], &["a.aedat4"], wrong].concat());
         assert_ne!(code(&output), 0, "{wrong:?}");

@@ -222,7 +222,7 @@ fn wrong_inputs_are_named_with_the_reason() {
         ("missing.png", "PNG, JPEG or .npy"),
         ("text.png", "neither a PNG nor a JPEG file"),
         ("empty.png", "neither a PNG nor a JPEG file"),
-        ("nothing", "no images in this folder"),
+        ("nothing", "no PNG, JPEG or .npy files in this folder"),
         ("flat.npy", "an array of shape [784]"),
         ("none.npy", "[0, 28, 28]"),
         ("normalized.npy", "the element -0.4"),

@@ -98,6 +98,23 @@ fn each_termination_signal_saves_the_run() {
 }
 
 #[test]
+fn signals_that_arrive_together_are_one_request() {
+    for requests in [["-INT", "-TERM"], ["-INT", "-INT"], ["-TERM", "-TERM"]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = endless(USUAL, folder.path(), &[]);
+        let last = folder.path().join("run/last.safetensors");
+        std::fs::remove_file(&last).expect("the last checkpoint");
+        let id = run.id();
+        let [first, second] = requests;
+        let both = format!("kill {first} {id}; kill {second} {id}");
+        let sent = Command::new("sh").args(["-c", &both]).status();
+        assert!(sent.expect("a shell starts").success());
+        is_interrupted(&run.wait_with_output().expect("it ends"));
+        assert!(last.exists(), "{requests:?}");
+    }
+}
+
+#[test]
 fn a_termination_signal_interrupts_an_evaluation() {
     // Two steps, of which one is done when there is a checkpoint, then an evaluation that takes more
     // than a hundred times as long as a step, however slow the machine is.

@@ -92,6 +92,13 @@ impl Progress {
             batch_size,
             samples,
         } = *size;
+        if batch_size > samples {
+            return Err(wrong(
+                "settings.batch_size",
+                batch_size,
+                format!("at most {samples}, the number of training samples"),
+            ));
+        }
         let most_ranks = samples / batch_size.max(1);
         if most_ranks == 0 {
             let expected = format!("at most the number of training samples, {samples}");
@@ -268,6 +275,17 @@ mod tests {
                 other => panic!("{expected}: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_batch_of_more_samples_than_there_are_is_named() {
+        let (sound, mut size) = half_way();
+        size.batch_size = 1_000_000_000;
+        let problem = sound.check(&size).expect_err("too large").to_string();
+        assert_eq!(
+            problem,
+            "its settings.batch_size is 1000000000, expected at most 900, the number of training samples"
+        );
     }
 
     #[test]

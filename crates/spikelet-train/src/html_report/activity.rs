@@ -1,7 +1,7 @@
 //! Spikes and potentials of neurons for the first test samples.
 
+use crate::metric::recognized;
 use crate::report::html::{LayerSample, Sample, SampledLayer, Samples, rounded, thumbnail};
-use crate::sequence_pass::predicted;
 use crate::test_pass::{LayerPass, TestPass};
 use spikelet_data::ImageDataset;
 use spikelet_graph::Tensor;
@@ -16,7 +16,7 @@ pub(super) fn sample(test: &ImageDataset, index: usize, scores: &[f64]) -> Sampl
     Sample {
         index,
         label: test.labels.get(index).map(|&label| label as usize),
-        predicted: Some(predicted(scores)),
+        predicted: recognized(scores),
         loss: None,
         png: test
             .image(index)
@@ -25,7 +25,7 @@ pub(super) fn sample(test: &ImageDataset, index: usize, scores: &[f64]) -> Sampl
     }
 }
 
-/// The class with the largest score.
+/// The first test images with their scores and the activity of neurons.
 pub(super) fn samples(test: &ImageDataset, pass: &TestPass) -> Option<Samples> {
     if pass.examples.is_empty() {
         return None;

@@ -6,6 +6,7 @@ use crate::checkpoint::EpochRecord;
 use crate::metric::MetricValues;
 use crate::report::html::{LayerRow, Panel, Series, rounded};
 use crate::test_pass::LayerPass;
+use spikelet_core::human::thousands;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +32,9 @@ const fn quantity(key: &'static str, title: &'static str) -> Quantity {
 
 const QUANTITIES: [Quantity; 8] = [
     Quantity {
+        percent: true,
         min: Some(0.0),
-        ..quantity("rate", "Firing rate (spikes per neuron and time step)")
+        ..quantity("rate", "Firing rate (neurons that fire at a time step)")
     },
     Quantity {
         percent: true,
@@ -246,8 +248,9 @@ pub(super) fn note(run: &RunRecords<'_>) -> String {
                 false => String::new(),
             };
             format!(
-                "After the last epoch. Firing rates are spikes per neuron and time step on {} test images.{others}",
-                pass.scores.len()
+                "After the last epoch. A row is named by its neurons; spikelet energy names the layer with weights before \
+                 them. Firing rates are the neurons that fire at a time step, on {} test images.{others}",
+                thousands(pass.scores.len() as u64)
             )
         }
         _ => format!("After the last epoch, on the {set}."),

@@ -3,6 +3,7 @@
 use super::RunRecords;
 use super::activity::sample;
 use crate::Loss;
+use crate::metric::recognized;
 use crate::report::html::{Confusion, Sample, Worst, rounded};
 use crate::sequence_pass::{SequencePass, predicted};
 use crate::test_pass::TestPass;
@@ -67,6 +68,9 @@ pub(super) fn quality(
         of: test.len(),
         unit: "test images",
         counted: "images",
+        silent: (pass.scores.iter())
+            .filter(|scores| recognized(scores).is_none())
+            .count(),
         ..confusion(&pairs, classes)
     };
     (

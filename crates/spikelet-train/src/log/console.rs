@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use spikelet_core::human::{duration, percent, thousands};
+use spikelet_core::terminal;
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
@@ -30,7 +31,14 @@ pub struct Console {
     output: Output,
     bar: bool,
     color: bool,
+    /// The columns of standard output, if it is a terminal.
+    width: Option<usize>,
 }
+
+/// The codes of colors, and their end.
+const CODES: [&str; 6] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m",
+];
 
 impl Console {
     /// Checks whether the streams are terminals, and the variables `NO_COLOR` and `TERM` (`dumb`).
@@ -56,6 +64,7 @@ impl Console {
             output,
             bar: matches!(output, Output::Text | Output::Bar) && stderr && !dumb_terminal,
             color: output == Output::Text && stdout && !no_color && !dumb_terminal,
+            width: terminal::width(),
         }
     }
 
@@ -64,11 +73,29 @@ impl Console {
         self.output
     }
 
-    /// Prints a line on standard output if the output is text; see [`Console::printed`].
+    /// Prints a line on standard output if the output is text; see [`Console::printed`]. Control characters are
+    /// printed as text: names come from files.
     pub fn say(&self, line: impl Display) {
         if self.output == Output::Text {
-            print(&line);
+            print(&self.safe(line));
         }
+    }
+
+    /// The same for words: on a terminal, lines are broken at spaces to fit its width.
+    pub fn say_wrapped(&self, text: impl Display) {
+        if self.output == Output::Text {
+            let text = self.safe(text);
+            match self.width {
+                Some(width) => print(&terminal::wrapped(&text, width)),
+                None => print(&text),
+            }
+        }
+    }
+
+    /// The text, of which a terminal obeys colors only.
+    fn safe(&self, text: impl Display) -> String {
+        let codes = if self.color { &CODES[..] } else { &[] };
+        terminal::escaped_but(&text.to_string(), codes)
     }
 
     /// Prints one object as a line on standard output if the output is JSON.
@@ -118,6 +145,7 @@ impl Console {
 
     fn paint(&self, code: &str, text: impl Display) -> String {
         if self.color {
+            let text = terminal::escaped_but(&text.to_string(), &[]);
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {
             text.to_string()
@@ -192,7 +220,7 @@ impl Drop for EpochBar {
     }
 }
 
-/// The summary line of an epoch.
+/// The summary line of an epoch, which fits a terminal of 80 columns.
 ///
 /// ```
 /// # use spikelet_train::log::EpochLine;
@@ -202,17 +230,13 @@ impl Drop for EpochBar {
 ///     metric: "accuracy",
 ///     loss: 0.412,
 ///     train: Some(0.913),
-///     test_loss: Some(0.263),
-///     test: Some(0.951),
 ///     validation: Some(0.949),
-///     best: Some(0.949),
-///     samples_per_second: 9830.0,
-///     unit: "img/s",
+///     test: Some(0.951),
 ///     seconds: 6.1,
 /// };
 /// assert_eq!(
 ///     line.to_string(),
-///     "epoch  1/8  loss 0.412  train 91.3 %  test loss 0.263  test 95.1 %  validation 94.9 %  best 94.9 %   9,830 img/s   6.1 s"
+///     "epoch  1/8  loss 0.412   train 91.3 %  val 94.9 %  test 95.1 %   6.1 s"
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,24 +245,17 @@ pub struct EpochLine<'a> {
     pub epoch: usize,
     /// The number of epochs.
     pub epochs: usize,
-    /// The name of the metric. An `accuracy` is printed in percent without its name; `loss` is not printed twice.
+    /// The name of the metric. An `accuracy` is printed in percent without its name; a training `loss` is not printed
+    /// twice.
     pub metric: &'a str,
     /// Mean training loss.
     pub loss: f64,
     /// The metric in training.
     pub train: Option<f64>,
-    /// Mean loss on the test set, if it was measured.
-    pub test_loss: Option<f64>,
-    /// The metric on the test set, if it was measured.
-    pub test: Option<f64>,
     /// The metric on the validation set, if there is one.
     pub validation: Option<f64>,
-    /// Its best value on the validation set.
-    pub best: Option<f64>,
-    /// Training speed.
-    pub samples_per_second: f64,
-    /// The unit of the speed, such as `img/s`.
-    pub unit: &'a str,
+    /// The metric on the test set, if it was measured.
+    pub test: Option<f64>,
     /// Time for the epoch, test included, in seconds.
     pub seconds: f64,
 }
@@ -257,28 +274,18 @@ impl Display for EpochLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let epoch = epoch_of(self.epoch, self.epochs);
         write!(f, "{epoch}  loss {:<6}", digits(self.loss))?;
-        let repeats = self.metric == "loss";
-        if let Some(value) = self.train.filter(|_| !repeats) {
-            write!(f, " train {}", self.value(value))?;
+        let train = self.train.filter(|_| self.metric != "loss");
+        let sets = [
+            ("train", train),
+            ("val", self.validation),
+            ("test", self.test),
+        ];
+        for (name, value) in sets {
+            if let Some(value) = value {
+                write!(f, "  {name} {}", self.value(value))?;
+            }
         }
-        if let Some(loss) = self.test_loss {
-            write!(f, "  test loss {:<5}", digits(loss))?;
-        }
-        if let Some(value) = self.test.filter(|_| !repeats) {
-            write!(f, "  test {}", self.value(value))?;
-        }
-        if let Some(value) = self.validation {
-            write!(f, "  validation {}", self.value(value))?;
-        }
-        if let Some(value) = self.best {
-            write!(f, "  best {}", self.value(value))?;
-        }
-        write!(
-            f,
-            "  {:>12}  {:>6}",
-            speed(self.samples_per_second, self.unit),
-            duration(self.seconds)
-        )
+        write!(f, "  {:>6}", duration(self.seconds))
     }
 }
 
@@ -317,12 +324,8 @@ mod tests {
             metric: "accuracy",
             loss: 0.061,
             train: Some(0.984),
-            test_loss: Some(0.072),
-            test: Some(0.979),
             validation: Some(0.975),
-            best: Some(0.98),
-            samples_per_second: 9910.4,
-            unit: "img/s",
+            test: Some(0.979),
             seconds: 6.04,
         }
     }
@@ -331,14 +334,12 @@ mod tests {
     fn an_epoch_of_a_regression_names_its_metric() {
         let regression = EpochLine {
             metric: "r2",
-            test_loss: None,
             test: None,
-            unit: "samples/s",
             ..line()
         };
         assert_eq!(
             regression.to_string(),
-            "epoch  8/8  loss 0.061  train r2 0.984  validation r2 0.975  best r2 0.980  9,910 samples/s   6.0 s"
+            "epoch  8/8  loss 0.061   train r2 0.984  val r2 0.975   6.0 s"
         );
         let loss = EpochLine {
             metric: "loss",
@@ -346,29 +347,34 @@ mod tests {
         };
         assert_eq!(
             loss.to_string(),
-            "epoch  8/8  loss 0.061   validation loss 0.975  best loss 0.980  9,910 samples/s   6.0 s"
+            "epoch  8/8  loss 0.061   val loss 0.975   6.0 s"
         );
     }
 
     #[test]
-    fn an_epoch_is_one_line() {
+    fn an_epoch_is_one_line_of_a_terminal() {
         assert_eq!(
             line().to_string(),
-            "epoch  8/8  loss 0.061  train 98.4 %  test loss 0.072  test 97.9 %  validation 97.5 %  best 98.0 %   9,910 img/s   6.0 s"
+            "epoch  8/8  loss 0.061   train 98.4 %  val 97.5 %  test 97.9 %   6.0 s"
         );
+        let long = EpochLine {
+            epochs: 1000,
+            loss: 0.000_25,
+            train: Some(1.0),
+            seconds: 3599.0,
+            ..line()
+        };
+        assert!(long.to_string().chars().count() <= 80, "{long}");
         let without_test = EpochLine {
             epochs: 100,
-            test_loss: None,
             test: None,
             validation: None,
-            best: None,
             loss: f64::NAN,
-            samples_per_second: f64::INFINITY,
             ..line()
         };
         assert_eq!(
             without_test.to_string(),
-            "epoch   8/100  loss NaN    train 98.4 %       – img/s   6.0 s"
+            "epoch   8/100  loss NaN     train 98.4 %   6.0 s"
         );
     }
 
@@ -378,7 +384,6 @@ mod tests {
             epoch: 1,
             train: Some(0.092),
             loss: 0.000_25,
-            samples_per_second: 12_345.0,
             seconds: 16.0,
             ..line()
         };

@@ -73,18 +73,18 @@ pub struct Activity {
     pub layers: Vec<LayerActivity>,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// The captions of images whose labels are unknown, such as the names of their files. Without captions the
-    /// figure names each image by its index and label, and compares the prediction with the label.
+    /// The captions of images, such as the names of their files. Without captions the figure names each image by its
+    /// index and its label, if that is known.
     pub captions: Vec<String>,
 }
 
 impl Activity {
-    /// The figure as an SVG document, 960 units wide.
+    /// The figure as an SVG document, at most 960 units wide.
     pub fn to_svg(&self, title: &str) -> String {
         self.draw(title).to_svg()
     }
 
-    /// The figure as a PNG file, 960 pixels wide.
+    /// The figure as a PNG file, at most 960 pixels wide.
     pub fn to_png(&self, title: &str) -> Vec<u8> {
         self.draw(title).to_png()
     }

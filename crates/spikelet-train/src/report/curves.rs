@@ -157,9 +157,15 @@ impl Panel {
             entries.push((text, color, true));
         }
         let style = TextStyle::caption(12.0);
-        let base = area.y + 34.0;
+        let mut base = area.y + 34.0;
         let mut x = area.x;
         for (text, color, ring) in &entries {
+            let width = 23.0 + style.width_of(text);
+            if x + width > area.right() {
+                // Beside the title there is space.
+                base = area.y + 12.0;
+                x = area.right() - width;
+            }
             let y = base - 4.0;
             if *ring {
                 svg.disc([x + 5.0, y], 4.0, "#ffffff", Stroke::new(color, 2.0));
@@ -281,6 +287,36 @@ mod tests {
         assert!(svg.contains("best 95.4 % (epoch 2)"), "{svg}");
         assert!(svg.contains("test 93.0 %"), "{svg}");
         assert!(!svg.contains("train"), "a curve without points is left out");
+    }
+
+    #[test]
+    fn the_legend_lies_within_the_panel() {
+        let curve = |name| Series {
+            name,
+            color: BLUE,
+            points: vec![(1, 0.5), (1000, 0.989)],
+        };
+        let panel = Panel {
+            title: "Accuracy in %".to_string(),
+            quantity: Quantity::Percentage,
+            series: ["train", "test", "val"].map(curve).into(),
+            mark_best: Some(Goal::Maximize),
+        };
+        let (mut svg, width) = (Svg::new(500.0, 300.0, ""), 432.0);
+        let area = Area {
+            x: 0.0,
+            y: 0.0,
+            width,
+            height: 300.0,
+        };
+        panel.draw(&mut svg, area);
+        let svg = svg.finish();
+        let best = "best 98.9 % (epoch 1000)";
+        let (before, _) = svg.split_once(best).expect("the best epoch is named");
+        let (_, x) = before.rsplit_once("x=\"").unwrap();
+        let x: f64 = x.split('"').next().unwrap().parse().unwrap();
+        let title = TextStyle::caption(14.0).bold().width_of("Accuracy in %");
+        assert!(x > title + 10.0 && x + TextStyle::caption(12.0).width_of(best) <= width);
     }
 
     #[test]

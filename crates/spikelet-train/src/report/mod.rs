@@ -75,6 +75,7 @@ pub struct EpochPoint {
 ///         test: Some(0.95),
 ///     }],
 ///     examples: Vec::new(),
+///     classes: Vec::new(),
 /// };
 /// assert!(report.to_svg().contains("best 95.0 % (epoch 1)"));
 /// ```
@@ -92,6 +93,8 @@ pub struct Report {
     pub epochs: Vec<EpochPoint>,
     /// The inputs, three in a row. May be empty.
     pub examples: Vec<Example>,
+    /// The names of their classes.
+    pub classes: Vec<String>,
 }
 
 const WIDTH: f64 = 960.0;
@@ -233,7 +236,7 @@ impl Report {
                 width,
                 height: EXAMPLE_HEIGHT,
             };
-            example.draw(svg, area, &rates);
+            example.draw(svg, area, &rates, &self.classes);
         }
     }
 }
@@ -267,10 +270,11 @@ mod tests {
                     spikes: (0..500).map(|i| i % 10 == label || i % 7 == 0).collect(),
                     time_steps: 50,
                     classes: 10,
-                    label,
-                    predicted: label,
+                    label: Some(label),
+                    predicted: Some(label),
                 })
                 .collect(),
+            classes: vec![],
         }
     }
 
@@ -335,6 +339,24 @@ mod tests {
         assert!(svg.contains("mnist-fc on &lt;MNIST&gt;"));
         assert!(svg.contains("…</text>"));
         assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    }
+
+    #[test]
+    fn examples_have_the_names_of_their_classes_and_silent_ones_are_not_recognized() {
+        let mut report = report(2);
+        report.classes = vec!["box".to_string(), "disc".to_string()];
+        report.examples.truncate(2);
+        report.examples[0].predicted = Some(1);
+        report.examples[1].predicted = None;
+        let svg = report.to_svg();
+        for part in [
+            ">box<",
+            ">taken for disc<",
+            ">disc<",
+            ">not recognized: no spikes<",
+        ] {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
     }
 
     #[test]

@@ -33,14 +33,23 @@ impl Activity {
             .find_map(|layer| Some((layer, layer.image()?)))
     }
 
+    /// The width of the page, which is narrower without spike maps.
+    fn width(&self) -> f64 {
+        match self.shown_layer() {
+            Some(_) => WIDTH,
+            None => MAPS_LEFT + ROW_WIDTH + MARGIN,
+        }
+    }
+
     /// The page.
     pub(super) fn draw(&self, title: &str) -> Drawing {
-        let mut drawing = Drawing::new(WIDTH, title);
+        let width = self.width();
+        let mut drawing = Drawing::new(width, title);
         let style = TextStyle::caption(19.0).colored(INK).bold();
         drawing.text(
             [MARGIN, 40.0],
             style,
-            &style.fit(title, WIDTH - 2.0 * MARGIN),
+            &style.fit(title, width - 2.0 * MARGIN),
         );
         let mut top = TOP;
         for k in 0..self.examples.len() {
@@ -48,7 +57,7 @@ impl Activity {
                 Area {
                     x: MARGIN,
                     y: top - 18.0,
-                    width: WIDTH - 2.0 * MARGIN,
+                    width: width - 2.0 * MARGIN,
                     height: 1.0,
                 },
                 GRID,
@@ -72,18 +81,17 @@ impl Activity {
         let example = &self.examples[k];
         let index = self.indices.get(k).copied().unwrap_or(k);
         let bold = TextStyle::caption(13.0).colored(INK).bold();
-        let own = self.captions.get(k);
-        let caption = match own {
-            Some(caption) => bold.fit(caption, WIDTH / 2.0),
-            None => format!("image {index}: {}", self.class(example.label)),
+        let caption = match (self.captions.get(k), example.label) {
+            (Some(caption), _) => caption.clone(),
+            (None, Some(label)) => format!("image {index}: {}", self.class(label)),
+            (None, None) => format!("image {index}"),
         };
+        let caption = bold.fit(&caption, self.width() / 2.0);
         drawing.text([MARGIN, top + 6.0], bold, &caption);
-        let (prediction, color) = match own {
-            Some(_) => (self.class(example.predicted), INK),
-            None => example.prediction(|class| self.class(class)),
-        };
+        let (prediction, color) = example.prediction(|class| self.class(class));
         let after = MARGIN + bold.width_of(&caption) + 14.0;
         let style = TextStyle::caption(13.0).colored(color);
+        let prediction = style.fit(&prediction, self.width() - MARGIN - after);
         drawing.text([after, top + 6.0], style, &prediction);
 
         let top = top + 26.0;
@@ -266,6 +274,7 @@ fn draw_maps(
 
 #[cfg(test)]
 mod tests {
+    use super::super::svg::{GREEN, VERMILION};
     use super::*;
     use spikelet_graph::Tensor;
 
@@ -277,8 +286,8 @@ mod tests {
             spikes: (0..steps * classes).map(|i| i % 3 == 0).collect(),
             time_steps: steps,
             classes,
-            label,
-            predicted: 0,
+            label: Some(label),
+            predicted: Some(0),
         };
         let spikes = |shape: Vec<usize>| {
             let values: Vec<f32> = (0..shape.iter().product())
@@ -320,8 +329,43 @@ mod tests {
     }
 
     #[test]
+    fn an_image_without_a_label_is_neither_right_nor_wrong() {
+        let mut shown = activity(10, 1, 4);
+        let colors = |shown: &Activity| {
+            let svg = shown.to_svg("csnn");
+            [GREEN, VERMILION].map(|color| svg.contains(color))
+        };
+        assert_eq!(colors(&shown), [true, true]);
+        for example in &mut shown.examples {
+            (example.label, example.predicted) = (None, Some(1));
+        }
+        assert_eq!(colors(&shown), [false, false]);
+        shown.examples[1].predicted = None;
+        let svg = shown.to_svg("csnn");
+        assert!(
+            svg.contains("1 cat</text>") && svg.contains("no spikes: no class"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn a_picture_without_maps_is_as_wide_as_its_rows() {
+        let mut shown = activity(10, 1, 4);
+        shown.layers.remove(0);
+        let svg = shown.to_svg("mnist-fc");
+        assert!(
+            svg.contains(&format!("width=\"{}\"", MAPS_LEFT + ROW_WIDTH + MARGIN)),
+            "{svg}"
+        );
+    }
+
+    #[test]
     fn an_image_with_a_caption_has_its_prediction_without_a_label() {
         let mut shown = activity(10, 1, 4);
+        shown
+            .examples
+            .iter_mut()
+            .for_each(|example| example.label = None);
         shown.captions = vec!["cat.png".to_string(), "x".repeat(400)];
         let svg = shown.to_svg("csnn");
         assert!(svg.contains("cat.png") && svg.contains("xxx…"), "{svg}");

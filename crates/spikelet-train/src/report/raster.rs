@@ -3,8 +3,8 @@
 use super::axis::Axis;
 use super::png;
 use super::svg::{
-    AXIS, Anchor, Area, FAINT_INK, GREEN, GRID, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION,
-    number,
+    AXIS, Anchor, Area, BLUE, FAINT_INK, GREEN, GRID, INK, NEUTRAL, Stroke, Svg, TextStyle,
+    VERMILION, number,
 };
 
 /// An input image, the output spikes, the label and the predicted class.
@@ -22,14 +22,16 @@ pub struct Example {
     pub time_steps: usize,
     /// The number of classes.
     pub classes: usize,
-    /// The true class.
-    pub label: usize,
-    /// The predicted class.
-    pub predicted: usize,
+    /// The true class, if it is known.
+    pub label: Option<usize>,
+    /// The predicted class; `None` if no class has a score other than 0.
+    pub predicted: Option<usize>,
 }
 
 /// The maximal number of rows: for more there is no space for their labels.
 const MAX_ROWS: usize = 12;
+/// The maximal width of a class's name beside its row.
+const MAX_NAME: f64 = 56.0;
 const SMALL: TextStyle = TextStyle::caption(10.0);
 
 impl Example {
@@ -60,10 +62,12 @@ impl Example {
 
     /// Whether the predicted class is the label, as text with its color. `name` is the name of a class.
     pub(super) fn prediction(&self, name: impl Fn(usize) -> String) -> (String, &'static str) {
-        if self.label == self.predicted {
-            ("recognized".to_string(), GREEN)
-        } else {
-            (format!("taken for {}", name(self.predicted)), VERMILION)
+        match (self.label, self.predicted) {
+            (None, Some(class)) => (name(class), INK),
+            (None, None) => ("no spikes: no class".to_string(), INK),
+            (Some(_), None) => ("not recognized: no spikes".to_string(), VERMILION),
+            (Some(label), Some(class)) if label == class => ("recognized".to_string(), GREEN),
+            (Some(_), Some(class)) => (format!("taken for {}", name(class)), VERMILION),
         }
     }
 
@@ -85,11 +89,12 @@ impl Example {
         positions
     }
 
-    /// The color of a class: that of the label, of a wrong prediction, or neutral.
+    /// The color of a class: that of the label, of a wrong prediction, of a prediction without a label, or neutral.
     pub(super) fn color(&self, class: usize) -> &'static str {
-        match class {
-            class if class == self.label => GREEN,
-            class if class == self.predicted => VERMILION,
+        match (self.label, self.predicted) {
+            (Some(label), _) if class == label => GREEN,
+            (Some(_), Some(predicted)) if class == predicted => VERMILION,
+            (None, Some(predicted)) if class == predicted => BLUE,
             _ => NEUTRAL,
         }
     }
@@ -98,7 +103,7 @@ impl Example {
     fn rows(&self) -> Vec<usize> {
         let mut classes: Vec<(usize, f64)> = (0..self.classes)
             .map(|class| {
-                let chosen = class == self.label || class == self.predicted;
+                let chosen = [self.label, self.predicted].contains(&Some(class));
                 (
                     class,
                     if chosen {
@@ -116,14 +121,24 @@ impl Example {
         rows
     }
 
-    /// Draws the image, spikes and firing rates into `area`, the rates on the axis `rates`.
-    pub fn draw(&self, svg: &mut Svg, area: Area, rates: &Axis) {
+    /// Draws the image, spikes and firing rates into `area`, the rates on the axis `rates`. `names` are those of the
+    /// classes.
+    pub fn draw(&self, svg: &mut Svg, area: Area, rates: &Axis, names: &[String]) {
+        let name = |class: usize| match names.get(class) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => class.to_string(),
+        };
         let bold = TextStyle::caption(12.0).colored(INK).bold();
-        let caption = format!("class {}", self.label);
+        let caption = match self.label {
+            Some(label) if name(label) == label.to_string() => format!("class {label}"),
+            Some(label) => bold.fit(&name(label), area.width / 2.0),
+            None => "unknown class".to_string(),
+        };
         svg.text([area.x, area.y + 11.0], bold, &caption);
-        let (prediction, color) = self.prediction(|class| class.to_string());
+        let (prediction, color) = self.prediction(name);
         let after = area.x + bold.width_of(&caption) + 6.0;
         let style = TextStyle::caption(12.0).colored(color);
+        let prediction = style.fit(&prediction, area.right() - after);
         svg.text([after, area.y + 11.0], style, &prediction);
 
         let top = area.y + 20.0;
@@ -140,8 +155,12 @@ impl Example {
         );
 
         let rows = self.rows();
-        let widest = rows.last().map_or(1, |class| class.to_string().len()) as f64;
-        let left = area.x + side + 14.0 + 6.0 * widest;
+        let labels = rows
+            .iter()
+            .map(|&class| SMALL.bold().fit(&name(class), MAX_NAME));
+        let labels: Vec<String> = labels.collect();
+        let widths = labels.iter().map(|label| SMALL.bold().width_of(label));
+        let left = area.x + side + 14.0 + widths.fold(6.0, f64::max);
         let width = area.right() - left;
         let raster = Area {
             x: left,
@@ -165,7 +184,7 @@ impl Example {
                 style = style.colored(color).bold();
             }
             let base = y + 0.5 * pitch + 3.5;
-            svg.text([left - 5.0, base], style, &class.to_string());
+            svg.text([left - 5.0, base], style, &labels[row]);
 
             let step = raster.width / self.time_steps.max(1) as f64;
             let commands = self.ticks(class, raster.x, step, y + 0.14 * pitch, 0.72 * pitch);

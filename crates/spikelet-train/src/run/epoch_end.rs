@@ -108,18 +108,14 @@ impl Run<'_> {
     fn announce(&self, record: &EpochRecord) {
         let metric = self.monitor.name.as_str();
         let value = |set: Option<&MetricValues>| set?.get(metric);
-        self.console.say(EpochLine {
+        self.console.say_wrapped(EpochLine {
             epoch: record.epoch,
             epochs: self.trainer.subject.epochs(),
             metric,
             loss: record.train.loss,
             train: value(Some(&record.train)),
-            test_loss: record.test.as_ref().map(|test| test.loss),
-            test: value(record.test.as_ref()),
             validation: value(record.validation.as_ref()),
-            best: record.best,
-            samples_per_second: record.samples_per_second,
-            unit: self.unit(),
+            test: value(record.test.as_ref()),
             seconds: record.seconds,
         });
         let mut event = serde_json::json!(record);

@@ -47,7 +47,11 @@ impl Run<'_> {
             let name = self.loader.dataset().name();
             let device = self.store.backend().name();
             let examples = std::mem::take(&mut pass.examples);
-            let picture = picture::report(self.trainer, name, &device, &examples, outcome);
+            let classes = shown
+                .as_deref()
+                .map(|test: &ImageDataset| test.classes.clone());
+            let examples_of = (&examples[..], classes.unwrap_or_default());
+            let picture = picture::report(self.trainer, name, &device, examples_of, outcome);
             pass.examples = examples;
             let file = path.join(folder::REPORT);
             picture.save(&file)?;

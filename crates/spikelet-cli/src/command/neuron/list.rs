@@ -54,15 +54,18 @@ impl List {
         let mut shared = shared;
         // Constants are not trainable by default.
         shared.remove("trainable");
-        console.say(format!("\nall neurons: {}", value::list(&shared)));
-        console.say(
-            "fire_on: the potential that is compared, charged (H) or previous (V); strict: it fires above the threshold, \
-             not at it;\nresets=false: V = H; spiking=false: the output is the surrogate's primitive",
-        );
+        console.say_wrapped(format!("\nall neurons: {}", value::list(&shared)));
+        console.say_wrapped(console.dim(MEANINGS));
         console.say(console.dim("equations: spikelet neuron show NAME"));
         Ok(ExitCode::SUCCESS)
     }
 }
+
+/// Constants of all neurons in words.
+const MEANINGS: &str = "\
+fire_on: the potential that is compared with the threshold: charged, with the input of this step, or previous
+resets: whether the potential is reset after a spike
+strict: whether a spike needs a potential above the threshold, not one that only reaches it";
 
 /// The constants of all neurons.
 fn shared_constants() -> Map<String, Value> {

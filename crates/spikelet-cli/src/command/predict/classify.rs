@@ -7,6 +7,7 @@ use spikelet::data::DataLoader;
 use spikelet::module::Module;
 use spikelet::report::Activity;
 use spikelet::runtime::VarStore;
+use spikelet::train::metric::recognized;
 use spikelet::train::{BatchShape, EvalStep, Loss, Settings, Step};
 use std::sync::Arc;
 
@@ -25,9 +26,17 @@ impl Prediction {
         classes.into_iter().take(most)
     }
 
-    /// The class with the highest score.
-    pub fn best(&self) -> usize {
-        self.top(1).next().unwrap_or_default()
+    /// The scores of a network that was trained with this loss.
+    pub fn new(scores: &[f64], loss: Loss) -> Self {
+        Self {
+            scores: scores.to_vec(),
+            is_softmax: matches!(loss, Loss::CrossEntropy | Loss::Tet),
+        }
+    }
+
+    /// The class with the highest score; `None` without a spike of the output.
+    pub fn best(&self) -> Option<usize> {
+        recognized(&self.scores)
     }
 
     /// The softmax of the scores, if the network was trained with a cross entropy.
@@ -121,22 +130,24 @@ impl<'a> Classifier<'a> {
         let indices: Vec<usize> = (0..inputs.len()).collect();
         let mut activity = Activity::new(self.module, self.settings, &images, &indices, store)?;
         activity.captions = inputs.iter().map(Input::name).collect();
+        // The labels of the data set stand for unknown ones.
+        activity
+            .examples
+            .iter_mut()
+            .for_each(|one| one.label = None);
         let scores = activity.scores.iter();
         let found = scores.map(|row| self.prediction(row)).collect();
         Ok((activity, found))
     }
 
     fn prediction(&self, scores: &[f64]) -> Prediction {
-        Prediction {
-            scores: scores.to_vec(),
-            is_softmax: matches!(self.settings.loss, Loss::CrossEntropy | Loss::Tet),
-        }
+        Prediction::new(scores, self.settings.loss)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Prediction;
+    use super::{Loss, Prediction};
 
     #[test]
     fn classes_are_sorted_by_score_and_probabilities_sum_to_one() {
@@ -153,5 +164,7 @@ mod tests {
         let found = prediction(false);
         assert_eq!(found.probability(1), None);
         assert_eq!(found.certainty(1), ("score", 1002.0));
+        assert_eq!(found.best(), Some(1));
+        assert_eq!(Prediction::new(&[0.0; 3], Loss::Mse).best(), None);
     }
 }

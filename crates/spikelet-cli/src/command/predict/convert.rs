@@ -10,15 +10,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// An image in the network's shape.
+/// An image or a sequence in the network's shape.
 pub struct Input {
     pub path: PathBuf,
     /// The index of the image in an array of several.
     pub index: Option<usize>,
-    /// Channels, height and width before the conversion.
-    pub original: [usize; 3],
-    /// `[channels, height, width]` of the network.
+    /// The time steps of a sequence.
+    pub steps: Option<usize>,
+    /// Channels, height and width of an image before the conversion; the sizes of a time step of a sequence.
+    pub original: Vec<usize>,
+    /// `[channels, height, width]` of the network; empty for a sequence.
     pub pixels: Vec<u8>,
+    /// The values of all time steps; empty for an image.
+    pub sequence: Vec<f32>,
     /// The mean of the pixels.
     pub mean: u8,
     /// The steps of the conversion, in words.
@@ -31,16 +35,6 @@ impl Input {
         match self.index {
             None => self.path.display().to_string(),
             Some(index) => format!("{}[{index}]", self.path.display()),
-        }
-    }
-
-    /// The description without the pixels.
-    pub fn without_pixels(&self) -> Self {
-        Self {
-            path: self.path.clone(),
-            conversions: self.conversions.clone(),
-            pixels: vec![],
-            ..*self
         }
     }
 }
@@ -94,8 +88,13 @@ impl Converter {
             })));
         }
         let image = decode(&bytes, &limits).map_err(|problem| {
-            let help =
-                "name a PNG, JPEG or .npy file; the content counts, not the ending of the name";
+            let help = match problem {
+                DecodeError::Format => {
+                    "name a PNG, JPEG or .npy file; the content counts, not the ending of the name"
+                }
+                DecodeError::TooLarge { .. } => "make the picture smaller",
+                _ => "the file is damaged: copy, download or save it again",
+            };
             Failure::other(format!("{}: {problem}", path.display()), help)
         })?;
         let input = self.convert(path, None, image, vec![]);
@@ -144,7 +143,9 @@ impl Converter {
         Ok(Input {
             path: path.to_path_buf(),
             index,
-            original,
+            steps: None,
+            original: original.to_vec(),
+            sequence: vec![],
             mean: (sum / pixels.len() as u64) as u8,
             pixels,
             conversions,

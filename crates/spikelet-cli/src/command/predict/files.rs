@@ -10,15 +10,20 @@ const ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "npy"];
 /// How deep folders are searched.
 const MAX_DEPTH: usize = 16;
 
-/// The given files, and in place of each folder the files in it and below it, sorted by path.
+/// The given files, and in place of each folder the files in it and below it of which `is_taken`, sorted by path; `what` is
+/// the name of these in messages.
 ///
 /// # Errors
-/// When an input does not exist, or a folder cannot be read or has no images.
-pub fn find(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// When an input does not exist, or a folder cannot be read or has no such files.
+pub fn find(
+    inputs: &[PathBuf],
+    what: &str,
+    is_taken: fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>, Failure> {
     let mut files = vec![];
     for input in inputs {
         let about = |problem: String| {
-            let help = "name PNG, JPEG or .npy files, or folders of them";
+            let help = format!("name {what}, or folders of them");
             Failure::other(format!("{}: {problem}", input.display()), help)
         };
         let metadata = fs::metadata(input).map_err(|error| about(error.to_string()))?;
@@ -27,10 +32,10 @@ pub fn find(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             continue;
         }
         let before = files.len();
-        collect(input, MAX_DEPTH, &mut files)
+        collect(input, MAX_DEPTH, is_taken, &mut files)
             .map_err(|(folder, error)| about(format!("{}: {error}", folder.display())))?;
         if files.len() == before {
-            return Err(about("no images in this folder".to_string()));
+            return Err(about(format!("no {what} in this folder")));
         }
     }
     Ok(files)
@@ -49,6 +54,7 @@ pub fn has_ending(path: &Path) -> bool {
 fn collect(
     folder: &Path,
     depth: usize,
+    is_taken: fn(&Path) -> bool,
     files: &mut Vec<PathBuf>,
 ) -> Result<(), (PathBuf, std::io::Error)> {
     let failed = |error| (folder.to_path_buf(), error);
@@ -64,9 +70,9 @@ fn collect(
         }
         if path.is_dir() {
             if depth > 0 {
-                collect(&path, depth - 1, files)?;
+                collect(&path, depth - 1, is_taken, files)?;
             }
-        } else if has_ending(&path) {
+        } else if is_taken(&path) {
             files.push(path);
         }
     }

@@ -4,6 +4,7 @@ mod array;
 mod classify;
 mod convert;
 mod files;
+mod sequences;
 
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
@@ -12,14 +13,16 @@ use crate::failure::Failure;
 use crate::table::Table;
 use classify::{Classifier, Prediction};
 use convert::{Converter, Input};
+use sequences::{SequenceClassifier, SequenceReader};
 use serde_json::json;
 use spikelet::data::ImageDataset;
 use spikelet::log::Console;
 use spikelet::report::Activity;
-use std::path::PathBuf;
+use spikelet::terminal::escaped;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Classify images of your own with a trained network
+/// Classify images or recordings of your own with a trained network
 ///
 /// Inputs are PNG and JPEG files, NumPy arrays (.npy), and folders of them. Each image is converted to
 /// the network's shape: color to grayscale or grayscale to three equal channels; resized, bilinearly
@@ -30,20 +33,29 @@ use std::process::ExitCode;
 /// where C is 1, 3 or the network's channels. Its elements are 0 to 255 if they are integers, 0 to 1 if
 /// they are floating-point numbers.
 ///
-/// The score of a class is the mean of the network's output over time. Probabilities are the softmax of
-/// the scores; they are printed for networks trained with a cross entropy.
+/// A network that was trained on recordings of events takes files of events, with the frames of its
+/// training; one that was trained on sequences takes arrays [T, …] in .npy files, or as `x` in
+/// .safetensors files.
+///
+/// The score of a class is the mean of the network's output over time; where all are 0, no output fired
+/// and there is no class. Probabilities are the softmax of the scores; they are printed for networks
+/// trained with a cross entropy.
+///
+/// In a folder, or with several inputs, a file that cannot be read is reported, and the others are
+/// classified; the exit code is 1 then.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet predict runs/mnist-fc/latest/best.safetensors digit.png" => "the classes of one image",
     "spikelet predict best.safetensors scan.png --invert --out picture.png" => "dark ink on light paper, with a picture of the spikes",
     "spikelet predict best.safetensors photos --top 3 --json" => "all images in a folder, as JSON",
+    "spikelet predict best.safetensors recording.aedat4 --resize" => "a recording of a sensor of another size",
 ])]
 pub struct Predict {
     /// Checkpoint written by `spikelet train`, or the folder of a run: its best one
     #[arg(value_name = "CHECKPOINT", value_parser = CheckpointPath::parser())]
     checkpoint: CheckpointPath,
 
-    /// PNG, JPEG or .npy files, or folders of them
+    /// PNG, JPEG or .npy files; files of events or sequences; or folders of them
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -60,6 +72,10 @@ pub struct Predict {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    /// Bring events to the size of the training's sensor
+    #[arg(long)]
+    resize: bool,
+
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -70,6 +86,9 @@ const MOST_IN_PICTURE: usize = 64;
 /// The number of images of a batch.
 const BATCH: usize = 64;
 
+/// The result of an output without spikes.
+const NO_CLASS: &str = "no spikes: no class";
+
 /// The mean of the pixels from which an image counts as light.
 const LIGHT: u8 = 140;
 
@@ -78,23 +97,79 @@ impl Predict {
         if let Some(out) = &self.out {
             Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
-        let files = files::find(&self.inputs)?;
         self.checkpoint.say(console);
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
+        match SequenceReader::new(&trained, self.resize)? {
+            Some(reader) => self.sequences(&reader, &mut trained, console),
+            None => self.images(&mut trained, console),
+        }
+    }
+
+    fn sequences(
+        &self,
+        reader: &SequenceReader,
+        trained: &mut Trained,
+        console: &Console,
+    ) -> Result<ExitCode, Failure> {
+        if self.out.is_some() || self.invert {
+            return Err(Failure::argument(
+                "the network takes sequences; --out and --invert are for images",
+                "leave them out; `spikelet record` writes the spikes of its layers to a file",
+            ));
+        }
+        let what = "files of events, .npy or .safetensors files";
+        let files = files::find(&self.inputs, what, sequences::has_ending)?;
+        let classes = trained.classes();
+        let loss = trained.checkpoint.settings()?.loss;
+        let mut classifier = SequenceClassifier::new(reader, trained)?;
+        let mut report = Report::new(self, &classes, files.len());
+        for file in &files {
+            match reader.read(file) {
+                Ok(input) => {
+                    let scores = classifier.scores(&input)?;
+                    report.add(console, vec![input], vec![Prediction::new(&scores, loss)]);
+                }
+                Err(failure) => report.skip(console, file, failure)?,
+            }
+        }
+        Ok(report.finish(console, None))
+    }
+
+    fn images(&self, trained: &mut Trained, console: &Console) -> Result<ExitCode, Failure> {
+        if self.resize {
+            return Err(Failure::argument(
+                "the network takes images, which are resized without --resize",
+                "leave it out",
+            ));
+        }
+        let files = files::find(&self.inputs, "PNG, JPEG or .npy files", files::has_ending)?;
         let classes = trained.classes();
         let shape = trained.image()?;
         let converter = Converter {
             shape,
             invert: self.invert,
         };
-        let mut report = Report::new(&self, &classes);
+        let mut report = Report::new(self, &classes, files.len());
         let module = trained.network.module()?;
         let mut classifier =
             Classifier::new(&*module, trained.checkpoint.settings()?, &classes, shape);
         let mut batch = vec![];
         for file in &files {
-            for input in converter.open(file)? {
-                batch.push(input?);
+            let inputs = match converter.open(file) {
+                Ok(inputs) => inputs,
+                Err(failure) => {
+                    report.skip(console, file, failure)?;
+                    continue;
+                }
+            };
+            for input in inputs {
+                match input {
+                    Ok(input) => batch.push(input),
+                    Err(failure) => {
+                        report.skip(console, file, failure)?;
+                        break;
+                    }
+                }
                 if self.out.is_some() && batch.len() > MOST_IN_PICTURE {
                     return Err(Failure::argument(
                         format!("there are more than {MOST_IN_PICTURE} images for one picture"),
@@ -103,7 +178,7 @@ impl Predict {
                 }
                 if self.out.is_none() && batch.len() == BATCH {
                     let found = classifier.run(&batch, &mut trained.store)?;
-                    report.add(console, &std::mem::take(&mut batch), found);
+                    report.add(console, std::mem::take(&mut batch), found);
                 }
             }
         }
@@ -116,10 +191,10 @@ impl Predict {
                     found
                 }
             };
-            report.add(console, &batch, found);
+            report.add(console, batch, found);
         }
-        report.finish(console, &trained.checkpoint.dataset.name, shape);
-        Ok(ExitCode::SUCCESS)
+        let dark = (shape[0] == 1).then_some(&trained.checkpoint.dataset.name[..]);
+        Ok(report.finish(console, dark))
     }
 }
 
@@ -128,14 +203,19 @@ struct Report<'a> {
     command: &'a Predict,
     classes: &'a [String],
     found: Vec<(Input, Prediction)>,
+    /// The number of files, and of those that could not be read.
+    files: usize,
+    unreadable: usize,
 }
 
 impl<'a> Report<'a> {
-    fn new(command: &'a Predict, classes: &'a [String]) -> Self {
+    fn new(command: &'a Predict, classes: &'a [String], files: usize) -> Self {
         Self {
             command,
             classes,
             found: vec![],
+            files,
+            unreadable: 0,
         }
     }
 
@@ -145,12 +225,35 @@ impl<'a> Report<'a> {
         name.unwrap_or_else(|| class.to_string())
     }
 
-    fn add(&mut self, console: &Console, inputs: &[Input], found: Vec<Prediction>) {
-        for (input, prediction) in inputs.iter().zip(found) {
-            console.say_json(&self.line(input, &prediction));
-            // The pixels are no longer needed.
-            self.found.push((input.without_pixels(), prediction));
+    /// The same as text: the name is that of a folder, or from a file.
+    fn shown(&self, class: usize) -> String {
+        escaped(&self.name(class)).into_owned()
+    }
+
+    fn add(&mut self, console: &Console, inputs: Vec<Input>, found: Vec<Prediction>) {
+        for (mut input, prediction) in inputs.into_iter().zip(found) {
+            console.say_json(&self.line(&input, &prediction));
+            // The values are no longer needed.
+            (input.pixels, input.sequence) = (vec![], vec![]);
+            self.found.push((input, prediction));
         }
+    }
+
+    /// Reports a file that cannot be read.
+    ///
+    /// # Errors
+    /// The failure itself, if it is the only file.
+    fn skip(&mut self, console: &Console, file: &Path, failure: Failure) -> Result<(), Failure> {
+        if self.files == 1 {
+            return Err(failure);
+        }
+        self.unreadable += 1;
+        console.say_json(&json!({
+            "checkpoint": path_text(&self.command.checkpoint), "input": path_text(file),
+            "error": failure.to_string(),
+        }));
+        failure.say();
+        Ok(())
     }
 
     fn line(&self, input: &Input, prediction: &Prediction) -> serde_json::Value {
@@ -160,46 +263,65 @@ impl<'a> Report<'a> {
                 "probability": prediction.probability(class),
             })
         });
-        let [channels, height, width] = input.original;
+        let size = |axis: usize| input.original.get(axis);
+        let best = prediction.best();
         json!({
             "checkpoint": path_text(&self.command.checkpoint), "input": path_text(&input.path),
-            "index": input.index, "channels": channels, "height": height, "width": width,
-            "conversions": input.conversions, "predicted": prediction.best(),
-            "class": self.name(prediction.best()), "top": top.collect::<Vec<_>>(),
+            "index": input.index, "steps": input.steps, "channels": size(0), "height": size(1), "width": size(2),
+            "conversions": input.conversions, "predicted": best,
+            "class": best.map(|class| self.name(class)), "top": top.collect::<Vec<_>>(),
             "scores": prediction.scores, "picture": self.command.out.as_deref().map(path_text),
         })
     }
 
-    fn finish(&self, console: &Console, dataset: &str, shape: [usize; 3]) {
+    /// Prints all results. `dark` is the name of a data set of gray images, with light objects on a dark background.
+    fn finish(&self, console: &Console, dark: Option<&str>) -> ExitCode {
         match &self.found[..] {
             [] => {}
-            [(input, prediction)] => self.say_one(console, input, prediction),
+            [(input, prediction)] if self.files == 1 => self.say_one(console, input, prediction),
             many => self.say_many(console, many),
         }
         let light = self.found.iter().filter(|(input, _)| input.mean >= LIGHT);
         let light = light.count();
-        if light > 0 && shape[0] == 1 && !self.command.invert && !self.classes.is_empty() {
-            console.say(format!(
+        if let Some(dataset) = dark
+            && light > 0
+            && !self.command.invert
+            && !self.classes.is_empty()
+        {
+            console.say_wrapped(format!(
                 "note: {light} of {} images are mostly light; those of {dataset} have light objects on \
                  a dark background, see --invert",
                 self.found.len()
             ));
         }
+        if self.unreadable > 0 {
+            console.say_wrapped(format!(
+                "{} of {} files could not be read",
+                self.unreadable, self.files
+            ));
+        }
         if let Some(out) = &self.command.out {
             console.say(format!("picture: {}", out.display()));
         }
+        ExitCode::from(u8::from(self.unreadable > 0))
     }
 
     fn say_one(&self, console: &Console, input: &Input, prediction: &Prediction) {
-        let best = self.name(prediction.best());
-        let (kind, value) = prediction.certainty(prediction.best());
-        console.say(format!(
-            "{}: {} with a {kind} of {value:.3}",
-            input.name(),
-            console.green(best)
-        ));
+        let (kind, _) = prediction.certainty(0);
+        let result = match prediction.best() {
+            Some(best) => {
+                let (_, value) = prediction.certainty(best);
+                let best = console.green(self.shown(best));
+                format!("{best} with a {kind} of {value:.3}")
+            }
+            None => NO_CLASS.to_string(),
+        };
+        console.say_wrapped(format!("{}: {result}", input.name()));
         if !input.conversions.is_empty() {
-            console.say(input.conversions.join(", "));
+            console.say_wrapped(input.conversions.join(", "));
+        }
+        if prediction.best().is_none() {
+            return;
         }
         let mut head = vec!["class", "score"];
         if kind == "probability" {
@@ -207,7 +329,7 @@ impl<'a> Report<'a> {
         }
         let mut table = Table::new(&head).right(&[1, 2]);
         for class in prediction.top(self.command.top) {
-            let mut row = vec![self.name(class)];
+            let mut row = vec![self.shown(class)];
             row.extend(prediction.probability(class).map(|p| format!("{p:.4}")));
             row.push(format!("{:.4}", prediction.scores[class]));
             table.row(row);
@@ -217,22 +339,32 @@ impl<'a> Report<'a> {
 
     fn say_many(&self, console: &Console, found: &[(Input, Prediction)]) {
         let (kind, _) = found[0].1.certainty(0);
-        let mut table = Table::new(&["image", "class", kind, "next", "conversions"]).right(&[2]);
+        let what = if found[0].0.steps.is_some() {
+            "file"
+        } else {
+            "image"
+        };
+        let mut table = Table::new(&[what, "class", kind, "next", "conversions"]).right(&[2]);
         for (input, prediction) in found {
-            let mut top = prediction.top(self.command.top);
-            let best = top.next().unwrap_or_default();
+            let conversions = input.conversions.join(", ");
+            let Some(best) = prediction.best() else {
+                let cells = [NO_CLASS, "–", ""].map(String::from);
+                table.row([vec![input.name()], cells.to_vec(), vec![conversions]].concat());
+                continue;
+            };
+            let top = prediction.top(self.command.top).skip(1);
             let next: Vec<String> = top
                 .map(|class| {
                     let (_, value) = prediction.certainty(class);
-                    format!("{} {value:.3}", self.name(class))
+                    format!("{} {value:.3}", self.shown(class))
                 })
                 .collect();
             table.row([
                 input.name(),
-                self.name(best),
+                self.shown(best),
                 format!("{:.3}", prediction.certainty(best).1),
                 next.join(", "),
-                input.conversions.join(", "),
+                conversions,
             ]);
         }
         say_table(console, &table);

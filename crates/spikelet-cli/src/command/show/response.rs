@@ -8,6 +8,7 @@ use crate::table::Table;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet::report::Activity;
+use spikelet::terminal::escaped;
 
 /// The largest number of images.
 const MOST: usize = 64;
@@ -66,17 +67,20 @@ fn say_image(console: &Console, shown: &Activity, k: usize) {
     let example = &shown.examples[k];
     let class = |class: usize| {
         let name = shown.classes.get(class).cloned();
-        name.unwrap_or_else(|| class.to_string())
+        escaped(&name.unwrap_or_else(|| class.to_string())).into_owned()
     };
-    let result = match example.label == example.predicted {
-        true => console.green("recognized"),
-        false => console.red(format!("taken for {}", class(example.predicted))),
+    let result = match example.predicted {
+        None => console.red("not recognized: no spikes of the output"),
+        Some(predicted) => {
+            let result = match example.label == Some(predicted) {
+                true => console.green("recognized"),
+                false => console.red(format!("taken for {}", class(predicted))),
+            };
+            format!("{result} with a score of {:.3}", shown.scores[k][predicted])
+        }
     };
-    let (index, label) = (shown.indices[k], class(example.label));
-    console.say(format!(
-        "image {index}: {label}, {result} with a score of {:.3}",
-        shown.scores[k][example.predicted]
-    ));
+    let label = example.label.map(class).unwrap_or_default();
+    console.say_wrapped(format!("image {}: {label}, {result}", shown.indices[k]));
     let mut table = Table::new(&["layer", "neurons", "firing rate"]).right(&[1, 2]);
     for layer in &shown.layers {
         let sizes: Vec<String> = layer.shape.iter().map(ToString::to_string).collect();

@@ -17,6 +17,7 @@ use network::StreamedNetwork;
 use serde_json::json;
 use spikelet::human::{duration, thousands};
 use spikelet::log::Console;
+use spikelet::problem_and_help;
 use spikelet_events::frames::{FrameRule, FrameStream};
 use spikelet_events::{EventBuffer, EventReader, Format, Options, Sensor};
 use std::path::PathBuf;
@@ -47,8 +48,8 @@ pub struct Stream {
     #[arg(long, value_name = "INPUT", value_parser = Input::parse)]
     input: Input,
 
-    /// Frames: duration=MICROSECONDS, event-counts=NUMBER, or sound step=MICROSECONDS [default: those of
-    /// the training, if they are of these kinds]
+    /// Frames: duration=MICROSECONDS, such as duration=50000, event-counts=NUMBER, or sound
+    /// step=MICROSECONDS [default: those of the training, if they are of these kinds]
     #[arg(long, value_name = "RULE", value_parser = parse_rule)]
     frames: Option<FrameRule>,
 
@@ -61,7 +62,7 @@ pub struct Stream {
     sensor: Option<Sensor>,
 
     /// Speed of a recording relative to its own times: 1 is its own pace [default: as fast as possible]
-    #[arg(long, value_name = "X", value_parser = crate::args::positive)]
+    #[arg(long, value_name = "X", value_parser = parse_pace)]
     pace: Option<f64>,
 
     /// Let the weights of plastic layers that change in each step change while the network runs
@@ -79,6 +80,16 @@ pub struct Stream {
 fn parse_rule(text: &str) -> Result<FrameRule, String> {
     text.parse()
         .map_err(|error: spikelet_events::Error| error.to_string())
+}
+
+/// The slowest pace: a second of the recording in twelve days. The waiting times of all recordings have a form.
+const SLOWEST: f64 = 1e-6;
+
+fn parse_pace(text: &str) -> Result<f64, String> {
+    match crate::args::positive(text)? {
+        pace if pace >= SLOWEST => Ok(pace),
+        _ => Err(format!("use at least {SLOWEST:e}")),
+    }
 }
 
 /// What was counted.
@@ -114,7 +125,15 @@ impl Stream {
                 "give it: --sensor 128x128",
             )
         })?;
-        let mut frames = FrameStream::new(&network.rule, sensor)?;
+        let frames = FrameStream::new(&network.rule, sensor);
+        let mut frames = frames.map_err(|error| {
+            let text = error.to_string();
+            let (problem, _) = problem_and_help(&text);
+            Failure::argument(
+                problem,
+                "give frames of a stream, such as --frames duration=50000",
+            )
+        })?;
         let mut counts = Counts {
             events: 0,
             steps: 0,
@@ -129,7 +148,8 @@ impl Stream {
             counts.events += block.len() as u64;
             if let (Some(pace), Some(&t)) = (self.pace, block.t.last()) {
                 let first = *first.get_or_insert(block.t[0]);
-                let due = Duration::from_secs_f64((t - first).max(0) as f64 * 1e-6 / pace);
+                let passed = t.saturating_sub(first).max(0) as f64 * 1e-6;
+                let due = Duration::from_secs_f64(passed / pace);
                 stop::sleep(due.saturating_sub(begin.elapsed()), stop.as_ref());
             }
             let step = |frame: &[f32]| network.step(frame, &mut counts, console);
@@ -177,7 +197,7 @@ impl Stream {
             );
         }
         if let Some(class) = class {
-            row("class at the end", class.to_string());
+            row("class at the end", class);
         }
         say_table(console, &table);
     }

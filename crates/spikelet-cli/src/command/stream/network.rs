@@ -8,6 +8,8 @@ use serde_json::json;
 use spikelet::data::StepShape;
 use spikelet::graph::op::HostTensor;
 use spikelet::log::Console;
+use spikelet::terminal::escaped;
+use spikelet::train::metric::recognized;
 use spikelet::train::{EvalStep, SampleBatch, SampleShape, Step};
 use spikelet_events::frames::{FrameRule, Resize};
 use spikelet_events::{Frames, Sensor};
@@ -149,7 +151,8 @@ impl StreamedNetwork {
                     frame.len(),
                     self.shape
                 ),
-                "give the sensor of the training: --sensor",
+                "stream events of the sensor of the training, or train with `data.frame_size`, to which the frames of \
+                 streams are resized; `spikelet predict --resize` takes recordings of other sensors",
             ));
         }
         self.step.predict([("x", HostTensor::F32(frame))])?;
@@ -161,7 +164,7 @@ impl StreamedNetwork {
         }
         self.window.push_back(scores);
         let mean = self.mean();
-        let class = (0..mean.len()).max_by(|&a, &b| mean[a].total_cmp(&mean[b]));
+        let class = recognized(&mean);
         console.say_json(&json!({
             "event": "step", "step": counts.steps, "class": class.map(|class| self.name(class)),
             "scores": mean,
@@ -169,10 +172,11 @@ impl StreamedNetwork {
         if class != self.class {
             self.class = class;
             counts.changes += 1;
-            if let Some(class) = class {
-                let (name, score) = (self.name(class), mean[class]);
-                console.say(format!("step {:>8}  {name} ({score:.3})", counts.steps));
-            }
+            let found = match class {
+                Some(class) => format!("{} ({:.3})", escaped(&self.name(class)), mean[class]),
+                None => "no spikes: no class".to_string(),
+            };
+            console.say(format!("step {:>8}  {found}", counts.steps));
         }
         Ok(())
     }

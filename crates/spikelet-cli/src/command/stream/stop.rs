@@ -1,10 +1,10 @@
-//! Ctrl-C, SIGTERM and SIGHUP end a stream whose weights are saved; a second signal ends the process.
+//! Ctrl-C, SIGTERM and SIGHUP end a stream whose weights are saved; a second one of the same kind, half a second
+//! later, ends the process.
 
-use spikelet::signals;
-use std::sync::atomic::{AtomicBool, Ordering};
+use spikelet::signals::{self, Requests};
 use std::time::{Duration, Instant};
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+static REQUESTS: Requests = Requests::new();
 
 /// While it exists, the first signal is a request.
 pub struct Stop;
@@ -16,7 +16,7 @@ impl Stop {
     }
 
     pub fn requested(&self) -> bool {
-        REQUESTED.load(Ordering::SeqCst)
+        REQUESTS.any()
     }
 }
 
@@ -39,8 +39,7 @@ pub fn sleep(duration: Duration, stop: Option<&Stop>) {
     }
 }
 
-/// The signal handler: it stores a flag and makes system calls.
-extern "C" fn note(_signal: i32) {
-    REQUESTED.store(true, Ordering::SeqCst);
-    signals::release(note);
+/// The signal handler.
+extern "C" fn note(signal: i32) {
+    REQUESTS.note(signal, note);
 }

@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, LineGauge, Paragraph};
 use spikelet::human::{percent, thousands};
 use spikelet::train::RunState;
+use std::ops::Range;
 
 /// The colors of the curves in their order.
 const COLORS: [Color; 6] = [
@@ -59,6 +60,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, color: bool) {
         };
         let completed = LineGauge::default()
             .ratio(completed)
+            .label(percent(completed))
             .filled_symbol("━")
             .unfilled_symbol("─")
             .filled_style(accent);
@@ -82,7 +84,8 @@ fn state_style(state: RunState, color: bool) -> Style {
     }
 }
 
-/// The titles of the pages, the selected one reversed; the first ones are left out if it did not fit.
+/// The titles of the pages, the selected one reversed; the first ones are left out if it did not fit. Arrows show that there
+/// are others.
 fn titles(view: &View, width: usize) -> Line<'_> {
     let spans = view.titles().enumerate().map(|(k, title)| {
         let style = match k == view.selected() {
@@ -92,14 +95,21 @@ fn titles(view: &View, width: usize) -> Line<'_> {
         Span::styled(format!(" {title} "), style)
     });
     let spans: Vec<Span<'_>> = spans.collect();
-    let until_selected = |first: &usize| {
-        let shown = spans[*first..=view.selected()].iter();
-        shown.map(Span::width).sum::<usize>()
-    };
-    let mut first = 0..view.selected();
-    let first = first.find(|first| until_selected(first) <= width);
-    let first = first.unwrap_or(view.selected());
-    Line::from_iter(spans.into_iter().skip(first))
+    let needed = |range: Range<usize>| spans[range].iter().map(Span::width).sum::<usize>();
+    if needed(0..spans.len()) <= width {
+        return Line::from_iter(spans);
+    }
+    // Both arrows have their place.
+    let width = width.saturating_sub(2);
+    let selected = view.selected();
+    let first = (0..selected).find(|&first| needed(first..selected + 1) <= width);
+    let first = first.unwrap_or(selected);
+    let last = (selected + 1..=spans.len()).rfind(|&end| needed(first..end) <= width);
+    let last = last.unwrap_or(selected + 1);
+    let before = Span::raw(if first > 0 { "‹" } else { " " });
+    let after = (last < spans.len()).then(|| Span::raw("›"));
+    let shown = spans[first..last].to_vec();
+    Line::from_iter([before].into_iter().chain(shown).chain(after))
 }
 
 /// Draws as many of the pages as fit, in one or two columns.

@@ -65,6 +65,31 @@ fn a_run_is_drawn_as_its_snapshots() {
 }
 
 #[test]
+fn arrows_show_that_there_are_more_diagrams() {
+    let mut view = view(8);
+    let arrows = |view: &View, width| {
+        let text = drawn(view, [width, 24], false).backend().to_string();
+        let tabs = text
+            .lines()
+            .find(|line| line.contains("loss"))
+            .map(String::from);
+        let tabs = text
+            .lines()
+            .nth(7)
+            .map(String::from)
+            .or(tabs)
+            .expect("a line");
+        [tabs.contains('‹'), tabs.contains('›')]
+    };
+    assert_eq!(arrows(&view, 100), [false, false]);
+    assert_eq!(arrows(&view, 30), [false, true]);
+    view.select(2);
+    assert_eq!(arrows(&view, 20), [true, true]);
+    view.select(2);
+    assert_eq!(arrows(&view, 30), [true, false]);
+}
+
+#[test]
 fn without_colors_none_is_used() {
     let has_color = |color| {
         let terminal = drawn(&view(8), [78, 24], color);

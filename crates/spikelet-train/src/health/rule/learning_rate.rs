@@ -12,7 +12,8 @@ const EARLY: u64 = 2000;
 /// The loss, as a multiple of the first one.
 const RISE: f64 = 1.5;
 
-const ADVICE: &str = "Lower the learning rate by a factor of 10 or 100 (--lr 0.001), or clip the gradients (--clip-norm 1).";
+const ADVICE: &str = "Lower the learning rate: by a factor of 10 or 100, or to 0.001 if it is above 0.1 (--lr 0.001); or clip the gradients \
+(--clip-norm 1).";
 
 pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
     // SpikingFlow's network has a gain of 30 after a few epochs, and works.

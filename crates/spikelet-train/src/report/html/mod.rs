@@ -157,6 +157,8 @@ pub(crate) struct Confusion {
     pub(crate) unit: &'static str,
     /// What is counted.
     pub(crate) counted: &'static str,
+    /// The number of samples whose output has no spike.
+    pub(crate) silent: usize,
     /// A row for each label, unless there are too many classes.
     pub(crate) counts: Option<Vec<Vec<u32>>>,
     /// The most frequent errors: label, prediction, count.

@@ -52,6 +52,21 @@ const Canvas = (() => {
     return "…";
   }
 
+  /** Names that are shortened to a width. Of those that would look the same, the part in which they differ is kept. */
+  function fitAll(context, names, width) {
+    const short = names.map((name) => fit(context, name, width));
+    return names.map((name, k) => {
+      const alike = names.filter((_, j) => short[j] === short[k]);
+      if (alike.length === 1) return short[k];
+      let same = 0;
+      while (alike.every((other) => same < other.length && other[same] === alike[0][same])) same += 1;
+      const rest = `…${name.slice(Math.max(0, same - 1))}`;
+      let keep = rest.length;
+      while (keep > 2 && context.measureText(keep < rest.length ? `${rest.slice(0, keep)}…` : rest).width > width) keep -= 1;
+      return keep < rest.length ? `${rest.slice(0, keep)}…` : rest;
+    });
+  }
+
   /** Whole numbers for an axis from `first` to `last`, at most `most` of them. */
   function ticks(first, last, most) {
     const span = Math.max(1, last - first);
@@ -192,7 +207,7 @@ const Canvas = (() => {
         if (numbers && count > 0 && cell > 20) {
           context.fillStyle = ink(0.08 + 0.92 * Math.sqrt(share));
           context.textAlign = "center";
-          const text = String(count);
+          const text = count.toLocaleString("en-US");
           context.font = `${Math.max(8, Math.min(12, (cell * 1.55) / text.length))}px system-ui, sans-serif`;
           context.fillText(text, left + (j + 0.5) * cell - 0.5, (i + 0.5) * cell);
         }
@@ -201,15 +216,17 @@ const Canvas = (() => {
       context.fillStyle = style("soft");
       if (labels) {
         const every = Math.ceil(13 / cell);
+        const rows = fitAll(context, classes, left - 30);
+        const columns = fitAll(context, classes, bottom - 28);
         classes.forEach((name, k) => {
           if (k % every !== 0) return;
           context.textAlign = "right";
-          context.fillText(fit(context, name, left - 30), left - 7, (k + 0.5) * cell);
+          context.fillText(rows[k], left - 7, (k + 0.5) * cell);
           context.save();
           context.translate(left + (k + 0.5) * cell, size + 7);
           if (longest > 30) {
             context.rotate(-Math.PI / 2);
-            context.fillText(fit(context, name, bottom - 28), 0, 0);
+            context.fillText(columns[k], 0, 0);
           } else {
             context.textAlign = "center";
             context.fillText(name, 0, 6);
@@ -228,7 +245,7 @@ const Canvas = (() => {
         const [j, i] = [Math.floor((px - left) / cell), Math.floor(py / cell)];
         if (i < 0 || j < 0 || i >= many || j >= many) return null;
         const share = sums[i] > 0 ? ` (${percent(counts[i][j] / sums[i])} of its images)` : "";
-        return `true class ${classes[i]}, predicted as ${classes[j]}\n${counts[i][j]} images${share}`;
+        return `true class ${classes[i]}, predicted as ${classes[j]}\n${counts[i][j].toLocaleString("en-US")} images${share}`;
       };
     });
   }

@@ -75,7 +75,7 @@
   function layers() {
     curves("layers", "Layers over training", null, data.no_monitors);
     if (data.layers.length === 0) return;
-    const columns = [["rate", "firing rate", number], ["dead", "never fire", percent], ["saturated", "always fire", percent],
+    const columns = [["rate", "firing rate", percent], ["dead", "never fire", percent], ["saturated", "always fire", percent],
       ["potential", "mean V", number], ["potential_std", "deviation of V", number], ["distance", "distance to threshold", number]]
       .filter(([key]) => data.layers.some((layer) => layer[key] !== null && layer[key] !== undefined));
     const some = (value) => value !== null && value !== undefined;
@@ -100,14 +100,16 @@
   function quality() {
     const { confusion, worst } = data;
     if (confusion) {
+      const silent = confusion.silent > 0
+        ? ` ${confusion.silent.toLocaleString("en-US")} of them were not recognized, since no output fired; they are counted as ${data.classes[0] ?? "0"}.` : "";
       const part = confusion.samples < confusion.of
         ? `The first ${confusion.samples.toLocaleString("en-US")} of ${confusion.of.toLocaleString("en-US")} ${confusion.unit}. ` : "";
       const pairs = make("table", { id: "pairs" }, make("thead", {}, make("tr", {}, make("th", {}, "true class"), make("th", {}, "predicted as"), make("th", { class: "number" }, confusion.counted))),
         make("tbody", {}, confusion.pairs.map(([label, predicted, count]) => make("tr", {},
-          make("td", {}, data.classes[label] ?? String(label)), make("td", {}, data.classes[predicted] ?? String(predicted)), make("td", { class: "number" }, String(count))))));
+          make("td", {}, data.classes[label] ?? String(label)), make("td", {}, data.classes[predicted] ?? String(predicted)), make("td", { class: "number" }, count.toLocaleString("en-US"))))));
       const host = make("div", { class: "figure", id: "matrix" });
       if (confusion.counts) later(host, () => Canvas.matrix(host, { classes: data.classes, counts: confusion.counts }));
-      section("confusion", "Confusion matrix", `${part}Rows are true classes, columns are predictions, with the weights of the last epoch.`,
+      section("confusion", "Confusion matrix", `${part}Rows are true classes, columns are predictions, with the weights of the last epoch.${silent}`,
         make("div", { class: "card split" }, confusion.counts ? host : null,
           make("div", {}, make("h3", {}, "Most frequent confusions"), confusion.pairs.length > 0 ? pairs : make("p", { class: "sub" }, "All are classified correctly."))));
     }

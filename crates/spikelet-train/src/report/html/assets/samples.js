@@ -22,11 +22,12 @@ const Samples = (() => {
 
   function picture(sample, classes) {
     const right = sample.label === sample.predicted;
+    const silent = sample.predicted === undefined || sample.predicted === null;
     const name = (index) => classes[index] ?? String(index);
     return [
       sample.png ? make("img", { src: sample.png, alt: `test image ${sample.index}` }) : make("span", { class: "none" }),
       make("b", {}, name(sample.label)),
-      make("span", { class: right ? "right" : "wrong" }, right ? " ✓" : ` ✗ ${name(sample.predicted)}`),
+      make("span", { class: right ? "right" : "wrong" }, right ? " ✓" : silent ? " ✗ not recognized: no spikes" : ` ✗ ${name(sample.predicted)}`),
     ];
   }
 
@@ -81,7 +82,7 @@ const Samples = (() => {
         const shown = layer.shown_steps < layer.time_steps ? `, the first ${layer.shown_steps} of ${layer.time_steps} time steps` : "";
         const some = layer.neurons.length < layer.shape.reduce((a, b) => a * b, 1) ? `${layer.neurons.length} of its neurons` : "all of its neurons";
         parts.push(make("p", { class: "note" },
-          `This sample has ${number(own.rate)} spikes per neuron and time step. Shown: ${some}${shown}.`));
+          `Firing rate in this sample: ${percent(own.rate)}. Shown: ${some}${shown}.`));
         const [box, show] = neurons(layer, own, layer.shown_steps);
         parts.push(box);
         shows.push(show);

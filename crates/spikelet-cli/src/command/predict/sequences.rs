@@ -1,0 +1,277 @@
+//! Recordings of events and sequences in arrays, as a network was trained on them.
+
+use super::convert::Input;
+use crate::args::DataName;
+use crate::command::trained::Trained;
+use crate::failure::Failure;
+use spikelet::data::{ArrayFiles, Dataset, FrameSettings, SequenceLabels, StepShape};
+use spikelet::graph::op::HostTensor;
+use spikelet::human::thousands;
+use spikelet::train::{EvalStep, SampleBatch, SampleShape, Step};
+use spikelet_events::frames::FrameRule;
+use spikelet_events::transforms::{Downsample, EventTransform};
+use spikelet_events::{EventBuffer, Options, Sensor};
+use std::path::Path;
+
+/// Reads files as the sequences of a network.
+pub struct SequenceReader {
+    frames: FrameSettings,
+    /// The frames, if the network was trained on recordings of events.
+    rule: Option<FrameRule>,
+    /// The sensor of the training.
+    sensor: Option<Sensor>,
+    shape: StepShape,
+    steps: usize,
+    varies: bool,
+    /// Whether events of other sensors are reduced or enlarged to that of the training.
+    resize: bool,
+}
+
+/// Whether a file of a folder is read: by the ending of its name.
+pub fn has_ending(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending == Some("safetensors") || spikelet_events::Format::detect(&[], ending).is_ok()
+}
+
+impl SequenceReader {
+    /// For a network that takes sequences.
+    ///
+    /// # Errors
+    /// When it has a label for each time step, or its frames cannot be read.
+    pub fn new(trained: &Trained, resize: bool) -> Result<Option<Self>, Failure> {
+        let SampleShape::Sequence {
+            steps,
+            shape,
+            labels,
+            varies,
+            ..
+        } = trained.sample()
+        else {
+            return Ok(None);
+        };
+        if labels != SequenceLabels::Sequence {
+            return Err(Failure::other(
+                format!(
+                    "{}: it classifies each time step of a sequence, not the sequence",
+                    trained.path.display()
+                ),
+                "evaluate it with `spikelet eval`, or write its outputs to a file with `spikelet record`",
+            ));
+        }
+        let frames = trained.checkpoint.settings()?.frames.clone();
+        let entry = trained.dataset().map(DataName::entry);
+        let recordings = entry.and_then(|entry| entry.events());
+        let own = recordings.map(|own| own.frames().map_err(spikelet::Error::from));
+        let rule = frames.rule.clone().or(own.transpose()?);
+        let sensor = frames
+            .sensor
+            .map(|[width, height]| Sensor::new(width, height));
+        Ok(Some(Self {
+            rule,
+            sensor: sensor.or(recordings.and_then(|recordings| recordings.sensor())),
+            frames,
+            shape,
+            steps,
+            varies,
+            resize,
+        }))
+    }
+
+    /// The sequence of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or does not fit the network.
+    pub fn read(&self, path: &Path) -> Result<Input, Failure> {
+        let array = match path.extension().is_some_and(|end| end == "safetensors") {
+            true => Some(ArrayFiles::safetensors(path, &["x"]).map_err(spikelet::Error::from)?),
+            // A structured array has events.
+            false => ArrayFiles::npy("the array", [("x", path)]).ok(),
+        };
+        match (array, &self.rule) {
+            (Some(array), _) => self.of_array(path, &array),
+            (None, Some(rule)) => self.of_events(path, rule),
+            (None, None) => Err(Failure::other(
+                format!(
+                    "{}: no array, and the network was not trained on recordings of events",
+                    path.display()
+                ),
+                format!(
+                    "name a .npy file, or a .safetensors file with the array `x`, of shape [T, {}]",
+                    self.sizes(", ")
+                ),
+            )),
+        }
+    }
+
+    fn sizes(&self, between: &str) -> String {
+        let sizes: Vec<String> = self.shape.sizes().iter().map(usize::to_string).collect();
+        sizes.join(between)
+    }
+
+    fn of_array(&self, path: &Path, array: &ArrayFiles) -> Result<Input, Failure> {
+        let mut given = vec![array.len()];
+        given.extend(array.fields()[0].shape.iter().flatten());
+        let fits = match self.varies {
+            true => array.len() <= self.steps,
+            false => array.len() == self.steps,
+        };
+        if !fits || given[1..] != *self.shape.sizes() {
+            let most = if self.varies { "at most " } else { "" };
+            return Err(Failure::other(
+                format!("{}: an array of shape {given:?}", path.display()),
+                format!(
+                    "the network takes [T, {}] with {most}{} time steps",
+                    self.sizes(", "),
+                    self.steps
+                ),
+            ));
+        }
+        let mut values = vec![];
+        for step in 0..array.len() {
+            let sample = array.sample(step).map_err(spikelet::Error::from)?;
+            let tensor = sample.require("x").map_err(spikelet::Error::from)?;
+            if let Some(bytes) = tensor.as_u8() {
+                values.extend(bytes.iter().map(|&value| f32::from(value)));
+            } else if let Some(integers) = tensor.as_i64() {
+                values.extend(integers.iter().map(|&value| value as f32));
+            }
+            values.extend(tensor.as_f32().unwrap_or_default());
+        }
+        Ok(self.input(path, given, values, vec![]))
+    }
+
+    fn of_events(&self, path: &Path, rule: &FrameRule) -> Result<Input, Failure> {
+        let options = |sensor| Options {
+            sensor,
+            ..Options::default()
+        };
+        let mut reader = spikelet_events::open(path, &options(None))?;
+        let sensor = match (reader.sensor(), self.sensor) {
+            (Some(sensor), _) => sensor,
+            (None, Some(sensor)) => {
+                reader = spikelet_events::open(path, &options(Some(sensor)))?;
+                sensor
+            }
+            (None, None) => {
+                return Err(Failure::other(
+                    format!(
+                        "{}: neither the file nor the checkpoint has the size of the sensor",
+                        path.display()
+                    ),
+                    "convert the file to a format with the size: spikelet convert FILE OUT.aedat4 --sensor WxH",
+                ));
+            }
+        };
+        let mut events = EventBuffer::default();
+        while reader.read_block(&mut events)? {}
+        let mut conversions = vec![];
+        let mut settings = self.frames.clone();
+        let target = self.sensor.unwrap_or(match self.shape {
+            StepShape::Frame([_, height, width]) => Sensor::new(width as u32, height as u32),
+            StepShape::Features(_) => sensor,
+        });
+        let text = |sensor: Sensor| format!("{} × {}", sensor.width, sensor.height);
+        if self.resize && target != sensor {
+            conversions.push(format!(
+                "resized from {} to {} pixels",
+                text(sensor),
+                text(target)
+            ));
+            let resize = Downsample {
+                width: Some(target.width),
+                height: Some(target.height),
+                ..Downsample::default()
+            };
+            settings
+                .events
+                .insert(0, EventTransform::Downsample(resize));
+        }
+        let count = events.len();
+        let frames = settings
+            .frames_of(rule, events, sensor, self.steps)
+            .map_err(spikelet::Error::from)?;
+        let given = match frames.shape[..] {
+            [_, 1, 1, features] => StepShape::Features(features),
+            [_, channels, height, width] => StepShape::Frame([channels, height, width]),
+            _ => self.shape,
+        };
+        if given != self.shape {
+            return Err(Failure::other(
+                format!(
+                    "{}: a sensor of {} pixels, with {given}; the network takes {}",
+                    path.display(),
+                    text(sensor),
+                    self.shape
+                ),
+                "bring the events to the sensor of the training with --resize, or train with `data.frame_size`",
+            ));
+        }
+        conversions.push(format!(
+            "{} events in {} frames by {rule}",
+            thousands(count as u64),
+            frames.shape[0]
+        ));
+        Ok(self.input(path, frames.shape, frames.values, conversions))
+    }
+
+    fn input(
+        &self,
+        path: &Path,
+        given: Vec<usize>,
+        values: Vec<f32>,
+        conversions: Vec<String>,
+    ) -> Input {
+        Input {
+            path: path.to_path_buf(),
+            index: None,
+            steps: Some(given[0]),
+            original: self.shape.sizes().to_vec(),
+            pixels: vec![],
+            sequence: values,
+            mean: 0,
+            conversions,
+        }
+    }
+}
+
+/// A network that classifies sequences one by one.
+pub struct SequenceClassifier {
+    step: EvalStep,
+    steps: usize,
+    varies: bool,
+    elements: usize,
+}
+
+impl SequenceClassifier {
+    pub fn new(reader: &SequenceReader, trained: &mut Trained) -> Result<Self, Failure> {
+        let module = trained.network.module()?;
+        let sample = SampleShape::Sequence {
+            steps: reader.steps,
+            shape: reader.shape,
+            labels: SequenceLabels::Sequence,
+            varies: reader.varies,
+            device_frames: None,
+        };
+        let batch = SampleBatch { batch: 1, sample };
+        let step = Step::classifier_eval(&*module, trained.checkpoint.settings()?, batch)?;
+        Ok(Self {
+            step: step.compile_predict(&mut trained.store)?,
+            steps: reader.steps,
+            varies: reader.varies,
+            elements: reader.shape.sizes().iter().product(),
+        })
+    }
+
+    /// The scores of a sequence.
+    pub fn scores(&mut self, input: &Input) -> Result<Vec<f64>, Failure> {
+        let length = [input.steps.unwrap_or(self.steps) as i64];
+        let mut x = input.sequence.clone();
+        x.resize(self.steps * self.elements, 0.0);
+        let mut values = vec![("x", HostTensor::F32(&x))];
+        if self.varies {
+            values.push(("x_length", HostTensor::I64(&length)));
+        }
+        self.step.predict(values)?;
+        Ok(self.step.output("scores")?.to_f64())
+    }
+}
