@@ -102,16 +102,16 @@ fn broken(line: &str, width: usize) -> String {
         return line.to_string();
     }
     let mut text = String::with_capacity(line.len() + 16);
-    let (mut column, mut is_empty) = (0, true);
+    let (mut column, mut is_empty, mut is_first) = (0, true, true);
     for word in line.split_inclusive(' ') {
         let needed = columns_of(word.trim_end());
         if !is_empty && column + needed > width {
             text.truncate(text.trim_end().len());
             text.push_str("\n  ");
-            (column, is_empty) = (2, true);
+            (column, is_empty, is_first) = (2, true, false);
         }
         // Spaces of a column of a table are not carried over.
-        if is_empty && column > 0 && word.trim().is_empty() {
+        if is_empty && !is_first && word.trim().is_empty() {
             continue;
         }
         text.push_str(word);

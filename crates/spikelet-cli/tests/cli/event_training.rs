@@ -347,6 +347,81 @@ fn a_trained_network_runs_on_streams() {
         .collect();
     assert_eq!(socket[..socket.len() - 1], *steps);
 
+    // The whole recording, with the frames of the training.
+    let predict = |file: &str, more: &[&str]| {
+        let words = ["predict", "run/last.safetensors", "--device", "cpu", file];
+        [&words[..], more]
+            .concat()
+            .into_iter()
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let predicted = |file: &str, more: &[&str]| {
+        let words = predict(file, more);
+        lines(
+            folder,
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+        .swap_remove(0)
+    };
+    let found = predicted("a.aedat4", &[]);
+    check(&["`spikelet predict`"], std::slice::from_ref(&found));
+    let frames = found["steps"].as_u64().expect("a number") as usize;
+    assert_eq!(
+        [&found["channels"], &found["height"], &found["width"]],
+        [2, 34, 34]
+    );
+    // The stream has the same frames, and its scores are the means over them.
+    let numbers = |line: &Value| -> Vec<f64> {
+        let scores = line["scores"].as_array().expect("scores").iter();
+        scores
+            .map(|score| score.as_f64().expect("a number"))
+            .collect()
+    };
+    for (a, b) in numbers(&found).iter().zip(numbers(&steps[frames - 1])) {
+        assert!((a - b).abs() < 1e-5, "{found} {}", steps[frames - 1]);
+    }
+
+    // A sensor of another size.
+    let sample = [
+        "data",
+        "sample",
+        "synthetic-gestures",
+        "--index",
+        "3",
+        "--out",
+        "b.aedat4",
+    ];
+    lines(folder, &sample);
+    for (more, parts) in [
+        (&[][..], ["34 × 34, that of the training", "--sensor WxH"]),
+        (
+            &["--sensor", "128x128"],
+            ["a sensor of 128 × 128 pixels", "frames of 2 × 34 × 34"],
+        ),
+    ] {
+        let large = predict("b.aedat4", more);
+        let output = run_in(
+            folder,
+            &large.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        assert_eq!(code(&output), 1);
+        mentions(&stderr(&output), &[&parts[..], &["--resize"]].concat());
+    }
+    let resized = predicted("b.aedat4", &["--sensor", "128x128", "--resize"]);
+    let said = resized["conversions"][0].as_str().expect("words");
+    assert_eq!(said, "resized from 128 × 128 to 34 × 34 pixels");
+
+    // A sequence in an array.
+    let array = folder.join("silence.npy");
+    let shape = format!("({frames}, 2, 34, 34)");
+    crate::predict::write_npy(&array, "|u1", &shape, &vec![0; frames * 2 * 34 * 34]);
+    let silence = predicted("silence.npy", &[]);
+    assert_eq!(
+        (&silence["steps"], &silence["predicted"]),
+        (&frames.into(), &Value::Null)
+    );
+
     for (wrong, said) in [
         (
             &["--frames", "number=5"][..],

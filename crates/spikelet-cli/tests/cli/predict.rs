@@ -1,8 +1,9 @@
 //! `spikelet predict`: images of one's own through a trained network.
 
-use crate::common::{complaint, golden, mentions, said, said_json};
+use crate::common::{code, complaint, golden, mentions, run, said, said_json, stderr, stdout};
 use serde_json::Value;
 use spikelet::data::{ImageDataset, synthetic};
+use spikelet::train::Checkpoint;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -18,7 +19,7 @@ static RUN: LazyLock<Run> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run").to_string_lossy().into_owned();
     let line = "train --encoder direct --loss cross-entropy --train-images 512 --test-images 100 \
-                -T 2 --epochs 1 --device cpu --quiet --out";
+                -T 2 --epochs 4 --lr 0.01 --device cpu --quiet --out";
     let words: Vec<&str> = line.split_whitespace().chain([&out[..]]).collect();
     said(&words);
     Run {
@@ -82,6 +83,12 @@ fn a_picture_of_a_test_image_has_the_scores_that_show_prints() {
     assert_eq!(top.len(), 5);
     assert_eq!(top[0]["class"], found["predicted"]);
     assert_eq!(top[0]["name"], found["class"]);
+    let said = said(&[
+        "predict",
+        &RUN.checkpoint,
+        &text(&folder.path().join("three.png")),
+    ]);
+    mentions(&said, &["with a probability of", "score"]);
     let all = &predict(&[&text(&folder.path().join("three.png")), "--top", "10"])[0];
     let sum: f64 = (all["top"].as_array().expect("an array").iter())
         .map(|class| class["probability"].as_f64().expect("a number"))
@@ -161,10 +168,7 @@ fn a_large_color_picture_is_converted_and_each_step_is_printed() {
         (&80.into(), &60.into(), &3.into())
     );
     let said = said(&["predict", &RUN.checkpoint, &photo]);
-    mentions(
-        &said,
-        &["with a probability of", "resized from 80 × 60", "score"],
-    );
+    mentions(&said, &["photo.png: ", "resized from 80 × 60"]);
 }
 
 #[test]
@@ -177,6 +181,108 @@ fn a_light_picture_is_noted() {
     mentions(&light, &["1 of 1 images are mostly light", "--invert"]);
     let inverted = said(&["predict", &RUN.checkpoint, &paper, "--invert"]);
     assert!(!inverted.contains("note:"), "{inverted}");
+}
+
+#[test]
+fn an_output_without_spikes_is_no_class() {
+    let folder = folder_with(|at| write_png(&at.join("black.png"), [1, 28, 28], &[0; 784]));
+    let black = text(&folder.path().join("black.png"));
+    let line = &predict(&[&black])[0];
+    assert!(
+        line["scores"]
+            .as_array()
+            .expect("scores")
+            .iter()
+            .all(|score| *score == 0.0)
+    );
+    assert_eq!(
+        (&line["predicted"], &line["class"]),
+        (&Value::Null, &Value::Null)
+    );
+    let said = said(&["predict", &RUN.checkpoint, &black]);
+    mentions(&said, &["black.png: no spikes: no class"]);
+}
+
+#[test]
+fn a_transparent_drawing_is_one_on_a_light_page() {
+    let folder = folder_with(|at| {
+        let file = fs::File::create(at.join("paint.png")).expect("a file");
+        let mut encoder = png::Encoder::new(file, 28, 28);
+        encoder.set_color(png::ColorType::Rgba);
+        let mut writer = encoder.write_header().expect("a header");
+        // A black stroke on a transparent background.
+        let pixels = (0..784).flat_map(|k| [0, 0, 0, if k % 28 == 14 { 255 } else { 0 }]);
+        let pixels: Vec<u8> = pixels.collect();
+        writer.write_image_data(&pixels).expect("its pixels");
+    });
+    let said = said(&[
+        "predict",
+        &RUN.checkpoint,
+        &text(&folder.path().join("paint.png")),
+    ]);
+    mentions(&said, &["mostly light", "--invert"]);
+}
+
+#[test]
+fn files_behind_a_damaged_one_are_classified() {
+    let folder = folder_with(|at| {
+        let digits = digits();
+        fs::write(at.join("a.png"), "GIF89a").expect("it is written");
+        write_png(
+            &at.join("b.png"),
+            [1, 28, 28],
+            digits.image(0).expect("an image"),
+        );
+        let whole = fs::read(at.join("b.png")).expect("a file");
+        fs::write(at.join("c.png"), &whole[..whole.len() / 2]).expect("it is written");
+        write_png(
+            &at.join("d.png"),
+            [1, 28, 28],
+            digits.image(1).expect("an image"),
+        );
+    });
+    let words = ["predict", &RUN.checkpoint, &text(folder.path())];
+    let output = run(&words);
+    assert_eq!(code(&output), 1);
+    mentions(
+        &stderr(&output),
+        &["a.png", "neither a PNG nor", "c.png", "the file is damaged"],
+    );
+    mentions(
+        &stdout(&output),
+        &["b.png", "d.png", "2 of 4 files could not be read"],
+    );
+    let json = stdout(&run(&[&words[..], &["--json"]].concat()));
+    let lines: Vec<Value> = (json.lines())
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 4);
+    let errors = lines.iter().filter(|line| line["error"].is_string());
+    assert_eq!(errors.count(), 2);
+}
+
+#[test]
+fn names_of_classes_cannot_control_the_terminal() {
+    let folder = folder_with(|at| {
+        let mut checkpoint = Checkpoint::read(&RUN.checkpoint).expect("a checkpoint");
+        let hostile = (0..10).map(|k| format!("{k}\x1b]0;owned\x07\x1b[31m"));
+        checkpoint.dataset.classes = hostile.collect();
+        checkpoint
+            .write(at.join("hostile.safetensors"))
+            .expect("it is written");
+        let digits = digits();
+        for k in 0..2 {
+            let image = digits.image(k).expect("it exists");
+            write_png(&at.join(format!("{k}.png")), [1, 28, 28], image);
+        }
+    });
+    let checkpoint = text(&folder.path().join("hostile.safetensors"));
+    let one = text(&folder.path().join("0.png"));
+    for input in [&one, &text(folder.path())] {
+        let said = said(&["predict", &checkpoint, input]);
+        assert!(said.contains(r"\u{1b}]0;owned\u{7}"), "{said}");
+        assert!(!said.contains(['\x1b', '\x07']), "{said:?}");
+    }
 }
 
 #[test]

@@ -54,10 +54,11 @@ fn training_prints_a_few_lines() {
         lines[0].contains("mnist-fc on synthetic digits (256 + 100) · cpu, 2 threads"),
         "{text}"
     );
-    assert!(lines[1].starts_with("network: "), "{text}");
-    assert!(lines[2].starts_with("settings: "), "{text}");
-    // As the option takes it.
-    assert!(text.contains("propagation=layer-by-layer"), "{text}");
+    assert!(lines[1].starts_with("settings: "), "{text}");
+    assert!(
+        lines[2].starts_with("network: 12,706 parameters, hidden=16, neuron=plif("),
+        "{text}"
+    );
     let settings = lines.iter().take_while(|line| !line.starts_with("plan: "));
     let lines = &lines[settings.count() - 1..];
     assert_eq!(lines.len(), 8, "{text}");

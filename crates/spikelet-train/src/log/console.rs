@@ -361,7 +361,7 @@ mod tests {
             epochs: 1000,
             loss: 0.000_25,
             train: Some(1.0),
-            seconds: 3599.0,
+            seconds: 599.0,
             ..line()
         };
         assert!(long.to_string().chars().count() <= 80, "{long}");

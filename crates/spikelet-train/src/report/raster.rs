@@ -288,8 +288,8 @@ mod tests {
             spikes: (0..4 * classes).map(|i| i % 3 == 0).collect(),
             time_steps: 4,
             classes,
-            label: 1,
-            predicted: classes - 1,
+            label: Some(1),
+            predicted: Some(classes - 1),
         }
     }
 
@@ -302,7 +302,7 @@ mod tests {
             height: 150.0,
         };
         let rates = Axis::linear([0.0, 1.0].into_iter(), [0.0, 1.0], 2);
-        example.draw(&mut svg, area, &rates);
+        example.draw(&mut svg, area, &rates, &[]);
         svg.finish()
     }
 
@@ -332,7 +332,7 @@ mod tests {
     fn a_wrong_prediction_is_named() {
         assert!(draw(&example(10)).contains("taken for 9"));
         let right = Example {
-            predicted: 1,
+            predicted: Some(1),
             ..example(10)
         };
         assert!(draw(&right).contains("recognized") && !draw(&right).contains(VERMILION));
@@ -362,7 +362,7 @@ mod tests {
             spikes: vec![true; 20_000],
             time_steps: 10_000,
             classes: 2,
-            predicted: 1,
+            predicted: Some(1),
             ..example(3)
         };
         assert!(draw(&long).matches('v').count() < 1500);

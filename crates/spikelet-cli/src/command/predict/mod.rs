@@ -6,6 +6,7 @@ mod convert;
 mod files;
 mod sequences;
 
+use super::data::parse_sensor;
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
 use crate::args::{CheckpointPath, DeviceArgs, count};
@@ -19,6 +20,7 @@ use spikelet::data::ImageDataset;
 use spikelet::log::Console;
 use spikelet::report::Activity;
 use spikelet::terminal::escaped;
+use spikelet_events::Sensor;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -72,6 +74,10 @@ pub struct Predict {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    /// Size of the sensor, such as 128x128 [default: that in the file, or else that of the training]
+    #[arg(long, value_name = "WxH", value_parser = parse_sensor)]
+    sensor: Option<Sensor>,
+
     /// Bring events to the size of the training's sensor
     #[arg(long)]
     resize: bool,
@@ -99,7 +105,7 @@ impl Predict {
         }
         self.checkpoint.say(console);
         let mut trained = Trained::open(&self.checkpoint, &self.device)?;
-        match SequenceReader::new(&trained, self.resize)? {
+        match SequenceReader::new(&trained, self.sensor, self.resize)? {
             Some(reader) => self.sequences(&reader, &mut trained, console),
             None => self.images(&mut trained, console),
         }
@@ -136,10 +142,10 @@ impl Predict {
     }
 
     fn images(&self, trained: &mut Trained, console: &Console) -> Result<ExitCode, Failure> {
-        if self.resize {
+        if self.resize || self.sensor.is_some() {
             return Err(Failure::argument(
-                "the network takes images, which are resized without --resize",
-                "leave it out",
+                "the network takes images; --resize and --sensor are for recordings of events",
+                "leave them out: images are resized without an option",
             ));
         }
         let files = files::find(&self.inputs, "PNG, JPEG or .npy files", files::has_ending)?;

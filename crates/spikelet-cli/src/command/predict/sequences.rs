@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use spikelet::data::{ArrayFiles, Dataset, FrameSettings, SequenceLabels, StepShape};
 use spikelet::graph::op::HostTensor;
 use spikelet::human::thousands;
+use spikelet::problem_and_help;
 use spikelet::train::{EvalStep, SampleBatch, SampleShape, Step};
 use spikelet_events::frames::FrameRule;
 use spikelet_events::transforms::{Downsample, EventTransform};
@@ -18,6 +19,8 @@ pub struct SequenceReader {
     frames: FrameSettings,
     /// The frames, if the network was trained on recordings of events.
     rule: Option<FrameRule>,
+    /// The sensor of the files, if it is given.
+    given: Option<Sensor>,
     /// The sensor of the training.
     sensor: Option<Sensor>,
     shape: StepShape,
@@ -38,7 +41,11 @@ impl SequenceReader {
     ///
     /// # Errors
     /// When it has a label for each time step, or its frames cannot be read.
-    pub fn new(trained: &Trained, resize: bool) -> Result<Option<Self>, Failure> {
+    pub fn new(
+        trained: &Trained,
+        given: Option<Sensor>,
+        resize: bool,
+    ) -> Result<Option<Self>, Failure> {
         let SampleShape::Sequence {
             steps,
             shape,
@@ -68,6 +75,7 @@ impl SequenceReader {
             .map(|[width, height]| Sensor::new(width, height));
         Ok(Some(Self {
             rule,
+            given,
             sensor: sensor.or(recordings.and_then(|recordings| recordings.sensor())),
             frames,
             shape,
@@ -141,36 +149,49 @@ impl SequenceReader {
     }
 
     fn of_events(&self, path: &Path, rule: &FrameRule) -> Result<Input, Failure> {
-        let options = |sensor| Options {
-            sensor,
-            ..Options::default()
+        let text = |sensor: Sensor| format!("{} × {}", sensor.width, sensor.height);
+        let open = |sensor| {
+            let options = Options {
+                sensor,
+                ..Options::default()
+            };
+            spikelet_events::open(path, &options)
         };
-        let mut reader = spikelet_events::open(path, &options(None))?;
-        let sensor = match (reader.sensor(), self.sensor) {
-            (Some(sensor), _) => sensor,
-            (None, Some(sensor)) => {
-                reader = spikelet_events::open(path, &options(Some(sensor)))?;
-                sensor
-            }
-            (None, None) => {
-                return Err(Failure::other(
-                    format!(
-                        "{}: neither the file nor the checkpoint has the size of the sensor",
-                        path.display()
-                    ),
-                    "convert the file to a format with the size: spikelet convert FILE OUT.aedat4 --sensor WxH",
-                ));
-            }
-        };
+        let mut reader = open(self.given)?;
+        let known = self.given.or(reader.sensor());
+        let sensor = known.or(self.sensor).ok_or_else(|| {
+            Failure::argument(
+                format!("{}: the size of the sensor is not known", path.display()),
+                "give it: --sensor 128x128",
+            )
+        })?;
+        if known.is_none() {
+            reader = open(Some(sensor))?;
+        }
         let mut events = EventBuffer::default();
-        while reader.read_block(&mut events)? {}
+        let mut read = || -> spikelet_events::Result<()> {
+            while reader.read_block(&mut events)? {}
+            Ok(())
+        };
+        read().map_err(|error| match known {
+            Some(_) => Failure::from(error),
+            None => {
+                let message = error.to_string();
+                let (problem, _) = problem_and_help(&message);
+                let help = format!(
+                    "the file does not say the size of its sensor, and {}, that of the training, was taken: give \
+                     --sensor WxH, and --resize if it is another one",
+                    text(sensor)
+                );
+                Failure::other(problem, help)
+            }
+        })?;
         let mut conversions = vec![];
         let mut settings = self.frames.clone();
         let target = self.sensor.unwrap_or(match self.shape {
             StepShape::Frame([_, height, width]) => Sensor::new(width as u32, height as u32),
             StepShape::Features(_) => sensor,
         });
-        let text = |sensor: Sensor| format!("{} × {}", sensor.width, sensor.height);
         if self.resize && target != sensor {
             conversions.push(format!(
                 "resized from {} to {} pixels",

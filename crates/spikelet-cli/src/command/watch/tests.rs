@@ -69,16 +69,9 @@ fn arrows_show_that_there_are_more_diagrams() {
     let mut view = view(8);
     let arrows = |view: &View, width| {
         let text = drawn(view, [width, 24], false).backend().to_string();
-        let tabs = text
-            .lines()
-            .find(|line| line.contains("loss"))
-            .map(String::from);
-        let tabs = text
-            .lines()
-            .nth(7)
-            .map(String::from)
-            .or(tabs)
-            .expect("a line");
+        let lines: Vec<&str> = text.lines().collect();
+        let frame = lines.iter().position(|line| line.contains('┌'));
+        let tabs = lines[frame.expect("a diagram") - 1];
         [tabs.contains('‹'), tabs.contains('›')]
     };
     assert_eq!(arrows(&view, 100), [false, false]);
