@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._arrays import as_labels, as_numpy, as_samples
+from ._arrays import as_batch, as_labels, as_numpy, as_samples
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -131,12 +131,13 @@ class Dataset:
         Returns
         -------
         (numpy.ndarray, numpy.ndarray)
-            Inputs `[N, …]` and labels `[N]`.
+            Inputs `[N, …]`, of sequences `[T, N, …]`, and labels `[N]`: as `fit` and `predict` take them.
         """
         import numpy as np
 
         pairs = [self[index] for index in range(len(self))]
-        return np.stack([x for x, _ in pairs]), np.asarray([y for _, y in pairs])
+        axis = int(self._native_samples().is_sequence)  # time is in front
+        return np.stack([x for x, _ in pairs], axis), np.asarray([y for _, y in pairs])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None}
@@ -151,7 +152,7 @@ class ArrayDataset(Dataset):
     Parameters
     ----------
     x : array_like
-        Images `[N, C, H, W]` or `[N, H, W]`, features `[N, F]`, or sequences `[N, T, …]`.
+        Images `[N, C, H, W]` or `[N, H, W]`, features `[N, F]`, or sequences `[T, N, …]`.
     y : array_like
         The class of each sample, `[N]`.
     sequences : bool
@@ -161,13 +162,13 @@ class ArrayDataset(Dataset):
 
     Examples
     --------
-    >>> data = spikelet.data.ArrayDataset(np.zeros((4, 10, 3)), [0, 1, 0, 1], sequences=True)
+    >>> data = spikelet.data.ArrayDataset(np.zeros((10, 4, 3)), [0, 1, 0, 1], sequences=True)
     >>> data[3][0].shape, data[3][1]
     ((10, 3), 1)
     """
 
     def __init__(self, x: Any, y: Any, *, sequences: bool = False, name: str = "arrays") -> None:
-        array = as_samples(as_numpy(x, "x"))
+        array = as_samples(as_batch(as_numpy(x, "x"), sequences, y), "x")
         labels = as_labels(y, 2**31, len(array))
         super().__init__({"name": name}, "train")
         self._arrays = (array, labels, sequences)
@@ -235,6 +236,7 @@ def load(
     shape: Sequence[int] | None = None,
     classes: int | None = None,
     seed: int = 0,
+    pack: bool = False,
 ) -> Split:
     """Reads a data set by its name.
 
@@ -264,6 +266,9 @@ def load(
         Classes of generated images.
     seed : int
         The seed of generated data sets.
+    pack : bool
+        Whether recordings of events are packed into one file in the folder, such as `data/n-mnist.events`, which is
+        read from then on, faster than the files. A pack that is there is always read.
 
     Returns
     -------
@@ -287,6 +292,7 @@ def load(
         "folder": str(Path(place)),
         "download": bool(download),
         "seed": int(seed),
+        "pack": bool(pack),
     }
     for key, value in (("train", train), ("test", test), ("split", split), ("time_steps", time_steps),
                        ("classes", classes)):  # fmt: skip

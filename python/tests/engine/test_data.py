@@ -86,3 +86,17 @@ def test_tensors_of_torch_are_samples(digits):
     probabilities = torch.rand(3, 1, 28, 28, requires_grad=True)
     np.testing.assert_array_equal(net.predict(probabilities), net.predict(probabilities.detach().numpy()))
     assert net(torch.ones(2, 3, 1, 28, 28, dtype=torch.bfloat16)).shape == (2, 3, 10)
+
+
+def test_packs_are_written_where_they_are_asked_for(tmp_path):
+    recording = spikelet.events.make(t=range(0, 1000, 10), x=[3] * 100, y=[7] * 100, p=[1] * 100)
+    for part in ("Train", "Test"):
+        for label in range(2):
+            (tmp_path / "n-mnist" / part / str(label)).mkdir(parents=True)
+            spikelet.events.write(tmp_path / "n-mnist" / part / str(label) / "00001.bin", recording, "atis5", sensor=(34, 34))
+    read = data.load("n-mnist", tmp_path, frames="number=4")
+    x, y = read.train.arrays()
+    assert x.shape == (4, 2, 2, 34, 34) and [path.name for path in tmp_path.iterdir()] == ["n-mnist"]
+    packed = data.load("n-mnist", tmp_path, frames="number=4", pack=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["n-mnist", "n-mnist.events"]
+    np.testing.assert_array_equal(packed.train.arrays()[0], x)

@@ -182,7 +182,7 @@ impl EventRecordings {
             splits,
             read: Reader::new(move |dir, split, progress| {
                 let mut recordings = match (self, &generated) {
-                    (Self::Set(set), _) => open_set(set, dir, progress)?,
+                    (Self::Set(set), _) => open_set(set, dir, settings.unpacked, progress)?,
                     (_, Some(set)) => Recordings::of_synthetic(set.clone()),
                     _ => open_own(dir, sensor)?,
                 };
@@ -246,12 +246,20 @@ fn folder_of(set: &EventSet, dir: &Path) -> PathBuf {
     }
 }
 
-/// The recordings of a set: those of its pack, which is made first from the unpacked files.
-fn open_set(set: &'static EventSet, dir: &Path, progress: Progress) -> Result<Recordings> {
+/// The recordings of a set: those of its pack, which is made first from the unpacked files unless these are to be read.
+fn open_set(
+    set: &'static EventSet,
+    dir: &Path,
+    unpacked: bool,
+    progress: Progress,
+) -> Result<Recordings> {
     if let Some(pack) = pack_of(set, dir) {
         return Recordings::of_pack(&pack);
     }
     let data = set.open(folder_of(set, dir))?;
+    if unpacked {
+        return Ok(Recordings::of_files(data));
+    }
     let path = dir.join(format!("{}.{PACK}", set.name));
     let bar = ItemBar::new("Packing recordings", data.samples().len(), progress);
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);

@@ -39,6 +39,9 @@ pub struct FrameSettings {
     pub sensor: Option<[u32; 2]>,
     /// Whether events are copied to the device of a training run, which makes the frames: the same as on the host.
     pub on_device: bool,
+    /// Whether recordings that are not packed yet are read from their files, and no pack is written. It is not a part of
+    /// the text.
+    pub unpacked: bool,
 }
 
 /// [`FrameSettings`] in files.
@@ -73,6 +76,7 @@ impl TryFrom<Text> for FrameSettings {
             events: events.collect::<spikelet_events::Result<_>>()?,
             sensor: text.sensor,
             on_device: text.on_device,
+            unpacked: false,
         })
     }
 }

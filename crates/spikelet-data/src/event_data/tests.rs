@@ -55,6 +55,28 @@ fn a_set_is_packed_once_and_its_samples_are_frames() {
 }
 
 #[test]
+fn unpacked_recordings_have_the_same_samples_and_write_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    n_mnist(dir.path());
+    let frames = FrameSettings {
+        unpacked: true,
+        ..FrameSettings::default()
+    };
+    let read = source("n-mnist", &frames).load(dir.path(), None).unwrap();
+    assert!(!dir.path().join("n-mnist.events").exists());
+    let packed = source("n-mnist", &FrameSettings::default());
+    let packed = packed.load(dir.path(), None).unwrap();
+    assert!(dir.path().join("n-mnist.events").exists());
+    assert_eq!(read.train.len(), packed.train.len());
+    for index in 0..read.train.len() {
+        let [a, b] = [&read, &packed].map(|split| split.train.sample(index).unwrap());
+        for name in ["x", "labels"] {
+            assert_eq!(a.require(name).unwrap(), b.require(name).unwrap());
+        }
+    }
+}
+
+#[test]
 fn frames_of_a_duration_vary_in_number_and_batches_have_their_lengths() {
     let dir = tempfile::tempdir().unwrap();
     n_mnist(dir.path());

@@ -201,7 +201,7 @@ pub(super) fn read(
 }
 
 /// Reads a data set from a folder. `options` is a JSON object with `split`, `train` and `test` (numbers of samples), `seed`,
-/// `time_steps`, `frames` (settings of frames), and `shape` and `classes` for images that are read when they are needed.
+/// `time_steps`, `frames` (settings of frames), `pack`, and `shape` and `classes` for images that are read when they are needed.
 #[pyfunction]
 #[pyo3(signature = (name, folder, download, options))]
 pub(super) fn load_data(
@@ -218,11 +218,12 @@ pub(super) fn load_data(
         let value = options.get(key);
         value.map(|value| (value.clone(), help.to_string()))
     };
-    let frames = match given("frames", "give for example frames=\"number=16\"") {
+    let mut frames = match given("frames", "give for example frames=\"number=16\"") {
         None => FrameSettings::default(),
         Some((value, help)) => serde_json::from_value(value)
             .map_err(|error| invalid("frames", error.to_string(), help))?,
     };
+    frames.unpacked = options["pack"] != true;
     let shape = match given("shape", "give three sizes, such as (3, 224, 224)") {
         None => [3, 224, 224],
         Some((value, help)) => serde_json::from_value(value)
