@@ -45,7 +45,7 @@ def of_engine() -> dict[str, str]:
     if missing:
         raise SystemExit(f"LAYERS of layers.py has no {', '.join(missing)}")
     layers = {LAYERS[kind["name"]][0]: layer_class(kind) for kind in REGISTRY["layers"]}
-    imports = f"{COLLECTIONS}from typing import Any\n\nfrom ._part import Layer, LayerLike, Neuron, both_sizes"
+    imports = f"{COLLECTIONS}from typing import Any\n\nfrom ._part import Layer, LayerLike, Neuron, SizedLayer, both_sizes"
     made = {"layer.py": module("Layers of networks.", imports, layers)}
     for family, base, title in [("neuron", "Neuron", "Neurons."), ("surrogate", "Surrogate", "Surrogate gradients."),
                                 ("encoder", "Encoder", "Encoders: a value becomes a sequence.")]:

@@ -196,7 +196,8 @@ def layer_class(kind: dict[str, Any]) -> str:
     first: list[Row] = []
     if name in BOTH:
         given, made, what = BOTH[name]
-        first = [(given, "int", ..., f"The number of input {what}. With one number only, that of outputs: inputs are inferred."),
+        first = [(given, "int | None", None,
+                  f"The number of input {what}, by which the input is checked. One number alone is that of outputs."),
                  (made, "int | None", None, f"The number of output {what}.")]
         # What follows an argument with a default has one as well.
         required = [(key, kind + " | None", None, doc) for key, kind, _, doc in required]
@@ -206,14 +207,15 @@ def layer_class(kind: dict[str, Any]) -> str:
     positional = len(first) + (len(required) if name in BOTH else 0)
     rows = first + required + rest
     rows.append(("name", "str | None", None, "The name in paths of parameters; by default the position."))
-    lines = [f"class {cls}(Layer):", f'    """{sentence(kind["summary"])}']
+    lines = [f"class {cls}({'SizedLayer' if name in BOTH else 'Layer'}):", f'    """{sentence(kind["summary"])}']
     lines += parameters(rows)
     lines += ['    """', "", f'    kind = "{name}"']
     if main:
         lines.append(f'    main = "{main}"')
+    if name in BOTH:
+        lines.append(f'    sizes = ("{given}", "{made}")')
     lines += signature(rows, positional)
     if name in BOTH:
-        given, made, what = BOTH[name]
-        lines += ["", "    def spec(self) -> dict[str, Any]:",
-                  f"        return both_sizes(self, self.{given}, self.{made}, (\"{given}\", \"{made}\"))"]
+        at = lines.index(f"        self.{given} = {given}")
+        lines[at:at + 2] = [f"        self.{given}, self.{made} = both_sizes({given}, {made})"]
     return "\n".join(lines) + "\n"

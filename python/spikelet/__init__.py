@@ -110,7 +110,11 @@ def diff(first: Any, second: Any, inputs: Any = None, **options: Any) -> nir.Dif
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return importlib.import_module(f".{name}", __name__)
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ImportError as error:
+            # As of a name that does not exist, for `help` and `inspect`; `import spikelet.torch` raises the other.
+            raise AttributeError(str(error)) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

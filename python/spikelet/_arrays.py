@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["as_float", "as_labels", "as_numpy"]
+__all__ = ["as_batch", "as_float", "as_json", "as_labels", "as_numpy", "as_samples"]
 
 #: The device type of DLPack for memory of the host, and for pinned memory.
 HOST = (1, 3)
@@ -84,6 +87,46 @@ def as_samples(x: Any, what: str = "x") -> Array:
 
     array = as_numpy(x, what)
     return np.require(array, dtype=np.uint8 if array.dtype == np.uint8 else np.float32, requirements=("C", "A"))
+
+
+def as_batch(x: Array, sequences: bool, y: Any = None, what: str = "x") -> Array:
+    """A batch, sequences `[T, N, …]`, with the samples in front: `[N, T, …]`."""
+    if not sequences:
+        return x
+    shape = list(x.shape)
+    if len(shape) < 2:
+        raise ValueError(f"{what}: an array of the shape {shape} was given\n  help: give sequences [T, N, …]")
+    labels = None if y is None else len(as_numpy(y, "labels"))
+    if labels is not None and labels != shape[1] and labels == shape[0]:
+        raise ValueError(
+            f"{what}: sequences of the shape {shape} with {labels} labels were given\n"
+            f"  help: give [T, N, …], time first: `{what}.swapaxes(0, 1)`"
+        )
+    return x.swapaxes(0, 1)
+
+
+def as_json(value: Any, names: Mapping[str, str] = {}) -> str:
+    """JSON; an error names the argument that has no place in it. `names` are those of arguments with another key."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        path, wrong = _misfit(value, "") or ("settings", value)
+    path = names.get(path, path.rpartition(".")[2])
+    if isinstance(wrong, float):
+        raise ValueError(f"{path}: {wrong} was given\n  help: give a finite number")
+    raise TypeError(f"{path}: {type(wrong).__name__} was given\n  help: give numbers, strings, lists and dictionaries")
+
+
+def _misfit(value: Any, path: str) -> tuple[str, Any] | None:
+    """The first value that JSON does not have, with its path."""
+    if isinstance(value, Mapping):
+        items = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        items = [(path, item) for item in value]
+    else:
+        plain = value is None or isinstance(value, (str, int)) or isinstance(value, float) and math.isfinite(value)
+        return None if plain else (path, value)
+    return next((found for key, item in items if (found := _misfit(item, key)) is not None), None)
 
 
 def as_labels(y: Any, classes: int, samples: int) -> Array:

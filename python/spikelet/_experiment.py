@@ -258,7 +258,7 @@ class Experiment:
             report = experiment.run(net._model, split, json.dumps(options), step if progress else None, epoch)
         finally:
             bar.close()
-        return FitReport(**json.loads(report))
+        return FitReport._of(report)
 
     def __repr__(self) -> str:
         epochs, batch = self._made.sizes

@@ -6,12 +6,12 @@ import html
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union, overload
 
 from . import _native
-from ._arrays import as_float, as_labels, as_numpy, as_samples
+from ._arrays import as_batch, as_float, as_labels, as_numpy, as_samples
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,9 +54,11 @@ class Plan:
         return f"<Plan of {len(self.kernels)} kernels, {total / 2**20:.1f} MiB>"
 
 
-@dataclass(frozen=True)
-class Recording:
+@dataclass(frozen=True, eq=False)
+class Recording(Mapping[str, "Array"]):
     """Values of layers at every time step.
+
+    It is a mapping, too: `recording["fc.2.spikes"]`, `recording.items()`.
 
     Attributes
     ----------
@@ -70,6 +72,22 @@ class Recording:
     spikes: dict[str, Array]
     potentials: dict[str, Array]
     inputs: dict[str, Array]
+
+    def _all(self) -> dict[str, Array]:
+        parts = (("spikes", self.spikes), ("potentials", self.potentials), ("inputs", self.inputs))
+        return {f"{path}.{value}": array for value, part in parts for path, array in part.items()}
+
+    def __getitem__(self, name: str) -> Array:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return f"<Recording of {len(self.scores)} samples: {', '.join(self) or 'no values'}>"
 
 
 #: The values of layers, and the names under which layers record them.
@@ -131,6 +149,22 @@ class Network:
             With initial weights.
         """
         return cls._of(_native.Network.read(os.fspath(path)))
+
+    # Copies: the definition and the weights, compiled anew.
+
+    def __getstate__(self) -> dict[str, Any]:
+        weights = self._weights
+        state = {**self.__dict__, "_made": None if self._made is None else self._made.to_json(), "_weights": None}
+        if weights is not None and not weights.is_initial:
+            state["_weights"] = weights.time_steps, self.state_dict()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        made, weights = state["_made"], state["_weights"]
+        self.__dict__.update(state, _made=None if made is None else _native.Network.from_json(made), _weights=None)
+        if weights is not None:
+            self._model.prepare(weights[0])
+            self.load_state_dict(weights[1])
 
     # The definition.
 
@@ -301,13 +335,16 @@ class Network:
         """
         return self._model.state_dict()
 
-    def load_state_dict(self, tensors: Mapping[str, Any]) -> Network:
-        """Sets all weights.
+    def load_state_dict(self, tensors: Mapping[str, Any], *, strict: bool = True) -> Network:
+        """Sets weights.
 
         Parameters
         ----------
         tensors : mapping of str to array_like
             Arrays of the names and shapes of `state_dict`.
+        strict : bool
+            Whether all names must be those of the network. Otherwise others are left out, and weights without an array
+            stay; `spikelet.weights.import_` leaves out other shapes as well.
 
         Returns
         -------
@@ -321,7 +358,11 @@ class Network:
         >>> net([[[1, 0, 0]]])
         array([[[1., 4.]]], dtype=float32)
         """
-        self._model.load_state_dict({str(name): as_float(x, str(name)) for name, x in tensors.items()})
+        given = {str(name): as_float(x, str(name)) for name, x in tensors.items()}
+        if not strict:
+            own = self.state_dict()
+            given = {**own, **{name: x for name, x in given.items() if name in own}}
+        self._model.load_state_dict(given)
         return self
 
     def save(self, path: PathLike) -> None:
@@ -368,8 +409,17 @@ class Network:
         settings.update({key: value for key, value in changes.items() if value is not None})
         return settings
 
-    def _samples(self, x: Any, y: Any = None, sequences: bool | None = None, what: str = "x") -> _native.Samples:
-        """Samples of the engine: those of a data set of `spikelet.data`, or of arrays."""
+    def _samples(
+        self,
+        x: Any,
+        y: Any = None,
+        sequences: bool | None = None,
+        what: str = "x",
+        time_steps: int | None = None,
+        trained: bool = False,
+    ) -> _native.Samples:
+        """Samples of the engine: those of a data set of `spikelet.data`, or of arrays. With `trained`, the length of the
+        sequences of the training tells in doubt which axis is time."""
         native = getattr(x, "_native_samples", None)
         if native is not None:
             if y is not None:
@@ -381,13 +431,30 @@ class Network:
         if array.ndim < 2 or array.shape[0] == 0:
             raise ValueError(
                 f"{what}: an array of the shape {list(array.shape)} was given\n"
-                "  help: give samples [N, features] or [N, C, H, W]; [N, T, …] for sequences"
+                "  help: give samples [N, features] or [N, C, H, W]; [T, N, …] for sequences"
             )
         sequence = self._are_sequences(array.shape) if sequences is None else sequences
+        if sequence:
+            self._check_steps(array.shape, time_steps, what, trained)
         step = array.shape[1 + sequence :]
         self._bind(step if len(step) != 2 else (1, *step))
+        array = as_batch(array, sequence, y, what)
         labels = None if y is None else as_labels(y, self.classes, array.shape[0])
         return _native.Samples.of_arrays(as_samples(array, what), labels, sequence, "arrays")
+
+    def _check_steps(self, shape: tuple[int, ...], given: int | None, what: str, trained: bool) -> None:
+        """Refuses sequences with the samples in front."""
+        steps, samples = (*shape, 0)[:2]
+        if given is not None and given != steps:
+            raise ValueError(
+                f"{what}: sequences of the shape {list(shape)} were given with time_steps={given}\n  help: give [{given}, N, …]"
+            )
+        own = (self._settings or {}) if trained else {}
+        if given is None and own.get("encoder") == "direct" and steps != own["time_steps"] == samples:
+            raise ValueError(
+                f"{what}: sequences of the shape {list(shape)} were given, the network was trained with {samples} time steps\n"
+                f"  help: give [{samples}, N, …], time first; if the sequences have {steps} time steps, time_steps={steps}"
+            )
 
     def _are_sequences(self, shape: tuple[int, ...]) -> bool:
         """Whether samples of this shape are sequences: from the sizes that the network takes."""
@@ -401,7 +468,7 @@ class Network:
         if not any(same):
             raise ValueError(
                 f"x: samples of the shape {list(shape[1:])} were given, network `{self.name}` takes {list(own)} "
-                "at a time step\n  help: give [N, …] with these sizes, or [N, T, …] for sequences"
+                "at a time step\n  help: give [N, …] with these sizes, or [T, N, …] for sequences"
             )
         return not same[0]
 
@@ -466,9 +533,9 @@ class Network:
         Parameters
         ----------
         x : array_like or Dataset
-            Samples `[N, …]`, which the encoder turns into sequences, or sequences `[N, T, …]`.
+            Samples `[N, …]`, which the encoder turns into sequences, or sequences `[T, N, …]`.
         time_steps : int, optional
-            The length of the sequences of an encoder; by default that of the training.
+            The length of the sequences; by default that of the training for the sequences of an encoder.
         encoder : str, optional
             The encoder of samples, such as `"direct"`; by default that of the training.
         batch_size : int
@@ -487,7 +554,7 @@ class Network:
         >>> net.predict(np.zeros((5, 4)), time_steps=8).shape
         (5, 3)
         """
-        samples = self._samples(x, None, sequences)
+        samples = self._samples(x, None, sequences, time_steps=time_steps, trained=True)
         return self._predict(samples, time_steps, encoder, batch_size, [])[0]
 
     def _predict(
@@ -548,7 +615,7 @@ class Network:
             raise ValueError(
                 f"values: {unknown or list(values)} was given\n  help: use {', '.join(RECORDED)}"
             )
-        samples = self._samples(x, None, sequences)
+        samples = self._samples(x, None, sequences, time_steps=time_steps, trained=True)
         patterns = [f"{layers}.{RECORDED[value]}" for value in values]
         scores, found = self._predict(samples, time_steps, encoder, batch_size, patterns)
         parts: dict[str, dict[str, Array]] = {value: {} for value in RECORDED}
@@ -588,13 +655,13 @@ class Network:
         """
         if y is None and not hasattr(x, "_native_samples"):
             raise TypeError("evaluate: there are no labels\n  help: call `net.evaluate(x, y)`")
-        samples = self._samples(x, y, sequences)
+        samples = self._samples(x, y, sequences, time_steps=time_steps, trained=True)
         named = None if loss is None else loss.replace("-", "_")
         settings = self._settings_for(samples.time_steps, time_steps=time_steps, encoder=encoder, loss=named)
         if samples.time_steps is not None:
             settings["time_steps"] = samples.time_steps
-        found: dict[str, float] = json.loads(self._model.evaluate(samples, json.dumps(settings)))
-        return found
+        found, count = self._model.evaluate(samples, json.dumps(settings))
+        return {**dict(found), "samples": count}
 
     def plan(
         self,

@@ -12,6 +12,7 @@ __all__ = [
     "LayerLike",
     "Neuron",
     "Part",
+    "SizedLayer",
     "Surrogate",
     "SurrogateLike",
     "both_sizes",
@@ -195,14 +196,35 @@ def _value(value: Any) -> Any:
     return _plain(value)
 
 
-def both_sizes(layer: Layer, given: int, made: int | None, names: tuple[str, str]) -> dict[str, Any]:
-    """The layer as a file has it, where it has one size for its output, and one to check its input."""
-    options = {name: _value(value) for name, value in layer.options().items() if name not in names}
-    options.pop("name", None)
-    spec: dict[str, Any] = {layer.kind: given if made is None else made}
-    if made is not None:
-        spec["inputs"] = given
-    return layer._named({**spec, **options})
+def both_sizes(first: int | None, second: int | None) -> tuple[int | None, int]:
+    """The sizes of input and output; one size is that of the output."""
+    given, made = (None, first) if second is None else (first, second)
+    if made is None:
+        raise TypeError("layer: there is no size\n  help: give that of the output, or those of input and output")
+    return given, made
+
+
+class SizedLayer(Layer):
+    """A layer with a size of its output, and one by which its input is checked."""
+
+    sizes: ClassVar[tuple[str, str]]
+
+    def options(self) -> dict[str, Any]:
+        return {name: value for name, value in super().options().items() if name != self.sizes[0] or value is not None}
+
+    def spec(self) -> dict[str, Any]:
+        options = {name: _value(value) for name, value in self.options().items()}
+        given, made = self.sizes
+        spec = {self.kind: options.pop(made)}
+        if given in options:
+            spec["inputs"] = options.pop(given)
+        options.pop("name", None)
+        return self._named({**spec, **options})
+
+    def __repr__(self) -> str:
+        options = self.options()
+        parts = [repr(options.pop(name)) for name in self.sizes if name in options]
+        return f"{type(self).__name__}({', '.join([*parts, *(f'{name}={value!r}' for name, value in options.items())])})"
 
 
 def layer_spec(layer: Any) -> Any:

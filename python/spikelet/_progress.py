@@ -32,14 +32,28 @@ class Quiet:
         """What a run calls with the JSON of each shown step, and of each epoch; the latter says whether the run ends."""
 
         def step(text: str) -> None:
-            self.step(json.loads(text))
+            event = json.loads(text)
+            self.step({**event, "loss": float("nan") if event["loss"] is None else event["loss"]})
 
         def epoch(text: str) -> bool:
-            record = json.loads(text)
+            record = with_nan(json.loads(text))
             self.epoch(record)
             return bool(on_epoch is not None and on_epoch(record))
 
         return step, epoch
+
+
+#: What the names of the values of each set of samples begin with.
+SETS = ("train_", "validation_", "test_")
+
+
+def with_nan(record: dict[str, Any]) -> dict[str, Any]:
+    """The results of an epoch, from JSON, where a value that is not finite is null, as are those of a set that is missing."""
+    there = {name for name in SETS for key, value in record.items() if key.startswith(name) and value is not None}
+    there.add("train_")
+    return {
+        key: float("nan") if value is None and key.startswith(tuple(there)) else value for key, value in record.items()
+    }
 
 
 def _in_notebook() -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from ._arrays import as_numpy
+from ._arrays import as_json
 from ._network import Network, PathLike
-from ._train_step import Input, TrainStep, longest, update
+from ._train_step import Input, TrainStep, as_input, longest, update
 from ._trainer import FitReport
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Step:
     inputs : mapping of str to Input or tuple
         The inputs. A tuple is the shape of a sample of f32; the integer 0 stands for a class, i64 `[N]`.
     batch_size : int
-        The number of samples of a batch.
+        The number of samples of a batch. A compiled step takes others as well, such as a smaller last batch: it is compiled
+        again for each of the last four sizes.
     optimizer : str or mapping
         The optimizer of all parameters that are in no group, with constants.
     learning_rate : float
@@ -217,8 +218,9 @@ class Step:
             Runs batches.
         """
         called: dict[str, Network] = {}
-        native = _native.TrainStep(self._traced(called), json.dumps(self._definition), device, threads)
-        train = TrainStep(native, self._inputs, called)
+        native = _native.TrainStep(self._traced(called), as_json(self._definition), device, threads)
+        carried = self._definition["batch_size"] if self._definition["carry_states"] else None
+        train = TrainStep(native, self._inputs, called, self._definition["batch_size"], carried)
         train.load_state_dict(_weights(called))
         return train
 
@@ -262,7 +264,7 @@ class Step:
         Parameters
         ----------
         data : mapping of str to array_like
-            The samples by the names of inputs, `[N, …]`; of sequences `[N, T, …]`.
+            The samples by the names of inputs, `[N, …]`; of sequences `[T, N, …]`, as in `TrainStep.run`.
         epochs : int
             Passes over the samples.
         validation, test : mapping of str to array_like, optional
@@ -315,7 +317,7 @@ class Step:
             "force": force,
             "resume": resume,
         }
-        samples = max((len(array) for array in train.values()), default=0)
+        samples = max((len(array) for array in train.values()), default=0)  # they are in front
         bar = shown(progress, epochs, samples // max(self._definition["batch_size"], 1))
 
         step, epoch = bar.callbacks(on_epoch)
@@ -323,7 +325,7 @@ class Step:
         try:
             report, weights = _native.fit_step(
                 self._traced(called),
-                json.dumps(self._definition),
+                as_json(self._definition),
                 (train, parts[1], parts[2]),
                 json.dumps(options),
                 (device, threads),
@@ -334,10 +336,10 @@ class Step:
         finally:
             bar.close()
         update(called, weights, longest(self._inputs))
-        return FitReport(**json.loads(report))
+        return FitReport._of(report)
 
     def _samples(self, given: Mapping[str, Any] | None) -> dict[str, Array] | None:
-        """Samples of the inputs, `[N, …]`."""
+        """Samples of the inputs, with the samples in front."""
         import numpy as np
 
         if given is None:
@@ -348,12 +350,10 @@ class Step:
                 raise ValueError(f"{name}: the samples share it\n  help: run the step in a loop of your own, `step.compile()`")
             if name not in given:
                 raise ValueError(f"{name}: the samples do not have it\n  help: give an array for each of {', '.join(self._inputs)}")
-            array = as_numpy(given[name], name)
-            if array.shape[1:] != tuple(one.shape):
-                sizes = ", ".join(map(str, ("N", *one.shape)))
-                raise ValueError(f"{name}: an array of the shape {list(array.shape)} was given\n  help: give [{sizes}]")
-            dtype = np.int64 if one.dtype == "i64" else np.float32
-            arrays[name] = np.require(array, dtype=dtype, requirements=("C", "A"))
+            array = as_input(given[name], name, one)
+            if one.kind == "sequence":
+                array = array.swapaxes(0, 1)
+            arrays[name] = np.require(array, requirements=("C", "A"))
         return arrays
 
 

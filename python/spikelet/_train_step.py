@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["EpochMetrics", "Input", "TrainStep", "longest", "update"]
+__all__ = ["EpochMetrics", "Input", "TrainStep", "as_input", "longest", "update"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,29 @@ class Input:
     kind: Literal["batch", "sequence", "shared"] = "batch"
 
 
+def as_input(values: Any, name: str, expected: Input, *, stream: bool = False) -> Array:
+    """An array for an input: `[N, …]`, `[T, N, …]` of a sequence, of one time step in a stream."""
+    import numpy as np
+
+    dtype = np.int64 if expected.dtype == "i64" else np.float32
+    array = as_numpy(values, name)
+    if dtype is np.int64 and array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
+        raise ValueError(f"{name}: fractions were given\n  help: give integers")
+    sizes: list[Any] = list(expected.shape)
+    if expected.kind == "batch":
+        sizes = ["N", *sizes]
+    elif expected.kind == "sequence":
+        sizes = [1 if stream else sizes[0], "N", *sizes[1:]]
+    shape = list(array.shape)
+    if len(shape) != len(sizes) or any(size not in ("N", own) for size, own in zip(sizes, shape)):
+        text = ", ".join(map(str, sizes))
+        swapped = [shape[1], shape[0], *shape[2:]] if len(shape) > 1 else []
+        time_last = expected.kind == "sequence" and swapped[:1] == sizes[:1] and swapped[2:] == sizes[2:]
+        hint = f", time first: `{name}.swapaxes(0, 1)`" if time_last else ""
+        raise ValueError(f"{name}: an array of the shape {shape} was given\n  help: give [{text}]{hint}")
+    return np.require(array, dtype=dtype, requirements=("C", "A"))
+
+
 class EpochMetrics:
     """The means of loss and metrics over batches.
 
@@ -53,22 +76,24 @@ class EpochMetrics:
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = {}
-        self._batches = 0
+        self._samples = 0
 
-    def add(self, metrics: Mapping[str, float]) -> None:
+    def add(self, metrics: Mapping[str, float], samples: int = 1) -> None:
         """Adds the metrics of a batch.
 
         Parameters
         ----------
         metrics : mapping
             The result of `TrainStep.run`.
+        samples : int
+            The number of samples of the batch, by which it counts, for batches of several sizes.
         """
-        self._batches += 1
+        self._samples += samples
         for name, value in metrics.items():
-            self._sums[name] = self._sums.get(name, 0.0) + value
+            self._sums[name] = self._sums.get(name, 0.0) + samples * value
 
     def __getitem__(self, name: str) -> float:
-        return self._sums[name] / self._batches
+        return self._sums[name] / self._samples
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sums)
@@ -104,44 +129,53 @@ def update(called: Mapping[str, Network], tensors: Mapping[str, Array], time_ste
 class TrainStep:
     """A compiled step: forward pass, backward pass and update.
 
-    Inputs are given by name, as arrays: `[N, …]`, and `[T, N, …]` of sequences.
+    Inputs are given by name, as arrays: `[N, …]`, and `[T, N, …]` of sequences. N may be another number than the batch size.
     """
 
-    def __init__(self, native: _native.TrainStep, inputs: Mapping[str, Input], networks: Mapping[str, Network]) -> None:
+    def __init__(
+        self,
+        native: _native.TrainStep,
+        inputs: Mapping[str, Input],
+        networks: Mapping[str, Network],
+        batch_size: int,
+        carried: int | None = None,
+    ) -> None:
         self._native = native
         self._inputs = dict(inputs)
         self._networks = dict(networks)
+        self._batch_size = batch_size
+        #: The number of samples whose states are carried from batch to batch.
+        self._carried = carried
 
-    def _arrays(self, given: Mapping[str, Any]) -> dict[str, Array]:
-        import numpy as np
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "TrainStep: it has compiled programs, which cannot be copied\n"
+            "  help: `save` keeps its state, which `resume` of another compiled step reads; `state_dict` has the weights"
+        )
 
-        arrays = {}
+    def _arrays(self, given: Mapping[str, Any], *, stream: bool = False) -> tuple[dict[str, Array], int]:
+        """The arrays of the inputs, and the number of samples."""
+        arrays: dict[str, Array] = {}
+        counts: dict[str, int] = {}
         for name, values in given.items():
             if name not in self._inputs:
                 raise TypeError(f"TrainStep: there is no input `{name}`\n  help: its inputs: {', '.join(self._inputs)}")
-            dtype = np.int64 if self._inputs[name].dtype == "i64" else np.float32
-            array = as_numpy(values, name)
-            if dtype is np.int64 and array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
-                raise ValueError(f"{name}: fractions were given\n  help: give integers")
-            arrays[name] = np.require(array, dtype=dtype, requirements=("C", "A"))
             expected = self._inputs[name]
-            self._check(name, arrays[name].shape, expected)
-        return arrays
-
-    def _check(self, name: str, shape: tuple[int, ...], expected: Input) -> None:
-        sizes = list(expected.shape)
-        # A sequence of a stream has one time step.
-        first = (sizes[:1], [1]) if expected.kind == "sequence" else ((), ())
-        if expected.kind == "batch":
-            sizes = [-1, *sizes]
-        elif expected.kind == "sequence":
-            sizes = [sizes[0], -1, *sizes[1:]]
-        fits = len(shape) == len(sizes) and all(
-            own == size or size == -1 or (at == 0 and [own] in first) for at, (size, own) in enumerate(zip(sizes, shape))
-        )
-        if not fits:
-            text = ", ".join("N" if size == -1 else str(size) for size in sizes)
-            raise ValueError(f"{name}: an array of the shape {list(shape)} was given\n  help: give [{text}]")
+            arrays[name] = as_input(values, name, expected, stream=stream)
+            if expected.kind != "shared":
+                counts[name] = arrays[name].shape[expected.kind == "sequence"]
+        if len(set(counts.values())) > 1:
+            text = ", ".join(f"{name} has {count}" for name, count in counts.items())
+            raise ValueError(f"TrainStep: the inputs have different numbers of samples: {text}\n  help: give the same N")
+        samples = next(iter(counts.values()), self._batch_size)
+        if samples == 0:
+            raise ValueError("TrainStep: there are no samples\n  help: give at least one")
+        if self._carried is not None and samples != self._carried:
+            raise ValueError(
+                f"TrainStep: {samples} samples were given, the states of {self._carried} are carried from batch to batch\n"
+                f"  help: give {self._carried} samples in each batch"
+            )
+        return arrays, samples
 
     def run(self, **inputs: Any) -> dict[str, float]:
         """Trains on a batch.
@@ -155,9 +189,13 @@ class TrainStep:
         -------
         dict
             `loss`, and the metrics.
+
+        Raises
+        ------
+        FloatingPointError
+            If the loss or a gradient is not finite; the weights stay as they are.
         """
-        found: dict[str, float] = json.loads(self._native.run(self._arrays(inputs)))
-        return found
+        return dict(self._native.run(*self._arrays(inputs)))
 
     def evaluate(self, **inputs: Any) -> tuple[dict[str, float], dict[str, Array]]:
         """Runs a batch without training.
@@ -172,8 +210,8 @@ class TrainStep:
         (dict, dict)
             Loss and metrics; the outputs of the function, and the activations that can be read.
         """
-        metrics, outputs = self._native.evaluate(self._arrays(inputs))
-        return json.loads(metrics), outputs
+        metrics, outputs = self._native.evaluate(*self._arrays(inputs))
+        return dict(metrics), outputs
 
     def predict(self, **inputs: Any) -> dict[str, Array]:
         """The outputs of a batch, from the inputs that they depend on.
@@ -188,7 +226,7 @@ class TrainStep:
         dict of str to numpy.ndarray
             The outputs of the function, and the activations that can be read.
         """
-        return self._native.predict(self._arrays(inputs))
+        return self._native.predict(*self._arrays(inputs))
 
     def stream(self, **inputs: Any) -> dict[str, Array]:
         """The outputs of a time step; states are carried to the next call.
@@ -203,7 +241,7 @@ class TrainStep:
         dict of str to numpy.ndarray
             The outputs of the function.
         """
-        return self._native.stream(self._arrays(inputs))
+        return self._native.stream(*self._arrays(inputs, stream=True))
 
     def reset(self) -> None:
         """Begins new sequences: resets the states that are carried."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from . import _native
+from ._arrays import as_json
 from ._network import Network, PathLike
 from ._part import Encoder
-from ._progress import progress as shown
+from ._progress import SETS, progress as shown, with_nan
 
 __all__ = ["FitReport", "Trainer"]
 
@@ -53,6 +54,11 @@ class FitReport:
     report: str | None = None
     findings: list[str] = field(default_factory=list)
 
+    @classmethod
+    def _of(cls, text: str) -> FitReport:
+        parts = json.loads(text)
+        return cls(**{**parts, "history": [with_nan(record) for record in parts["history"]]})
+
     def __getitem__(self, metric: str) -> list[Any]:
         """The values of a metric in all epochs, such as `report["train_loss"]`."""
         if self.history and metric not in self.history[0]:
@@ -84,7 +90,7 @@ class FitReport:
             parts += [
                 f"{key.replace('_', ' ')} {value:.4f}"
                 for key, value in self.last.items()
-                if key.endswith(("_loss", "_accuracy")) and value is not None and not key.startswith("best")
+                if key.startswith(SETS) and "." not in key and value is not None
             ]
         return f"<FitReport: {', '.join(parts)}>"
 
@@ -114,6 +120,13 @@ def _table(value: Named | Encoder | None) -> dict[str, Any]:
     return dict(value)
 
 
+def _group(group: Mapping[str, Any]) -> dict[str, Any]:
+    """A group of parameters with the keys of a file."""
+    named = {"learning_rate": "lr", "optimizer": "name"}
+    table = {named.get(key, key): value for key, value in group.items() if key != "constants"}
+    return {**table, **group.get("constants", {})}
+
+
 class Trainer:
     """Trains a network to classify samples.
 
@@ -131,7 +144,10 @@ class Trainer:
         The learning rate before the schedule.
     optimizer : str or mapping, optional
         `"adam"`, `"adamw"`, `"sgd"`, `"lamb"`, `"lion"`, `"muon"`, …, or a table with `name`, constants such as
-        `weight_decay`, `groups`, and `clip_norm`.
+        `weight_decay`, and `clip_norm`.
+    groups : sequence of mapping
+        Parameters with other settings, as those of `Step`: `{"parameters": "*.bias", "learning_rate": 1e-4}`,
+        `{"parameters": "fc.*", "frozen": True}`; also `optimizer` and `constants`. The first that matches applies.
     schedule : str or mapping, optional
         The learning rate schedule: `"cosine"`, `"constant"`, `"step"`, `"one-cycle"`, …, with constants.
     loss : str or mapping, optional
@@ -179,9 +195,10 @@ class Trainer:
     --------
     >>> digits = spikelet.data.load("synthetic", train=512, test=128)
     >>> net = spikelet.Sequential(spikelet.Flatten(), spikelet.Linear(784, 10), spikelet.Lif(tau=2.0))
-    >>> report = spikelet.Trainer(net, epochs=1, time_steps=4, progress=False).fit(digits)
-    >>> len(report), 0.0 <= report.test_accuracy <= 1.0
-    (1, True)
+    >>> trainer = spikelet.Trainer(net, epochs=3, batch_size=32, time_steps=4, learning_rate=0.01, progress=False)
+    >>> report = trainer.fit(digits)
+    >>> len(report), report.test_accuracy > 0.5
+    (3, True)
     """
 
     def __init__(
@@ -193,6 +210,7 @@ class Trainer:
         time_steps: int | None = None,
         learning_rate: float | None = None,
         optimizer: Named | None = None,
+        groups: Sequence[Mapping[str, Any]] = (),
         schedule: Named | None = None,
         loss: Named | None = None,
         encoder: Named | Encoder | None = None,
@@ -240,6 +258,8 @@ class Trainer:
             tables["optimizer"]["lr"] = learning_rate
         if clip_norm is not None:
             tables["optimizer"]["clip_norm"] = clip_norm
+        if groups:
+            tables["optimizer"]["groups"] = [_group(group) for group in groups]
         if augment is not None:
             tables["data"]["augment"] = list(augment)
         if normalize is not None:
@@ -253,6 +273,7 @@ class Trainer:
             tables.setdefault(name, {}).update(table)
         self.net = net
         self._changes = {name: table for name, table in tables.items() if table}
+        as_json(self._changes, {"optimizer.lr": "learning_rate"})  # what is no JSON is an error here
         self._device, self._threads = device, threads
         self._progress = progress
         if goal not in (None, "maximize", "minimize"):
@@ -282,12 +303,12 @@ class Trainer:
         sequences: bool | None = None,
         on_epoch: Callable[[dict[str, Any]], Any] | None = None,
     ) -> FitReport:
-        """Trains the network. Ctrl-C ends the run after a step; the network keeps what it has learned.
+        """Trains the network. Ctrl-C ends the run after a step with a KeyboardInterrupt; the network keeps what it has learned.
 
         Parameters
         ----------
         x : array_like or Dataset or Split
-            Samples `[N, …]`, sequences `[N, T, …]`, a data set of `spikelet.data`, or all parts of one.
+            Samples `[N, …]`, sequences `[T, N, …]`, a data set of `spikelet.data`, or all parts of one.
         y : array_like, optional
             The class of each sample, `[N]`.
         validation : float, (x, y) or Dataset, optional
@@ -318,7 +339,8 @@ class Trainer:
         else:
             if y is None and not hasattr(x, "_native_samples"):
                 raise TypeError("fit: there are no labels\n  help: call `fit(x, y)`")
-            train = net._samples(x, y, sequences)
+            declared = self._changes.get("training", {}).get("time_steps")
+            train = net._samples(x, y, sequences, time_steps=declared)
         settings = self._settings(train, validation if split is not None else None)
         if split is None:
             self._check_values(x, settings, train)
@@ -353,7 +375,7 @@ class Trainer:
             )
         finally:
             bar.close()
-        return FitReport(**json.loads(report))
+        return FitReport._of(report)
 
     def _settings(self, train: _native.Samples, fraction: float | None) -> dict[str, Any]:
         changes = {name: dict(table) for name, table in self._changes.items()}
@@ -391,15 +413,21 @@ class Trainer:
         )
 
     def _check_values(self, x: Any, settings: dict[str, Any], train: _native.Samples) -> None:
-        """Values that are no probabilities are an error of encoders that need them."""
-        if train.is_sequence or hasattr(x, "_native_samples"):
+        """Values that are not finite are an error, and those that are no probabilities of encoders that need them."""
+        if hasattr(x, "_native_samples"):
             return
-        if not settings["encoder"].startswith(("poisson", "rate", "latency", "weighted_phase")):
-            return
+        import numpy as np
+
         from ._arrays import as_numpy
 
         array = as_numpy(x, "x")
         if array.dtype == "uint8":
+            return
+        finite = np.isfinite(array)
+        if not finite.all():
+            place = tuple(map(int, np.argwhere(~finite)[0]))
+            raise ValueError(f"x: the value at {list(place)} is {array[place]}\n  help: give finite numbers")
+        if train.is_sequence or not settings["encoder"].startswith(("poisson", "rate", "latency", "weighted_phase")):
             return
         low, high = float(array.min()), float(array.max())
         if not (low >= 0.0 and high <= 1.0):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._part import Layer, LayerLike, Neuron, both_sizes
+from ._part import Layer, LayerLike, Neuron, SizedLayer, both_sizes
 
 __all__ = [
     "AdLif",
@@ -78,13 +78,13 @@ __all__ = [
 ]
 
 
-class Linear(Layer):
+class Linear(SizedLayer):
     """Fully connected layer.
 
     Parameters
     ----------
-    in_features : int
-        The number of input features. With one number only, that of outputs: inputs are inferred.
+    in_features : int | None, default None
+        The number of input features, by which the input is checked. One number alone is that of outputs.
     out_features : int | None, default None
         The number of output features.
     bias : bool, default False
@@ -99,10 +99,11 @@ class Linear(Layer):
     """
 
     kind = "linear"
+    sizes = ("in_features", "out_features")
 
     def __init__(
         self,
-        in_features: int,
+        in_features: int | None = None,
         out_features: int | None = None,
         *,
         bias: bool = False,
@@ -110,24 +111,20 @@ class Linear(Layer):
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
-        self.in_features = in_features
-        self.out_features = out_features
+        self.in_features, self.out_features = both_sizes(in_features, out_features)
         self.bias = bias
         self.init = init
         self.bias_init = bias_init
         self.name = name
 
-    def spec(self) -> dict[str, Any]:
-        return both_sizes(self, self.in_features, self.out_features, ("in_features", "out_features"))
 
-
-class Conv(Layer):
+class Conv(SizedLayer):
     """Convolution over one, two or three axes.
 
     Parameters
     ----------
-    in_channels : int
-        The number of input channels. With one number only, that of outputs: inputs are inferred.
+    in_channels : int | None, default None
+        The number of input channels, by which the input is checked. One number alone is that of outputs.
     out_channels : int | None, default None
         The number of output channels.
     kernel : int | Sequence[int] | None, default None
@@ -152,10 +149,11 @@ class Conv(Layer):
     """
 
     kind = "conv"
+    sizes = ("in_channels", "out_channels")
 
     def __init__(
         self,
-        in_channels: int,
+        in_channels: int | None = None,
         out_channels: int | None = None,
         kernel: int | Sequence[int] | None = None,
         *,
@@ -168,8 +166,7 @@ class Conv(Layer):
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
-        self.in_channels = in_channels
-        self.out_channels = out_channels
+        self.in_channels, self.out_channels = both_sizes(in_channels, out_channels)
         self.kernel = kernel
         self.stride = stride
         self.padding = padding
@@ -180,17 +177,14 @@ class Conv(Layer):
         self.bias_init = bias_init
         self.name = name
 
-    def spec(self) -> dict[str, Any]:
-        return both_sizes(self, self.in_channels, self.out_channels, ("in_channels", "out_channels"))
 
-
-class ConvTransposed(Layer):
+class ConvTransposed(SizedLayer):
     """Transposed convolution over one, two or three axes.
 
     Parameters
     ----------
-    in_channels : int
-        The number of input channels. With one number only, that of outputs: inputs are inferred.
+    in_channels : int | None, default None
+        The number of input channels, by which the input is checked. One number alone is that of outputs.
     out_channels : int | None, default None
         The number of output channels.
     kernel : int | Sequence[int] | None, default None
@@ -217,10 +211,11 @@ class ConvTransposed(Layer):
     """
 
     kind = "conv-transposed"
+    sizes = ("in_channels", "out_channels")
 
     def __init__(
         self,
-        in_channels: int,
+        in_channels: int | None = None,
         out_channels: int | None = None,
         kernel: int | Sequence[int] | None = None,
         *,
@@ -234,8 +229,7 @@ class ConvTransposed(Layer):
         bias_init: float | None = None,
         name: str | None = None,
     ) -> None:
-        self.in_channels = in_channels
-        self.out_channels = out_channels
+        self.in_channels, self.out_channels = both_sizes(in_channels, out_channels)
         self.kernel = kernel
         self.stride = stride
         self.padding = padding
@@ -246,9 +240,6 @@ class ConvTransposed(Layer):
         self.init = init
         self.bias_init = bias_init
         self.name = name
-
-    def spec(self) -> dict[str, Any]:
-        return both_sizes(self, self.in_channels, self.out_channels, ("in_channels", "out_channels"))
 
 
 class MaxPool(Layer):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,9 @@ __all__ = ["Diff", "Graph", "Simulation", "diff", "read", "write"]
 CHOICES = ("dt", "discretization", "reset", "reset_delay", "fires", "feedback", "v_start", "convention", "dtype", "device")
 
 
-@dataclass(frozen=True)
-class Simulation:
-    """Sequences of a graph that ran.
+@dataclass(frozen=True, eq=False)
+class Simulation(Mapping[str, "Array"]):
+    """Sequences of a graph that ran: a mapping of names and arrays.
 
     Attributes
     ----------
@@ -52,6 +52,15 @@ class Simulation:
 
     def __getitem__(self, name: str) -> Array:
         return self.sequences[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sequences)
+
+    def __len__(self) -> int:
+        return len(self.sequences)
+
+    def __repr__(self) -> str:
+        return f"<Simulation: {', '.join(self)}>"
 
 
 class Graph:

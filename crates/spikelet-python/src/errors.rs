@@ -17,7 +17,7 @@ use std::io;
 /// | everything else | `RuntimeError` |
 pub(crate) fn exception(error: spikelet_core::Error) -> PyErr {
     use spikelet_core::Error;
-    let message = error.to_string();
+    let message = in_python(&error.to_string());
     match &error {
         Error::Invalid { .. } | Error::TensorFile { .. } => PyValueError::new_err(message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
@@ -38,6 +38,47 @@ pub(crate) fn exception(error: spikelet_core::Error) -> PyErr {
         },
         _ => PyRuntimeError::new_err(message),
     }
+}
+
+/// Words of Rust and of the command line in messages, and those of Python.
+const WORDS: [(&str, &str); 12] = [
+    (
+        "`Outputs::loss(loss).output(\"scores\", &scores)`",
+        "`return loss, metrics, {\"scores\": scores}`",
+    ),
+    ("to the result of the function, as in", "to it:"),
+    ("`shared_input`", "`Step.shared`"),
+    ("`loss.mean_all()`", "`loss.mean()`"),
+    ("`Step::ema`", "`Step(ema=…)`"),
+    ("`Step::read_gradients`", "`Step(read_gradients=[\"*\"])`"),
+    (
+        "`Step::read_activations`",
+        "`Step(read_activations=[\"*\"])`",
+    ),
+    ("(--resume)", "(`resume=True`)"),
+    ("(--force)", "(`force=True`)"),
+    ("without --resume", "without `resume=True`"),
+    ("with --force", "with `force=True`"),
+    ("::new(", "("),
+];
+
+/// A message of the library for users of the Python package.
+pub(crate) fn in_python(message: &str) -> String {
+    let text = WORDS
+        .iter()
+        .fold(message.to_string(), |text, (rust, python)| {
+            text.replace(rust, python)
+        });
+    // Names of a type, such as `TrainStep::save`; not addresses.
+    let mut parts = text.split("::");
+    let mut made = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let word = made.rsplit(|c: char| !c.is_alphanumeric()).next();
+        let is_type = word.is_some_and(|word| word.starts_with(char::is_uppercase));
+        made.push_str(if is_type { "." } else { "::" });
+        made.push_str(part);
+    }
+    made
 }
 
 /// The kind of the I/O error among an error and its sources.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "Recording", "Writer", "formats", "open", "pair", "read", "sensor_of", "write"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recording:
-    """A recording in memory.
+    """A recording in memory. It is used as its array of events: `numpy.asarray(recording)`, `recording["t"]`, `recording[:9]`.
 
     Attributes
     ----------
@@ -70,6 +70,20 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self.events)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array = self.events if dtype is None else self.events.astype(dtype, copy=False)
+        return array.copy() if copy and array is self.events else array
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.events[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.events)
+
+    def __repr__(self) -> str:
+        sensor = "" if self.sensor is None else f", {self.sensor[0]} × {self.sensor[1]}"
+        return f"<Recording of {len(self):,} events, {self.format}{sensor}>"
 
 
 class Reader:

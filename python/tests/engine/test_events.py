@@ -25,6 +25,14 @@ def test_what_is_written_is_read(recording, format, tmp_path):
     for name in ("t", "x", "y", "p"):
         np.testing.assert_array_equal(found.events[name], recording[name], err_msg=name)
     np.testing.assert_array_equal(found.t, recording["t"])
+    # It is used as its array.
+    np.testing.assert_array_equal(np.asarray(found), found.events)
+    np.testing.assert_array_equal(found["t"], recording["t"])
+    assert found[:3].tolist() == found.events[:3].tolist() and len(list(found)) == len(recording)
+    assert repr(found).startswith(f"<Recording of 1,000 events, {format}")
+    assert np.array(found, copy=True) is not found.events
+    frames = [events.frames(one, steps=2, sensor=(34, 34)) for one in (np.asarray(found), found)]
+    np.testing.assert_array_equal(*frames)
 
 
 def test_large_files_are_read_in_blocks(recording, tmp_path):

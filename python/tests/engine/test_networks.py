@@ -1,7 +1,10 @@
 """Networks: their definition, their weights, runs."""
 
+import copy
 import json
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,7 +51,33 @@ def test_parts_print_their_options_and_are_compared_by_them():
     assert lif == spikelet.Lif(4.0, v_reset=None) and lif != spikelet.Lif(4.0)
     assert lif.spec() == {"name": "lif", "tau": 4.0, "v_reset": "none"}
     assert pickle.loads(pickle.dumps(lif)) == lif
-    assert repr(spikelet.Linear(784, 196, bias=True)) == "Linear(784, out_features=196, bias=True)"
+    assert repr(spikelet.Linear(784, 196, bias=True)) == "Linear(784, 196, bias=True)"
+
+
+def test_one_size_of_a_layer_is_that_of_its_output():
+    for made in (spikelet.Linear(196), spikelet.Linear(out_features=196), eval(repr(spikelet.Linear(196)), vars(spikelet))):
+        assert (made.in_features, made.out_features) == (None, 196) and repr(made) == "Linear(196)"
+        assert made.spec() == {"linear": 196} and pickle.loads(pickle.dumps(made)) == made
+    conv = spikelet.Conv(2, 8, 3, padding=1)
+    assert (conv.in_channels, conv.out_channels, repr(conv)) == (2, 8, "Conv(2, 8, kernel=3, padding=1)")
+    assert spikelet.Conv(8, kernel=3).spec() == {"conv": 8, "kernel": 3}
+    assert spikelet.Linear(784, 196).spec() == {"linear": 196, "inputs": 784}
+    with pytest.raises(TypeError, match="there is no size"):
+        spikelet.Linear()
+
+
+#: Layers whose names in Rust are others, or which are functions there.
+NAMED_OTHERWISE = {
+    "MaxPool", "AvgPool", "SigmoidActivation", "NetworkNeuron", "DelayedRecurrent", "Dcls", "RAdLif", "Static",
+}  # fmt: skip
+
+
+def test_layers_have_their_names_in_rust():
+    folder = Path(__file__).parents[3] / "crates" / "spikelet-nn" / "src"
+    if not folder.exists():
+        pytest.skip("the sources of the engine are not there")
+    words = {word for path in folder.rglob("*.rs") for word in re.findall(r"\w+", re.sub("//.*", "", path.read_text()))}
+    assert {name for name in layer.__all__ if name not in words} == NAMED_OTHERWISE
 
 
 def test_a_network_prints_as_a_table():
@@ -157,3 +186,77 @@ def test_a_neuron_that_fires_without_input_is_warned_of():
     with pytest.warns(UserWarning, match="layer `0`: neuron `lif` fires at every time step without input"):
         spikes = net(np.zeros((4, 2, 3), np.float32))
     assert (np.asarray(spikes) == 1).all()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copies_have_their_own_weights(copied):
+    nets = [
+        small(seed=3),
+        spikelet.Sequential(spikelet.Flatten(), spikelet.Linear(16, 4), spikelet.Psn(), input=(1, 4, 4)),
+        spikelet.model("csnn", channels=2),
+    ]
+    for net in nets:
+        shape = (5, 2, *net.input)
+        x = np.random.default_rng(0).random(shape)
+        net(x)
+        net.load_state_dict({name: weight + 0.01 for name, weight in net.state_dict().items()})
+        made, expected = copied(net), net(x)
+        assert type(made) is type(net) and made.spec() == net.spec() and made.settings == net.settings
+        np.testing.assert_array_equal(made(x), expected)
+        net.load_state_dict({name: weight * 0 for name, weight in net.state_dict().items()})
+        np.testing.assert_array_equal(made(x), expected)
+    # Without weights that were set, the seed is enough; without an input, there is only the definition.
+    np.testing.assert_array_equal(copied(small(seed=3)).state_dict()["1.weight"], small(seed=3).state_dict()["1.weight"])
+    assert copied(spikelet.Sequential(spikelet.Linear(3))).predict(np.ones((2, 4)), time_steps=2).shape == (2, 3)
+
+
+def test_networks_are_used_in_a_forked_process():
+    import multiprocessing
+
+    net = small()
+    x = np.random.default_rng(0).random((4, 2, 1, 4, 4))
+    expected = net(x)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        np.testing.assert_array_equal(pool.apply_async(net, (x,)).get(60), expected)
+
+
+def test_some_weights_are_set():
+    net, other = small(), small(seed=1)
+    mine = net.state_dict()
+    net.load_state_dict({"1.weight": other.state_dict()["1.weight"], "head.bias": [1.0]}, strict=False)
+    np.testing.assert_array_equal(net.state_dict()["1.weight"], other.state_dict()["1.weight"])
+    np.testing.assert_array_equal(net.state_dict()["3.weight"], mine["3.weight"])
+    with pytest.raises(ValueError, match=r"\[8, 16\]"):
+        net.load_state_dict({"1.weight": np.zeros((2, 2))}, strict=False)
+
+
+def test_recorded_values_are_a_mapping():
+    found = small().record(np.zeros((5, 1, 4, 4)), values=["spikes", "inputs"], time_steps=6)
+    assert list(found.keys()) == ["2.spikes", "2.inputs"] and dict(found)["2.spikes"] is found.spikes["2"]
+    assert repr(found) == "<Recording of 5 samples: 2.spikes, 2.inputs>"
+
+
+def test_sequences_have_time_first():
+    net = spikelet.Sequential(spikelet.Linear(4, 8), spikelet.Lif(), spikelet.Linear(8, 2), input=(4,))
+    x, y = np.random.default_rng(0).random((10, 6, 4), dtype=np.float32) * 2, [0, 1, 0, 1, 0, 1]
+    scores = net.predict(x)
+    np.testing.assert_allclose(scores, net(x).mean(0), atol=1e-6)
+    assert net.record(x).spikes["1"].shape == (10, 6, 8)
+    assert net.evaluate(x, y)["samples"] == 6
+    data = spikelet.data.ArrayDataset(x, y, sequences=True)
+    assert data[2][0].shape == (10, 4) and np.array_equal(data.arrays()[0], x)
+    np.testing.assert_array_equal(net.predict(data), scores)
+    swapped = x.swapaxes(0, 1)
+    for call in (
+        lambda: net.evaluate(swapped, y),
+        lambda: spikelet.Trainer(net).fit(swapped, y),
+        lambda: spikelet.data.ArrayDataset(swapped, y, sequences=True),
+    ):
+        with pytest.raises(ValueError, match=r"\[6, 10, 4\] with 6 labels were given\n.*\[T, N, …\], time first: `x.swapaxes"):
+            call()
+    with pytest.raises(ValueError, match=r"\[10, 6, 4\] were given with time_steps=6"):
+        net.predict(x, time_steps=6)
+    spikelet.Trainer(net, epochs=1, batch_size=3, progress=False).fit(x, y)
+    with pytest.raises(ValueError, match=r"\[6, 10, 4\] were given, the network was trained with 10 time steps"):
+        net.predict(swapped)
+    assert net.predict(swapped, time_steps=6).shape == (10, 2)

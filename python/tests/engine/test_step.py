@@ -133,11 +133,12 @@ def test_streams_carry_states():
 
 def test_a_step_is_trained_by_the_trainer(tmp_path):
     net, step = regression()
-    x, y = (np.concatenate(parts) for parts in zip(*((x.transpose(1, 0, 2), y) for x, y in batches(20))))
+    parts = list(batches(20))
+    x, y = np.concatenate([x for x, _ in parts], 1), np.concatenate([y for _, y in parts])
     report = step.fit(
-        {"x": x[:512], "y": y[:512]},
+        {"x": x[:, :512], "y": y[:512]},
         epochs=15,
-        validation={"x": x[512:], "y": y[512:]},
+        validation={"x": x[:, 512:], "y": y[512:]},
         monitor="r2",
         folder=tmp_path / "run",
         progress=False,
@@ -145,10 +146,10 @@ def test_a_step_is_trained_by_the_trainer(tmp_path):
     assert report.best is not None and report.best["validation_r2"] > 0.3
     assert report["train_loss"][-1] < 0.3 * report["train_loss"][0]
     assert (tmp_path / "run" / "last.safetensors").exists()
-    predicted = net(x[512:].transpose(1, 0, 2)).mean(0)
+    predicted = net(x[:, 512:]).mean(0)
     assert np.mean((predicted - y[512:]) ** 2) == pytest.approx(report.last["validation_loss"], rel=1e-3)
-    with pytest.raises(ValueError, match=r"\[N, 20, 2\]"):
-        step.fit({"x": x.transpose(1, 0, 2), "y": y}, epochs=1)
+    with pytest.raises(ValueError, match=r"\[640, 20, 2\] was given\n.*\[20, N, 2\], time first: `x.swapaxes\(0, 1\)`"):
+        step.fit({"x": x.swapaxes(0, 1), "y": y}, epochs=1)
 
 
 def test_arithmetic_of_traced_values_is_that_of_numpy():
@@ -201,3 +202,141 @@ def test_errors_of_the_function_are_those_of_python():
         step(lambda i: 1.0).compile()
     with pytest.raises(ValueError, match="(?i)shape|axes|size"):
         step(lambda i: (i["x"] + i["x"].reshape(4, 2)).sum()).compile()
+
+
+def test_the_first_axis_is_time_where_both_have_the_same_length():
+    net = spikelet.Sequential(spikelet.Lif(tau=2.0), input=(1,))
+    first = lambda inputs: net(inputs["x"])[0].mean() * graph.parameter("w", (), 1.0)  # noqa: E731
+    step = Step(first, {"x": Step.sequence(5, 1)}, batch_size=5, learning_rate=0.0)
+    x = np.zeros((5, 5, 1))
+    x[0] = 3.0  # all samples fire at the first step
+    train = step.compile()
+    assert train.run(x=x)["loss"] == 1.0 and train.run(x=x.swapaxes(0, 1))["loss"] == pytest.approx(0.2)
+    assert step.fit({"x": x}, epochs=1, progress=False)["train_loss"] == [1.0]
+    assert step.fit({"x": x.swapaxes(0, 1)}, epochs=1, progress=False)["train_loss"] == [pytest.approx(0.2)]
+
+
+def test_batches_have_any_number_of_samples():
+    _, step = regression()
+    train = step.compile()
+    x, y = next(batches(1))
+    # Losses and outputs are those of a step of this size.
+    small = Step(step._function, step._inputs, batch_size=20).compile()
+    assert train.run(x=x[:, :20], y=y[:20]) == small.run(x=x[:, :20], y=y[:20])
+    assert train.predict(x=x[:, :7])["y"].shape == (7, 1)
+    assert train.evaluate(x=x[:, :1], y=y[:1])[1]["y"].shape == (1, 1)
+    for n in (1, 2, 3, 4, 5, 32, 40):
+        before = train.step
+        train.run(x=x[:, :n], y=y[:n]) if n <= 32 else train.run(x=np.repeat(x, 2, 1)[:, :n], y=np.repeat(y, 2, 0)[:n])
+        assert train.step == before + 1
+    with pytest.raises(ValueError, match="x has 5, y has 4"):
+        train.run(x=x[:, :5], y=y[:4])
+    with pytest.raises(ValueError, match="no samples"):
+        train.run(x=x[:, :0], y=y[:0])
+    carried = regression(carry_states=True)[1].compile()
+    with pytest.raises(ValueError, match="5 samples were given, the states of 32 are carried"):
+        carried.run(x=x[:, :5], y=y[:5])
+
+
+def test_updates_of_several_batch_sizes_are_those_of_one_optimizer(tmp_path):
+    """Two batches of a sample and two of its copy: equal gradients, and so equal weights."""
+    _, step = regression()
+    x, y = next(batches(1))
+    one, several = step.compile(), step.compile()
+    for k in range(6):
+        one.run(x=np.repeat(x[:, :1], 32, 1), y=np.repeat(y[:1], 32, 0))
+        n = (32, 8)[k % 2]
+        several.run(x=np.repeat(x[:, :1], n, 1), y=np.repeat(y[:1], n, 0))
+    for name, weight in one.state_dict().items():
+        np.testing.assert_allclose(several.state_dict()[name], weight, rtol=1e-4, atol=1e-6)
+    several.save(tmp_path / "state.safetensors")
+    resumed = step.compile()
+    resumed.resume(tmp_path / "state.safetensors")
+    assert resumed.step == several.step == 6
+    assert resumed.run(x=x, y=y) == several.run(x=x, y=y)
+
+
+def test_values_that_are_not_finite_change_no_weight():
+    net = spikelet.Sequential(spikelet.Linear(4, 8), spikelet.Lif(), spikelet.Linear(8, 3), input=(4,))
+
+    def loss(inputs):
+        return graph.cross_entropy(net(inputs["x"]).mean(0), inputs["labels"])
+
+    step = Step(loss, {"x": Step.sequence(3, 4), "labels": Step.labels()}, batch_size=2)
+    train = step.compile()
+    x, labels = np.ones((3, 2, 4), np.float32), [0, 1]
+    train.run(x=x, labels=labels)
+    before = train.state_dict()
+    x[0, 0, 0] = np.nan
+    with pytest.raises(FloatingPointError, match="gradient is not finite; no parameter was updated\n.*`x` has values"):
+        train.run(x=x, labels=labels)
+    for name, weight in train.state_dict().items():
+        np.testing.assert_array_equal(weight, before[name])
+    with pytest.raises(FloatingPointError):
+        step.fit({"x": x, "labels": np.array(labels)}, epochs=1, progress=False)
+    x[0, 0, 0] = 1.0
+    assert np.isfinite(train.run(x=x, labels=labels)["loss"])
+
+
+def test_metrics_that_are_not_finite_stay_so():
+    _, step = regression()
+
+    def loss(inputs):
+        value, _, _ = step._function(inputs)
+        return value, {"nan": graph.mean(inputs["y"] * 0.0 / 0.0), "inf": (inputs["y"] * 0.0 + 1.0).mean() / 0.0}
+
+    other = Step(loss, step._inputs, batch_size=32, learning_rate=1e-2)
+    train, epoch = other.compile(), spikelet.EpochMetrics()
+    x, y = next(batches(1))
+    found = train.run(x=x, y=y)
+    assert np.isnan(found["nan"]) and found["inf"] == np.inf and np.isfinite(found["loss"])
+    epoch.add(found)
+    epoch.add(train.run(x=x[:, :8], y=y[:8]), samples=8)
+    assert np.isnan(epoch["nan"]) and np.isfinite(epoch["loss"])
+    assert np.isnan(train.evaluate(x=x, y=y)[0]["nan"])
+    seen = []
+    report = other.fit({"x": x, "y": y}, epochs=1, progress=False, on_epoch=lambda record: seen.append(record["train_nan"]))
+    assert np.isnan(report["train_nan"][0]) and np.isnan(seen[0]) and "train nan nan" in repr(report)
+    assert report.last["test_loss"] is None
+
+
+def test_means_count_batches_by_their_samples():
+    found = spikelet.EpochMetrics()
+    found.add({"loss": 1.0}, samples=3)
+    found.add({"loss": 5.0}, samples=1)
+    assert found["loss"] == 2.0
+
+
+def test_elementwise_functions_are_those_of_numpy():
+    names = ["log", "log1p", "expm1", "exp", "sqrt", "tanh", "sin", "cos", "square", "reciprocal", "abs", "sign", "floor"]
+
+    def loss(inputs):
+        x = inputs["x"]
+        found = {name: getattr(x, name)() for name in names}
+        found.update(leaky_relu=(-x).leaky_relu(0.1), elu=(-x).elu(), hard_tanh=(x * 3).hard_tanh(), lse=x.logsumexp(-1),
+                     both=(x > 0.5).logical_and(x > 0.7), one=(x > 0.5).logical_or(x > 0.7),
+                     either=(x > 0.5).logical_xor(x > 0.7))  # fmt: skip
+        return (x * graph.parameter("w", (4,), 1.0)).sum(), {}, found
+
+    train = Step(loss, {"x": Step.input(4)}, batch_size=3, learning_rate=0.0).compile()
+    x = np.random.default_rng(0).random((3, 4), dtype=np.float32)
+    found = train.predict(x=x)
+    expected = {name: getattr(np, name)(x) for name in names}
+    expected.update(leaky_relu=-0.1 * x, elu=np.expm1(-x), hard_tanh=np.minimum(3 * x, 1), lse=np.log(np.exp(x).sum(-1)),
+                    both=x > 0.7, one=x > 0.5, either=(x > 0.5) & (x <= 0.7))  # fmt: skip
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+    def wrong(inputs):
+        assert not hasattr(inputs["x"], "nothing")
+        return inputs["x"].sigmod()
+
+    with pytest.raises(AttributeError, match="there is no `sigmod`\n  help: did you mean `sigmoid`\\? it has abs, .*log_softmax"):
+        Step(wrong, {"x": Step.input(4)}, batch_size=3).compile()
+
+
+def test_steps_are_not_copied():
+    import pickle
+
+    with pytest.raises(TypeError, match="`save` keeps its state"):
+        pickle.dumps(regression()[1].compile())

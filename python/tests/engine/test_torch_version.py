@@ -29,3 +29,14 @@ def test_a_missing_torch_is_named(tmp_path):
     # Another missing module is not taken for torch.
     (tmp_path / "torch.py").write_text("import a_module_that_is_missing\n")
     assert "a_module_that_is_missing" in error_of_import(tmp_path, "spikelet.torch")
+
+
+def test_the_package_is_shown_without_torch(tmp_path):
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import inspect, pydoc, spikelet; "
+        "assert 'Trainer' in pydoc.render_doc(spikelet); assert dict(inspect.getmembers(spikelet))['graph']; "
+        "assert not hasattr(spikelet, 'torch'); spikelet.torch"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "AttributeError: spikelet.torch needs PyTorch 2.10 or later: pip install torch"

@@ -86,7 +86,7 @@ def test_a_folder_has_checkpoints_and_a_report(digits, tmp_path):
 def test_sequences_are_classified():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
-    x = rng.random((200, 10, 4), dtype=np.float32) + y[:, None, None]
+    x = rng.random((10, 200, 4), dtype=np.float32) + y[:, None]
     net = spikelet.Sequential(spikelet.Linear(4, 16), spikelet.Lif(), spikelet.Linear(16, 2), input=(4,))
     report = spikelet.Trainer(net, epochs=8, batch_size=20, learning_rate=1e-2, progress=False).fit(x, y, validation=(x, y))
     assert report.last["validation_accuracy"] > 0.95
@@ -96,7 +96,8 @@ def test_sequences_are_classified():
 def test_layers_are_monitored(digits):
     trainer = spikelet.Trainer(network(), epochs=1, batch_size=100, time_steps=4, monitor_layers=["rate=*"], progress=False)
     report = trainer.fit(digits)
-    assert 0 <= report.last["test_2.rate"] <= 1
+    rate = trainer.net.record(digits.test.arrays()[0], values="spikes").spikes["2"].mean()
+    assert report.last["test_2.rate"] == pytest.approx(rate, rel=0.1) and rate > 0.001
 
 
 def test_a_function_is_called_after_each_epoch_and_can_end_the_run(digits):
@@ -174,3 +175,16 @@ def test_an_experiment_runs_as_on_the_command_line(tmp_path):
     again = spikelet.Experiment.load(tmp_path / "run" / "experiment.toml")
     assert again.get("network.hidden") == 32
     assert changed.network.state_dict()["fc.1.weight"].shape == (32, 784)
+
+
+def test_groups_of_parameters_have_their_own_settings(digits):
+    net = network()
+    before = net.state_dict()
+    own = {"learning_rate": 1e-2, "optimizer": "sgd", "constants": {"momentum": 0.5}}
+    groups = [{"parameters": "3.*", "frozen": True}, {"parameters": "1.*", **own}]
+    trainer = spikelet.Trainer(net, epochs=1, batch_size=100, time_steps=4, groups=groups, progress=False)
+    trainer.fit(digits.train)
+    after = net.state_dict()
+    np.testing.assert_array_equal(before["3.weight"], after["3.weight"])
+    assert not np.array_equal(before["1.weight"], after["1.weight"])
+    assert net.settings["groups"][1]["learning_rate"] == 1e-2

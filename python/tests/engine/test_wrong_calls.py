@@ -1,5 +1,7 @@
 """Wrong calls are exceptions that name the thing, what was given, and what to do."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,11 @@ from spikelet import Lif, Linear, Sequential, Trainer
 
 def net(**options):
     return Sequential(Linear(4, 3), Lif(), input=(4,), **options)
+
+
+def step(**options):
+    made = net()
+    return spikelet.Step(lambda i: made(i["x"]).mean(), {"x": spikelet.Step.sequence(3, 4)}, batch_size=2, **options)
 
 
 #: Samples of a network, and their classes.
@@ -33,6 +40,8 @@ CALLS = {
     "labels with fractions": (lambda p: Trainer(net()).fit(X, Y + 0.5), ValueError, "integers"),
     "samples of another size": (lambda p: net().predict(np.zeros((2, 5))), ValueError, r"\[4\]"),
     "values that are no probabilities": (lambda p: Trainer(net()).fit(X * 3, Y), ValueError, "direct"),
+    "values that are not finite": (
+        lambda p: Trainer(net()).fit(np.where(X == X[3, 1], np.nan, X), Y), ValueError, r"x: the value at \[3, 1\] is nan"),
     "a batch that is too large": (lambda p: Trainer(net(), batch_size=50).fit(X, Y), ValueError, "50"),
     "an unknown device": (lambda p: net().to("cdua").state_dict(), ValueError, "cdua"),
     "a GPU that is not there": (lambda p: net(device="cuda:63").state_dict(), (RuntimeError, ValueError), None),
@@ -60,6 +69,26 @@ CALLS = {
         lambda p: spikelet.nir.Graph.of(net()).simulate(np.zeros((3, 1, 4)), dr=1.0), TypeError, "dt"),
     "a neuron that NIR cannot say": (
         lambda p: spikelet.nir.Graph.of(Sequential(spikelet.Izhikevich(), input=(4,))), ValueError, None),
+    "other features than a layer has": (
+        lambda p: Sequential(Linear(4, 3), Linear(5, 2), input=(4,)), ValueError, "inputs"),
+    "a learning rate that is no number": (
+        lambda p: Trainer(net(), learning_rate=float("nan")), ValueError, "learning_rate: nan was given\n  help: give a finite"),
+    "a constant that is no number": (
+        lambda p: Trainer(net(), optimizer={"name": "adamw", "weight_decay": float("inf")}), ValueError, "weight_decay: inf"),
+    "an epoch count of no kind": (lambda p: Trainer(net(), epochs=object()), TypeError, "epochs: object was given"),
+    "a step that learns by no number": (
+        lambda p: step(learning_rate=float("nan")).compile(), ValueError, "learning_rate: nan"),
+    "a prediction without outputs": (
+        lambda p: step().compile().predict(x=np.zeros((3, 2, 4))), ValueError, "`return loss, metrics, {\"scores\": scores}`"),
+    "a stream without outputs": (
+        lambda p: step().compile().stream(x=np.zeros((1, 2, 4))), ValueError, "`return loss, metrics, {\"scores\": scores}`"),
+    "a gradient that is not read": (
+        lambda p: step().compile().gradient("0.weight"), ValueError, r"none; `Step\(read_gradients="),
+    "an input without values": (lambda p: step().compile().run(), ValueError, "`Step.shared`"),
+    "averages that are not kept": (lambda p: step().compile().state_dict(averaged=True), ValueError, r"`Step\(ema=…\)`"),
+    "a folder with a run": (
+        lambda p: [Trainer(net(), epochs=1, batch_size=5, time_steps=2, folder=p / "r", encoder="direct", progress=False).fit(X, Y)
+                   for _ in range(2)], ValueError, r"\(`resume=True`\), or replace it \(`force=True`\)"),
     "an unknown framework": (lambda p: spikelet.weights.export(net(), "keras"), ValueError, "snntorch"),
 }  # fmt: skip
 
@@ -71,6 +100,7 @@ def test_a_wrong_call_says_what_is_wrong(name, tmp_path):
         call(tmp_path)
     text = str(caught.value)
     assert text and "panic" not in text.lower() and "Traceback" not in text
+    assert not re.search("[A-Z][a-z]+::|(?<!docker run )--[a-z]", text), text
 
 
 def test_the_package_is_imported_quickly_without_torch_or_numpy():

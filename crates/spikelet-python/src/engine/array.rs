@@ -96,6 +96,14 @@ impl Array {
     }
 }
 
+/// Whether no element is infinite or NaN.
+pub(super) fn is_finite(array: &Array) -> bool {
+    match &array.values {
+        Values::F32(values) => values.iter().all(|value| value.is_finite()),
+        Values::I64(_) | Values::U8(_) => true,
+    }
+}
+
 /// An array of numpy with these elements.
 pub(super) fn numpy_of<'py, T: numpy::Element>(
     py: Python<'py>,

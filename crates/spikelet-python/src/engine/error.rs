@@ -1,6 +1,6 @@
 //! Errors of the engine as Python exceptions.
 
-use crate::errors::exception;
+use crate::errors::{exception, in_python};
 use pyo3::exceptions::{
     PyFileNotFoundError, PyFloatingPointError, PyOSError, PyPermissionError, PyValueError,
 };
@@ -21,10 +21,10 @@ pub(super) fn raise(error: impl Into<Error>) -> PyErr {
         Err(error) => error,
     };
     if let Some(TrainError::Diverged { .. }) = error.downcast_ref() {
-        return PyFloatingPointError::new_err(error.to_string());
+        return PyFloatingPointError::new_err(in_python(&error.to_string()));
     }
     if let Some(kind) = system_error(&error) {
-        let message = error.to_string();
+        let message = in_python(&error.to_string());
         return match kind {
             io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
             io::ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
@@ -35,7 +35,7 @@ pub(super) fn raise(error: impl Into<Error>) -> PyErr {
         && let spikelet::data::Error::MissingFiles { .. } | spikelet::data::Error::NoFiles { .. } =
             &**inner
     {
-        return PyFileNotFoundError::new_err(error.to_string());
+        return PyFileNotFoundError::new_err(in_python(&error.to_string()));
     }
     let is_wrong_value = match &error {
         Error::Graph(error) => matches!(

@@ -9,7 +9,6 @@ use super::settings::{plan_json, settings_of};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Map, Value, json};
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{DType, Data, Tensor};
 use spikelet::module::{Context, Mode, Module, Traced, TracedTensor};
@@ -252,6 +251,18 @@ impl PyModel {
         py.detach(|| self.state().store.backend().name())
     }
 
+    /// Whether the weights are still those of the initialization.
+    #[getter]
+    fn is_initial(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.state().fresh)
+    }
+
+    /// The number of time steps for which the weights were prepared last.
+    #[getter]
+    fn time_steps(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.state().steps.last().copied().unwrap_or(FIRST_STEPS))
+    }
+
     /// Prepares the weights for sequences of so many time steps.
     #[pyo3(name = "prepare")]
     fn prepare_for(&self, py: Python<'_>, time_steps: usize) -> PyResult<()> {
@@ -410,8 +421,13 @@ impl PyModel {
         Ok((from_tensor(py, scores)?, dict))
     }
 
-    /// Loss and metrics of samples with labels, as JSON text.
-    fn evaluate(&self, py: Python<'_>, samples: &PySamples, settings: &str) -> PyResult<String> {
+    /// Names and values of loss and metrics of samples with labels, and the number of samples.
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        samples: &PySamples,
+        settings: &str,
+    ) -> PyResult<(Vec<(String, f64)>, usize)> {
         let shape = samples.shape()?;
         let parsed = settings_of(settings)?;
         let loader = samples.loader(parsed.test_batches(1))?;
@@ -426,15 +442,9 @@ impl PyModel {
             // The evaluation shares the arena of the programs that are kept.
             state.programs.clear();
             let found = step.evaluate(&loader, &mut state.store).map_err(raise)?;
-            let mut values = Map::new();
-            values.insert("loss".to_string(), json!(found.loss()));
-            values.extend(
-                found
-                    .iter()
-                    .map(|(name, value)| (name.to_string(), json!(value))),
-            );
-            values.insert("samples".to_string(), json!(found.samples()));
-            Ok(Value::Object(values).to_string())
+            let metrics = found.iter().map(|(name, value)| (name.to_string(), value));
+            let values = [("loss".to_string(), found.loss())].into_iter();
+            Ok((values.chain(metrics).collect(), found.samples()))
         })
     }
 

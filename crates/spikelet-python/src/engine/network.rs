@@ -32,6 +32,14 @@ impl PyNetwork {
         Self::new(Network::Layers(layers))
     }
 
+    /// The network of the keys of the table `network`, as `to_json` returns them.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let table = json!({ "network": parse("network", text)? });
+        let document = Document::from_json("network", &table).map_err(raise)?;
+        Self::new(Network::from_document(&document, &[]).map_err(raise)?)
+    }
+
     /// The network of this name with some options, a JSON object.
     #[staticmethod]
     fn named(name: &str, options: &str) -> PyResult<Self> {

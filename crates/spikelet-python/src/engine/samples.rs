@@ -36,7 +36,7 @@ fn image_sizes(axes: &[usize]) -> PyResult<[usize; 3]> {
         _ => Err(invalid(
             "samples",
             format!("a sample at a time step has {} axes", axes.len()),
-            "give arrays [N, features], [N, H, W], [N, C, H, W] or [N, C, D, H, W]; [N, T, …] for sequences",
+            "give arrays [N, features], [N, H, W], [N, C, H, W] or [N, C, D, H, W]; [T, N, …] for sequences",
         )),
     }
 }
@@ -91,7 +91,7 @@ impl PySamples {
 
 #[pymethods]
 impl PySamples {
-    /// The samples of arrays: `x` is `[N, …]`, or `[N, T, …]` for sequences; `labels` is `[N]`, zeros without it.
+    /// The samples of arrays: `x` is `[N, …]`; sequences have the samples in front here, `[N, T, …]`; `labels` is `[N]`, zeros without it.
     #[staticmethod]
     #[pyo3(signature = (x, labels, sequence, name))]
     fn of_arrays(
@@ -250,7 +250,7 @@ fn of_arrays(
         return Err(invalid(
             "samples",
             format!("the array has the shape {:?}", x.shape),
-            "give [N, …], or [N, T, …] for sequences",
+            "give [N, …], or [T, N, …] for sequences",
         ));
     }
     let n = x.shape[0];

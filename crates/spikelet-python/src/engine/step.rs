@@ -1,14 +1,15 @@
 //! Training steps with a loss of one's own.
 
-use super::array::{Array, Values, from_tensor};
+use super::array::{Array, Values, from_tensor, is_finite};
 use super::error::{invalid, raise};
 use super::graph::{PyMetric, within};
 use super::json::parse;
 use super::settings::plan_json;
 use super::var::{PyVar, dtype_of, made};
+use pyo3::exceptions::PyFloatingPointError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Precision, Tensor};
 use spikelet::module::{Context, Propagation};
@@ -161,25 +162,61 @@ pub(super) fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<
         .batch_size(count("batch_size").unwrap_or(1))
         .accumulate(count("accumulate").unwrap_or(1))
         .carry_states(flag("carry_states"))
+        .check_gradients(true)
         .clip(clip)
         .ema(number("ema"))
         .seed(definition["seed"].as_u64().unwrap_or(0)))
 }
 
-/// The programs of a step on a device, and its tensors.
+/// The programs of a step on a device, and its tensors. Of each kind there is a program for each batch size that was used
+/// lately, the last used last.
 struct State {
     store: VarStore,
-    train: TrainStep,
-    eval: Option<EvalStep>,
-    predict: Option<EvalStep>,
-    stream: Option<EvalStep>,
+    train: Vec<TrainStep>,
+    eval: Vec<EvalStep>,
+    predict: Vec<EvalStep>,
+    stream: Vec<EvalStep>,
+}
+
+/// The most programs of a kind.
+const KEPT: usize = 4;
+
+/// Makes the program for batches of `samples` the last; that of the size `own` is always kept.
+fn use_size<P>(
+    programs: &mut Vec<P>,
+    [samples, own]: [usize; 2],
+    size: fn(&P) -> usize,
+    compile: impl FnOnce() -> spikelet::Result<P>,
+) -> PyResult<()> {
+    let found = programs.iter().position(|program| size(program) == samples);
+    let program = match found {
+        Some(at) => programs.remove(at),
+        None => compile().map_err(raise)?,
+    };
+    if programs.len() >= KEPT {
+        let oldest = programs.iter().position(|program| size(program) != own);
+        programs.remove(oldest.unwrap_or(0));
+    }
+    programs.push(program);
+    Ok(())
 }
 
 /// A compiled step.
 #[pyclass(frozen, name = "TrainStep", module = "spikelet._native")]
 pub(super) struct PyTrainStep {
     step: Step<'static>,
+    batch_size: usize,
     state: Mutex<State>,
+}
+
+/// The program that was used last. There is always one.
+fn last(programs: &[TrainStep]) -> &TrainStep {
+    &programs[programs.len() - 1]
+}
+
+fn last_mut(programs: &mut [TrainStep]) -> &mut TrainStep {
+    let at = programs.len() - 1;
+    &mut programs[at]
 }
 
 /// Which program runs.
@@ -202,14 +239,28 @@ fn values(inputs: &BTreeMap<String, Array>) -> PyResult<Vec<(&str, HostTensor<'_
     given.collect()
 }
 
-fn metrics_json(names: impl Iterator<Item = String>, found: &StepMetrics) -> String {
-    let mut values = Map::new();
-    values.insert("loss".to_string(), json!(found.loss));
-    for name in names {
-        let value = found.get(&name);
-        values.insert(name, json!(value));
-    }
-    Value::Object(values).to_string()
+/// Loss and metrics by name.
+type Numbers = Vec<(String, f64)>;
+
+fn numbers<'n>(names: impl Iterator<Item = &'n str>, found: &StepMetrics) -> Numbers {
+    let metrics = names.map(|name| (name.to_string(), found.get(name).unwrap_or(f64::NAN)));
+    [("loss".to_string(), found.loss)]
+        .into_iter()
+        .chain(metrics)
+        .collect()
+}
+
+/// The exception for a loss or a gradient that is not finite.
+fn not_finite(step: u64, inputs: &BTreeMap<String, Array>) -> PyErr {
+    let bad = inputs.iter().filter(|(_, array)| !is_finite(array));
+    let bad: Vec<String> = bad.map(|(name, _)| format!("`{name}`")).collect();
+    let help = match bad.is_empty() {
+        true => "lower the learning rate, or clip the gradients with `clip_norm`".to_string(),
+        false => format!("{} has values that are not finite", bad.join(", ")),
+    };
+    PyFloatingPointError::new_err(format!(
+        "step {step}: the loss or a gradient is not finite; no parameter was updated\n  help: {help}"
+    ))
 }
 
 impl PyTrainStep {
@@ -218,8 +269,13 @@ impl PyTrainStep {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a program without training; loss and metrics as JSON text.
-    fn forward(&self, inputs: &BTreeMap<String, Array>, run: Run) -> PyResult<Option<String>> {
+    /// Runs a program without training: loss and metrics of an evaluation.
+    fn forward(
+        &self,
+        inputs: &BTreeMap<String, Array>,
+        samples: usize,
+        run: Run,
+    ) -> PyResult<Numbers> {
         let values = values(inputs)?;
         let mut state = self.state();
         let State {
@@ -229,29 +285,29 @@ impl PyTrainStep {
             stream,
             ..
         } = &mut *state;
-        let program = match run {
+        let programs = match run {
             Run::Evaluate => eval,
             Run::Predict => predict,
             Run::Stream => stream,
         };
-        if program.is_none() {
-            let made = match run {
-                Run::Evaluate => self.step.compile_eval(store),
-                Run::Predict => self.step.compile_predict(store),
-                Run::Stream => self.step.compile_stream(store),
-            };
-            *program = Some(made.map_err(raise)?);
-        }
-        let Some(program) = program else {
-            return Ok(None);
+        let sizes = [samples, self.batch_size];
+        use_size(programs, sizes, EvalStep::batch_size, || {
+            let step = self.step.clone().batch_size(samples);
+            match run {
+                Run::Evaluate => step.compile_eval(store),
+                Run::Predict => step.compile_predict(store),
+                Run::Stream => step.compile_stream(store),
+            }
+        })?;
+        let Some(program) = programs.last_mut() else {
+            return Ok(vec![]);
         };
         if run != Run::Evaluate {
             program.predict(values).map_err(raise)?;
-            return Ok(None);
+            return Ok(vec![]);
         }
         let found = program.run(values).map_err(raise)?;
-        let names: Vec<String> = program.metrics().names().map(String::from).collect();
-        Ok(Some(metrics_json(names.into_iter(), &found)))
+        Ok(numbers(program.metrics().names(), &found))
     }
 
     fn outputs<'py>(&self, py: Python<'py>, run: Run) -> PyResult<Bound<'py, PyDict>> {
@@ -262,7 +318,7 @@ impl PyTrainStep {
                 Run::Predict => &state.predict,
                 Run::Stream => &state.stream,
             };
-            let Some(program) = program else {
+            let Some(program) = program.last() else {
                 return Ok(vec![]);
             };
             let outputs = program
@@ -301,43 +357,59 @@ impl PyTrainStep {
             let backend = spikelet::device::find(device, threads).map_err(raise)?;
             let mut store = VarStore::new(backend);
             let train = step.compile(&mut store).map_err(raise)?;
+            let batch_size = train.batch_size();
             let state = State {
                 store,
-                train,
-                eval: None,
-                predict: None,
-                stream: None,
+                train: vec![train],
+                eval: vec![],
+                predict: vec![],
+                stream: vec![],
             };
             Ok(Self {
                 step,
+                batch_size,
                 state: Mutex::new(state),
             })
         })
     }
 
-    /// Trains on a batch; loss and metrics as JSON text.
-    fn run(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>) -> PyResult<String> {
+    /// Trains on a batch of `samples`; names and values of loss and metrics.
+    fn run(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>, samples: usize) -> PyResult<Numbers> {
         let inputs = arrays(inputs)?;
-        let found = py.detach(|| -> PyResult<String> {
+        let found = py.detach(|| -> PyResult<Numbers> {
             let values = values(&inputs)?;
             let mut state = self.state();
-            let found = state.train.run(values).map_err(raise)?;
-            let names: Vec<String> = state.train.metrics().names().map(String::from).collect();
-            Ok(metrics_json(names.into_iter(), &found))
+            let State { store, train, .. } = &mut *state;
+            let sizes = [samples, self.batch_size];
+            if last(train).batch_size() != samples {
+                use_size(train, sizes, TrainStep::batch_size, || {
+                    self.step.clone().batch_size(samples).compile(store)
+                })?;
+                if let [.., before, now] = &mut train[..] {
+                    now.follow(before);
+                }
+            }
+            let step = last_mut(train);
+            let found = step.run(values).map_err(raise)?;
+            match found.loss.is_finite() {
+                true => Ok(numbers(step.metrics().names(), &found)),
+                false => Err(not_finite(step.step(), &inputs)),
+            }
         })?;
         py.check_signals()?;
         Ok(found)
     }
 
-    /// Loss and metrics of a batch as JSON text, and its outputs.
+    /// Names and values of loss and metrics of a batch, and its outputs.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
-    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        samples: usize,
+    ) -> PyResult<(Numbers, Bound<'py, PyDict>)> {
         let inputs = arrays(inputs)?;
-        let found = py.detach(|| self.forward(&inputs, Run::Evaluate))?;
-        Ok((found.unwrap_or_default(), self.outputs(py, Run::Evaluate)?))
+        let found = py.detach(|| self.forward(&inputs, samples, Run::Evaluate))?;
+        Ok((found, self.outputs(py, Run::Evaluate)?))
     }
 
     /// The outputs of a batch.
@@ -345,9 +417,10 @@ impl PyTrainStep {
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
+        samples: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inputs = arrays(inputs)?;
-        py.detach(|| self.forward(&inputs, Run::Predict))?;
+        py.detach(|| self.forward(&inputs, samples, Run::Predict))?;
         self.outputs(py, Run::Predict)
     }
 
@@ -356,9 +429,10 @@ impl PyTrainStep {
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
+        samples: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inputs = arrays(inputs)?;
-        py.detach(|| self.forward(&inputs, Run::Stream))?;
+        py.detach(|| self.forward(&inputs, samples, Run::Stream))?;
         self.outputs(py, Run::Stream)
     }
 
@@ -373,7 +447,7 @@ impl PyTrainStep {
                 predict,
                 stream,
             } = &mut *state;
-            train.reset(store).map_err(raise)?;
+            last_mut(train).reset(store).map_err(raise)?;
             for program in [eval, predict, stream].into_iter().flatten() {
                 program.reset(store).map_err(raise)?;
             }
@@ -384,19 +458,19 @@ impl PyTrainStep {
     /// The number of updates.
     #[getter]
     fn step(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.state().train.step())
+        py.detach(|| last(&self.state().train).step())
     }
 
     /// Multiplies the learning rates from the next update on.
     fn set_learning_rate_factor(&self, py: Python<'_>, factor: f64) {
-        py.detach(|| self.state().train.set_learning_rate_factor(factor));
+        py.detach(|| last_mut(&mut self.state().train).set_learning_rate_factor(factor));
     }
 
     /// The names of the parameters, of those that are trained, and of buffers.
     fn names(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, Vec<String>) {
         py.detach(|| {
             let state = self.state();
-            let train = &state.train;
+            let train = last(&state.train);
             (
                 train.parameters().map(String::from).collect(),
                 train.trained().map(String::from).collect(),
@@ -410,11 +484,10 @@ impl PyTrainStep {
         let tensors = py.detach(|| -> spikelet::Result<Vec<(String, Tensor)>> {
             let state = self.state();
             let averages = averaged
-                .then(|| state.train.averaged(&state.store))
+                .then(|| last(&state.train).averaged(&state.store))
                 .transpose()?;
             let store = averages.as_ref().unwrap_or(&state.store);
-            let model = state
-                .train
+            let model = last(&state.train)
                 .model()
                 .map(|name| Ok((name.to_string(), store.get(name)?)));
             model.collect()
@@ -431,7 +504,7 @@ impl PyTrainStep {
         let tensors = arrays(tensors)?;
         py.detach(|| {
             let mut state = self.state();
-            let known: Vec<String> = state.train.model().map(String::from).collect();
+            let known: Vec<String> = last(&state.train).model().map(String::from).collect();
             for (name, array) in tensors {
                 if !known.contains(&name) {
                     return Err(invalid(
@@ -451,13 +524,13 @@ impl PyTrainStep {
 
     /// The gradient of a parameter in the last update.
     fn gradient<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| self.state().train.gradient(name).map_err(raise))?;
+        let found = py.detach(|| last(&self.state().train).gradient(name).map_err(raise))?;
         from_tensor(py, found)
     }
 
     /// An output of the function in the last update.
     fn output<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| self.state().train.output(name).map_err(raise))?;
+        let found = py.detach(|| last(&self.state().train).output(name).map_err(raise))?;
         from_tensor(py, found)
     }
 
@@ -465,7 +538,7 @@ impl PyTrainStep {
     fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
             let state = self.state();
-            state.train.save(&state.store, path).map_err(raise)
+            last(&state.train).save(&state.store, path).map_err(raise)
         })
     }
 
@@ -474,7 +547,7 @@ impl PyTrainStep {
         py.detach(|| {
             let mut state = self.state();
             let State { store, train, .. } = &mut *state;
-            train.resume(store, path).map_err(raise)
+            last_mut(train).resume(store, path).map_err(raise)
         })
     }
 
@@ -482,7 +555,7 @@ impl PyTrainStep {
     fn plan(&self, py: Python<'_>) -> (String, String) {
         py.detach(|| {
             let state = self.state();
-            let plan = state.train.plan();
+            let plan = last(&state.train).plan();
             (plan.to_string(), plan_json(plan).to_string())
         })
     }

@@ -2,7 +2,7 @@
 
 use super::error::{invalid, raise};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 use spikelet::graph::{DType, Operand, Var};
@@ -180,6 +180,20 @@ impl PyVar {
         })
     }
 
+    /// The error of an attribute that does not exist.
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Self> {
+        let all = py.get_type::<Self>().dir()?.extract::<Vec<String>>()?;
+        let names: Vec<&str> = (all.iter().map(String::as_str))
+            .filter(|name| !name.starts_with('_'))
+            .collect();
+        let close = spikelet::suggest::closest(name, names.iter().copied());
+        let close = close.map_or_else(String::new, |close| format!("did you mean `{close}`? "));
+        Err(PyAttributeError::new_err(format!(
+            "Var: there is no `{name}`\n  help: {close}it has {}; losses are in `spikelet.graph`",
+            names.join(", ")
+        )))
+    }
+
     fn __len__(&self) -> PyResult<usize> {
         let first = self.var.shape().first().copied();
         first.ok_or_else(|| PyTypeError::new_err("Var: a scalar has no length"))
@@ -295,14 +309,29 @@ impl PyVar {
         made(self.var.exp())
     }
 
+    /// exp(x) − 1.
+    fn expm1(&self) -> PyResult<Self> {
+        made(self.var.exp_m1())
+    }
+
     /// The natural logarithm.
-    fn ln(&self) -> PyResult<Self> {
+    fn log(&self) -> PyResult<Self> {
         made(self.var.ln())
     }
 
+    /// As `log`.
+    fn ln(&self) -> PyResult<Self> {
+        self.log()
+    }
+
     /// ln(1 + x).
-    fn ln_1p(&self) -> PyResult<Self> {
+    fn log1p(&self) -> PyResult<Self> {
         made(self.var.ln_1p())
+    }
+
+    /// As `log1p`.
+    fn ln_1p(&self) -> PyResult<Self> {
+        self.log1p()
     }
 
     /// The sine.
@@ -345,6 +374,23 @@ impl PyVar {
         made(self.var.relu())
     }
 
+    /// x, times `slope` below 0.
+    #[pyo3(signature = (slope=0.01))]
+    fn leaky_relu(&self, slope: f64) -> PyResult<Self> {
+        made(self.var.leaky_relu(slope))
+    }
+
+    /// x, and `alpha` · (exp(x) − 1) below 0.
+    #[pyo3(signature = (alpha=1.0))]
+    fn elu(&self, alpha: f64) -> PyResult<Self> {
+        made(self.var.elu(alpha))
+    }
+
+    /// x limited to −1 and 1.
+    fn hard_tanh(&self) -> PyResult<Self> {
+        made(self.var.hard_tanh())
+    }
+
     /// ln(1 + exp(x)).
     fn softplus(&self) -> PyResult<Self> {
         made(self.var.softplus())
@@ -373,6 +419,21 @@ impl PyVar {
     /// 1 where the value is 0, else 0.
     fn logical_not(&self) -> PyResult<Self> {
         made(self.var.logical_not())
+    }
+
+    /// 1 where both are not 0, else 0.
+    fn logical_and(&self, other: Term<'_>) -> PyResult<Self> {
+        made(self.var.logical_and(other.operand()))
+    }
+
+    /// 1 where one of both is not 0, else 0.
+    fn logical_or(&self, other: Term<'_>) -> PyResult<Self> {
+        made(self.var.logical_or(other.operand()))
+    }
+
+    /// 1 where exactly one of both is not 0, else 0.
+    fn logical_xor(&self, other: Term<'_>) -> PyResult<Self> {
+        made(self.var.logical_xor(other.operand()))
     }
 
     /// The same value without a gradient.
@@ -420,6 +481,12 @@ impl PyVar {
     #[pyo3(signature = (axis=None))]
     fn norm(&self, axis: Option<Axes>) -> PyResult<Self> {
         made(self.var.norm(&self.axes(axis)?))
+    }
+
+    /// The logarithm of the sum of exponentials over axes; by default over all.
+    #[pyo3(signature = (axis=None))]
+    fn logsumexp(&self, axis: Option<Axes>) -> PyResult<Self> {
+        made(self.var.log_sum_exp(&self.axes(axis)?))
     }
 
     /// The running sum along an axis.

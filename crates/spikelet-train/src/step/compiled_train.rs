@@ -127,6 +127,14 @@ impl TrainStep {
         self.batch = 0;
     }
 
+    /// Continues after the updates of another step of the same definition and the same store, such as one for another
+    /// batch size.
+    pub fn follow(&mut self, other: &Self) {
+        self.step = other.step;
+        self.batch = other.batch;
+        self.learning_rate_factor = other.learning_rate_factor;
+    }
+
     /// Continues after `batches` batches, of all updates.
     pub(crate) fn set_batches(&mut self, batches: u64) {
         let each = self.accumulated.max(1) as u64;

@@ -164,7 +164,11 @@ pub enum StepError {
         expected: &'static str,
     },
     /// A value that the step does not have.
-    #[error("step: there is no {kind} `{name}`\n  help: there are: {}", list(.known))]
+    #[error("step: there is no {kind} `{name}`\n  help: there are: {}{}", list(.known), match *.kind {
+        "readable gradient" => "; `Step::read_gradients` makes them readable",
+        "readable activation" => "; `Step::read_activations` makes them readable",
+        _ => "",
+    })]
     Unknown {
         /// Gradient, activation, metric or output.
         kind: &'static str,

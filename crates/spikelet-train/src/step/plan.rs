@@ -120,8 +120,8 @@ impl Step<'_> {
         budget: Option<MemoryBudget>,
     ) -> Result<EvalPlan> {
         let (cx, info) = self.trace_forward(purpose, false)?;
-        let reads = !info.outputs.is_empty() || !info.recorded.values.is_empty();
-        if purpose == Purpose::PREDICT && !reads {
+        let read = info.outputs.len() + info.recorded.values.len();
+        if [Purpose::PREDICT, Purpose::STREAM].contains(&purpose) && read == 0 {
             return Err(StepError::NoOutputs.into());
         }
         if purpose.learns && cx.traced().plastic.is_empty() {

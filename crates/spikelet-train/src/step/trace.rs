@@ -9,9 +9,10 @@ use super::outputs::Outputs;
 use super::{Layout, RecordedValues, Step};
 use crate::metric::{LOSS, Metric};
 use crate::optim::{Limited, scalar_inputs_of, update_with_prefix};
-use crate::scaling::{LossScale, UpdateGuard, scales_loss};
+use crate::scaling::{LossScale, UpdateGuard, count_not_finite, scales_loss};
 use spikelet_core::Result;
 use spikelet_distributed::average_over_ranks;
+use spikelet_expr::Expr;
 use spikelet_graph::{DType, TensorType, Var};
 use spikelet_nn::module::{Context, Mode, Traced};
 
@@ -322,6 +323,15 @@ impl Step<'_> {
         let loss = &outputs.loss;
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(loss));
         let grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
+        // A division by zero where a gradient is not finite.
+        let checks = self.checks_gradients && scale.is_none();
+        let bad = checks.then(|| count_not_finite(&grads)).flatten();
+        let checked = bad.map(|bad| {
+            Var::map(&[loss, &bad], |x| {
+                &x[0] / Expr::select(x[1].gt(0.0), 0.0, 1.0)
+            })
+        });
+        let loss = checked.as_ref().unwrap_or(loss);
         let names = trained_names(&assignment);
         let scaled = scale.as_ref().map(LossScale::scale);
         let mut monitored = self.layer_metrics(&cx, true)?;
