@@ -21,7 +21,7 @@ use std::process::ExitCode;
 #[command(name = "preview", after_help = examples![
     "spikelet data preview recording.aedat4 --out recording.svg" => "an animation for a browser",
     "spikelet data preview 00002.bin --sensor 34x34 --frames 10 --out digit.png" => "ten frames",
-    "spikelet data preview shd_train.h5 --sample 7 --out word.svg" => "a recording of spiking audio",
+    "spikelet data preview shd_train.h5 --sample 5 --out word.svg" => "a recording of spiking audio",
 ])]
 pub struct DrawPreview {
     #[command(flatten)]
