@@ -287,7 +287,7 @@ fn part(status: &str, version: &str, body: &[u8], sent: usize, more: &str) -> Ve
 
 #[test]
 fn an_interrupted_transfer_is_continued_where_the_server_gives_parts() {
-    let body: Vec<u8> = (0..100_000_u32).map(|k| (k * 7 >> 3) as u8).collect();
+    let body: Vec<u8> = (0..100_000_u32).map(|k| ((k * 7) >> 3) as u8).collect();
     let folder = TempDir::new().unwrap();
     let fetched = |server: &Server| {
         let url = format!("{}/a.zip", server.url);

@@ -36,7 +36,7 @@ pub fn say_folder(console: &Console, folder: &Path) -> Result<ExitCode, Failure>
         "folder" => format!("spikelet data pack folder {}", folder.display()),
         name => format!("spikelet data verify {name} {}", folder.display()),
     };
-    console.say(console.dim(&format!("\nread all of it: {next}")));
+    console.say(console.dim(format!("\nread all of it: {next}")));
     Ok(ExitCode::SUCCESS)
 }
 
