@@ -516,5 +516,8 @@ fn a_parameter_of_a_neuron_keeps_its_bound() {
         assert_eq!(neuron.run(&input).expect("it runs"), free);
     }
     let problem = refused(&kept(new().above(1.0)), &[4, 2, 3]);
-    assert!(problem.contains("`b`") && problem.contains("0.2"), "{problem}");
+    assert!(
+        problem.contains("`b`") && problem.contains("0.2"),
+        "{problem}"
+    );
 }

@@ -152,11 +152,7 @@ impl Neuron for BuiltIn {
     }
 
     fn params(&self) -> Vec<Param> {
-        vec![Param {
-            name: "w",
-            init: 0.5,
-            granularity: Granularity::Layer,
-        }]
+        vec![Param::new("w", 0.5, Granularity::Layer)]
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

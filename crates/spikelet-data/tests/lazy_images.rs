@@ -167,7 +167,13 @@ fn images_of_folders_are_only_resized_unless_an_augmentation_asks_for_more() {
 fn files_that_are_not_read_are_named_and_the_folder_test_comes_before_val() {
     let root = data();
     let train = root.path().join("train");
-    for name in ["dark/a.webp", "dark/b.WEBP", "light/c.bmp", "light/d\u{1b}[2J", "dark/.e.bmp"] {
+    for name in [
+        "dark/a.webp",
+        "dark/b.WEBP",
+        "light/c.bmp",
+        "light/d\u{1b}[2J",
+        "dark/.e.bmp",
+    ] {
         fs::write(train.join(name), "x").unwrap();
     }
     let images = load(root.path()).unwrap();
@@ -177,7 +183,11 @@ fn files_that_are_not_read_are_named_and_the_folder_test_comes_before_val() {
     class_folders(&root.path().join("test"), 2);
     let images = load(root.path()).unwrap();
     assert_eq!(images.test().len(), 4);
-    assert!(images.notes()[1].contains("val\" is not read"), "{:?}", images.notes());
+    assert!(
+        images.notes()[1].contains("val\" is not read"),
+        "{:?}",
+        images.notes()
+    );
     fs::remove_dir_all(root.path().join("val")).unwrap();
     assert_eq!(load(root.path()).unwrap().notes().len(), 1);
 }

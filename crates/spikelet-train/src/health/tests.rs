@@ -133,13 +133,23 @@ fn a_layer_that_is_silent_from_the_start_is_named_in_a_short_run() {
         }
         run
     };
-    assert_eq!(only(&short(12, 0.0, 0.0)), (FindingKind::DeadLayer, at("3")));
+    assert_eq!(
+        only(&short(12, 0.0, 0.0)),
+        (FindingKind::DeadLayer, at("3"))
+    );
     // It began to fire, or it was silenced by few updates; or there were hardly any.
     for (steps, first, last) in [(12, 0.0, 0.1), (12, 0.1, 0.0), (9, 0.0, 0.0)] {
-        assert_eq!(findings(&short(steps, first, last)), [], "{steps} {first} {last}");
+        assert_eq!(
+            findings(&short(steps, first, last)),
+            [],
+            "{steps} {first} {last}"
+        );
     }
     let text = short(12, 0.1, 0.1).too_short();
-    assert_eq!(text.as_deref(), Some("too short to judge (12 of 100 steps)"));
+    assert_eq!(
+        text.as_deref(),
+        Some("too short to judge (12 of 100 steps)")
+    );
     assert_eq!(healthy().too_short(), None);
 }
 

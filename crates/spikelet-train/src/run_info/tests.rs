@@ -180,7 +180,10 @@ fn a_folder_stands_for_its_best_checkpoint() {
     assert_eq!(file(&run.join(LAST)), run.join(LAST));
     std::fs::copy(run.join(LAST), run.join(BEST)).expect("copied");
     assert_eq!(file(&run), run.join(BEST));
-    assert_eq!(Checkpoint::read(&run).expect("a checkpoint").path(), run.join(BEST));
+    assert_eq!(
+        Checkpoint::read(&run).expect("a checkpoint").path(),
+        run.join(BEST)
+    );
     std::fs::create_dir(at("empty")).expect("a folder");
     let error = crate::checkpoint_file(at("empty")).expect_err("no checkpoint");
     assert!(matches!(

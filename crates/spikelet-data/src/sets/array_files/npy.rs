@@ -71,7 +71,8 @@ fn array(source: Source, begin: u64, end: u64) -> Result<Array> {
         format_error(&source.path, offset, problem, HELP)
     };
     let start = source.read(begin, npy::START)?;
-    let end_of_header = npy::data_start(&start).map_err(|problem| error(begin, problem.to_string()))?;
+    let end_of_header =
+        npy::data_start(&start).map_err(|problem| error(begin, problem.to_string()))?;
     let start = source.read(begin, end_of_header)?;
     let offset = begin + npy::header_start(&start) as u64;
     let header = npy::header(&start).map_err(|problem| error(offset, problem.to_string()))?;
