@@ -2,12 +2,14 @@
 
 use crate::harness::{Loaded, check_gradients, tensor};
 use spikelet_cpu::Cpu;
-use spikelet_graph::op::Operation;
+use spikelet_expr::Expr;
+use spikelet_graph::op::{Operation, Recurrence};
 use spikelet_graph::{
     DType, Error, Graph, Kernel, Plan, RandomAxes, Result, SchedulingPolicy, Tensor, Tracer, Var,
     pass,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A step: the next carried values and the stacked values, from the carried values and a piece of each sequence.
@@ -216,6 +218,48 @@ fn pieces_of_written_out_loops_are_in_their_place() {
             }
         }
     }
+}
+
+#[test]
+fn permutations_between_written_out_steps_cancel() {
+    let (x, v) = (Expr::symbol("x"), Expr::symbol("v"));
+    let h = &v * 0.5 + &x;
+    let u = &h - 0.2;
+    let spike = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let neuron = Recurrence::new("lif", ["x"], ["v"]).output("s", spike.clone(), true);
+    let neuron = Arc::new(neuron.next(vec![&h * (1.0 - &spike)]));
+    let graph = || {
+        let tracer = Tracer::new(DType::F32);
+        let x = tracer.input("x", DType::F32, [3, 2, 8, 8, 4]);
+        let start = tracer.fill(DType::F32, [2, 4, 8, 8], 0.0);
+        let made = tracer.scan_loop(3, &[&start], &[&x], |v, x| {
+            let x = x[0].permute(&[0, 1, 4, 2, 3]);
+            let made = Var::scan(&neuron, 1, &[&x], &[&v[0]], &[]);
+            let y = made[0].permute(&[0, 1, 3, 4, 2]);
+            Ok((vec![made[1].clone()], vec![y]))
+        });
+        let y = made.unwrap().stacked.remove(0);
+        let grads = tracer.gradients(&y.square().sum_all(), &[&x]);
+        tracer.output("y", &y);
+        tracer.output("dx", &grads[0]);
+        tracer.finish().unwrap()
+    };
+    let run = |graph: Graph| {
+        let mut loaded = Loaded::new(graph, 2);
+        loaded.set("x", &tensor(&[3, 2, 8, 8, 4], 1).cast(DType::F32));
+        loaded.run();
+        loaded
+    };
+    let made = run(unrolled(graph()));
+    assert_same(&run(graph()).results(), &made.results());
+    let kernels = made.plan.kernels.iter();
+    let names = kernels.map(|k| made.plan.graph.nodes[k.node].op.name());
+    assert_eq!(
+        names.filter(|name| name == "permute").count(),
+        0,
+        "{}",
+        made.plan
+    );
 }
 
 #[test]

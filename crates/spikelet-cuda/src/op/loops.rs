@@ -10,7 +10,7 @@ use spikelet_graph::op::Loop;
 use spikelet_graph::{DType, TensorType};
 
 /// The most operations of a loop that is written out: each is planned and launched by itself.
-const UNROLLED_OPERATIONS: usize = 2048;
+const UNROLLED_OPERATIONS: usize = 4096;
 
 /// The bytes of what a step of such a loop would copy, at least: of smaller ones many kernels share a launch, whose
 /// source text would be long.
