@@ -4,7 +4,8 @@
 //!
 //! `cargo run --release --example cifar10cmp -- 0,1,2,0,3 100`: the GPUs of the stages, and τ of the neurons, 2 by
 //! default and 100 in the tutorial. With too few GPUs, CPU devices train with fewer channels, images and time steps, at a
-//! higher learning rate. The program fails if the network does not spike, or spikes otherwise for a repeated image.
+//! higher learning rate. The program fails if the network does not spike, or spikes otherwise for a repeated image: on CPU
+//! devices at all, on GPUs in more than one spike of a hundred.
 
 mod cifar10_parts;
 
@@ -65,15 +66,16 @@ fn main() -> Result<()> {
     let sum = |k: usize| all.iter().skip(k).step_by(outputs).sum::<f64>();
     let expected: Vec<f64> = (0..outputs).map(sum).collect();
     let spikes: f64 = expected.iter().sum();
-    let sums = sums.to_f64();
-    let differing = sums.iter().zip(&expected).filter(|(a, b)| a != b);
-    let differing = differing.count();
+    let pairs = sums.to_f64().into_iter().zip(&expected);
+    let differing: f64 = pairs.map(|(a, b)| (a - b).abs()).sum();
     println!("{spikes} spikes of {count} images in {time_steps} steps");
-    println!("{differing} of {outputs} numbers of spikes differ from those of the repeated image");
+    println!("{differing} of them differ from those of the repeated image");
     println!("constant_forward {constant:.1?}, forward of the repeated image {plain:.1?}");
-    if spikes == 0.0 || differing > 0 {
-        let problem = format!("{spikes} spikes, {differing} differences");
-        let help = "train for more steps, or choose a smaller tau; a difference is a defect";
+    // A GPU's library may sum convolutions of other batches in another order.
+    let allowed = if gpus { 0.01 * spikes } else { 0.0 };
+    if spikes == 0.0 || differing > allowed {
+        let problem = format!("{differing} of {spikes} spikes differ, of which {allowed} may");
+        let help = "without spikes train for more steps, or choose a smaller tau";
         return Err(Error::invalid("constant_forward", problem, help));
     }
     Ok(())

@@ -210,12 +210,13 @@ fn a_reset_above_the_threshold_fires_until_the_input_stops_it() -> Result<()> {
     Ok(())
 }
 
-/// Neurons that leak to another potential than the reset come to rest, as do those with a strict threshold at the reset.
 #[test]
 fn only_neurons_that_never_rest_are_warned_of() -> Result<()> {
     assert!(neuron::warning(&If::new().v_threshold(-1.0)).is_some());
     assert!(neuron::warning(&If::new().v_reset(1.0)).is_some());
+    // A strict threshold at the reset is not passed, and a neuron without a state has no reset.
     assert!(neuron::warning(&If::new().v_reset(1.0).strict(true)).is_none());
+    assert!(neuron::warning(&Psn::default().v_threshold(0.0)).is_none());
     for entry in neuron::entries() {
         assert_eq!(
             neuron::warning(&*(entry.build)(&Map::new())?),

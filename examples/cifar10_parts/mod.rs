@@ -71,7 +71,7 @@ pub fn tau(argument: Option<String>) -> Result<f64> {
 pub const SIZE: usize = 32;
 
 /// CIFAR-10's training images in order; generated stripes if its files do not exist.
-pub struct Images(Option<Arc<ImageDataset>>);
+pub struct Images(pub Option<Arc<ImageDataset>>);
 
 impl Images {
     /// Searches `$SPIKELET_DATA`, or `data`, and prints the data set that is used.

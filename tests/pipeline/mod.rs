@@ -5,3 +5,4 @@ mod recurrent;
 mod refused;
 mod support;
 mod training;
+mod tutorial;
