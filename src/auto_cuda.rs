@@ -50,10 +50,10 @@ pub fn reference(surrogate: &dyn Surrogate) -> Result<ReferenceSurrogate, AutoCu
     let alpha = alpha.filter(|_| spec["name"] == "sigmoid");
     // With a factor, and in a custom surrogate of the same name, the derivative is another one.
     let codes = |of: &ExprSurrogate| of.cuda_codes("y", "x", Dtype::Float);
-    let sigmoid = match alpha.map(|alpha| self::surrogate(&Sigmoid { alpha })) {
-        Some(own) => alpha.filter(|_| own.is_ok_and(|own| codes(&own) == codes(&derivative))),
-        None => None,
-    };
+    let sigmoid = alpha.filter(|alpha| {
+        let own = self::surrogate(&Sigmoid { alpha: *alpha });
+        own.is_ok_and(|own| codes(&own) == codes(&derivative))
+    });
     Ok(ReferenceSurrogate {
         derivative,
         sigmoid,
