@@ -14,8 +14,9 @@ pub struct AugmentArgs {
     /// A list, separated by commas, of crop=PIXELS, flip, shift=FRACTION, rotate=DEGREES,
     /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none. After crop and flip, in
     /// the given order: auto-augment, rand-augment=OPS/MAGNITUDE, trivial-augment,
-    /// color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE, random-erasing=PROBABILITY (all also
-    /// without values), alternating-flip. Of sequences: channel-shift=CHANNELS,
+    /// color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE, random-erasing=PROBABILITY,
+    /// resized-crop=SMALLEST_AREA (all also without values), alternating-flip. For imagenet the
+    /// default is resized-crop,flip. Of sequences: channel-shift=CHANNELS,
     /// channel-stretch=CHANGE, channel-mask=CHANNELS, time-shift=STEPS, time-stretch=CHANGE,
     /// drop-bins=PROBABILITY.
     #[arg(long, value_name = "LIST", value_parser = augment)]

@@ -37,10 +37,9 @@ pub struct DataArgs {
     )]
     pub data: Option<DataName>,
 
-    /// Folder of the data, or of data sets [default: that of the checkpoint, else $SPIKELET_DATA, else
-    /// ./data]
+    /// Folder of the data, or of data sets [default: $SPIKELET_DATA, else ./data]
     ///
-    /// Without --dataset, the files in it tell the data set: PNG and JPEG files in a folder for each class,
+    /// The folder that a checkpoint names comes before the default. Without --dataset, the files in it tell the data set: PNG and JPEG files in a folder for each class,
     /// recordings of events, or the files of a known data set.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -301,7 +300,7 @@ impl TrainingDataArgs {
     pub fn put(&self, experiment: &mut Experiment, detects: bool) -> Result<(), Failure> {
         let named = match (&self.of.data, &self.of.data_dir) {
             (None, Some(folder)) if detects && experiment.data.dataset.is_none() => {
-                DataName::found_in(folder, &experiment.network, self.of.download)?
+                DataName::found_in(folder, &experiment.network)?
             }
             (named, _) => *named,
         };

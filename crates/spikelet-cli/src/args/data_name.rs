@@ -75,8 +75,7 @@ impl DataName {
             })
     }
 
-    /// Whether its files are in the data folder of a program that takes samples of this kind: by their shape, as far as it is
-    /// known before they are read.
+    /// Whether a network takes its samples: by their shape, as far as it is known before they are read.
     fn is_taken_by(self, network: &Network) -> bool {
         if self.lazy_images().is_some() {
             return self.fits_lazily(network);
@@ -86,22 +85,20 @@ impl DataName {
         }
         match self.0.sequences().and_then(|source| source.shape) {
             // Frames are resized.
-            Some(StepShape::Frame(_)) if self.0.has_events() => network.features().is_none(),
+            Some(StepShape::Frame([channels, ..])) if self.0.has_events() => {
+                network.features().is_none() && network.image()[0] == channels
+            }
             Some(StepShape::Features(_)) if self.0.has_events() => network.features().is_some(),
             shape => shape.is_none() || shape == StepShape::of(&network.input()),
         }
     }
 
-    /// The data set in a folder, which no option names. `None` with `downloads`, where the data set of the network is to be
-    /// downloaded into it.
+    /// The data set in a folder, which no option names. `None` if it has none, and the network is trained on a data set with
+    /// files by default: the error is that of reading it.
     ///
     /// # Errors
     /// When none, or more than one that the network takes, is in the folder.
-    pub(super) fn found_in(
-        folder: &Path,
-        network: &Network,
-        downloads: bool,
-    ) -> Result<Option<Self>, Failure> {
+    pub(super) fn found_in(folder: &Path, network: &Network) -> Result<Option<Self>, Failure> {
         let taken = || Self::all().filter(|name| name.is_taken_by(network) && name.0.has_files());
         let found: Vec<Self> = taken().filter(|name| name.0.is_in(folder)).collect();
         // The files of a known data set may also be in a folder for each class.
@@ -114,7 +111,7 @@ impl DataName {
         let text = folder.display();
         match found[..] {
             [only] => Ok(Some(only)),
-            [] if downloads && default.is_some_and(|name| name.source().is_some()) => Ok(None),
+            [] if default.is_some_and(|name| name.source().is_some()) => Ok(None),
             [] => {
                 let (name, words) = (network.name(), taken().map(Self::word));
                 let words = words.collect::<Vec<_>>().join(", ");
@@ -126,8 +123,11 @@ impl DataName {
                     problem,
                     format!(
                         "looked for: {words}. Name a folder with train/CLASS/FILE and test/CLASS/FILE, with CLASS/FILE, or with \
-                         the files of a data set, and the data set with --dataset; without --data-dir, {name} is trained on {}",
-                        default.map_or("no data", Self::word)
+                         the files of a data set, and the data set with --dataset{}",
+                        default.map_or(String::new(), |other| format!(
+                            "; without --data-dir, {name} takes {}",
+                            other.word()
+                        ))
                     ),
                 ))
             }

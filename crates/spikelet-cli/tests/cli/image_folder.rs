@@ -1,6 +1,6 @@
 //! Networks trained on folders of image files of any size, and on generated images of any size.
 
-use crate::common::{code, complaint, mentions, program, said, said_json, stderr};
+use crate::common::{code, complaint, mentions, program, said, said_json, stderr, stdout};
 use spikelet::tensors::TensorFile;
 use spikelet::train::{Checkpoint, Progress};
 use std::fs;
@@ -371,9 +371,9 @@ fn the_files_in_a_data_folder_tell_the_data_set_or_the_folder_is_refused() {
     };
     let output = train(&["--data-dir", &folder, "--out", &run]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text_of = stdout(&output);
     mentions(
-        &said,
+        &text_of,
         &[
             "mnist-fc on image folder (60 + 15)",
             "note: 54 samples a batch",
@@ -437,8 +437,8 @@ fn the_files_in_a_data_folder_tell_the_data_set_or_the_folder_is_refused() {
         &text(&none.path().join("run")),
     ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    mentions(&said, &["mnist-fc on ImageNet", "resized-crop"]);
+    let text_of = stdout(&output);
+    mentions(&text_of, &["mnist-fc on ImageNet", "resized-crop"]);
     // The folder of the checkpoint is gone: the default is named.
     let message = complaint(&["eval", &run, "--device", "cpu"], 1);
     assert!(!message.contains("panicked"), "{message}");

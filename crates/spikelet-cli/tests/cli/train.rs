@@ -102,22 +102,25 @@ fn a_missing_data_set_is_answered_with_the_searched_folders() {
 }
 
 #[test]
-fn a_batch_larger_than_the_training_set_is_refused() {
+fn a_batch_is_no_larger_than_the_training_set() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_string_lossy().into_owned();
-    let message = complaint(
+    let small = ["--train-images", "10", "--test-images", "10", "-T", "2"];
+    let words = [&["train", "--epochs", "1", "--out", &out], &small[..]].concat();
+    mentions(
+        &said(&words),
         &[
-            "train",
-            "--train-images",
-            "10",
-            "--test-images",
-            "10",
-            "--out",
-            &out,
+            "note: 9 samples a batch",
+            "128 were asked for",
+            "batch_size=9",
         ],
-        1,
     );
-    mentions(&message, &[" the 9 samples", "batch"]);
+    // The plan is that of the run, and the run is resumed with the same batches.
+    let words = ["plan", "-T", "2", "--set", "data.train_images=10", "--json"];
+    let plan: serde_json::Value = serde_json::from_str(&said(&words)).expect("JSON");
+    assert_eq!(plan["settings"]["batch_size"], 9);
+    let words = ["train", "--resume", &out, "--batch-size", "128"];
+    mentions(&said(&words), &["nothing to do"]);
 }
 
 #[test]

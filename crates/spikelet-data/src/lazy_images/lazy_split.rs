@@ -91,6 +91,7 @@ impl LazySplit {
     }
 
     /// Sets the notes.
+    #[cfg(feature = "images")]
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;

@@ -73,7 +73,7 @@ impl LazyImages {
         match self {
             #[cfg(feature = "images")]
             Self::Folder => {
-                "One's own PNG and JPEG files: ROOT/train/CLASS and ROOT/test/CLASS (or val), or ROOT/CLASS; imagenet is the same, cropped, mirrored and normalized"
+                "One's own PNG and JPEG files: ROOT/train/CLASS and ROOT/test/CLASS, or ROOT/CLASS; imagenet is the same, augmented"
             }
             #[cfg(feature = "images")]
             Self::ImageNet => {

@@ -34,6 +34,7 @@ fn view(epochs: usize) -> View {
         state: RunState::Running { pid: Some(7) },
         history: (1..=epochs).map(record).collect(),
         checkpoint: None,
+        experiment: None,
     };
     let loss = (1..=20).map(|k| (50 * k, 1.0 / k as f32)).collect();
     let steps = [("step/loss".to_string(), loss)];
