@@ -13,7 +13,7 @@ use spikelet_graph::{DType, TensorType};
 /// The name that was perhaps meant.
 fn meant(given: &str, known: &[&'static str]) -> String {
     let meant = closest(given, known.iter().copied());
-    meant.map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
+    meant.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
 /// An invalid definition or specification of a neuron, a surrogate, an encoder or a network.
@@ -30,6 +30,9 @@ pub enum DefinitionError {
         /// All names.
         known: Vec<&'static str>,
     },
+    /// The name of a network that is no model.
+    #[error("`{0}` is a network of its own, not a model: use `Network::find(\"{0}\")`")]
+    NotAModel(&'static str),
     /// A specification that is neither a name nor an object with a name.
     #[error(
         "the specification of the {family} must be an object with `{key}`, its name; {given} was given"

@@ -3,7 +3,6 @@
 use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
 use serde_json::{Map, Value};
-use spikelet_core::suggest;
 use std::fmt;
 use std::sync::Arc;
 
@@ -174,9 +173,8 @@ pub(crate) fn find<T: ?Sized>(
     entries: Vec<Entry<T>>,
     name: &str,
 ) -> Result<Entry<T>, DefinitionError> {
-    let known: Vec<&'static str> = entries.iter().map(|entry| entry.name).collect();
-    let meant = suggest::find(name, known.iter().copied());
-    let found = entries.into_iter().find(|entry| Some(entry.name) == meant);
+    let known = entries.iter().map(|entry| entry.name).collect();
+    let found = entries.into_iter().find(|entry| entry.name == name);
     found.ok_or_else(|| DefinitionError::UnknownName {
         family,
         name: name.to_string(),

@@ -439,6 +439,19 @@ fn the_files_in_a_data_folder_tell_the_data_set_or_the_folder_is_refused() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text_of = stdout(&output);
     mentions(&text_of, &["mnist-fc on ImageNet", "resized-crop"]);
+    // One class is trained with a warning.
+    let one = tempfile::tempdir().expect("a folder");
+    for number in 0..20 {
+        let path = one.path().join(format!("only/{number}.png"));
+        write(&path, [28, 28], 0, number);
+    }
+    let run_of_one = text(&none.path().join("run-of-one"));
+    let output = train(&["--data-dir", &text(one.path()), "--out", &run_of_one]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    mentions(
+        &stdout(&output),
+        &["note: all samples are of one class, \"only\""],
+    );
     // The folder of the checkpoint is gone: the default is named.
     let message = complaint(&["eval", &run, "--device", "cpu"], 1);
     assert!(!message.contains("panicked"), "{message}");

@@ -1,7 +1,6 @@
 //! The tree of a document.
 
 use super::{DocumentProblem, Located, MAX_DEPTH};
-use crate::suggest::find;
 use serde_json::{Map, Number, Value};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
@@ -211,8 +210,9 @@ impl Node {
     /// When it is not one of them; with the closest.
     pub fn choice<'a>(&self, key: &str, words: &[&'a str]) -> Result<&'a str, Located> {
         let given = self.as_text();
-        let found = given.and_then(|given| find(given, words.iter().copied()));
-        found.ok_or_else(|| {
+        let is_meant = |word: &&&str| given.is_some_and(|given| word.eq_ignore_ascii_case(given));
+        let found = words.iter().find(is_meant);
+        found.copied().ok_or_else(|| {
             let problem = DocumentProblem::NotAChoice {
                 key: key.to_string(),
                 given: self.describe(),

@@ -187,6 +187,39 @@ fn own_recordings_are_divided_by_class_or_by_their_folders() {
 }
 
 #[test]
+fn too_few_recordings_of_a_class_are_told_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    for class in ["cat", "dog"] {
+        let folder = dir.path().join(class);
+        fs::create_dir_all(&folder).unwrap();
+        for k in 0..2 {
+            fs::write(folder.join(format!("{k}.bin")), [3, 7, 0x80, 0, 40]).unwrap();
+        }
+    }
+    let frames = FrameSettings {
+        sensor: Some([34, 34]),
+        ..FrameSettings::default()
+    };
+    let error = source("recordings", &frames).load(dir.path(), None);
+    let error = error.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::FewRecordings {
+                len: 4,
+                classes: 2,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let text = error.to_string();
+    for part in ["at least 10 of each class", "test/CLASS", "recordings.csv"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn recordings_without_a_sensor_need_one_in_the_settings() {
     let dir = tempfile::tempdir().unwrap();
     for class in ["cat", "dog"] {

@@ -19,7 +19,7 @@ mod transformer;
 
 use super::file::expected;
 use super::limits::MAX_LAYERS;
-use super::{ImageSize, Layers};
+use super::{ImageSize, Layers, Network};
 use crate::DefinitionError;
 use crate::module::Module;
 use serde::Serialize;
@@ -189,15 +189,24 @@ impl Model {
 
     /// The model of this name with its defaults.
     ///
+    /// ```
+    /// use spikelet_nn::network::Model;
+    /// assert!(Model::find("SEW-ResNet18").is_ok());
+    /// assert!(Model::find("resnet18").is_err_and(|error| error.to_string().contains("Network::find")));
+    /// ```
+    ///
     /// # Errors
     /// [`DefinitionError::UnknownName`].
     pub fn find(name: &str) -> Result<Self> {
         let meant = suggest::find(name, Self::names());
         let found = kinds().find(|kind| Some(kind.name) == meant);
-        let kind = found.ok_or_else(|| DefinitionError::UnknownName {
-            family: "model",
-            name: name.to_string(),
-            known: Self::names().collect(),
+        let kind = found.ok_or_else(|| match suggest::find(name, Network::NAMES) {
+            Some(network) => DefinitionError::NotAModel(network),
+            None => DefinitionError::UnknownName {
+                family: "model",
+                name: name.to_string(),
+                known: Self::names().collect(),
+            },
         })?;
         let values = match (kind.defaults)() {
             Value::Object(values) => values,
