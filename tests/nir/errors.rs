@@ -48,7 +48,7 @@ fn damaged_and_wrong_graphs_are_errors_and_no_panics() {
             assert!(error.to_string().contains("help: "), "{name}: {error}");
         }
     }
-    assert!(imported > 0);
+    assert_eq!(imported, 4);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `spikelet predict`: images of one's own through a trained network.
 
 use crate::common::{code, complaint, golden, mentions, run, said, said_json, stderr, stdout};
+use crate::json::check;
 use serde_json::Value;
 use spikelet::data::{ImageDataset, synthetic};
 use spikelet::train::Checkpoint;
@@ -257,8 +258,12 @@ fn files_behind_a_damaged_one_are_classified() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     assert_eq!(lines.len(), 4);
-    let errors = lines.iter().filter(|line| line["error"].is_string());
-    assert_eq!(errors.count(), 2);
+    let (errors, found): (Vec<_>, Vec<_>) = lines
+        .into_iter()
+        .partition(|line| line["error"].is_string());
+    assert_eq!(errors.len(), 2);
+    check(&["A file that cannot be read"], &errors);
+    check(&["`spikelet predict`"], &found);
 }
 
 #[test]
@@ -301,6 +306,15 @@ fn the_picture_of_the_spikes_names_the_files() {
     let svg = fs::read_to_string(&out).expect("it was written");
     mentions(&svg, &["digit-0.png", "digit-1.png", "fc."]);
     assert!(!svg.contains("recognized"), "the label is unknown");
+    let class = folder.path().join("9");
+    fs::create_dir(&class).expect("a folder");
+    fs::rename(folder.path().join("digit-0.png"), class.join("a.png")).expect("it is moved");
+    predict(&[&text(folder.path()), "--out", &out]);
+    let svg = fs::read_to_string(&out).expect("it was written");
+    assert!(
+        svg.contains("recognized") || svg.contains("taken for"),
+        "{svg}"
+    );
 }
 
 #[test]

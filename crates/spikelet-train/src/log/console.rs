@@ -427,6 +427,18 @@ mod tests {
     }
 
     #[test]
+    fn names_of_files_do_not_control_the_terminal() {
+        let hostile = "\x1b]0;owned\x07\x1b[8m";
+        let shown = r"\u{1b}]0;owned\u{7}\u{1b}[8m";
+        for terminal in [false, true] {
+            let console = Console::with(Output::Text, [terminal, terminal], false, false);
+            assert_eq!(console.safe(hostile), shown);
+            let expected = console.green("ok").replace("ok", shown);
+            assert_eq!(console.safe(console.green(hostile)), expected);
+        }
+    }
+
+    #[test]
     fn a_bar_is_hidden_where_nobody_looks() {
         let console = Console::with(Output::Json, [true, true], false, false);
         let bar = console.epoch_bar(1, 8, 10);

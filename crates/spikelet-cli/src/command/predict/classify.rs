@@ -120,7 +120,7 @@ impl<'a> Classifier<'a> {
             .collect())
     }
 
-    /// The predictions for the only batch, with the spikes of all layers.
+    /// The predictions for the only batch, with the spikes of all layers. Its labels stand for unknown ones.
     pub fn draw(
         &self,
         inputs: &[Input],
@@ -130,11 +130,6 @@ impl<'a> Classifier<'a> {
         let indices: Vec<usize> = (0..inputs.len()).collect();
         let mut activity = Activity::new(self.module, self.settings, &images, &indices, store)?;
         activity.captions = inputs.iter().map(Input::name).collect();
-        // The labels of the data set stand for unknown ones.
-        activity
-            .examples
-            .iter_mut()
-            .for_each(|one| one.label = None);
         let scores = activity.scores.iter();
         let found = scores.map(|row| self.prediction(row)).collect();
         Ok((activity, found))

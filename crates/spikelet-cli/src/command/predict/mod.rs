@@ -70,7 +70,8 @@ pub struct Predict {
     #[arg(long)]
     invert: bool,
 
-    /// Write a picture of the spikes: .png or .svg; for at most 64 images
+    /// Write a picture of the spikes: .png or .svg; for at most 64 images. Of images in a folder with the
+    /// name of their class it shows whether they are recognized
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -192,7 +193,10 @@ impl Predict {
             let found = match &self.out {
                 None => classifier.run(&batch, &mut trained.store)?,
                 Some(out) => {
-                    let (activity, found) = classifier.draw(&batch, &mut trained.store)?;
+                    let (mut activity, found) = classifier.draw(&batch, &mut trained.store)?;
+                    for (example, input) in activity.examples.iter_mut().zip(&batch) {
+                        example.label = self.label_of(&input.path, &classes);
+                    }
                     activity.save(trained.network.name(), out)?;
                     found
                 }
@@ -201,6 +205,17 @@ impl Predict {
         }
         let dark = (shape[0] == 1).then_some(&trained.checkpoint.dataset.name[..]);
         Ok(report.finish(console, dark))
+    }
+}
+
+impl Predict {
+    /// The class of an image that was found in a folder with the name of a class.
+    fn label_of(&self, path: &Path, classes: &[String]) -> Option<usize> {
+        if self.inputs.iter().any(|given| given == path) {
+            return None;
+        }
+        let folder = path.parent()?.file_name()?.to_str()?;
+        classes.iter().position(|class| class == folder)
     }
 }
 
