@@ -22,16 +22,10 @@ fn a_checkpoint_runs_on_the_sequences_of_a_file() {
         "--values",
     ];
     // The encoder draws spikes.
-    let more = [
-        "sequence,spikes,outputs",
-        "--samples",
-        "0..3",
-        "--out",
-        &first,
-    ];
+    let more = ["sequence,outputs", "--samples", "0..3", "--out", &first];
     let said = said_json(&[&record[..], &more].concat());
     assert_eq!(said[0]["left_out"], serde_json::json!([]));
-    let more = ["spikes,outputs", "--input", &first, "--out", &again];
+    let more = ["outputs", "--input", &first, "--out", &again];
     let said = said_json(&[&record[..], &more].concat());
     assert_eq!(said[0]["accuracy"], serde_json::Value::Null);
     let [first, again] = [first, again].map(|path| TensorFile::read(path).expect("a file").tensors);

@@ -142,10 +142,7 @@ fn a_network_is_trained_step_by_step() {
             propagation,
         ];
         let lines = said_json(&[&words[..], &SMALL[..]].concat());
-        assert_eq!(
-            lines[0]["settings"]["propagation"],
-            propagation.replace('-', "_")
-        );
+        assert_eq!(lines[0]["settings"]["propagation"], propagation);
         ["train_loss", "test_loss"]
             .map(|key| lines[1][key].as_f64().expect("a number"))
             .to_vec()
