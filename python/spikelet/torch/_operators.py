@@ -367,6 +367,12 @@ def operators(states: int, params: int) -> Operators:
     return found
 
 
+def _not_an_input(x: Any) -> TypeError:
+    if not isinstance(x, Tensor):
+        return TypeError(f"x is of type {type(x).__name__}; give a torch.Tensor [T, N, ...]")
+    return TypeError(f"x is a tensor with the layout {x.layout}; give a dense one, such as x.to_dense()")
+
+
 def _not_a_tensor(tensors: Sequence[Any]) -> TypeError:
     for k, tensor in enumerate(tensors):
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -379,6 +385,9 @@ def call(ops: Operators, definition: str, time_steps: int, *tensors: Tensor | No
     """Call a layer with its input, states and parameters."""
     if torch.compiler.is_compiling():
         return ops.forward(*tensors, definition, time_steps)
+    x = tensors[0]
+    if not isinstance(x, Tensor) or x.layout is not torch.strided:
+        raise _not_an_input(x)
     if torch.is_grad_enabled():
         tracked = False
         try:

@@ -40,6 +40,42 @@ def test_networks_of_spikingjelly():
     assert convert_(net, verbose=False).replaced == []
 
 
+def test_counters_of_spikingjelly_count_the_same():
+    pytest.importorskip("spikingjelly")
+    from spikingjelly.activation_based import functional, layer, neuron, op_counter
+
+    counters = [op_counter.NeuronStateCounter, op_counter.ACCounter, op_counter.MACCounter, op_counter.FlopCounter]
+
+    def counts(net):
+        made = [counter() for counter in counters]
+        with op_counter.DispatchCounterMode(made):
+            net(inputs((4, 2, 6), 1, 3.0))
+        functional.reset_net(net)
+        of_states = [made[0].get_metric_counts()["Global"], made[0].get_projection_counts()["Global"]]
+        return [counter.get_total() for counter in made] + of_states
+
+    for mode in ("m", "s"):
+        net = nn.Sequential(layer.Linear(6, 5), neuron.LIFNode(), layer.Linear(5, 4), neuron.IFNode(), neuron.ParametricLIFNode())
+        functional.set_step_mode(net, mode)
+        expected = counts(net)
+        assert len(convert_(net, verbose=False).replaced) == 3
+        assert counts(net) == expected and all(expected)
+        # As before when nothing counts.
+        assert net[1].implementation == "spikelet"
+
+
+def test_other_values_than_the_peers_are_reported():
+    pytest.importorskip("spikingjelly")
+    from spikingjelly.activation_based import neuron
+
+    report = convert_(nn.Sequential(neuron.LIFNode(), neuron.LIAFNode(torch.relu, False)), verbose=False)
+    assert list(report.differs) == ["1"]
+    assert str(report).splitlines()[1:] == [
+        "  0: LIFNode",
+        "  1: LIAFNode, on sequences it returns act(H - v_threshold); SpikingJelly 2.0.0 returns the spikes there",
+    ]
+
+
 def test_networks_of_snntorch(capsys):
     snn = pytest.importorskip("snntorch")
     net = nn.Sequential(nn.Linear(6, 5), snn.Leaky(0.9, init_hidden=True), snn.RLeaky(0.9, all_to_all=False))

@@ -41,8 +41,11 @@ CALLS = {
     "an array of numpy": (lambda: st.Lif()(np.zeros((4, 3))), TypeError, "ndarray; give a torch.Tensor"),
     "a list for a function": (lambda: st.functional.lif([[1.0]]), TypeError, "x is of type list"),
     "a single number": (lambda: st.Lif()(torch.tensor(1.0)), RuntimeError, r"shape \[\], expected \[T, N"),
-    "truth values": (lambda: st.Lif()(X > 0.5), RuntimeError, "expected float32"),
+    "truth values": (lambda: st.Lif()(X > 0.5), RuntimeError, r"expected float32.*use x.float\(\)"),
     "complex numbers": (lambda: st.Lif()(X.cfloat()), RuntimeError, "expected float32"),
+    "nothing": (lambda: st.Lif()(None), TypeError, r"x is of type NoneType; give a torch.Tensor \[T, N"),
+    "a sparse tensor": (lambda: st.Lif()(X.to_sparse()), TypeError, r"layout torch.sparse_coo; give a dense one, such as x.to_dense"),
+    "a sparse tensor in rows": (lambda: st.Lif()(X[0].to_sparse_csr()), TypeError, "layout torch.sparse_csr"),
     "no input": (lambda: st.functional.lif(), TypeError, "'x'"),
     # States.
     "a state by name": (lambda: st.Lif()(X, {"v": X[0]}), TypeError, "state of Lif is of type dict; give the state"),
@@ -51,6 +54,12 @@ CALLS = {
     "a state of another neuron": (lambda: st.Lif()(X, st.CubaLif()(X, None)[1]), ValueError, "has the states v"),
     "a state of another batch": (
         lambda: st.Lif()(X, st.Lif()(X[:, :1], None)[1]), RuntimeError, r"\[1, 3\], expected \[2, 3\]"),
+    "a state of another type": (
+        lambda: st.CubaLif()(X, st.CubaLifState(*(s.half() for s in st.CubaLif()(X, None)[1]))), RuntimeError,
+        "the state `[a-z]+` is f16, expected f32 for an x of f32"),
+    "a state of a 16-bit input": (
+        lambda: st.Lif()(X.bfloat16(), st.LifState(X[0].bfloat16())), RuntimeError,
+        "the state `v` is bf16, expected f32 for an x of bf16; states of 16-bit inputs are float32"),
     # Constants.
     "an unknown constant": (lambda: st.Lif(taw=2.0), TypeError, "taw"),
     "a constant as text": (lambda: st.Lif(tau="two"), ValueError, "`tau` of `lif` is \"two\"; it must be a number"),
@@ -78,6 +87,8 @@ CALLS = {
     # Recurrent connections.
     "recurrent connections of a name": (lambda: st.Recurrent("lif", 3), TypeError, r"'lif' was given.*Lif\(\)"),
     "recurrent connections of a class": (lambda: st.Recurrent(st.Lif, 3), TypeError, r"expected a neuron"),
+    "other features": (
+        lambda: st.Recurrent(st.Lif(), 6)(X), RuntimeError, r"\[4, 2, 3\], expected \[T, N, 6\] for a recurrent layer of 6"),
     "no features": (lambda: st.Recurrent(st.Lif(), 0), ValueError, "features is 0; give"),
     "features as text": (lambda: st.Recurrent(st.Lif(), "3"), ValueError, "features is '3'; give"),
     # Conversion of a network.

@@ -184,6 +184,14 @@ impl Definition {
         }
     }
 
+    /// The number of neurons of a recurrent layer.
+    pub(crate) fn features(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Recurrent(_, features) => Some(features),
+            Kind::Neuron(_) | Kind::Layer(..) => None,
+        }
+    }
+
     /// The shapes of a step, if they do not follow from that of the input.
     pub(crate) fn shapes(&self) -> Option<&Shapes> {
         self.shapes.as_ref()

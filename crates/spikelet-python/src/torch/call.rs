@@ -5,7 +5,8 @@ use super::shim::shim;
 use super::tensor::{self, Axes, Device, Tensor, Text, elements};
 use super::workers::TorchThreads;
 use super::workspace;
-use crate::operator::{Call, Compiled, Definition, Pass, Place, compiled};
+use crate::errors::in_python;
+use crate::operator::{Call, Compiled, Definition, Pass, Place, compiled, signature};
 use spikelet_graph::TensorType;
 use std::sync::Arc;
 
@@ -99,6 +100,55 @@ fn operand(
     tensor.with_strides(strides).map(Some)
 }
 
+/// State `k` in the layout of a step, with checks of its type and its device.
+fn state(
+    definition: &Definition,
+    layout: &Layout,
+    tensor: Option<Tensor>,
+    k: usize,
+) -> Result<Option<Tensor>, String> {
+    let name = definition.name();
+    // The operator may have more states than the layer.
+    let what = || {
+        let shape: Vec<usize> = layout
+            .sizes
+            .get()
+            .iter()
+            .map(|size| *size as usize)
+            .collect();
+        let known = signature(definition, &shape).ok();
+        let state = known.and_then(|known| known.states.into_iter().nth(k));
+        state.map_or_else(
+            || format!("state {k}"),
+            |state| format!("the state `{}`", definition.own_name(&state.name)),
+        )
+    };
+    if let Some(tensor) = &tensor {
+        let view = tensor.view()?;
+        if view.device != layout.device {
+            return Err(format!("{name}: {} is on another device than x", what()));
+        }
+        if view.dtype != layout.float() {
+            let of = |code| {
+                tensor::dtype(code).map_or("another type".to_string(), |dtype| dtype.to_string())
+            };
+            return Err(format!(
+                "{name}: {} is {}, expected {} for an x of {}; states of 16-bit inputs are float32",
+                what(),
+                of(view.dtype),
+                of(layout.float()),
+                layout.dtype
+            ));
+        }
+    }
+    let like = layout.state(definition, k)?;
+    let given = tensor.as_ref().map(Tensor::view).transpose()?;
+    match given.is_some_and(|view| view.sizes != like[0].get()) {
+        true => operand(name, &what(), tensor, like),
+        false => operand(name, "a state", tensor, like),
+    }
+}
+
 /// The arguments of a forward call: x, states, parameters, definition, time steps.
 struct Arguments {
     /// In this order, in the layout of the call.
@@ -125,7 +175,8 @@ impl Arguments {
         }
         // SAFETY: as above.
         let text = unsafe { Text::argument(words[states + params + 1]) };
-        let definition = Definition::find(text.get()?).map_err(|error| error.to_string())?;
+        let definition =
+            Definition::find(text.get()?).map_err(|error| in_python(&error.to_string()))?;
         let name = definition.name();
         let [x, rest @ ..] = given.tensors;
         let x = x.ok_or_else(|| format!("{name}: x is missing"))?;
@@ -136,8 +187,7 @@ impl Arguments {
         for (k, tensor) in rest.into_iter().take(states + params).enumerate() {
             if k < states {
                 mask |= u64::from(tensor.is_some()) << k;
-                let like = layout.state(&definition, k)?;
-                operands.push(operand(name, "a state", tensor, like)?);
+                operands.push(state(&definition, &layout, tensor, k)?);
             } else if let Some(tensor) = tensor {
                 let strides = Axes::contiguous(tensor.view()?.sizes)?;
                 operands.push(Some(tensor.with_strides(strides.get())?));
@@ -154,7 +204,7 @@ impl Arguments {
     fn compiled(&self, pass: Pass) -> Result<Arc<Compiled>, String> {
         let request = self.layout.request(&self.definition, pass, self.given);
         compiled(&self.definition, place(self.layout.device)?, &request)
-            .map_err(|error| error.to_string())
+            .map_err(|error| in_python(&error.to_string()))
     }
 }
 
@@ -205,7 +255,7 @@ fn run(
         };
         // SAFETY: types, sizes and devices were compared; tensors are dense with one order of their elements; memory
         // that libtorch's allocator gets back is only used again behind the work of the stream.
-        unsafe { compiled.run(&call) }.map_err(|error| error.to_string())
+        unsafe { compiled.run(&call) }.map_err(|error| in_python(&error.to_string()))
     };
     match (compiled.workspace_bytes(), place) {
         (0, _) => call(0),

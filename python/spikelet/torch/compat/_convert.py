@@ -24,10 +24,14 @@ class ConversionReport:
     """Name of the module and its class."""
     left: list[tuple[str, str, str]] = field(default_factory=list)
     """Name of the module, its class, and why it was left."""
+    differs: dict[str, str] = field(default_factory=dict)
+    """Of replaced modules that compute something else now: name of the module, and what."""
 
     def __str__(self) -> str:
         lines = [f"{len(self.replaced)} neuron modules run by spikelet"]
-        lines += [f"  {name or '(the network)'}: {kind}" for name, kind in self.replaced]
+        for name, kind in self.replaced:
+            note = f", {self.differs[name]}" if name in self.differs else ""
+            lines.append(f"  {name or '(the network)'}: {kind}{note}")
         if self.left:
             lines.append(f"{len(self.left)} neuron modules left")
             lines += [f"  {name or '(the network)'}: {kind}, {why}" for name, kind, why in self.left]
@@ -114,6 +118,8 @@ def convert_(net: nn.Module, verbose: bool = True) -> ConversionReport:
         why = getattr(module, "implementation", "spikelet")
         if why == "spikelet":
             report.replaced.append((name, kind.__name__))
+            if hasattr(found, "differs"):
+                report.differs[name] = found.differs
         else:
             module.__class__ = kind
             report.left.append((name, kind.__name__, why.partition(": ")[2]))

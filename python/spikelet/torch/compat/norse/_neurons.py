@@ -105,7 +105,7 @@ class _Fused(_Module):
 
     def _states(self, state: Any, x: Tensor) -> tuple[Optional[Tensor], ...]:
         """The states before the first step; those that Norse keeps as one number get the shape of a step."""
-        return tuple(torch.as_tensor(getattr(state, name)).expand(x.shape).to(x) for name in self._names)
+        return tuple(_engine.as_state(torch.as_tensor(getattr(state, name)), x.unsqueeze(0)) for name in self._names)
 
     def _state(self, last: tuple[Tensor, ...], old: Any) -> Any:
         return type(old)(**dict(zip(self._names, last)))
@@ -189,19 +189,25 @@ class LIFBoxCell(_Cell, norse.LIFBoxCell):
         return type(old)(v=last[0])
 
 
-class IAFCell(_Cell, norse.IAFCell):
-    """Integrate-and-fire neuron, one step a call."""
-
+class _IntegrateAndFire(_Fused):
     _neuron = "if"
+
+    def _rest(self, input_tensor: Tensor, x: Tensor) -> Any:
+        if torch.compiler.is_compiling():
+            return super()._rest(input_tensor, x)
+        # Norse makes the constant a leaf of the graph, which is trained then, also in other modules that have it.
+        return self._kind(v=self.p.v_reset.detach().to(x.device, copy=True).requires_grad_())
+
+
+class IAFCell(_IntegrateAndFire, _Cell, norse.IAFCell):
+    """Integrate-and-fire neuron, one step a call."""
 
     def _constants(self, p: dict[str, Any]) -> Union[dict[str, Any], str]:
         return {}
 
 
-class IAF(_Sequence, norse.IAF):
+class IAF(_IntegrateAndFire, _Sequence, norse.IAF):
     """Integrate-and-fire neuron, for sequences."""
-
-    _neuron = "if"
 
     def _constants(self, p: dict[str, Any]) -> Union[dict[str, Any], str]:
         return {}

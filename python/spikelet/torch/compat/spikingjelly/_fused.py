@@ -18,12 +18,25 @@ _EQUATIONS = (
     "neuronal_reset",
 )
 _PACKAGE = __name__.rpartition(".")[0]
+_COUNTERS = "spikingjelly.activation_based.op_counter"
 
 if TYPE_CHECKING:
     # The attributes of the module that it is mixed into.
     _Module = Any
 else:
     _Module = object
+
+
+def _is_counted() -> bool:
+    """Whether a counter of SpikingJelly is active: it sees PyTorch's operations, not those inside of a kernel."""
+    if torch.compiler.is_compiling():
+        return False
+    dispatch, function = torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack()
+    if not (dispatch or function):
+        return False
+    modes = [torch._C._get_dispatch_stack_at(k) for k in range(dispatch)]
+    modes += [torch._C._get_function_stack_at(k) for k in range(function)]
+    return any(kind.__module__.startswith(_COUNTERS) for mode in modes for kind in type(mode).__mro__)
 
 
 class Fused(_Module):
@@ -102,6 +115,8 @@ class Fused(_Module):
             return self._custom
         if getattr(self, "_neuron_precision", None) is not None:
             return "its precision is set by SpikingJelly's policy"
+        if _is_counted():
+            return "SpikingJelly counts its operations"
         gate = gate_of(self._surrogate())
         if isinstance(gate, str):
             return gate

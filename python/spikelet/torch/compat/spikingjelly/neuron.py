@@ -114,6 +114,7 @@ class LIAFNode(LIFNode, _peer.LIAFNode):
     """Leaky integrate-and-fire neuron with real outputs."""
 
     _neuron = "liaf"
+    differs = "on sequences it returns act(H - v_threshold); SpikingJelly 2.0.0 returns the spikes there"
 
     def _constants(self) -> Any:
         act = _ACTIVATIONS.get(self.act, _ACTIVATION_MODULES.get(type(self.act)))
