@@ -194,7 +194,7 @@ WRONG = {
     "no steps": (lambda: st.Lif()(torch.rand(0, 3)), "no time steps"),
     "integers": (lambda: st.Lif()(torch.ones(4, 3, dtype=torch.int64)), "float32, float16"),
     "state of another shape": (lambda: st.functional.lif(torch.rand(4, 3), torch.rand(4)), "expected \\[3\\]"),
-    "state of another type": (lambda: st.functional.lif(torch.rand(4, 3), torch.rand(3).double()), "expected 3 elements"),
+    "state of another type": (lambda: st.functional.lif(torch.rand(4, 3), torch.rand(3).double()), "the state `v` is f64, expected f32"),
     "too many states": (lambda: st.Lif()(torch.rand(4, 3), (None, None)), "has the states v"),
     "constant outside its domain": (lambda: st.Lif(tau=0.5), "tau"),
     "unknown learned constant": (lambda: st.Lif(learn={"x": "layer"}), "x"),
