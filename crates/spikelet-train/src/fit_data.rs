@@ -164,8 +164,8 @@ pub(super) struct RunData {
     labels: SequenceLabels,
     /// The frames that the device makes of events.
     device_frames: Option<DeviceFrames>,
-    /// The absolute path of the data folder, if it is known.
-    folder: Option<String>,
+    /// The data folder, if it is known.
+    folder: Option<PathBuf>,
 }
 
 impl RunData {
@@ -185,9 +185,7 @@ impl RunData {
                 folder: None,
             },
         };
-        let folder = data.folder.as_deref().map(std::path::absolute);
-        let folder = folder.and_then(|folder| folder.ok()?.into_os_string().into_string().ok());
-        run.folder = folder;
+        run.folder.clone_from(&data.folder);
         let config = run.train.config();
         let (given, expected) = (config.batch_size, subject.batch_size());
         if given != expected {
@@ -295,12 +293,16 @@ impl RunData {
 
     /// The identity of the data.
     pub(super) fn identity(&self) -> Result<DatasetId> {
+        let identity = self.identity_of_samples()?;
+        Ok(match &self.folder {
+            Some(folder) => identity.in_folder(folder),
+            None => identity,
+        })
+    }
+
+    fn identity_of_samples(&self) -> Result<DatasetId> {
         if let Some(RunImages::InMemory(split)) = &self.images {
-            let identity = DatasetId::of_split(split, self.train.dataset().len());
-            return Ok(DatasetId {
-                folder: self.folder.clone(),
-                ..identity
-            });
+            return Ok(DatasetId::of_split(split, self.train.dataset().len()));
         }
         let (validation, test) = (self.validation.as_ref(), self.test.as_ref());
         let identity = DatasetId::of_loaders(&self.train, validation, test)?;
@@ -310,7 +312,6 @@ impl RunData {
         };
         Ok(DatasetId {
             classes,
-            folder: self.folder.clone(),
             ..identity
         })
     }

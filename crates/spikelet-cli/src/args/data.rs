@@ -169,6 +169,16 @@ impl DataArgs {
         }
     }
 
+    /// An identity with the folder of the data that was loaded with these options, if it is that of this data.
+    pub fn with_folder(&self, id: DatasetId, loaded: &Loaded) -> DatasetId {
+        let known = DataName::of_dataset(loaded.name());
+        let has_files = known.is_some_and(|name| name.entry().has_files());
+        match id.name == loaded.name() && has_files {
+            true => id.in_folder(&self.folder()),
+            false => id,
+        }
+    }
+
     /// The folder of data sets.
     fn folder(&self) -> PathBuf {
         let folder = self.data_dir.clone().or_else(|| self.stored.clone());

@@ -30,6 +30,16 @@ pub struct DatasetId {
 }
 
 impl DatasetId {
+    /// The same with the absolute path of the data folder that was read.
+    #[must_use]
+    pub fn in_folder(self, folder: &Path) -> Self {
+        let folder = std::path::absolute(folder).ok();
+        Self {
+            folder: folder.and_then(|folder| folder.into_os_string().into_string().ok()),
+            ..self
+        }
+    }
+
     /// The data folder, if it exists. It is the word of a file that may be someone else's: it is read from only, and a path
     /// that is not absolute or cannot be printed as it is does not count.
     pub fn usable_folder(&self) -> Option<&Path> {

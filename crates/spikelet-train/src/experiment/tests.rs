@@ -216,3 +216,18 @@ fn the_schema_has_every_key_that_is_written() {
         }
     }
 }
+
+#[test]
+fn the_case_of_a_name_in_a_file_does_not_matter() {
+    let text = "[network]\nname = \"MNIST-FC\"\n[data]\ndataset = \"Fashion-MNIST\"\n";
+    let experiment = Experiment::from_toml("run.toml", text).expect("it is read");
+    assert_eq!(experiment.network.name(), "mnist-fc");
+    assert_eq!(experiment.data.dataset.as_deref(), Some("fashion-mnist"));
+    assert!(experiment.settings.augment.is_empty());
+    let text = "[network]\nname = \"mnist-fc\"\n[data]\ndataset = \"imagenet\"\n";
+    let experiment = Experiment::from_toml("run.toml", text).expect("it is read");
+    assert!(experiment.settings.augment.flip);
+    let text = format!("{text}augment = []\n");
+    let experiment = Experiment::from_toml("run.toml", &text).expect("it is read");
+    assert!(experiment.settings.augment.is_empty());
+}

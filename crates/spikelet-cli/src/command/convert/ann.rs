@@ -151,7 +151,8 @@ impl AnnArgs {
         let mut ann = self.read(file)?;
         // A layer that cannot be converted is found before the data set is read.
         converter.prepare(&ann.layers)?;
-        let data = self.load(&ann, console)?;
+        let data_args = self.data_of(&ann);
+        let data = self.load(&data_args, &ann, console)?;
         if let Some(experiment) = &ann.experiment {
             ann.settings.normalize = crate::args::normalization_of(experiment, &data)?;
         }
@@ -171,6 +172,7 @@ impl AnnArgs {
             Some((_, dataset)) => dataset.clone(),
             None => data.id()?,
         };
+        let dataset = data_args.with_folder(dataset, &data);
         let progress = ann.run.as_ref().map(|(progress, _)| progress);
         let checkpoint = made
             .snn
@@ -211,12 +213,17 @@ impl AnnArgs {
         }
     }
 
-    fn load(&self, ann: &Ann, console: &Console) -> Result<Loaded, Failure> {
+    /// The options of the data set.
+    fn data_of(&self, ann: &Ann) -> DataArgs {
         let mut data = self.data.clone();
         data.data = self.calibrate.or(data.data);
-        if let Some((_, id)) = &ann.run {
-            data = data.in_folder_of(id);
+        match &ann.run {
+            Some((_, id)) => data.in_folder_of(id),
+            None => data,
         }
+    }
+
+    fn load(&self, data: &DataArgs, ann: &Ann, console: &Console) -> Result<Loaded, Failure> {
         let trained = ann
             .run
             .as_ref()
