@@ -130,8 +130,16 @@ fn samples_have_spikes_potentials_and_the_threshold() {
                 .as_str()
                 .is_some_and(|png| png.starts_with("data:image/png;base64,"))
         );
-        assert_eq!(sample["scores"].as_array().map(Vec::len), Some(10));
+        let scores = sample["scores"].as_array().expect("scores");
+        assert_eq!(scores.len(), 10);
+        // An output without a spike recognizes nothing.
+        let is_silent = scores.iter().all(|score| *score == 0.0);
+        assert_eq!(sample["predicted"].is_null(), is_silent, "{sample}");
     }
+    let silent = samples.iter().filter(|sample| sample["predicted"].is_null());
+    let silent = silent.count() as u64;
+    let counted = page["confusion"]["silent"].as_u64().expect("a count");
+    assert!((silent..=silent + 34).contains(&counted), "{counted}");
     let layer = &page["samples"]["layers"][0];
     assert_eq!(layer["threshold"], 1.0);
     assert_eq!(layer["neurons"].as_array().map(Vec::len), Some(12));
