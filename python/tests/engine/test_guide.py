@@ -52,6 +52,12 @@ def test_the_page_on_python(tmp_path, monkeypatch):
     assert spikelet.load("digits.safetensors").evaluate(spikelet.data.load("synthetic", test=1000).test)["accuracy"] > 0.93
 
 
+def test_the_page_on_fine_tuning(tmp_path, monkeypatch, capsys):
+    names, _ = run("docs/guide/fine-tuning.md", tmp_path, monkeypatch)
+    assert "2.weight" in capsys.readouterr().out
+    np.testing.assert_array_equal(names["net"].state_dict()["0.weight"], names["trained"].state_dict()["0.weight"])
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/guide/python-migration.md"])
 def test_the_pages_on_torch(page, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
