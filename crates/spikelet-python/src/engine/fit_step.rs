@@ -2,10 +2,11 @@
 
 use super::array::{Array, Values, from_tensor};
 use super::callbacks::Errors;
+use super::definition::defined;
 use super::error::{invalid, raise};
 use super::fit::{RunOptions, Trained, configured, report_json};
 use super::json::parse;
-use super::step::{arrays, defined};
+use super::step::arrays;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;

@@ -8,6 +8,7 @@ mod callbacks;
 mod command;
 mod concat;
 mod data;
+mod definition;
 mod error;
 mod events;
 mod experiment;
