@@ -193,7 +193,8 @@ class TrainStep:
         Raises
         ------
         FloatingPointError
-            If the loss or a gradient is not finite; the weights stay as they are.
+            If the loss or a gradient is not finite. No parameter is updated; running statistics are, such as those of
+            batch norm.
         """
         return dict(self._native.run(*self._arrays(inputs)))
 

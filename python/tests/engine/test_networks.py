@@ -260,3 +260,19 @@ def test_sequences_have_time_first():
     with pytest.raises(ValueError, match=r"\[6, 10, 4\] were given, the network was trained with 10 time steps"):
         net.predict(swapped)
     assert net.predict(swapped, time_steps=6).shape == (10, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.bool_])
+def test_arrays_of_other_types_are_converted(dtype):
+    net = small()
+    x = (np.random.default_rng(0).random((4, 2, 1, 4, 4)) * 3).astype(dtype)
+    np.testing.assert_array_equal(net(x), net(x.astype(np.float32)))
+    np.testing.assert_array_equal(net.predict(x), net.predict(x.astype(np.float32)))
+    assert net(x).dtype == np.float32
+
+
+def test_tensors_of_16_bits_and_truth_values_are_converted():
+    torch = pytest.importorskip("torch")
+    net, x = small(), torch.rand(4, 2, 1, 4, 4) * 3
+    for given in (x.half(), x.bfloat16(), x > 1):
+        np.testing.assert_array_equal(net(given), net(given.float()))
