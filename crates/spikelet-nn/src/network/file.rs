@@ -106,6 +106,8 @@ pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
         .collect();
     let fields = Fields::new(table, format!("the network `{text}`"), &keys)?;
     let mut settings = table.to_json();
+    // The name may be given in another case.
+    settings["name"] = known["name"].clone();
     if let Some(node) = fields.get("neuron") {
         let spec = neuron_spec(node)?;
         neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))?;
