@@ -136,7 +136,9 @@ fn samples_have_spikes_potentials_and_the_threshold() {
         let is_silent = scores.iter().all(|score| *score == 0.0);
         assert_eq!(sample["predicted"].is_null(), is_silent, "{sample}");
     }
-    let silent = samples.iter().filter(|sample| sample["predicted"].is_null());
+    let silent = samples
+        .iter()
+        .filter(|sample| sample["predicted"].is_null());
     let silent = silent.count() as u64;
     let counted = page["confusion"]["silent"].as_u64().expect("a count");
     assert!((silent..=silent + 34).contains(&counted), "{counted}");

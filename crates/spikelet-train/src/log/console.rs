@@ -35,6 +35,9 @@ pub struct Console {
     width: Option<usize>,
 }
 
+/// The columns below which there is no place for a bar beside the loss and the speed.
+const NARROW: usize = 60;
+
 /// The codes of colors, and their end.
 const CODES: [&str; 6] = [
     "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m",
@@ -161,12 +164,14 @@ impl Console {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(batches as u64), target);
+        let template = match self.width {
+            Some(width) if width < NARROW => "{prefix} {percent:>3} %  {wide_msg}",
+            _ => "{prefix}  {wide_bar} {percent:>3} %  {msg}  {eta:>4} left",
+        };
         bar.set_style(
-            ProgressStyle::with_template(
-                "{prefix}  {wide_bar} {percent:>3} %  {msg}  {eta:>4} left",
-            )
-            .expect("the template is valid")
-            .progress_chars("━╸─"),
+            ProgressStyle::with_template(template)
+                .expect("the template is valid")
+                .progress_chars("━╸─"),
         );
         bar.set_prefix(epoch_of(epoch, epochs));
         EpochBar { bar }
