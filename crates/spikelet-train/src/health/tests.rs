@@ -145,6 +145,10 @@ fn a_layer_that_is_silent_from_the_start_is_named_in_a_short_run() {
             "{steps} {first} {last}"
         );
     }
+    // A layer before it began to fire.
+    let mut begins = short(12, 0.0, 0.0);
+    begins.probes[0].layers[0].rate = 0.0;
+    assert_eq!(findings(&begins), []);
     let text = short(12, 0.1, 0.1).too_short();
     assert_eq!(
         text.as_deref(),

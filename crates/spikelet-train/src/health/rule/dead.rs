@@ -18,6 +18,11 @@ pub(super) fn find(evidence: &Evidence) -> Vec<Finding> {
             layers.any(|other| other.name == layer.name && silent(other))
         })
     };
+    // Layers of a new network begin to fire one after another.
+    let begins = |layer: &LayerProbe| !silent(layer) && was_silent(layer);
+    if !earlier.is_empty() && probe.layers.iter().any(begins) {
+        return vec![];
+    }
     let mut layers = probe.layers.iter();
     let Some(layer) = layers.find(|layer| silent(layer) && was_silent(layer)) else {
         return vec![];
