@@ -5,7 +5,7 @@ use crate::harness::{
 };
 use spikelet_cuda::{OfflineTarget, Properties};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Operation, Recurrence};
+use spikelet_graph::op::{Conv, Operation, Recurrence};
 use spikelet_graph::{DType, Plan, RandomAxes, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -179,7 +179,7 @@ fn step_by_step(tracer: &Tracer, [time, neurons]: [usize; 2], backward: bool) {
 fn a_step_of_a_short_loop_is_one_kernel_that_copies_nothing() {
     let target = OfflineTarget::new(Properties::large((9, 0)));
     let (time, neurons) = (128, 1 << 20);
-    let plan = |time, backward| {
+    let planned = |time, neurons, backward| {
         let plan = Plan::new(
             traced(|t| step_by_step(t, [time, neurons], backward)),
             &target,
@@ -193,12 +193,13 @@ fn a_step_of_a_short_loop_is_one_kernel_that_copies_nothing() {
         kernels.filter(|node| node.op.name() == name).count()
     };
     // Reads x and the state, writes spikes and the state; a few more fill states.
-    let forward = plan(time, false);
+    let plan = |backward| planned(time, neurons, backward);
+    let forward = plan(false);
     assert_eq!((count(&forward, "lif"), count(&forward, "loop")), (time, 0));
     assert!(forward.kernels.len() <= time + 2, "{forward}");
     assert!(forward.moved_bytes() <= (16 * time * neurons + 8 * neurons) as u64);
     // Reads x, the state, two gradients, writes two.
-    let both = plan(time, true);
+    let both = plan(true);
     assert_eq!(
         (count(&both, "lif"), count(&both, "lif_grad")),
         (time, time)
@@ -207,7 +208,7 @@ fn a_step_of_a_short_loop_is_one_kernel_that_copies_nothing() {
     assert!(both.moved_bytes() <= (40 * time * neurons + 16 * neurons) as u64);
     // The states of all steps, and no more.
     assert!(both.arena_bytes <= 4 * (time + 4) * neurons, "{both}");
-    let long = plan(100_000, false);
+    let long = planned(50_000, 40_000, false);
     assert_eq!(count(&long, "loop"), 1);
     assert!(long.kernels.len() < 8, "{long}");
 }
@@ -230,4 +231,78 @@ fn written_out_loops_have_the_bits_of_the_cpu() {
         compare(&found, &expected, |_| SUMS, &format!("{time} steps"));
         assert_eq!(found["spikes"].to_f64(), expected["spikes"].to_f64());
     }
+}
+
+/// Two convolutions with spikes between them, step by step, in the order of axes of the layers; and gradients.
+fn convolved(tracer: &Tracer, inputs: &[(&str, Tensor)]) {
+    let v: Vec<Var> = inputs
+        .iter()
+        .map(|(name, t)| data(tracer, name, t))
+        .collect();
+    let (time, neuron) = (v[0].dim(0), lif());
+    let same_size = Conv {
+        padding: vec![1; 2],
+        ..Conv::new(2)
+    };
+    let start = tracer.fill(DType::F32, [16, 16, 16, 16], 0.0);
+    let zero = tracer.fill(DType::F32, [1, 16, 16, 16, 16], 0.0);
+    let made = tracer.scan_loop(time, &[&start, &zero], &[&v[0]], |h, x| {
+        let charge = x[0].conv(&v[1], same_size.clone());
+        let charge = charge.permute(&[0, 1, 4, 2, 3]);
+        let made = Var::scan(&neuron, 1, &[&charge], &[&h[0]], &[]);
+        let spikes = made[0].permute(&[0, 1, 3, 4, 2]);
+        let sum = &h[1] + spikes.conv(&v[2], same_size.clone());
+        Ok((vec![made[1].clone(), sum], vec![spikes]))
+    });
+    let made = made.expect("a loop");
+    let loss = made.carried[1].square().mean_all();
+    let grads = tracer.gradients(&loss, &[&v[0], &v[1], &v[2]]);
+    tracer.output("spikes", &made.stacked[0]);
+    tracer.output("sum", &made.carried[1]);
+    for (grad, name) in grads.iter().zip(["dx", "dw", "du"]) {
+        tracer.output(name, grad);
+    }
+}
+
+fn images() -> [(&'static str, Tensor); 3] {
+    [
+        ("x", coarse(&[6, 16, 16, 16, 16], 1)),
+        ("w", coarse(&[16, 3, 3, 16], 2)),
+        ("u", coarse(&[16, 3, 3, 16], 3)),
+    ]
+}
+
+#[test]
+fn written_out_loops_permute_nothing_and_compute_no_product_again() {
+    let target = OfflineTarget::new(Properties::large((9, 0)));
+    let plan = Plan::new(traced(|tracer| convolved(tracer, &images())), &target);
+    let nodes = || plan.kernels.iter().map(|k| &plan.graph.nodes[k.node]);
+    for name in ["loop", "permute", "slice", "concat"] {
+        assert!(nodes().all(|node| node.op.name() != name), "{plan}");
+    }
+    // The first convolution runs over all steps.
+    let forward = nodes().filter(|node| !node.backward && node.op.name() == "conv2d");
+    assert_eq!(forward.count(), 1 + 6, "{plan}");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn written_out_loops_with_convolutions_are_those_of_the_cpu() {
+    let gpu = gpu();
+    let inputs = [
+        ("x", coarse(&[6, 16, 16, 16, 16], 1)),
+        ("w", coarse(&[16, 3, 3, 16], 2)),
+        ("u", coarse(&[16, 3, 3, 16], 3)),
+    ];
+    let graph = || traced(|tracer| convolved(tracer, &inputs));
+    let mut loaded = Loaded::new(graph(), &gpu);
+    let text = loaded.plan.graph.to_string();
+    assert!(
+        !text.contains("loop[") && !text.contains("permute["),
+        "{text}"
+    );
+    let found = run_twice(&mut loaded, &inputs);
+    let expected = on_cpu(graph(), &inputs).unwrap();
+    compare(&found, &expected, |_| SUMS, &loaded.plan.to_string());
+    assert_eq!(found["spikes"].to_f64(), expected["spikes"].to_f64());
 }

@@ -23,8 +23,18 @@ use std::collections::HashMap;
 
 /// Moves permutations towards the outputs and cancels them.
 pub fn run(graph: &mut Graph) -> Report {
+    run_over(graph, false)
+}
+
+/// As [`run`], also over views of one step `[1, …]` as `[…]` and back.
+pub(crate) fn run_over_steps(graph: &mut Graph) -> Report {
+    run_over(graph, true)
+}
+
+fn run_over(graph: &mut Graph, steps: bool) -> Report {
     let mut permuted = Permuted {
         moved: HashMap::new(),
+        steps,
         changes: 0,
     };
     let mut rewriter = Rewriter::new(graph);
@@ -70,6 +80,8 @@ fn repeated(graph: &Rewriter<'_>, value: ValueId, shape: &[usize]) -> Option<Op>
 struct Permuted {
     /// By value, what it is a permutation of, and the order of the axes.
     moved: HashMap<ValueId, (ValueId, Vec<usize>)>,
+    /// Whether permutations move over views of steps.
+    steps: bool,
     changes: usize,
 }
 
@@ -100,6 +112,10 @@ impl Permuted {
                 let op = op.clone();
                 self.map(graph, k, op)
             }
+            Op::Reshape(op) if self.steps => {
+                let shape = op.shape.clone();
+                self.step(graph, k, &shape)
+            }
             Op::Slice(op) => {
                 let op = *op;
                 self.along(graph, k, |order| {
@@ -127,6 +143,15 @@ impl Permuted {
             }
             None => (from, order),
         };
+        let to = graph.shape(graph.node(k).outputs[0]).to_vec();
+        if self.steps
+            && let Some(op) = repeated(graph, source, &to)
+        {
+            let inputs = graph.node(graph.producer(source)?).inputs.clone();
+            let node = graph.node(k).clone();
+            graph.set(k, Node { op, inputs, ..node });
+            return Some(());
+        }
         graph.set_input(k, 0, source);
         if order.is_sorted() {
             let shape = graph.shape(source).to_vec();
@@ -186,10 +211,7 @@ impl Permuted {
             };
         }
         if let Some(op) = repeated(graph, value, &permuted) {
-            let inputs = match op {
-                Op::Fill(_) => vec![],
-                _ => graph.node(graph.producer(value)?).inputs.clone(),
-            };
+            let inputs = graph.node(graph.producer(value)?).inputs.clone();
             let made = insert(graph, op, &inputs)?;
             if shape == own {
                 self.moved.insert(value, (made, inverse(&order)));
@@ -301,6 +323,27 @@ impl Permuted {
         let shape: Vec<usize> = back.iter().map(|&k| op.shape[k]).collect();
         let op = Map { shape, ..op };
         self.replace(graph, k, op.into(), &inputs, |_| order.clone())
+    }
+
+    /// A view of a step `[1, …]` as `[…]`, or back.
+    fn step(&mut self, graph: &mut Rewriter<'_>, k: NodeId, shape: &[usize]) -> Option<()> {
+        let from = graph.node(k).inputs[0];
+        let (source, order) = self.moved.get(&from).cloned()?;
+        let own = graph.shape(from);
+        let sources = graph.shape(source);
+        let (shape, order) = if own.first() == Some(&1) && own[1..] == *shape && order[0] == 0 {
+            let order = order[1..].iter().map(|k| k - 1).collect();
+            (sources[1..].to_vec(), order)
+        } else if shape.first() == Some(&1) && shape[1..] == *own {
+            let order = order.iter().map(|k| k + 1);
+            let order: Vec<usize> = std::iter::once(0).chain(order).collect();
+            ([&[1][..], sources].concat(), order)
+        } else {
+            return None;
+        };
+        self.replace(graph, k, Reshape { shape }.into(), &[source], |_| {
+            order.clone()
+        })
     }
 
     /// An operation along an axis of operands that are all permuted alike.

@@ -45,12 +45,21 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     drop(rewriter);
     if !loops.is_empty() {
         // Carried values had one order of their axes at the boundaries of the steps.
-        super::layout::run(graph);
+        super::layout::run_over_steps(graph);
     }
     let mut rewriter = Rewriter::new(graph);
     // The last first: pieces that later loops have read one by one need not be joined.
+    let mut joined = vec![];
     for k in of(&rewriter, &loops).into_iter().rev() {
-        unroller.join(&mut rewriter, k);
+        let node = rewriter.node(k).clone();
+        let mut read = node.outputs.clone();
+        read.retain(|whole| rewriter.use_count(*whole) > 0);
+        joined.push((k, read));
+        let inputs = vec![];
+        rewriter.set(k, Node { inputs, ..node });
+    }
+    for (k, read) in joined.into_iter().rev() {
+        unroller.join(&mut rewriter, k, &read);
     }
     drop(rewriter);
     Report {
@@ -104,7 +113,8 @@ struct Unroller {
     cut: HashMap<(ValueId, usize), Vec<Option<ValueId>>>,
     /// The nodes of forward passes that were written out, by their operands.
     known: HashMap<Vec<ValueId>, Vec<NodeId>>,
-    /// Values that are a part of a concatenation.
+    /// The concatenations, by their pieces, and the values that are a part of one.
+    joined: HashMap<Vec<ValueId>, ValueId>,
     parts: HashSet<ValueId>,
 }
 
@@ -258,20 +268,25 @@ impl Unroller {
     }
 
     /// Removes a loop that was written out, and joins the pieces of its stacked results that are still read.
-    fn join(&mut self, graph: &mut Rewriter<'_>, k: NodeId) {
+    fn join(&mut self, graph: &mut Rewriter<'_>, k: NodeId, read: &[ValueId]) {
         let node = graph.node(k).clone();
-        for whole in &node.outputs {
+        for whole in read {
             let Some(pieces) = self.pieces.get(whole).cloned() else {
                 continue;
             };
-            if graph.use_count(*whole) > 0 {
-                self.concatenate(graph, k, &node, *whole, &pieces);
-            }
+            let known = self.joined.get(&pieces).copied();
+            let known = known.filter(|known| graph.ty(*known) == graph.ty(*whole));
+            let joined = match known {
+                Some(known) => known,
+                None => self.concatenate(graph, k, &node, *whole, &pieces),
+            };
+            graph.replace(*whole, joined);
+            self.joined.insert(pieces, joined);
         }
         graph.remove(k);
     }
 
-    /// Computes `whole` from its pieces, before the loop `k`: in one memory where each piece can be computed there.
+    /// `whole` from its pieces, before the loop `k`: in one memory where each piece can be computed there.
     fn concatenate(
         &mut self,
         graph: &mut Rewriter<'_>,
@@ -279,7 +294,7 @@ impl Unroller {
         like: &Node,
         whole: ValueId,
         pieces: &[ValueId],
-    ) {
+    ) -> ValueId {
         let push = |graph: &mut Rewriter<'_>, op: Op, inputs: &[ValueId]| {
             let made = graph.make(op, inputs, &like.layer, like.backward);
             let made = made.expect("pieces of equal types can be joined");
@@ -288,6 +303,10 @@ impl Unroller {
             value
         };
         let shape = graph.shape(whole).to_vec();
+        let equal = pieces.iter().all(|piece| *piece == pieces[0]);
+        if equal && pieces.len() > 1 && graph.shape(pieces[0]).first() == Some(&1) {
+            return push(graph, Expand { shape }.into(), &pieces[..1]);
+        }
         let joined = if graph.ty(pieces[0]).bytes().is_multiple_of(ALIGNMENT) {
             let sources: Vec<Option<ValueId>> =
                 pieces.iter().map(|piece| source(graph, *piece)).collect();
@@ -313,11 +332,10 @@ impl Unroller {
         } else {
             push(graph, Concat { axis: 0 }.into(), pieces)
         };
-        let joined = match graph.shape(joined) == shape {
+        match graph.shape(joined) == shape {
             true => joined,
             false => push(graph, Reshape { shape }.into(), &[joined]),
-        };
-        graph.replace(whole, joined);
+        }
     }
 }
 
