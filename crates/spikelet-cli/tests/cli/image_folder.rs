@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The epochs of a run that is killed.
-const EPOCHS: usize = 8;
+const EPOCHS: &str = "40";
 
 /// A small network of the literature with its own settings, on the CPU.
 const NETWORK: &str = "sew-resnet18 --set network.size=32 --set network.width=4 -T 2 \
@@ -199,7 +199,7 @@ fn a_run_that_is_killed_in_an_epoch_of_image_files_ends_with_the_same_bits() {
         let [unbroken, broken] = ["unbroken", "broken"].map(|name| runs.join(name));
         let more = [
             "--epochs",
-            "8",
+            EPOCHS,
             "--data-parallel",
             ranks,
             "--checkpoint-seconds",
@@ -231,7 +231,10 @@ fn a_run_that_is_killed_in_an_epoch_of_image_files_ends_with_the_same_bits() {
         run.kill().expect("it runs");
         run.wait().expect("it ends");
         let progress = Checkpoint::read(&last).expect("a checkpoint").progress;
-        assert!(progress.epoch < EPOCHS, "it ended before");
+        assert!(
+            progress.epoch < EPOCHS.parse().expect("a number"),
+            "it ended before"
+        );
         // Ranks live a moment longer than their launcher.
         let resume = [
             "--dataset",
