@@ -39,6 +39,10 @@ fn a_file_is_described_and_its_damage_is_named() {
     check(&["`spikelet data info`"], &[found]);
     let damaged = fixture("corrupt/atis_truncated.bin");
     let output = run(&["data", "info", &damaged, "--sensor", "34x34"]);
+    assert!(
+        output.stdout.starts_with(b"format"),
+        "no empty line before it"
+    );
     assert_eq!(code(&output), 1);
     assert!(
         stderr(&output).contains("ends inside a record"),
