@@ -35,15 +35,15 @@ pub struct Properties {
 /// block.
 ///
 /// Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-const LARGE_GPUS: [((i32, i32), usize, usize, usize, usize); 8] = [
-    ((7, 0), 80, 6, 16, 96),       // V100
-    ((7, 5), 40, 4, 16, 64),       // T4
-    ((8, 0), 108, 40, 80, 163),    // A100
-    ((8, 6), 84, 6, 48, 99),       // A40
-    ((8, 9), 142, 96, 48, 99),     // L40S
-    ((9, 0), 132, 50, 80, 227),    // H100
-    ((10, 0), 148, 126, 180, 227), // B200
-    ((12, 0), 188, 128, 96, 99),   // RTX PRO 6000
+const LARGE_GPUS: [((i32, i32), [usize; 4]); 8] = [
+    ((7, 0), [80, 6, 16, 96]),       // V100
+    ((7, 5), [40, 4, 16, 64]),       // T4
+    ((8, 0), [108, 40, 80, 163]),    // A100
+    ((8, 6), [84, 6, 48, 99]),       // A40
+    ((8, 9), [142, 96, 48, 99]),     // L40S
+    ((9, 0), [132, 50, 80, 227]),    // H100
+    ((10, 0), [148, 126, 180, 227]), // B200
+    ((12, 0), [188, 128, 96, 99]),   // RTX PRO 6000
 ];
 
 impl Properties {
@@ -56,7 +56,7 @@ impl Properties {
     /// ```
     pub fn large(capability: (i32, i32)) -> Self {
         let known = LARGE_GPUS.iter().rev().find(|gpu| gpu.0 <= capability);
-        let (_, multiprocessors, cache, memory, shared) = *known.unwrap_or(&LARGE_GPUS[0]);
+        let (_, [multiprocessors, cache, memory, shared]) = *known.unwrap_or(&LARGE_GPUS[0]);
         Self {
             capability,
             multiprocessors,

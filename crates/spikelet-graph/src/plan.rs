@@ -62,7 +62,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Runs the passes over `graph` and lays it out for `target`.
+    /// Runs the passes over `graph` and lays it out for `target`. Short loops are written out where the target asks for
+    /// it and the plan needs no more memory than with the loops.
     pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
         let unrolled = Self::unrolled(&graph, target);
         let mut reports = pass::run_all(&mut graph, target);
