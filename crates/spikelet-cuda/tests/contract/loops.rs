@@ -224,7 +224,9 @@ fn written_out_loops_have_the_bits_of_the_cpu() {
         ];
         let graph = || traced(|t| step_by_step(t, [time, neurons], true));
         let mut loaded = Loaded::new(graph(), &gpu);
-        assert!(!loaded.plan.graph.to_string().contains("loop["));
+        // Pieces that do not begin at a multiple of 256 bytes are copied, and the loop needs less memory.
+        let is_loop = loaded.plan.graph.to_string().contains("loop[");
+        assert_eq!(is_loop, neurons % 64 != 0, "{neurons} neurons");
         let found = run_twice(&mut loaded, &inputs);
         let expected = on_cpu(graph(), &inputs).unwrap();
         // A sum with zero may lose the sign of a zero.

@@ -3,6 +3,7 @@
 use spikelet_graph::op::HostTensor;
 use spikelet_train::prelude::*;
 use spikelet_train::{Outputs, Step, TrainStep};
+use std::sync::Arc;
 
 const SAMPLES: usize = 3;
 const INPUTS: usize = 5;
@@ -153,7 +154,8 @@ fn a_run_that_is_resumed_within_a_sequence_has_the_same_bits() -> Result<()> {
 #[test]
 fn the_memory_of_a_long_sequence_is_that_of_a_window() -> Result<()> {
     let net = network();
-    let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    // Each thread has a workspace of its own.
+    let mut store = VarStore::new(Arc::new(spikelet_cpu::Cpu::new(2)?));
     let mut train = step(&net, 4, true).compile(&mut store)?;
     let whole = step(&net, 400, true).plan(&**store.backend())?;
     let (window, whole) = (train.plan().peak_bytes(), whole.plan().peak_bytes());
