@@ -1,7 +1,7 @@
 //! Sequences of simulations in files.
 
 use super::error::NirError;
-use super::simulate::Traces;
+use super::simulate::{SINGLE, Traces};
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
 use spikelet_nir::{Dtype, Weights};
@@ -11,9 +11,6 @@ use std::path::Path;
 
 /// The prefix of inputs in files.
 const INPUT: &str = "in/";
-
-/// The name of the sequence of the only Input.
-pub(super) const SINGLE: &str = "x";
 
 /// Reads input sequences from a safetensors, `.npz` or `.npy` file: the tensors `in/NODE`, by the path of the node, or `x`,
 /// that of the only Input, as is the array of a `.npy` file. Other tensors of the file are ignored. f64 stays f64, every other type becomes f32.

@@ -1,7 +1,6 @@
 //! Runs a graph on given sequences: the imported module, compiled for a device.
 
 use super::error::NirError;
-use super::files::SINGLE;
 use super::import::{GraphModule, Port, import};
 use super::options::{ImportOptions, Semantics};
 use spikelet_core::Result;
@@ -12,6 +11,9 @@ use spikelet_nn::runtime::host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+/// The name of the sequence of the only Input.
+pub(super) const SINGLE: &str = "x";
 
 /// The sequences that a simulation returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -177,7 +177,7 @@ mod tests {
         assert!(said(&[b'x'; 5000]).contains("more than 4096 bytes"));
         // Ranks get the secret as text: another reading of the bytes would be another key.
         assert!(said(&[0xe9; 32]).contains("it is not text"));
-        assert!(said(b"0123456789abcdef\0123").contains("it is not text"));
+        assert!(said(b"0123456789abcdef\x00123").contains("it is not text"));
         let folder = Secret::read(Path::new("/")).expect_err("refused");
         assert!(
             folder.to_string().contains("not a regular file"),

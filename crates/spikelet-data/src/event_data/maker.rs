@@ -29,6 +29,24 @@ pub(super) struct Changes<'a> {
     pub random: &'a EventRandom,
 }
 
+impl FrameSettings {
+    /// The frames of a recording of one's own as those of a data set with these settings: `[T, …]`, with at most `steps` time
+    /// steps. `rule` is that of the settings, or else that of the data set.
+    ///
+    /// # Errors
+    /// If a setting is out of range for the sensor, or an event is outside of it.
+    pub fn frames_of(
+        &self,
+        rule: &FrameRule,
+        events: EventBuffer,
+        sensor: Sensor,
+        steps: usize,
+    ) -> Result<Frames> {
+        let maker = FrameMaker::new(self, rule.clone(), sensor, steps);
+        Ok(maker.frames(events, None)?)
+    }
+}
+
 impl FrameMaker {
     /// Frames of recordings of this sensor; `steps` is for rules that give as many as a recording is long.
     pub fn new(settings: &FrameSettings, rule: FrameRule, sensor: Sensor, steps: usize) -> Self {

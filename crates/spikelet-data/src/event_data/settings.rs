@@ -3,10 +3,6 @@
 use serde::{Deserialize, Serialize};
 use spikelet_events::frames::FrameRule;
 use spikelet_events::transforms::EventTransform;
-use spikelet_events::{EventBuffer, Frames, Sensor};
-
-use super::maker::FrameMaker;
-use crate::error::Result;
 
 /// How the recordings of a data set become sequences of frames.
 ///
@@ -94,22 +90,6 @@ impl From<FrameSettings> for Text {
 }
 
 impl FrameSettings {
-    /// The frames of a recording of one's own as those of a data set with these settings: `[T, …]`, with at most `steps` time
-    /// steps. `rule` is that of the settings, or else that of the data set.
-    ///
-    /// # Errors
-    /// If a setting is out of range for the sensor, or an event is outside of it.
-    pub fn frames_of(
-        &self,
-        rule: &FrameRule,
-        events: EventBuffer,
-        sensor: Sensor,
-        steps: usize,
-    ) -> Result<Frames> {
-        let maker = FrameMaker::new(self, rule.clone(), sensor, steps);
-        Ok(maker.frames(events, None)?)
-    }
-
     /// Whether all settings are those of the data set.
     #[must_use]
     pub fn is_default(&self) -> bool {

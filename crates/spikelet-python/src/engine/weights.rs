@@ -5,7 +5,7 @@ use super::error::{invalid, raise};
 use super::model::PyModel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spikelet::weights::{Framework, InitialWeights, Tensor, WeightMap, Weights};
+use spikelet::weights::{Framework, InitialWeights, Tensor, UnknownFramework, WeightMap, Weights};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -86,9 +86,9 @@ pub(super) fn write_weights(
 fn framework(name: &str) -> PyResult<Framework> {
     match name {
         "spikelet" => Ok(Framework::Spikelet),
-        name => name
-            .parse()
-            .map_err(|error: String| invalid("framework", error, "use one of these")),
+        name => name.parse().map_err(|error: UnknownFramework| {
+            invalid("framework", error.to_string(), "use one of these")
+        }),
     }
 }
 

@@ -28,12 +28,6 @@ pub enum WeightMapError {
         /// The name.
         name: String,
     },
-    /// A name that is not that of a framework.
-    #[error("frameworks are {}; `{name}` was given", Framework::ALL.map(Framework::name).join(", "))]
-    UnknownFramework {
-        /// The given name.
-        name: String,
-    },
     /// A tensor of the network was not given.
     #[error("the tensor `{name}` of the network is missing\n  help: export a complete checkpoint")]
     MissingTensor {

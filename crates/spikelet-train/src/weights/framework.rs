@@ -1,6 +1,5 @@
 //! Frameworks by name.
 
-use super::error::WeightMapError;
 use std::fmt;
 use std::str::FromStr;
 
@@ -47,12 +46,20 @@ impl Framework {
     }
 }
 
-impl FromStr for Framework {
-    type Err = WeightMapError;
+/// A name that is not that of a framework.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("frameworks are {}; `{name}` was given", Framework::ALL.map(Framework::name).join(", "))]
+pub struct UnknownFramework {
+    /// The given name.
+    name: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, WeightMapError> {
+impl FromStr for Framework {
+    type Err = UnknownFramework;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFramework> {
         let found = Self::ALL.into_iter().find(|known| known.name() == text);
-        found.ok_or_else(|| WeightMapError::UnknownFramework {
+        found.ok_or_else(|| UnknownFramework {
             name: text.to_string(),
         })
     }

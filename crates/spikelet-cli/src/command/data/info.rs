@@ -1,7 +1,7 @@
 //! `spikelet data info`
 
 use super::Source;
-use super::info_audio::say_audio;
+use super::info_audio::{decreases_text, say_audio};
 use super::info_folder::say_folder;
 use super::info_pack::say_pack;
 use super::kind::Kind;
@@ -152,11 +152,6 @@ impl Info {
             None => Ok(ExitCode::SUCCESS),
         }
     }
-}
-
-/// The row `order`.
-pub fn decreases_text(decreases: u64) -> String {
-    format!("times decrease {} times", thousands(decreases))
 }
 
 /// What to download for a data set, and where to put it.

@@ -1,6 +1,5 @@
 //! What an HDF5 file of spiking audio has.
 
-use super::info::decreases_text;
 use crate::command::{path_text, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
@@ -68,4 +67,9 @@ pub fn say_audio(
     }
     say_table(console, &table);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The row `order`.
+pub fn decreases_text(decreases: u64) -> String {
+    format!("times decrease {} times", thousands(decreases))
 }
