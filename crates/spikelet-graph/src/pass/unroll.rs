@@ -13,7 +13,7 @@
 //! the same operation on the same operands as in the forward pass, and is computed once. The results keep their bits.
 //!
 //! The device decides which loops are short ([`SchedulingPolicy::unrolls`]): each operation that is written out is
-//! planned and launched by itself. [`crate::Plan::new`] keeps the loops where they need less memory.
+//! planned and launched by itself. [`crate::Plan::new`] keeps the loops where the steps need more than an eighth more memory.
 
 use super::Report;
 use crate::arena::ALIGNMENT;
