@@ -1,7 +1,7 @@
 //! SpikingJelly's `auto_cuda`: kernels written as text, and the surrogates of this library in them.
 //!
 //! The contents are those of [`spikelet_auto_cuda`], [`CudaCodes::cuda_codes`] of every surrogate, and
-//! two ways to give a surrogate to a backward kernel: [`reference`] prints SpikingJelly's text,
+//! two ways to give a surrogate to a backward kernel: [`reference()`] prints SpikingJelly's text,
 //! [`surrogate`] one with the bits of the CPU. Such kernels fire with Θ, whatever
 //! [`Surrogate::forward`] does.
 
@@ -60,7 +60,7 @@ pub fn reference(surrogate: &dyn Surrogate) -> Result<ReferenceSurrogate, AutoCu
     })
 }
 
-/// A surrogate with SpikingJelly's text; [`reference`] makes it.
+/// A surrogate with SpikingJelly's text; [`reference()`] makes it.
 #[derive(Clone, Debug)]
 pub struct ReferenceSurrogate {
     derivative: ExprSurrogate,

@@ -69,7 +69,7 @@ const LEAST: u32 = 3;
 
 impl Timing {
     /// Measures the median of the times of groups of runs. `wait` returns when the device has finished all work, such
-    /// as [`Backend::synchronize`](spikelet_graph::Backend::synchronize).
+    /// as [`Backend::synchronize`].
     ///
     /// # Errors
     /// The errors of `run` and `wait`.

@@ -105,7 +105,7 @@ pub enum OutputKind {
 }
 
 /// A trainable parameter of a neuron. Without a bound training may give it any value: a time constant that must stay positive
-/// has one, as [`Trainable`](crate::Trainable) constants have.
+/// has one, as [`Trainable`] constants have.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
