@@ -14,7 +14,7 @@ pub(crate) struct LibraryPlans<K, P> {
     plans: Mutex<Recent<K, Slot<P>>>,
 }
 
-/// The plan of a kind, or why there is none.
+/// The plan of a kind, or the error of planning it.
 type Slot<P> = OnceLock<Result<P, String>>;
 
 /// A plan in use.

@@ -55,7 +55,7 @@ pub fn data_names() -> Names {
     }
 }
 
-/// The error of a name that is none of `known`, with the closest.
+/// The error of a name that is not in `known`, with the closest name.
 pub fn unknown(
     command: &Command,
     arg: Option<&Arg>,

@@ -205,7 +205,7 @@ impl<R: Float> Kernel for Dense<R> {
     }
 }
 
-/// What happens at a row that is not mostly zeros.
+/// How a product continues at a row that is not mostly zeros.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DenseRow {
     Stop,

@@ -1,4 +1,4 @@
-//! What an HDF5 file of spiking audio has.
+//! `spikelet data info` of an HDF5 file of spiking audio.
 
 use crate::command::{path_text, say_table};
 use crate::failure::Failure;

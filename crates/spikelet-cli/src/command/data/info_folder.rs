@@ -1,4 +1,4 @@
-//! What data set is in a folder.
+//! `spikelet data info` of a folder: the data set in it, or the files that it has.
 
 use super::info_pack::{samples_text, splits_of};
 use crate::command::{path_text, say_table};

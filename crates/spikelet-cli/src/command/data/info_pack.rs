@@ -1,4 +1,4 @@
-//! What a pack has.
+//! `spikelet data info` of a pack of recordings.
 
 use crate::command::{path_text, say_table};
 use crate::failure::Failure;
