@@ -14,7 +14,8 @@ use spikelet_nn::module::{GENERATOR, TracedTensors};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::fmt;
 
-/// Forward pass, backward pass and update. A step whose loss is not finite does not update anything.
+/// Forward pass, backward pass and update. A step whose loss is not finite updates no parameter;
+/// running statistics follow its batch all the same.
 pub struct TrainStep {
     pub(super) update: Program,
     pub(super) accumulate: Option<Program>,
