@@ -91,10 +91,12 @@ def test_training_steps_take_no_more_memory():
 
 
 def test_calls_of_several_threads():
-    known, failures = layers(), []
+    failures = []
 
     def work(seed):
-        rng = random.Random(seed)
+        # Layers of its own: PyTorch 2.11 can deadlock where two threads read one parameter, between the interpreter's
+        # lock and that of the parameter's gradient.
+        known, rng = layers(), random.Random(seed)
         try:
             for _ in range(CALLS // 20):
                 check(rng, rng.choice(known))
