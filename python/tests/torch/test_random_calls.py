@@ -109,3 +109,11 @@ def test_calls_of_several_threads():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_tensor_over_memory_may_begin_at_any_address():
+    lif, x = st.Lif(2.0), torch.rand(5, 3)
+    data = bytearray(1) + bytearray(x.numpy().tobytes())
+    odd = torch.frombuffer(data, dtype=torch.float32, offset=1).reshape(5, 3)
+    assert odd.data_ptr() % 4 != 0
+    assert torch.equal(lif(odd)[0], lif(x)[0])

@@ -216,7 +216,13 @@ impl Arguments {
         present: u64,
         wanted: u64,
     ) -> Result<Arc<Compiled>, String> {
-        let has_values = |saved: &Tensor| saved.view().map(|view| elements(view.sizes) > 0);
+        // Bytes one behind another, on the device of the others: not what another operator made of them.
+        let has_values = |saved: &Tensor| {
+            saved.view().map(|view| {
+                let bytes = view.dtype == shim().byte && view.strides == [1];
+                bytes && view.device == self.layout.device && elements(view.sizes) > 0
+            })
+        };
         if let Some(saved) = saved
             && has_values(saved)?
         {

@@ -171,7 +171,12 @@ impl Tensor {
     pub(super) fn with_strides(self, strides: &[i64]) -> Result<Self, String> {
         let view = self.view()?;
         let same = |((a, b), size): ((&i64, &i64), &i64)| *size <= 1 || a == b;
-        let aligned = view.device.0 != shim().cuda || view.address.is_multiple_of(ALIGNMENT);
+        // A tensor over foreign memory may begin at any address.
+        let alignment = match view.device.0 == shim().cuda {
+            true => ALIGNMENT,
+            false => dtype(view.dtype)?.size_in_bytes(),
+        };
+        let aligned = view.address.is_multiple_of(alignment);
         if aligned && view.strides.iter().zip(strides).zip(view.sizes).all(same) {
             return Ok(self);
         }
