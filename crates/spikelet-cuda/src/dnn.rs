@@ -88,10 +88,15 @@ pub(crate) struct ConvCall {
     name: String,
 }
 
+/// A handle of the library, once it is created.
+type Opened = Mutex<Option<Arc<Session>>>;
+
 /// The library, loaded when the first convolution is planned.
 pub(crate) struct Dnn {
     gpu: Arc<Gpu>,
-    session: Mutex<Option<Arc<Session>>>,
+    session: Opened,
+    /// A second handle: convolutions run on the first while engines are measured.
+    measuring: Opened,
     pub(crate) plans: LibraryPlans<Convolution, Plan>,
     store: OnceLock<Store>,
 }
@@ -100,19 +105,22 @@ impl Dnn {
     pub(crate) fn new(gpu: Arc<Gpu>) -> Self {
         Self {
             gpu,
-            session: Mutex::default(),
+            session: Opened::default(),
+            measuring: Opened::default(),
             plans: LibraryPlans::default(),
             store: OnceLock::new(),
         }
     }
 
-    /// Creates the library's handle, which waits for the whole GPU, before it is needed.
+    /// Creates the library's handles, which waits for the whole GPU, before they are needed.
     pub(crate) fn open(&self) -> Result<()> {
-        self.session().map(|_| ())
+        self.session(&self.session)?;
+        self.session(&self.measuring).map(|_| ())
     }
 
-    fn session(&self) -> Result<Arc<Session>> {
-        let mut slot = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The handle of a slot, created by the first call.
+    fn session(&self, slot: &Opened) -> Result<Arc<Session>> {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = &*slot {
             return Ok(session.clone());
         }
@@ -132,7 +140,7 @@ impl Dnn {
     /// # Errors
     /// If cuDNN is missing or has no engine for it.
     pub(crate) fn call(&self, c: &Convolution) -> Result<ConvCall> {
-        let session = self.session()?;
+        let session = self.session(&self.session)?;
         self.gpu.bind()?;
         let name = &self.gpu.name;
         let plan = self
@@ -159,20 +167,34 @@ impl Dnn {
 
     /// The plan of the choice on disk, or the fastest measured.
     fn plan(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
-        let running = session.lock();
-        let problem = Problem::new(&running, c)?;
         let store = self.store.get_or_init(Store::in_default_folder);
-        let key = store::key(c, &self.kind_of_gpu(), running.api().version());
+        let key = store::key(c, &self.kind_of_gpu(), session.api().version());
         if let Some(choice) = store.read(&key)
-            && let Ok(plan) = problem.plan(&choice)
+            && let Ok(plan) = Problem::new(&session.lock(), c)?.plan(&choice)
         {
             return Ok(plan);
         }
-        let (plan, is_fastest) = measure::fastest(&running, c, problem.candidates()?)?;
-        if let (true, Some(choice)) = (is_fastest, &plan.choice) {
-            store.write(&key, choice);
+        let fastest = {
+            let measuring = self.session(&self.measuring).map_err(|e| e.to_string())?;
+            let running = measuring.lock();
+            let plans = Problem::new(&running, c)?.candidates()?;
+            let (fastest, is_known) = measure::fastest(&running, c, plans)?;
+            if let (true, Some(choice)) = (is_known, &fastest.choice) {
+                store.write(&key, choice);
+            }
+            fastest
+        };
+        // A plan belongs to the handle that runs it.
+        let running = session.lock();
+        let problem = Problem::new(&running, c)?;
+        match &fastest.choice {
+            Some(choice) => problem.plan(choice),
+            None => {
+                let mut plans = problem.candidates()?.into_iter();
+                let again = plans.find(|plan| plan.engine == fastest.engine);
+                again.ok_or_else(|| "the fastest engine is not offered again".to_string())
+            }
         }
-        Ok(plan)
     }
 
     /// The GPU's properties that kernel times depend on.

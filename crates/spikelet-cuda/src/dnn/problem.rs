@@ -38,7 +38,7 @@ pub(super) struct Choice {
 pub(crate) struct Plan {
     descriptor: Arc<Descriptor>,
     part: ConvPart,
-    engine: i64,
+    pub(super) engine: i64,
     /// The choice that is cached on disk; `None` if cuDNN does not report the knobs' values.
     pub(super) choice: Option<Choice>,
     pub(super) workspace: usize,

@@ -39,6 +39,10 @@ impl Session {
         Ok(session)
     }
 
+    pub(super) fn api(&self) -> &'static Api {
+        self.api
+    }
+
     /// Locks the handle for this thread.
     pub(super) fn lock(&self) -> Running<'_> {
         Running {

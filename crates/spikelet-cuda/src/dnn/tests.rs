@@ -328,7 +328,7 @@ fn a_choice_is_read_from_disk_by_the_next_process() {
         let chosen = first.call(&c).unwrap().plan.choice.clone().unwrap();
         // A choice on disk that differs from the measured one.
         let (others, key) = {
-            let session = first.session().unwrap();
+            let session = first.session(&first.session).unwrap();
             let running = session.lock();
             let plans = Problem::new(&running, &c).unwrap().candidates().unwrap();
             let others: Vec<Choice> = plans.into_iter().filter_map(|plan| plan.choice).collect();
@@ -359,6 +359,20 @@ fn a_choice_is_read_from_disk_by_the_next_process() {
         let measured = next.call(&c).unwrap().plan.choice.clone().unwrap();
         assert_eq!(store.read(&key), Some(measured));
     }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn convolutions_run_while_engines_are_measured() {
+    let gpu = gpu();
+    let folder = tempfile::tempdir().unwrap();
+    let dnn = dnn(&gpu, folder.path());
+    let c = PLAIN.convolution(ConvPart::Forward, DType::F32, DType::F32);
+    dnn.call(&c).unwrap();
+    let measuring = dnn.session(&dnn.measuring).unwrap();
+    let _measured = measuring.lock();
+    // It would wait for ever.
+    compare(&gpu, &dnn, &PLAIN, &c, 1e-4).unwrap();
 }
 
 #[test]
