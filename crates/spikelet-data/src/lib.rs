@@ -74,6 +74,7 @@ mod lazy_images;
 mod lines;
 mod loader;
 mod mat5;
+mod parallel;
 mod pixel_sequences;
 mod progress;
 mod registry;

@@ -206,6 +206,11 @@ pub(crate) fn check(
 /// A temporary file in the folder of `path`, because a rename is atomic only within a file system.
 pub(crate) fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    create_in(folder.unwrap_or(Path::new(".")))
+}
+
+/// A temporary file in `folder`.
+pub(crate) fn create_in(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".events.").suffix(".tmp");
     #[cfg(unix)]
@@ -214,7 +219,7 @@ pub(crate) fn create_beside(path: &Path) -> std::io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let file = builder.tempfile_in(folder)?;
     // Its writer lives: another process does not remove it as abandoned. Some file systems have no locks.
     let _ = file.as_file().try_lock();
     Ok(file)

@@ -91,12 +91,17 @@ pub(crate) fn liveness(
     let mut lives = lives(graph, &roots);
     let readers = Readers::of(graph, &roots);
     for (k, output) in graph.outputs.iter().enumerate() {
-        let value = output.value.index();
-        if roots[value] == value
-            && places[value] == Location::Unused
+        let (value, root) = (output.value.index(), roots[output.value.index()]);
+        // Another shape of the same elements, such as that of joined chunks, is made in the buffer as well.
+        let is_whole = value == root
+            || (output.updates.is_none()
+                && offsets[value] == 0
+                && graph.ty(output.value).bytes() == graph.ty(id(root)).bytes());
+        if is_whole
+            && places[root] == Location::Unused
             && readers.written_in_place(graph, k, &roots, &lives)
         {
-            places[value] = match output.updates {
+            places[root] = match output.updates {
                 Some(input) => places[input.index()],
                 None => Location::Output(k),
             };
@@ -112,11 +117,10 @@ pub(crate) fn liveness(
             && places[value] == Location::Unused
             && let Some(alive) = lives[value]
         {
-            let id = ValueId(u32::try_from(value).expect("values are numbered in 32 bits"));
             requests.push(Allocation {
-                value: Some(id),
+                value: Some(id(value)),
                 offset: 0,
-                bytes: graph.ty(id).bytes().max(1),
+                bytes: graph.ty(id(value)).bytes().max(1),
                 alive,
             });
         }
@@ -233,6 +237,11 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         .zip(last)
         .map(|(from, to)| Some((from, to?)))
         .collect()
+}
+
+/// The value of a number.
+fn id(value: usize) -> ValueId {
+    ValueId(u32::try_from(value).expect("values are numbered in 32 bits"))
 }
 
 /// The root of a value while roots are still being merged.

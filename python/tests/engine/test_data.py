@@ -50,6 +50,16 @@ def test_data_sets_are_read_in_other_processes(digits, method):
     assert found == expected
 
 
+def load_digits(_):
+    return read(data.load("synthetic").train, 3)
+
+
+def test_data_sets_are_loaded_again_in_a_forked_process():
+    expected = load_digits(None)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(load_digits, (None,)).get(60) == expected
+
+
 def test_data_sets_are_pickled_with_what_they_need(digits):
     copy = pickle.loads(pickle.dumps(digits.train.subset([1, 2])))
     np.testing.assert_array_equal(copy[1][0], digits.train[2][0])

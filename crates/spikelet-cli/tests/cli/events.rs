@@ -378,9 +378,15 @@ fn archives_are_fetched_and_refused_without_the_published_checksum() {
     let (folder, path) = folder();
     let data = text(folder.path());
     let mirror = server("/shd_train.h5.zip", b"not an archive".to_vec());
+    // What a killed command left is removed by the next.
+    let left = path(".events.Ab12Cd.tmp");
+    let file = std::fs::File::create(&left).expect("created");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+    file.set_modified(old).expect("a time");
     let words = ["data", "fetch", "shd", data, "--mirror", &mirror];
     let message = complaint(&words, 1);
     assert!(message.contains("MD5 checksum"), "{message}");
+    assert!(!left.exists());
     // It is not taken for the archive again: another mirror is asked.
     assert!(path("download/shd_train.h5.zip.wrong").is_file());
     let nobody = server("/nothing", vec![]);

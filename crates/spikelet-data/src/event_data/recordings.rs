@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
 use spikelet_events::pack::{Pack, SampleInfo};
 use spikelet_events::synthetic::SyntheticSet;
 use spikelet_events::{EventBuffer, EventDataset, Sensor, Split};
 
 use crate::digest::Parts;
 use crate::error::Result;
+use crate::parallel;
 
 /// The recordings of a data set: what is known of each, and where its events come from.
 #[derive(Debug)]
@@ -102,9 +102,11 @@ impl Recordings {
                 .map(|sample| sample.events as usize)
                 .max(),
             _ => {
-                let counts = (0..self.samples.len()).into_par_iter();
-                let counts = counts.map(|index| self.read(index).map(|events| events.len()));
+                let counts = parallel::map(self.samples.len(), |index| {
+                    self.read(index).map(|events| events.len())
+                });
                 counts
+                    .into_iter()
                     .collect::<spikelet_events::Result<Vec<_>>>()?
                     .into_iter()
                     .max()

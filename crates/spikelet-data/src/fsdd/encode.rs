@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::clips::with_labels;
 use super::{CHANNELS, Clips, NAME, STEPS};
 use crate::derived;
@@ -11,6 +9,7 @@ use crate::digest::Parts;
 use crate::encode::{Bins, Cochlea, CochleaConfig, pcm16};
 use crate::error::Result;
 use crate::field::{ElementType, Field};
+use crate::parallel;
 use crate::progress::{ItemBar, Progress};
 use crate::sets::InMemory;
 
@@ -74,22 +73,17 @@ fn encode_all(clips: &Clips, cochlea: &Cochlea, progress: Progress) -> Result<Ve
     let bar = ItemBar::new("encoding the clips", clips.len(), progress);
     let mut spikes = vec![0; clips.len() * CLIP_BYTES];
     let (bins, channels) = (bins(), cochlea.config().channels);
-    let encoded = spikes
-        .par_chunks_mut(CLIP_BYTES)
-        .enumerate()
-        .try_for_each_init(
-            || cochlea.clone(),
-            |cochlea, (index, spikes)| {
-                let audio = clips.audio_of(index);
-                let counts = bins.count(&cochlea.encode_clip(&pcm16(audio))?, channels)?;
-                for (spikes, count) in spikes.iter_mut().zip(counts) {
-                    // At most 5 channels × 80 samples / 17 samples between two events.
-                    *spikes = count as u8;
-                }
-                bar.advance();
-                Ok(())
-            },
-        );
+    let encoded = parallel::map_chunks(&mut spikes, CLIP_BYTES, |index, spikes| {
+        let audio = clips.audio_of(index);
+        let counts = bins.count(&cochlea.clone().encode_clip(&pcm16(audio))?, channels)?;
+        for (spikes, count) in spikes.iter_mut().zip(counts) {
+            // At most 5 channels × 80 samples / 17 samples between two events.
+            *spikes = count as u8;
+        }
+        bar.advance();
+        Ok(())
+    });
     bar.finish();
-    encoded.map(|()| spikes)
+    encoded.into_iter().collect::<Result<()>>()?;
+    Ok(spikes)
 }

@@ -8,11 +8,11 @@
 mod pen;
 mod skeleton;
 
-use rayon::prelude::*;
 use spikelet_random::{Generator, Stream};
 use std::sync::Arc;
 
 use crate::image_dataset::{ImageDataset, Split};
+use crate::parallel;
 use crate::registry::{Entry, EntryData};
 use pen::{Nib, Paper, Point};
 use skeleton::DIGITS;
@@ -88,17 +88,10 @@ fn part(seed: u64, streams: Streams, len: usize) -> ImageDataset {
     labels.truncate(len);
 
     let mut images = vec![0; len * PIXELS];
-    images
-        .par_chunks_exact_mut(PIXELS)
-        .zip(&labels)
-        .enumerate()
-        .for_each(|(index, (image, &label))| {
-            write_digit(
-                label as usize,
-                generator(seed, streams.images, index),
-                image,
-            );
-        });
+    parallel::map_chunks(&mut images, PIXELS, |index, image| {
+        let random = generator(seed, streams.images, index);
+        write_digit(labels[index] as usize, random, image);
+    });
     ImageDataset {
         name: "synthetic digits".into(),
         images,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{HELP, Unpacked};
 use crate::error::{Error, ErrorKind, Result};
-use crate::writer::create_beside;
+use crate::writer::create_in;
 
 /// How many times larger an archive may become.
 const MAX_EXPANSION: u64 = 200;
@@ -109,7 +109,8 @@ impl<'a> Output<'a> {
         let path = self.folder.join(path);
         let failed = |error| Error::from(ErrorKind::Write(error)).in_file(&path);
         self.make_folder(&path).map_err(failed)?;
-        let mut file = create_beside(&path).map_err(failed)?;
+        // Not beside the member: what a killed process leaves is found in one place.
+        let mut file = create_in(self.folder).map_err(failed)?;
         let write = |bytes: &[u8]| file.write_all(bytes).map_err(failed);
         self.unpacked.bytes += self.copy(content, len, place, write)?;
         file.persist(&path).map_err(|error| failed(error.error))?;

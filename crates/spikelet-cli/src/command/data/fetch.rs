@@ -62,8 +62,10 @@ impl Fetch {
                 (Some(mirror), _) => format!("{}/{}", mirror.trim_end_matches('/'), archive.file),
                 (None, url) => url.unwrap_or_default().to_string(),
             };
-            remove_abandoned(&folder.join("download").join(archive.file));
-            let path = fetch_large(archive.file, &[url], &folder.join("download"), shown);
+            let download = folder.join("download");
+            remove_abandoned(&folder.join(archive.file));
+            remove_abandoned(&download.join(archive.file));
+            let path = fetch_large(archive.file, &[url], &download, shown);
             let path = path.map_err(spikelet::Error::other)?;
             let mut line = Line::new(console);
             let unpacked = set.unpack(&path, &folder, &mut |done, all| {
