@@ -51,8 +51,6 @@ fn is_callable(node: &Node) -> bool {
     match &node.op {
         Op::Scan(_)
         | Op::ScanGrad(_)
-        | Op::RecurrentScan(_)
-        | Op::RecurrentScanGrad(_)
         | Op::Map(_)
         | Op::Reduce(_)
         | Op::MatMul(_)

@@ -88,7 +88,7 @@ impl Plan {
     /// backward pass and more are recomputed; the results keep their bits.
     ///
     /// If that does not suffice for a graph with [`op::Loop`](crate::op::Loop)s or
-    /// [`op::RecurrentScan`](crate::op::RecurrentScan)s, its time steps are divided into chunks. Then the gradients of weights are
+    /// scans with [feedback](crate::op::Feedback), its time steps are divided into chunks. Then the gradients of weights are
     /// sums over the chunks, which can differ in their last bits.
     ///
     /// # Errors

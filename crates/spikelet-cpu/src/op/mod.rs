@@ -36,6 +36,7 @@ mod row_products;
 mod rows;
 mod scan;
 mod scan_grad;
+mod scan_ports;
 mod slice;
 mod spike_sums;
 mod step_program;
@@ -48,7 +49,7 @@ use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
 use crate::shared::failure;
 use half::slice::HalfFloatSliceExt;
-use spikelet_graph::op::{Op, Operation, RecurrentScanGrad, ScanGrad};
+use spikelet_graph::op::{Op, Operation, Port, Ports};
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, Result, TensorType, ValueId};
 use std::sync::Arc;
 
@@ -137,11 +138,9 @@ pub(crate) struct Types {
 
 impl Types {
     fn of(graph: &Graph, node: &Node) -> Self {
-        let used = match &node.op {
-            Op::Scan(_) | Op::ScanGrad(_) | Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => {
-                node.outputs.iter().map(|v| graph.is_read(*v)).collect()
-            }
-            _ => vec![],
+        let used = match node.op.ports() {
+            Some(_) => node.outputs.iter().map(|v| graph.is_read(*v)).collect(),
+            None => vec![],
         };
         let list = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
         Self {
@@ -149,6 +148,12 @@ impl Types {
             outputs: list(&node.outputs),
             used,
         }
+    }
+
+    /// Whether each of `count` results of a scan is read: `port(0)`, `port(1)`, …
+    fn used(&self, op: &dyn Ports, port: fn(usize) -> Port, count: usize) -> Vec<bool> {
+        let results = (0..count).map(|k| op.writes(port(k)));
+        results.map(|at| self.used[at]).collect()
     }
 
     /// The floating-point type that the node computes in.
@@ -182,10 +187,10 @@ fn group_of(ranks: usize, group: Option<&Arc<dyn ProcessGroup>>) -> Result<Arc<d
 fn check_operands(node: &Node, types: &Types) -> Result<()> {
     let (operands, results) = (types.inputs.len(), types.outputs.len());
     let operands = match &node.op {
-        Op::Map(_) | Op::Scan(_) | Op::RecurrentScan(_) => operands,
+        Op::Map(_) | Op::Scan(_) => operands,
         // A backward step reads the states and their gradients.
-        Op::ScanGrad(ScanGrad { recurrence: r, .. })
-        | Op::RecurrentScanGrad(RecurrentScanGrad { recurrence: r, .. }) => {
+        Op::ScanGrad(op) => {
+            let r = &op.of.recurrence;
             let step = r.inputs.len() + 2 * r.states.len() + r.outputs.len();
             operands.max(step)
         }
@@ -261,7 +266,7 @@ fn moves(op: &Op) -> bool {
 
 /// Whether the kernel converts its 16-bit operands and results, a tile at a time.
 fn converts(op: &Op) -> bool {
-    matches!(op, Op::RecurrentScan(_) | Op::RecurrentScanGrad(_))
+    op.ports().is_some_and(|op| op.scan().feedback.is_some())
 }
 
 type Prepared = std::result::Result<Box<dyn Kernel>, spikelet_expr::CompileError>;
@@ -281,14 +286,18 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
         Op::RankUpdate(op) => Box::new(rank_update::RankUpdateKernel::<R>::new(op, types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
-        Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
-        Op::RecurrentScan(op) => Box::new(recurrent_scan::RecurrentScanKernel::<R>::new(
-            op, types, threads,
-        )?),
-        Op::RecurrentScanGrad(op) => Box::new(
-            recurrent_scan_grad::RecurrentScanGradKernel::<R>::new(op, types, threads)?,
-        ),
-        Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
+        Op::Scan(op) => match &op.feedback {
+            Some(feedback) => Box::new(recurrent_scan::RecurrentScanKernel::<R>::new(
+                op, feedback, types, threads,
+            )?),
+            None => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
+        },
+        Op::ScanGrad(op) => match &op.of.feedback {
+            Some(feedback) => Box::new(recurrent_scan_grad::RecurrentScanGradKernel::<R>::new(
+                op, feedback, types, threads,
+            )?),
+            None => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
+        },
         Op::Draw(op) => Box::new(draw::DrawKernel::<R>::new(op, types, threads)),
         Op::LogSoftmax(_) => Box::new(log_softmax::LogSoftmaxKernel::<R>::new(types)),
         Op::OneHot(op) => Box::new(one_hot::OneHotKernel::<R>::new(op)),
@@ -349,9 +358,11 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
         Op::DelayedMatMul(op) => delayed_matmul::workspace_words(*op, types, threads),
         Op::MeanVar(_) => mean_var::workspace_words(types),
         Op::Reduce(op) => reduce::workspace_words(op, types),
+        Op::Scan(op) if op.feedback.is_some() => recurrent_scan::workspace_words(op, types),
         Op::Scan(op) => scan::workspace_words(op, types, threads),
-        Op::RecurrentScan(op) => recurrent_scan::workspace_words(op, types),
-        Op::RecurrentScanGrad(op) => recurrent_scan_grad::workspace_words(op, types),
+        Op::ScanGrad(op) if op.of.feedback.is_some() => {
+            recurrent_scan_grad::workspace_words(op, types)
+        }
         Op::ScanGrad(op) => scan_grad::workspace_words(op, types, threads),
         _ => 0,
     }
@@ -361,7 +372,7 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
 pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
     match &node.op {
         Op::MatMul(op) => matmul::reads_bits(*op, &Types::of(graph, node), operand),
-        Op::RecurrentScanGrad(op) => operand == op.before_operand(),
+        Op::ScanGrad(op) => op.operand(Port::Before) == Some(operand),
         _ => false,
     }
 }
@@ -370,7 +381,7 @@ pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
 pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
     match &node.op {
         Op::Draw(op) => op.writes_bits(),
-        Op::RecurrentScan(_) => true,
+        Op::Scan(op) => op.feedback.is_some(),
         _ => false,
     }
 }

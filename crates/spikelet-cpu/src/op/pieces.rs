@@ -11,7 +11,7 @@ use crate::parallel;
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::{ConvPart, Op};
+use spikelet_graph::op::{ConvPart, Op, Ports};
 
 /// Elements of all copies of a piece: enough for several threads, and close to the cache sizes.
 const PIECE_ELEMENTS: usize = 1 << 21;
@@ -37,11 +37,11 @@ fn axes_of(op: &Op, types: &Types, ty: &TensorType, operand: Option<usize>) -> O
             _ => Some((0, rank - 1 - op.stride.len())),
         }),
         Op::Pool(op) => Some(Some((0, rank - 1 - op.windows.len()))),
-        Op::Scan(op) => {
+        Op::Scan(op) if op.feedback.is_none() => {
             let sequence = &types.inputs[0].shape;
             let images = *sequence.get(1)?;
             let is_sequence = match operand {
-                Some(k) => k < op.recurrence.inputs.len(),
+                Some(k) => op.operands()[k].is_sequence(),
                 None => rank == sequence.len(),
             };
             // A state or parameter has all axes of a step, or its last ones.

@@ -4,23 +4,29 @@
 //! tiles. In a step the rows of the transposed weight of the neurons that fired are added: the cost of the
 //! product is proportional to the number of spikes.
 
-use super::scan::{Operands, open};
+use super::scan::open_reads;
+use super::scan_ports::{Operands, Results};
 use super::spike_sums::{self, Fired};
 use super::step_program::{StepProgram, StepScratch};
 use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
 use super::{Float, Kernel, MAX_OPERANDS, Types};
-use crate::memory::{SharedSlice, View, ViewMut};
+use crate::memory::{View, ViewMut};
 use crate::parallel;
 use crate::scratch::PerThread;
 use arrayvec::ArrayVec;
 use spikelet_expr::{Block, CompileError};
-use spikelet_graph::op::RecurrentScan;
+use spikelet_graph::op::{Feedback, Port, Ports, Scan};
 use spikelet_graph::{DType, TensorType};
 
 pub(super) struct RecurrentScanKernel<R> {
-    op: RecurrentScan,
-    weight: TensorType,
+    feedback: Feedback,
+    /// The operands: the weight and its type, and the product of the initial spikes.
+    weight: (usize, TensorType),
+    first_product: usize,
+    results: Results,
+    driven: usize,
+    before: usize,
     program: StepProgram,
     operands: Operands,
     /// Neurons of a row.
@@ -39,14 +45,6 @@ struct Scratch<R> {
     inputs: Vec<Block<R>>,
     outputs: Vec<Block<R>>,
     fired: Fired,
-}
-
-/// The results that tiles share.
-struct Results<'a, R> {
-    outputs: ArrayVec<TileResult<'a, R>, MAX_OPERANDS>,
-    /// Last states, state sequences and the driven input.
-    dense: [Option<SharedSlice<'a, R>>; MAX_OPERANDS],
-    before: TileResult<'a, R>,
 }
 
 /// The neurons of a row.
@@ -73,48 +71,59 @@ pub(super) fn tile_rows(rows: usize, features: usize, threads: usize) -> usize {
     }
 }
 
-pub(super) fn workspace_words(op: &RecurrentScan, types: &Types) -> usize {
+pub(super) fn workspace_words(op: &Scan, types: &Types) -> usize {
     let elements = spike_sums::table_elements(features_of(types));
     let bytes = if types.float() == DType::F64 { 8 } else { 4 };
     let table = elements.saturating_mul(bytes).div_ceil(8);
-    table.saturating_add(tile_operand::weight_words(&types.inputs[op.weight()]))
+    let weight = &types.inputs[op.reads(Port::Weight)];
+    table.saturating_add(tile_operand::weight_words(weight))
 }
 
 impl<R: Float> RecurrentScanKernel<R> {
     pub(super) fn new(
-        op: &RecurrentScan,
+        op: &Scan,
+        feedback: &Feedback,
         types: &Types,
         threads: usize,
     ) -> Result<Self, CompileError> {
         let r = &op.recurrence;
-        let kinds = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = Operands::new(kinds, op.time_steps, types);
+        let operands = Operands::new(op, types);
         let features = features_of(types);
+        let used = types.used(op, Port::Output, r.outputs.len());
         let program = StepProgram::new(
-            r.forward_program(&types.used[..r.outputs.len()])?,
+            r.forward_program(&used)?,
             &operands,
             features,
-            r.params_by_channel(&types.inputs),
+            op.params_by_channel(&types.inputs),
         );
         let rows = operands.elements.checked_div(features).unwrap_or(0);
         let tile = tile_rows(rows, features, threads);
         let block = || Block::filled(R::ZERO, tile * features);
-        let converted = |types: &[TensorType]| -> Vec<Block<R>> {
-            let block = |ty| TileOperand::block(ty, tile * features);
-            types.iter().map(block).collect()
-        };
+        let converted = |ty| TileOperand::block(ty, tile * features);
+        let results = Results::new(op);
+        let weight = op.reads(Port::Weight);
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
-                step: program.scratch(operands.params),
-                now: vec![block(); operands.states],
-                next: vec![block(); operands.states],
+                step: program.scratch(r.params.len()),
+                now: vec![block(); r.states.len()],
+                next: vec![block(); r.states.len()],
                 driven: block(),
-                inputs: converted(&types.inputs[..operands.sequences]),
-                outputs: converted(&types.outputs[..r.outputs.len()]),
+                inputs: (operands.sequences.iter())
+                    .map(|sequence| converted(&types.inputs[sequence.operand]))
+                    .collect(),
+                outputs: results
+                    .outputs
+                    .iter()
+                    .map(|k| converted(&types.outputs[*k]))
+                    .collect(),
                 fired: Fired::new(tile, features),
             }),
-            weight: types.inputs[op.weight()].clone(),
-            op: op.clone(),
+            weight: (weight, types.inputs[weight].clone()),
+            first_product: op.reads(Port::FirstProduct),
+            results,
+            driven: op.writes(Port::Driven),
+            before: op.writes(Port::Before),
+            feedback: feedback.clone(),
             program,
             operands,
             features,
@@ -125,12 +134,13 @@ impl<R: Float> RecurrentScanKernel<R> {
     fn run_tile(
         &self,
         (reads, sequences): (&[&[R]], &[TileOperand<'_, R>]),
-        results: &Results<'_, R>,
+        results: &[TileResult<'_, R>],
         table: &[R],
         (start, length): (usize, usize),
     ) {
-        let (o, op) = (&self.operands, &self.op);
-        let outputs = op.recurrence.outputs.len();
+        let (o, feedback) = (&self.operands, &self.feedback);
+        let before = &results[self.before];
+        let outputs = || self.results.outputs.iter().map(|k| &results[*k]);
         let mut scratch = self.scratch.get();
         let Scratch {
             step,
@@ -146,27 +156,24 @@ impl<R: Float> RecurrentScanKernel<R> {
         o.initial(reads, start, now.iter_mut().map(|b| &mut b[..length]));
         for t in 0..o.time_steps {
             let at = t * o.elements + start;
-            let write = |k: usize| {
-                let write = results.dense[k - outputs].as_ref();
-                // SAFETY: tiles are disjoint at every step.
-                write.map(|w| unsafe { w.range(at, length) })
-            };
+            // SAFETY: tiles are disjoint at every step.
+            let write = |k: usize| unsafe { results[k].range(at, length) };
             let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
             for (sequence, converted) in sequences.iter().zip(&mut *converted) {
                 inputs.push(sequence.tile((at, length), features, converted));
             }
             let (x, others) = (inputs[0], &inputs[1..]);
-            let driven = write(op.driven()).unwrap_or(&mut driven[..length]);
-            if t == 0 && !op.continues {
-                let product = &reads[op.first_product()][start..start + length];
+            let driven = write(self.driven).unwrap_or(&mut driven[..length]);
+            if t == 0 && !feedback.continues {
+                let product = &reads[self.first_product][start..start + length];
                 spike_sums::add(x, product, driven);
                 // SAFETY: tiles are disjoint at every step.
-                unsafe { results.before.clear((at, length), features) };
+                unsafe { before.clear((at, length), features) };
             } else {
-                let spikes = &now[op.fed][..length];
+                let spikes = &now[feedback.state][..length];
                 let bits = fired.set(spikes, features);
                 // SAFETY: as above.
-                unsafe { results.before.copy((at, length), (spikes, bits), features) };
+                unsafe { before.copy((at, length), (spikes, bits), features) };
                 fired.drive(table, x, features, driven);
             }
             for block in self.program.blocks(length) {
@@ -177,7 +184,7 @@ impl<R: Float> RecurrentScanKernel<R> {
                 inputs.extend(others.iter().map(|x| &x[inside.clone()]));
                 inputs.extend(now.iter().map(|state| &state[inside.clone()]));
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-                for (result, tile) in results.outputs.iter().zip(&mut *tiles) {
+                for (result, tile) in outputs().zip(&mut *tiles) {
                     // SAFETY: tiles are disjoint at every step, and so are their blocks.
                     outs.extend(unsafe { result.elements(at, (tile, inside.clone())) });
                 }
@@ -185,21 +192,21 @@ impl<R: Float> RecurrentScanKernel<R> {
                 self.program
                     .run((o, reads), step, (start, &block), &inputs, &mut outs);
             }
-            for (result, tile) in results.outputs.iter().zip(&*tiles) {
+            for (result, tile) in outputs().zip(&*tiles) {
                 // SAFETY: tiles are disjoint at every step.
                 unsafe { result.store((at, length), tile, features) };
             }
-            for (k, state) in next.iter().enumerate() {
-                if let Some(to) = write(op.state_sequence(k)) {
+            for (k, state) in self.results.state_seq.iter().zip(&*next) {
+                if let Some(to) = write(*k) {
                     to.copy_from_slice(&state[..length]);
                 }
             }
             std::mem::swap(now, next);
         }
-        for (state, write) in now.iter().zip(&results.dense) {
-            if let Some(write) = write {
-                // SAFETY: tiles are disjoint.
-                unsafe { write.range(start, length) }.copy_from_slice(&state[..length]);
+        for (k, state) in self.results.last.iter().zip(&*now) {
+            // SAFETY: tiles are disjoint.
+            if let Some(to) = unsafe { results[*k].range(start, length) } {
+                to.copy_from_slice(&state[..length]);
             }
         }
     }
@@ -217,18 +224,14 @@ impl<R: Float> Kernel for RecurrentScanKernel<R> {
         if elements == 0 {
             return Ok(());
         }
-        let (outputs, rest) = writes.split_at_mut(this.op.recurrence.outputs.len());
-        let (dense, before) = rest.split_at_mut(rest.len() - 1);
-        let (values, dense) = open::<R>(reads, dense);
-        let results = Results {
-            outputs: outputs.iter_mut().map(TileResult::of).collect(),
-            dense,
-            before: TileResult::of(&mut before[0]),
-        };
-        let sequences = reads[..this.operands.sequences].iter();
-        let sequences: ArrayVec<_, MAX_OPERANDS> = sequences.map(TileOperand::of).collect();
-        let weight = &reads[this.op.weight()];
-        let (weight, table) = tile_operand::weight::<R>(weight, &this.weight, workspace);
+        let values = open_reads::<R>(reads);
+        let results = writes.iter_mut().map(TileResult::of);
+        let results: ArrayVec<_, MAX_OPERANDS> = results.collect();
+        let sequences = this.operands.sequences.iter();
+        let sequences = sequences.map(|sequence| TileOperand::of(&reads[sequence.operand]));
+        let sequences: ArrayVec<_, MAX_OPERANDS> = sequences.collect();
+        let (weight, ty) = &this.weight;
+        let (weight, table) = tile_operand::weight::<R>(&reads[*weight], ty, workspace);
         spike_sums::transpose(weight, this.features, table);
         let (table, tile) = (&*table, this.tile * this.features);
         parallel::for_each(elements.div_ceil(tile), |k| {

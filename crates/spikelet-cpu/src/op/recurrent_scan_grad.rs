@@ -6,27 +6,34 @@
 
 use super::recurrent_scan::{features_of, tile_rows};
 use super::row_products;
-use super::scan::{Operands, open};
+use super::scan::open_reads;
+use super::scan_ports::{Gradients, Operands};
 use super::step_program::{StepProgram, StepScratch};
 use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
 use super::{Float, Kernel, MAX_OPERANDS, Types};
-use crate::memory::{SharedSlice, View, ViewMut};
+use crate::memory::{View, ViewMut};
 use crate::parallel;
 use crate::scratch::PerThread;
 use arrayvec::ArrayVec;
 use spikelet_expr::{Block, CompileError};
-use spikelet_graph::op::RecurrentScanGrad;
+use spikelet_graph::op::{Feedback, Port, Ports, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 
 pub(super) struct RecurrentScanGradKernel<R> {
-    op: RecurrentScanGrad,
-    weight: TensorType,
+    feedback: Feedback,
+    /// The operands: the weight and its type.
+    weight: (usize, TensorType),
+    /// By operand, when a step reads it.
+    times: Vec<ReadAt>,
+    /// The operands with the sequence of each state.
+    states: Vec<usize>,
+    /// The gradient of the first sequence is always needed.
+    grads: Gradients,
+    /// The result with the gradient of the first product.
+    of_product: usize,
     program: StepProgram,
     operands: Operands,
-    /// Which sequences and parameters need a gradient; the first sequence always does.
-    wanted_inputs: Vec<bool>,
-    wanted_params: Vec<bool>,
     /// Neurons of a row.
     features: usize,
     /// Rows of a tile.
@@ -49,41 +56,67 @@ struct Scratch<R> {
     sums: Vec<Block<R>>,
 }
 
-pub(super) fn workspace_words(op: &RecurrentScanGrad, types: &Types) -> usize {
+/// Which step of an operand a step reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadAt {
+    /// It is not read step by step.
+    Never,
+    Same,
+    /// The same, but for the first.
+    SameAfterFirst,
+    Before,
+}
+
+impl ReadAt {
+    fn of(port: Port) -> Self {
+        match port {
+            Port::Driven | Port::Sequence(_) | Port::OutputGrad(_) => Self::Same,
+            // The sequence is one step behind already.
+            Port::Before => Self::SameAfterFirst,
+            Port::StateSeq(_) => Self::Before,
+            _ => Self::Never,
+        }
+    }
+}
+
+pub(super) fn workspace_words(op: &ScanGrad, types: &Types) -> usize {
     let features = features_of(types);
     let packed = match types.float() {
         DType::F64 => row_products::packed_elements::<f64>(features, features),
         _ => row_products::packed_elements::<f32>(features, features).div_ceil(2),
     };
-    packed.saturating_add(tile_operand::weight_words(
-        &types.inputs[op.weight_operand()],
-    ))
+    let weight = &types.inputs[op.reads(Port::Weight)];
+    packed.saturating_add(tile_operand::weight_words(weight))
 }
 
 impl<R: Float> RecurrentScanGradKernel<R> {
     pub(super) fn new(
-        op: &RecurrentScanGrad,
+        op: &ScanGrad,
+        feedback: &Feedback,
         types: &Types,
         threads: usize,
     ) -> Result<Self, CompileError> {
-        let r = &op.recurrence;
+        let r = &op.of.recurrence;
         let (sequences, states, params) = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = Operands::new((sequences, states, params), op.time_steps, types);
+        let operands = Operands::new(op, types);
         let features = features_of(types);
-        let mut wanted_inputs = types.used[..sequences].to_vec();
-        wanted_inputs[0] = true;
-        let wanted_params = types.used[sequences + states..][..params].to_vec();
-        let present = &op.present[..r.outputs.len()];
+        let mut grads = Gradients::new(op, types);
+        grads.wanted_inputs[0] = true;
         let program = StepProgram::new(
-            r.backward_program(present, &wanted_inputs, &wanted_params)?,
+            r.backward_program(
+                &op.present_outputs(),
+                &grads.wanted_inputs,
+                &grads.wanted_params,
+            )?,
             &operands,
             features,
-            r.params_by_channel(&types.inputs),
+            op.params_by_channel(&types.inputs),
         );
         let rows = operands.elements.checked_div(features).unwrap_or(0);
         let tile = tile_rows(rows, features, threads);
         let blocks = |count: usize| vec![Block::filled(R::ZERO, tile * features); count];
         let converted = |ty| TileOperand::block(ty, tile * features);
+        let weight = op.reads(Port::Weight);
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
                 step: program.scratch(params),
@@ -95,73 +128,42 @@ impl<R: Float> RecurrentScanGradKernel<R> {
                 params: blocks(params),
                 sums: blocks(params),
             }),
-            weight: types.inputs[op.weight_operand()].clone(),
-            op: op.clone(),
+            weight: (weight, types.inputs[weight].clone()),
+            times: op.operands().into_iter().map(ReadAt::of).collect(),
+            states: (0..states).filter_map(|k| op.state_operand(k)).collect(),
+            grads,
+            of_product: op.writes(Port::FirstProduct),
+            feedback: feedback.clone(),
             program,
             operands,
-            wanted_inputs,
-            wanted_params,
             features,
             tile,
         })
     }
 
-    /// Adds the gradients of the states after step `t` that are operands.
-    fn add_state_grads(
-        &self,
-        reads: &[&[R]],
-        after: &mut [Block<R>],
-        t: usize,
-        (start, length): (usize, usize),
-    ) {
-        let (o, outputs) = (&self.operands, self.op.recurrence.outputs.len());
-        for (k, after) in after.iter_mut().enumerate() {
-            let mut add = |result: usize, at: usize| {
-                if let Some(operand) = self.op.grad_operand(result) {
-                    let grad = &reads[operand][at..at + length];
-                    for (a, g) in after[..length].iter_mut().zip(grad) {
-                        *a = *a + *g;
-                    }
-                }
-            };
-            if t + 1 == o.time_steps {
-                add(outputs + k, start);
-            }
-            add(outputs + o.states + k, t * o.elements + start);
-        }
-    }
-
     /// The first element of an operand that the step `t` of a tile reads, if it reads a sequence.
     fn first_of(&self, operand: usize, t: usize, start: usize) -> Option<usize> {
-        let (op, elements) = (&self.op, self.operands.elements);
-        let present = op.present[..op.recurrence.outputs.len()].iter();
-        let first = op.weight_operand() + 1;
-        let grads = first..first + present.filter(|p| **p).count();
+        let elements = self.operands.elements;
         let at = t * elements + start;
-        if operand < self.operands.sequences || grads.contains(&operand) {
-            Some(at)
-        } else if operand == op.before_operand() {
-            // The sequence is one step behind already.
-            (t > 0).then_some(at)
-        } else if (op.first_product()..op.before_operand()).contains(&operand) {
-            (t > 0).then(|| at - elements)
-        } else {
-            None
+        match self.times[operand] {
+            ReadAt::Never => None,
+            ReadAt::Same => Some(at),
+            ReadAt::SameAfterFirst => (t > 0).then_some(at),
+            ReadAt::Before => (t > 0).then(|| at - elements),
         }
     }
 
     fn run_tile(
         &self,
         (reads, sources): (&[&[R]], &[TileOperand<'_, R>]),
-        (results, writes): (
-            &[TileResult<'_, R>],
-            &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
-        ),
+        results: &[TileResult<'_, R>],
         weight: &[R],
         (start, length): (usize, usize),
     ) {
-        let (o, op) = (&self.operands, &self.op);
-        let outputs = op.recurrence.outputs.len();
+        let (o, feedback) = (&self.operands, &self.feedback);
+        // SAFETY: tiles are disjoint.
+        let write = |k: usize| unsafe { results[k].range(start, length) };
+        let of_inputs = || self.grads.of_inputs.iter().map(|k| &results[*k]);
         let mut scratch = self.scratch.get();
         let Scratch {
             step,
@@ -180,7 +182,7 @@ impl<R: Float> RecurrentScanGradKernel<R> {
             block[..length].fill(R::ZERO);
         }
         for t in (0..o.time_steps).rev() {
-            self.add_state_grads(reads, after, t, (start, length));
+            self.grads.add_to(after, (o, reads), t, (start, length));
             let mut tiles: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
             for (k, (source, converted)) in sources.iter().zip(&mut *converted).enumerate() {
                 if let Some(first) = self.first_of(k, t, start) {
@@ -192,21 +194,22 @@ impl<R: Float> RecurrentScanGradKernel<R> {
                 let at = t * o.elements + from;
                 let inside = block.at..block.at + size;
                 let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
-                inputs.extend(tiles[..o.sequences].iter().map(|x| &x[inside.clone()]));
+                let sequences = o.sequences.iter().map(|x| tiles[x.operand]);
+                inputs.extend(sequences.map(|x| &x[inside.clone()]));
                 for (k, initial) in initial.iter().enumerate() {
                     inputs.push(match t {
                         0 => &initial[inside.clone()],
-                        _ => &tiles[op.state_operand(k)][inside.clone()],
+                        _ => &tiles[self.states[k]][inside.clone()],
                     });
                 }
-                let grads = (0..outputs).filter_map(|k| op.grad_operand(k));
-                inputs.extend(grads.map(|operand| &tiles[operand][inside.clone()]));
+                let grads = self.grads.outputs.iter();
+                inputs.extend(grads.map(|operand| &tiles[*operand][inside.clone()]));
                 inputs.extend(after.iter().map(|grad| &grad[inside.clone()]));
 
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-                let input_grads = results.iter().zip(input_grads.iter_mut());
+                let input_grads = of_inputs().zip(input_grads.iter_mut());
                 for ((result, tile), _) in input_grads
-                    .zip(&self.wanted_inputs)
+                    .zip(&self.grads.wanted_inputs)
                     .filter(|(_, wanted)| **wanted)
                 {
                     outs.extend(match result {
@@ -217,42 +220,39 @@ impl<R: Float> RecurrentScanGradKernel<R> {
                     });
                 }
                 outs.extend(before.iter_mut().map(|b| &mut b[inside.clone()]));
-                let wanted = params.iter_mut().zip(&self.wanted_params);
+                let wanted = params.iter_mut().zip(&self.grads.wanted_params);
                 let wanted = wanted.filter(|(_, wanted)| **wanted);
                 outs.extend(wanted.map(|(b, _)| &mut b[inside.clone()]));
                 self.program
                     .run((o, reads), step, (start, &block), &inputs, &mut outs);
             }
-            let wanted = sums.iter_mut().zip(&*params).zip(&self.wanted_params);
+            let wanted = sums.iter_mut().zip(&*params).zip(&self.grads.wanted_params);
             for ((sum, step), _) in wanted.filter(|(_, wanted)| **wanted) {
                 for (sum, step) in sum[..length].iter_mut().zip(&step[..length]) {
                     *sum = *sum + *step;
                 }
             }
             let at = t * o.elements + start;
-            for (result, tile) in results.iter().zip(&*input_grads) {
+            for (result, tile) in of_inputs().zip(&*input_grads) {
                 // SAFETY: tiles are disjoint at every step.
                 unsafe { result.store((at, length), tile, features) };
             }
-            let dx: &[R] = match &results[0] {
-                // SAFETY: as above.
-                TileResult::Same(write) => unsafe { write.range(at, length) },
-                _ => &input_grads[0][..length],
-            };
-            if t > 0 || op.continues {
+            // SAFETY: as above.
+            let dx = unsafe { results[self.grads.of_inputs[0]].range(at, length) };
+            let dx: &[R] = dx.unwrap_or(&mut input_grads[0][..length]);
+            if t > 0 || feedback.continues {
                 let sizes = (features, features);
-                let to = &mut before[op.fed][..length];
+                let to = &mut before[feedback.state][..length];
                 row_products::multiply_add(dx, weight, sizes, to);
-            } else if let Some(write) = &writes[op.first_product() - o.sequences] {
-                // SAFETY: tiles are disjoint.
-                unsafe { write.range(start, length) }.copy_from_slice(dx);
+            } else if let Some(to) = write(self.of_product) {
+                to.copy_from_slice(dx);
             }
             std::mem::swap(after, before);
         }
-        for (from, write) in after.iter().chain(&*sums).zip(writes) {
-            if let Some(write) = write {
-                // SAFETY: tiles are disjoint.
-                unsafe { write.range(start, length) }.copy_from_slice(&from[..length]);
+        let states = self.grads.of_states.iter().zip(&*after);
+        for (k, from) in states.chain(self.grads.of_params.iter().zip(&*sums)) {
+            if let Some(to) = write(*k) {
+                to.copy_from_slice(&from[..length]);
             }
         }
     }
@@ -270,25 +270,19 @@ impl<R: Float> Kernel for RecurrentScanGradKernel<R> {
         if elements == 0 {
             return Ok(());
         }
-        let (sequences, rest) = writes.split_at_mut(this.operands.sequences);
-        let (values, shared) = open::<R>(reads, rest);
+        let values = open_reads::<R>(reads);
         let sources: ArrayVec<_, MAX_OPERANDS> = reads.iter().map(TileOperand::of).collect();
-        let results = sequences.iter_mut().map(TileResult::of);
+        let results = writes.iter_mut().map(TileResult::of);
         let results: ArrayVec<_, MAX_OPERANDS> = results.collect();
-        let weight = &reads[this.op.weight_operand()];
-        let (weight, packed) = tile_operand::weight::<R>(weight, &this.weight, workspace);
+        let (weight, ty) = &this.weight;
+        let (weight, packed) = tile_operand::weight::<R>(&reads[*weight], ty, workspace);
         let sizes = (this.features, this.features);
         row_products::pack(weight, sizes, packed);
         let (weight, tile) = (&*packed, this.tile * this.features);
         parallel::for_each(elements.div_ceil(tile), |k| {
             let start = k * tile;
             let length = tile.min(elements - start);
-            this.run_tile(
-                (&values, &sources),
-                (&results, &shared),
-                weight,
-                (start, length),
-            );
+            this.run_tile((&values, &sources), &results, weight, (start, length));
         });
         Ok(())
     }

@@ -4,111 +4,14 @@
 //! L1 cache, the sequences are read and written once.
 
 use super::pool_tiles::PoolTiles;
+use super::scan_ports::{Operands, Results};
 use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
-use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
-use spikelet_graph::op::Scan;
-
-/// The operands of a scan by kind, and their access patterns.
-pub(super) struct Operands {
-    pub(super) sequences: usize,
-    pub(super) states: usize,
-    pub(super) params: usize,
-    /// Whether each sequence is the same at all steps.
-    pub(super) constant: Vec<bool>,
-    pub(super) broadcasts: Vec<Broadcast>,
-    pub(super) time_steps: usize,
-    /// Elements of one time step.
-    pub(super) elements: usize,
-}
-
-impl Operands {
-    pub(super) fn new(
-        (sequences, states, params): (usize, usize, usize),
-        time_steps: usize,
-        types: &Types,
-    ) -> Self {
-        let step = &types.inputs[0].shape[1..];
-        let held = &types.inputs[sequences..sequences + states + params];
-        Self {
-            sequences,
-            states,
-            params,
-            constant: types.inputs[..sequences]
-                .iter()
-                .map(|t| t.shape[0] == 1)
-                .collect(),
-            broadcasts: held
-                .iter()
-                .map(|t| Broadcast::new(&t.shape, step))
-                .collect(),
-            time_steps,
-            elements: step.iter().product(),
-        }
-    }
-
-    /// The most elements of a tile. Parameters that differ between elements are set per block, so that
-    /// a tile is then one block.
-    pub(super) fn most(&self) -> usize {
-        let params = &self.broadcasts[self.states..];
-        if params.iter().all(|b| matches!(b, Broadcast::Scalar)) {
-            TILE
-        } else {
-            BLOCK
-        }
-    }
-
-    /// The index of element `start` of step `t` in sequence `k`.
-    pub(super) fn at(&self, k: usize, t: usize, start: usize) -> usize {
-        if self.constant[k] {
-            start
-        } else {
-            t * self.elements + start
-        }
-    }
-
-    /// Gathers the initial states of a tile.
-    pub(super) fn initial<'a, R: Float>(
-        &self,
-        reads: &[&[R]],
-        start: usize,
-        to: impl Iterator<Item = &'a mut [R]>,
-    ) {
-        for (k, to) in to.enumerate() {
-            self.broadcasts[k].gather(reads[self.sequences + k], start, to);
-        }
-    }
-
-    /// Gathers the parameters of a tile and sets them.
-    pub(super) fn hold<R: Float>(
-        &self,
-        reads: &[&[R]],
-        start: usize,
-        length: usize,
-        blocks: &mut [Block<R>],
-        works: &mut [(&Program, &mut Workspace<R>)],
-    ) {
-        if self.params == 0 {
-            return;
-        }
-        for (k, block) in blocks.iter_mut().enumerate() {
-            let operand = self.states + k;
-            let values = reads[self.sequences + operand];
-            self.broadcasts[operand].gather(values, start, &mut block[..length.min(BLOCK)]);
-        }
-        let mut held: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
-        for (held, block) in held.iter_mut().zip(blocks.iter()) {
-            *held = &block[..length.min(BLOCK)];
-        }
-        for (program, work) in works {
-            program.set_uniform(work, &held[..self.params]);
-        }
-    }
-}
+use spikelet_graph::op::{Port, Scan};
 
 /// The most elements of a tile. A step reads that many contiguous elements: enough for the hardware
 /// prefetcher.
@@ -129,7 +32,7 @@ pub(super) fn blocks(length: usize) -> impl Iterator<Item = (usize, usize)> {
 pub(super) struct ScanKernel<R> {
     program: Program,
     operands: Operands,
-    outputs: usize,
+    results: Results,
     /// Steps between checkpoints of the states.
     checkpoint: Option<usize>,
     tile: usize,
@@ -141,21 +44,21 @@ pub(super) struct ScanKernel<R> {
 
 /// The memory of the outputs of a tile.
 struct Outputs<'a, R> {
-    writes: &'a [Option<SharedSlice<'a, R>>],
+    writes: ArrayVec<&'a SharedSlice<'a, R>, MAX_OPERANDS>,
     /// The index of the first element in memory, and the elements of a step.
     first: usize,
     step: usize,
 }
 
 fn pool_tiles_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
-    let used = types.used[..op.recurrence.outputs.len()].contains(&true);
-    let pool = op.pool.filter(|_| used)?;
+    let used = types.used(op, Port::Output, op.recurrence.outputs.len());
+    let pool = op.pool.filter(|_| used.contains(&true))?;
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
 /// Elements of a band's unpooled outputs.
 fn band_elements(op: &Scan, types: &Types) -> usize {
-    let used = &types.used[..op.recurrence.outputs.len()];
+    let used = types.used(op, Port::Output, op.recurrence.outputs.len());
     let used = used.iter().filter(|used| **used).count();
     pool_tiles_of(op, types).map_or(0, |pool_tiles| {
         used.saturating_mul(op.time_steps)
@@ -179,21 +82,20 @@ struct ScanScratch<R> {
 impl<R: Float> ScanKernel<R> {
     pub(super) fn new(op: &Scan, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let r = &op.recurrence;
-        let kinds = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = Operands::new(kinds, op.time_steps, types);
-        let outputs = r.outputs.len();
-        let program = r.forward_program(&types.used[..outputs])?;
+        let operands = Operands::new(op, types);
+        let used = types.used(op, Port::Output, r.outputs.len());
+        let program = r.forward_program(&used)?;
         let tile = tile(operands.elements, threads, operands.most());
         let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
             scratch: PerThread::new(threads, || ScanScratch {
                 work: program.workspace(BLOCK),
-                now: filled(operands.states, tile),
-                next: filled(operands.states, tile),
-                params: filled(operands.params, BLOCK),
+                now: filled(r.states.len(), tile),
+                next: filled(r.states.len(), tile),
+                params: filled(r.params.len(), BLOCK),
             }),
             tile,
-            outputs,
+            results: Results::new(op),
             checkpoint: op.checkpoint,
             program,
             operands,
@@ -229,12 +131,10 @@ impl<R: Float> ScanKernel<R> {
             for (at, size) in blocks(length) {
                 let from = start + at;
                 let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
-                for k in 0..o.sequences {
-                    inputs.push(&reads[k][o.at(k, t, from)..][..size]);
-                }
+                inputs.extend(o.inputs(reads, t, (from, size)));
                 inputs.extend(now.iter().map(|state| &state[at..at + size]));
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-                for write in outputs.writes.iter().flatten() {
+                for write in &outputs.writes {
                     let at = t * outputs.step + from - outputs.first;
                     // SAFETY: tiles are disjoint at every step, and so are their blocks.
                     outs.push(unsafe { write.range(at, size) });
@@ -242,8 +142,8 @@ impl<R: Float> ScanKernel<R> {
                 outs.extend(next.iter_mut().map(|state| &mut state[at..at + size]));
                 self.program.step(work, &inputs, &mut outs);
             }
-            for (k, state) in next.iter().enumerate() {
-                if let Some(write) = &writes[self.outputs + o.states + k] {
+            for (k, state) in self.results.state_seq.iter().zip(&*next) {
+                if let Some(write) = &writes[*k] {
                     // SAFETY: tiles are disjoint at every step.
                     let to = unsafe { write.range(t * o.elements + start, length) };
                     to.copy_from_slice(&state[..length]);
@@ -254,8 +154,8 @@ impl<R: Float> ScanKernel<R> {
                 && t + 1 < o.time_steps
             {
                 let row = (t + 1) / every - 1;
-                for (k, state) in next.iter().enumerate() {
-                    if let Some(write) = &writes[self.outputs + 2 * o.states + k] {
+                for (k, state) in self.results.checkpoints.iter().zip(&*next) {
+                    if let Some(write) = &writes[*k] {
                         // SAFETY: tiles are disjoint in every row.
                         let to = unsafe { write.range(row * o.elements + start, length) };
                         to.copy_from_slice(&state[..length]);
@@ -264,8 +164,8 @@ impl<R: Float> ScanKernel<R> {
             }
             std::mem::swap(now, next);
         }
-        for (k, state) in now.iter().enumerate() {
-            if let Some(write) = &writes[self.outputs + k] {
+        for (k, state) in self.results.last.iter().zip(&*now) {
+            if let Some(write) = &writes[*k] {
                 // SAFETY: tiles are disjoint.
                 unsafe { write.range(start, length) }.copy_from_slice(&state[..length]);
             }
@@ -285,13 +185,17 @@ impl<R: Float> ScanKernel<R> {
     ) {
         let time = self.operands.time_steps;
         let mut pieces = spikes.chunks_exact_mut(time * pool_tiles.length);
-        let mut unpooled: ArrayVec<Option<SharedSlice<'_, R>>, MAX_OPERANDS> = ArrayVec::new();
-        for write in &writes[..self.outputs] {
-            let piece = write.as_ref().and_then(|_| pieces.next());
-            unpooled.push(piece.map(|piece| SharedSlice::new(&mut piece[..time * length])));
+        let pooled = self
+            .results
+            .outputs
+            .iter()
+            .filter_map(|k| writes[*k].as_ref());
+        let mut unpooled: ArrayVec<SharedSlice<'_, R>, MAX_OPERANDS> = ArrayVec::new();
+        for piece in pieces.by_ref().take(pooled.clone().count()) {
+            unpooled.push(SharedSlice::new(&mut piece[..time * length]));
         }
         let outputs = Outputs {
-            writes: &unpooled,
+            writes: unpooled.iter().collect(),
             first: start,
             step: length,
         };
@@ -301,10 +205,7 @@ impl<R: Float> ScanKernel<R> {
         }
         let whole = pool_tiles.pooled(self.operands.elements);
         let (first, count) = (pool_tiles.pooled(start), pool_tiles.pooled(length));
-        for (unpooled, write) in unpooled.iter().zip(writes) {
-            let (Some(unpooled), Some(write)) = (unpooled, write) else {
-                continue;
-            };
+        for (unpooled, write) in unpooled.iter().zip(pooled) {
             for t in 0..time {
                 // SAFETY: the tiles are done, and bands are disjoint at every step.
                 let (from, to) = unsafe {
@@ -317,8 +218,18 @@ impl<R: Float> ScanKernel<R> {
     }
 }
 
-/// The operands as slices, and the results as slices that tiles share; those of 16 bits and
-/// of one bit are left out.
+/// The operands as slices; those of 16 bits and of one bit are left out.
+pub(super) fn open_reads<'a, R: Float>(reads: &[View<'a>]) -> [&'a [R]; MAX_OPERANDS] {
+    let mut values: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
+    for (value, read) in values.iter_mut().zip(reads) {
+        if !matches!(read, View::F16(_) | View::BF16(_) | View::Bits(_)) {
+            *value = R::of(read);
+        }
+    }
+    values
+}
+
+/// As [`open_reads`], with the results as slices that tiles share.
 pub(super) fn open<'a, 'b, R: Float>(
     reads: &[View<'a>],
     writes: &'b mut [ViewMut<'_>],
@@ -326,12 +237,6 @@ pub(super) fn open<'a, 'b, R: Float>(
     [&'a [R]; MAX_OPERANDS],
     [Option<SharedSlice<'b, R>>; MAX_OPERANDS],
 ) {
-    let mut values: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
-    for (value, read) in values.iter_mut().zip(reads) {
-        if !matches!(read, View::F16(_) | View::BF16(_) | View::Bits(_)) {
-            *value = R::of(read);
-        }
-    }
     let mut shared = [const { None }; MAX_OPERANDS];
     for (shared, write) in shared.iter_mut().zip(writes) {
         let stored = !matches!(write, ViewMut::F16(_) | ViewMut::BF16(_) | ViewMut::Bits(_));
@@ -339,7 +244,7 @@ pub(super) fn open<'a, 'b, R: Float>(
             *shared = Some(SharedSlice::new(R::of_mut(write)));
         }
     }
-    (values, shared)
+    (open_reads(reads), shared)
 }
 
 impl<R: Float> Kernel for ScanKernel<R> {
@@ -365,7 +270,12 @@ impl<R: Float> Kernel for ScanKernel<R> {
             return Ok(());
         }
         let outputs = Outputs {
-            writes: &shared[..this.outputs],
+            writes: this
+                .results
+                .outputs
+                .iter()
+                .filter_map(|k| shared[*k].as_ref())
+                .collect(),
             first: 0,
             step: elements,
         };

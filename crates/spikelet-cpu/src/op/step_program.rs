@@ -1,6 +1,6 @@
 //! The step of a recurrence for tiles of rows of neurons.
 
-use super::scan::Operands;
+use super::scan_ports::Operands;
 use super::{BLOCK, Float};
 use spikelet_expr::{Block, Program, Workspace};
 
@@ -38,7 +38,7 @@ impl StepProgram {
         features: usize,
         by_channel: bool,
     ) -> Self {
-        let period = if operands.params == 0 || !by_channel || features == 0 {
+        let period = if operands.params.is_empty() || !by_channel || features == 0 {
             BLOCK
         } else if features <= BLOCK {
             BLOCK / features * features
@@ -48,7 +48,7 @@ impl StepProgram {
         Self {
             program,
             period: period.min(operands.elements.max(1)),
-            by_element: operands.params > 0 && !by_channel,
+            by_element: !operands.params.is_empty() && !by_channel,
         }
     }
 

@@ -27,6 +27,18 @@ impl<'a, R: Float> TileResult<'a, R> {
         }
     }
 
+    /// Elements of a result in the type of the kernel, if it is used.
+    ///
+    /// # Safety
+    /// As for [`Self::elements`].
+    pub(super) unsafe fn range(&self, start: usize, length: usize) -> Option<&mut [R]> {
+        match self {
+            // SAFETY: as the caller promises.
+            Self::Same(to) => Some(unsafe { to.range(start, length) }),
+            _ => None,
+        }
+    }
+
     /// Elements of the result for an evaluator, if it is used. A result in another storage has them in
     /// memory of the tile, of which `inside` is the range, until [`Self::store`].
     ///

@@ -3,7 +3,7 @@
 use crate::harness::{Loaded, numbers};
 use spikelet_cpu::{CallablePlan, CallingThread, Cpu};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Recurrence, RecurrentScan};
+use spikelet_graph::op::{Feedback, Recurrence, Scan};
 use spikelet_graph::{DType, Graph, Plan, Tensor, Tracer, Var};
 use std::process::Command;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn layer(neurons: usize) -> Graph {
     let x = tracer.input("x", F, [STEPS, ROWS, neurons]);
     let w = tracer.parameter("w", [neurons, neurons]);
     let start = tracer.fill(F, [ROWS, neurons], 0.0);
-    let scan = RecurrentScan::new(Arc::new(neuron), STEPS, 1);
+    let scan = Scan::new(Arc::new(neuron), STEPS).feed_back(Feedback::of(1));
     let made = Var::recurrent_scan(scan, &[&x], &[&start, &start], &[], &w);
     let grads = tracer.gradients(&made[0].square().sum_all(), &[&x, &w]);
     tracer.output("s", &made[0]);

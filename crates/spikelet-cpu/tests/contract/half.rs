@@ -2,7 +2,9 @@
 
 use crate::harness::{Loaded, tensor};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Conv, MatMul, Pool, Pooling, Recurrence, RecurrentScan, Reduce, Window};
+use spikelet_graph::op::{
+    Conv, Feedback, MatMul, Pool, Pooling, Port, Ports, Recurrence, Reduce, Scan, Window,
+};
 use spikelet_graph::{DType, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -114,14 +116,14 @@ fn a_scan_with_feedback_keeps_its_states_in_f32() {
         .params(["w"])
         .output("s", s.clone(), true)
         .next(vec![(1.0 - &s) * &h, s]);
-    let op = RecurrentScan::new(r.into(), 5, 1);
+    let op = Scan::new(r.into(), 5).feed_back(Feedback::of(1));
     let (step, feedback) = (&[6, 20][..], &[20, 20][..]);
     let (shapes, held) = ([&[5, 6, 20], feedback], [step, step, &[20], step]);
     let scan = |tracer: &Tracer, x: &[Var]| {
         tracer.apply(op.clone(), &[&x[0], &x[2], &x[3], &x[4], &x[5], &x[1]])
     };
     // With fewer results the spikes before each step are stored as bits.
-    for results in [op.results(), op.driven()] {
+    for results in [op.results().len(), op.writes(Port::Driven)] {
         check(&shapes, &held, |tracer, x| {
             let made = scan(tracer, x);
             let wide = made[0].ty().dtype;

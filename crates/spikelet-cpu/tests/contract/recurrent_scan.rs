@@ -4,7 +4,7 @@
 use crate::harness::{Loaded, for_any_number_of_threads, numbers, tensor};
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Recurrence, RecurrentScan};
+use spikelet_graph::op::{Feedback, Recurrence, Scan};
 use spikelet_graph::{DType, Graph, Plan, Precision, Tensor, Tracer, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl Case {
         let (sequences, rest) = x.split_at(self.recurrence.inputs.len());
         let (states, rest) = rest.split_at(self.recurrence.states.len());
         let (weight, params) = rest.split_last().expect("a weight");
-        let op = RecurrentScan::new(self.recurrence.clone(), self.time, self.fed);
+        let op = Scan::new(self.recurrence.clone(), self.time).feed_back(Feedback::of(self.fed));
         let [sequences, states, params] = [sequences, states, params].map(refs);
         Var::recurrent_scan(op, &sequences, &states, &params, weight)
     }
@@ -150,10 +150,10 @@ impl Case {
         let mut states = states.to_vec();
         let mut parts: Vec<Vec<Var>> = vec![];
         for start in (0..self.time).step_by(length) {
-            let op = RecurrentScan {
+            let op = Scan::new(r.clone(), length).feed_back(Feedback {
                 continues: start > 0,
-                ..RecurrentScan::new(r.clone(), length, self.fed)
-            };
+                ..Feedback::of(self.fed)
+            });
             let x: Vec<Var> = sequences
                 .iter()
                 .map(|x| x.slice(0, start..start + length))
@@ -509,7 +509,7 @@ fn two_layers() -> (Graph, Vec<(String, Tensor)>) {
     let zeros = given("zeros", &[samples, features], 0.0);
     let mut y = x;
     for pair in weights.chunks_exact(2) {
-        let op = RecurrentScan::new(hard_reset(), time, 1);
+        let op = Scan::new(hard_reset(), time).feed_back(Feedback::of(1));
         let current = y.linear(&pair[0]) + 0.25;
         let states = [&zeros, &zeros];
         y = Var::recurrent_scan(op, &[&current], &states, &[], &pair[1]).swap_remove(0);

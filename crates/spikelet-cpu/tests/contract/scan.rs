@@ -4,7 +4,7 @@ use crate::harness::{
     Loaded, broadcast_at, check_forward, check_gradients, compute, index, tensor,
 };
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Recurrence, Scan};
+use spikelet_graph::op::{Port, Ports, Recurrence, Scan};
 use spikelet_graph::{DType, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -280,7 +280,7 @@ fn kept_states_are_those_of_the_state_sequence() {
         };
         let made = tracer.apply(op.clone(), &[&x, &v, &a]);
         let kept = made.len() - 1;
-        assert_eq!(kept, op.first_checkpoint());
+        assert_eq!(Some(kept), op.result(Port::Checkpoint(0)));
         let rows = time.div_ceil(every) - 1;
         assert_eq!(made[kept].shape(), [rows, 40]);
         tracer.output("kept", &made[kept]);

@@ -4,7 +4,7 @@ use crate::harness::{Loaded, for_any_number_of_threads, tensor};
 use crate::threads::plif;
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Pooling, Recurrence, Scan, ScanGrad, Window};
+use spikelet_graph::op::{Pooling, Port, Recurrence, Scan, ScanGrad, Window};
 use spikelet_graph::{Backend, DType, Error, Plan, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -189,9 +189,8 @@ fn a_backward_pass_that_sums_over_channels_is_refused() {
     let (v, w) = (tracer.parameter("v", [2, 3]), tracer.parameter("w", []));
     let g = tracer.input("g", DType::F32, [4, 2, 3]);
     let op = ScanGrad {
-        present: vec![true, false, false],
         channel_sums: true,
-        ..ScanGrad::new(plif(), 4)
+        ..ScanGrad::new(Scan::new(plif(), 4), vec![Port::OutputGrad(0)])
     };
     let made = tracer.apply(op, &[&x, &v, &w, &g]);
     tracer.output("dx", &made[0]);

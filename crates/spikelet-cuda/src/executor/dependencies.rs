@@ -4,7 +4,7 @@
 //! reads or writes: the arena gives memory to another value only after its last reader, which is such a conflict.
 
 use super::action::Step;
-use spikelet_graph::op::{DeviceShare, Op, RecurrentScan, RecurrentScanGrad};
+use spikelet_graph::op::DeviceShare;
 use spikelet_graph::{Location, Plan, Result};
 
 /// Memory that a step accesses.
@@ -55,14 +55,9 @@ pub(super) fn of_steps(
 
 /// Whether kernels of a plan shall run at the same time.
 fn overlaps(plan: &Plan) -> bool {
-    plan.graph.nodes.iter().any(|node| {
-        let (Op::RecurrentScan(RecurrentScan { share, .. })
-        | Op::RecurrentScanGrad(RecurrentScanGrad { share, .. })) = &node.op
-        else {
-            return false;
-        };
-        *share != DeviceShare::Whole
-    })
+    let scans = plan.graph.nodes.iter().filter_map(|node| node.op.ports());
+    let mut feedbacks = scans.filter_map(|op| op.scan().feedback.as_ref());
+    feedbacks.any(|feedback| feedback.share != DeviceShare::Whole)
 }
 
 /// The memory that each kernel of a plan accesses, and the copies behind them.

@@ -8,7 +8,7 @@ use crate::gpu::Properties;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::{Recurrence, Scan};
+use spikelet_graph::op::{Port, Ports, Recurrence, Scan};
 
 /// The most time steps × neurons of a thread: all loops are unrolled.
 const MOST_COPIES: usize = 64;
@@ -161,7 +161,7 @@ pub(super) fn load_inputs(
     let (pack, neurons, positions) = (tiling.pack, tiling.neurons, tiling.positions());
     let mut values = vec![];
     for k in 0..r.inputs.len() {
-        let ty = &cx.inputs[k];
+        let ty = &cx.inputs[cx.ports().input(k)];
         let steps = if ty.shape[0] == 1 { 1 } else { time };
         text.push_str(&format!(
             "  spk_vec<{}, {pack}> x{k}[{steps}][{positions}];\n",
@@ -189,7 +189,10 @@ pub(super) fn load_states(
     let states = r.states.len();
     let mut body = String::new();
     for k in 0..states {
-        body.push_str(&format!("        v[at][j][{k}] = {};\n", start(r, cx, k)));
+        body.push_str(&format!(
+            "        v[at][j][{k}] = {};\n",
+            start(cx, Port::Initial(k))
+        ));
     }
     format!(
         "  float v[{}][{}][{}];\n{}",
@@ -212,7 +215,7 @@ pub(super) fn load_params(
         "  for (int j = 0; j < {pack}; ++j) {{\n    const Index n = c;\n"
     ));
     for k in 0..r.params.len() {
-        let value = start(r, cx, r.states.len() + k);
+        let value = start(cx, Port::Param(k));
         text.push_str(&format!("    p[j][{k}] = {value};\n"));
     }
     text + "  }\n"
@@ -240,7 +243,8 @@ pub(crate) fn kernels(
     kernel.before = step.code;
     kernel.functions = step.functions;
     arguments(&mut kernel, r, cx);
-    kernel.argument("y0", &cx.outputs[0], Binding::Write(0));
+    let pooled = op.writes(Port::Output(0));
+    kernel.argument("y0", &cx.outputs[pooled], Binding::Write(pooled));
     kernel.line(format!(
         "  const Index i = blockIdx.x * {block}u + threadIdx.x;
   if (i >= {threads}u) return;
@@ -262,7 +266,7 @@ pub(crate) fn kernels(
     for (int j = 0; j < {pack}; ++j) out.set(j, most[j]);
     spk_store(y0 + t * {}u + m, out);\n",
         tiling.each_neuron(&advance),
-        element(cx.outputs[0].dtype),
+        element(cx.outputs[pooled].dtype),
         tiling.pooled()
     );
     text.push_str(&step_loop(time, &body));

@@ -13,18 +13,18 @@ use super::step::{self, array_len};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::ScanGrad;
+use spikelet_graph::op::{Port, Ports, ScanGrad};
 
 /// Whether the kernels support it: few steps, parameters per channel, no gradients of states.
 pub(crate) fn supports(op: &ScanGrad, inputs: &[TensorType]) -> bool {
-    let r = &op.recurrence;
-    let (outputs, states) = (r.outputs.len(), r.states.len());
-    let of_states = op.present[outputs..outputs + 2 * states].contains(&true);
-    outputs == 1
-        && !of_states
-        && op.checkpoint.is_none()
-        && PooledTiling::is_short(op.time_steps, op.pool)
-        && r.params_by_channel(inputs)
+    let scan = &op.of;
+    let mut present = op.present.iter();
+    scan.recurrence.outputs.len() == 1
+        && present.all(|port| matches!(port, Port::OutputGrad(_)))
+        && scan.feedback.is_none()
+        && scan.checkpoint.is_none()
+        && PooledTiling::is_short(scan.time_steps, scan.pool)
+        && op.params_by_channel(inputs)
 }
 
 fn channel_sums(
@@ -32,8 +32,7 @@ fn channel_sums(
     cx: &LoweringContext<'_>,
     tiling: &PooledTiling,
 ) -> Option<(ChannelReduceTiling, Vec<usize>)> {
-    let first = op.recurrence.inputs.len() + op.recurrence.states.len();
-    let wanted = (0..op.recurrence.params.len()).filter(|k| cx.wanted[first + k]);
+    let wanted = (0..op.of.recurrence.params.len()).filter(|k| cx.wants(Port::Param(*k)));
     let wanted: Vec<usize> = wanted.collect();
     // As many as are resident with some 96 registers each.
     let threads = cx.gpu.saturating_threads() * 5 / 4;
@@ -46,7 +45,7 @@ fn channel_sums(
 }
 
 pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
-    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, op.time_steps, op.pool);
+    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, op.of.time_steps, op.of.pool);
     channel_sums(op, cx, &tiling).map_or(0, |(channel_sums, wanted)| {
         channel_sums.partial(wanted.len()).bytes()
     })
@@ -56,21 +55,21 @@ pub(crate) fn kernels(
     op: &ScanGrad,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
-    let r = &*op.recurrence;
-    let time = op.time_steps;
+    let r = &*op.of.recurrence;
+    let time = op.of.time_steps;
     let (n_in, states) = (r.inputs.len(), r.states.len());
-    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, time, op.pool);
+    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, time, op.of.pool);
     let (pack, packs, positions) = (
         tiling.pack,
         tiling.channels / tiling.pack,
         tiling.positions(),
     );
     let (neurons, pooled) = (tiling.neurons, tiling.pooled());
-    let wanted_inputs = &cx.wanted[..n_in];
-    let wanted_params = &cx.wanted[n_in + states..];
+    let wanted_inputs = cx.wants_each(Port::Sequence, n_in);
+    let wanted_params = cx.wants_each(Port::Param, r.params.len());
     let sums = channel_sums(op, cx, &tiling);
     let forward = step::forward(r, &[true])?;
-    let backward = step::backward(r, &op.present[..1], wanted_inputs, wanted_params)?;
+    let backward = step::backward(r, &op.present_outputs(), &wanted_inputs, &wanted_params)?;
     let threads = tiling.windows * packs;
     let block = 128;
     let name = format!("{}_block_bptt", r.name);
@@ -91,13 +90,14 @@ pub(crate) fn kernels(
     arguments(&mut kernel, r, cx);
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
-    for (k, ty) in cx.outputs.iter().enumerate() {
-        let summed = sums.is_some() && k >= n_in + states;
+    for (k, port) in op.results().into_iter().enumerate() {
+        let summed = sums.is_some() && matches!(port, Port::Param(_));
         if cx.wanted[k] && !summed {
-            kernel.argument(format!("r{k}"), ty, Binding::Write(k));
+            kernel.argument(format!("r{k}"), &cx.outputs[k], Binding::Write(k));
         }
     }
-    let grad_operand = op.grad_operand(0);
+    let of_input = |k: usize| op.writes(Port::Sequence(k));
+    let grad_operand = op.operand(Port::OutputGrad(0));
     if let Some(at) = grad_operand {
         kernel.argument("g_seq", &cx.inputs[at], Binding::Read(at));
     }
@@ -152,17 +152,17 @@ pub(crate) fn kernels(
     for k in 0..param_sums {
         inside.push_str(&format!("        sum_p{place}[j][{k}] += dp[{k}];\n"));
     }
-    let varies = |k: usize| cx.inputs[k].shape[0] != 1 || time == 1;
+    let varies = |k: usize| cx.inputs[op.input(k)].shape[0] != 1 || time == 1;
     let mut declared = String::new();
     let mut stored = String::new();
     let mut last = String::new();
     for (at, &k) in out_inputs.iter().enumerate() {
-        let ty = element(cx.outputs[k].dtype);
+        let (ty, result) = (element(cx.outputs[of_input(k)].dtype), of_input(k));
         if varies(k) {
             declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
-                "      spk_store(r{k} + t * {neurons}u + n, o{k});\n"
+                "      spk_store(r{result} + t * {neurons}u + n, o{k});\n"
             ));
         } else {
             inside.push_str(&format!("        sum_x[at][j][{at}] += dx[{at}];\n"));
@@ -170,7 +170,7 @@ pub(crate) fn kernels(
                 "      spk_vec<{ty}, {pack}> o{k};
       #pragma unroll
       for (int j = 0; j < {pack}; ++j) o{k}.set(j, sum_x[at][j][{at}]);
-      spk_store(r{k} + n, o{k});\n"
+      spk_store(r{result} + n, o{k});\n"
             )));
         }
     }
@@ -182,15 +182,16 @@ pub(crate) fn kernels(
         tiling.each_position(&lanes)
     ));
     for k in 0..states {
-        if cx.wanted[n_in + k] {
-            let store = format!("        spk_set(r{}[n + j], d[at][j][{k}]);\n", n_in + k);
+        let result = op.writes(Port::Initial(k));
+        if cx.wanted[result] {
+            let store = format!("        spk_set(r{result}[n + j], d[at][j][{k}]);\n");
             text.push_str(&tiling.each_neuron(&store));
         }
     }
 
     if of_neurons {
         for (s, k) in out_params.iter().enumerate() {
-            let to = n_in + states + k;
+            let to = op.writes(Port::Param(*k));
             let store = format!("        spk_set(r{to}[n + j], sum_p[at][j][{s}]);\n");
             text.push_str(&tiling.each_neuron(&store));
         }
@@ -226,7 +227,7 @@ pub(crate) fn kernels(
     let stores: Vec<String> = stores.collect();
     let mut second = channel_sums.sums("channel_sums", param_sums, &stores.join("\n    "));
     for (s, k) in wanted.into_iter().enumerate() {
-        let at = n_in + states + k;
+        let at = op.writes(Port::Param(k));
         second.argument(format!("y{s}"), &cx.outputs[at], Binding::Write(at));
     }
     Ok(vec![kernel, second])

@@ -46,9 +46,7 @@ use crate::gpu::Properties;
 use crate::gpu::group::Group;
 use crate::kernel_source::{Binding, KernelSource};
 use crate::shared::Shared;
-use spikelet_graph::op::{
-    DeviceKernel, Op, Operation, RecurrentScan, RecurrentScanGrad, Scan, ScanGrad,
-};
+use spikelet_graph::op::{DeviceKernel, Op, Operation, Port, Ports, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -150,6 +148,22 @@ impl<'a> LoweringContext<'a> {
         }
     }
 
+    /// The named operands and results of a scan.
+    fn ports(&self) -> &'a dyn Ports {
+        let ports = self.node.op.ports();
+        ports.expect("kernels of scans are generated for scans")
+    }
+
+    /// Whether a result of a scan is read.
+    fn wants(&self, port: Port) -> bool {
+        self.wanted[self.ports().writes(port)]
+    }
+
+    /// Whether each of `count` results of a scan is read: `port(0)`, `port(1)`, …
+    fn wants_each(&self, port: fn(usize) -> Port, count: usize) -> Vec<bool> {
+        (0..count).map(|k| self.wants(port(k))).collect()
+    }
+
     /// The operation and its layer.
     pub(crate) fn name(&self) -> String {
         let name = self.node.op.name();
@@ -176,15 +190,8 @@ pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
 
 /// Whether `node` has operand `operand` as a literal if it is constant.
 fn reads_as_literal(node: &Node, operand: usize) -> bool {
-    let (Op::Scan(Scan { recurrence, .. })
-    | Op::ScanGrad(ScanGrad { recurrence, .. })
-    | Op::RecurrentScan(RecurrentScan { recurrence, .. })
-    | Op::RecurrentScanGrad(RecurrentScanGrad { recurrence, .. })) = &node.op
-    else {
-        return false;
-    };
-    let first = recurrence.inputs.len();
-    (first..first + recurrence.states.len() + recurrence.params.len()).contains(&operand)
+    let port = node.op.ports().map(|op| op.operands()[operand]);
+    matches!(port, Some(Port::Initial(_) | Port::Param(_)))
 }
 
 /// Whether all readers of a constant value have it as a literal.
@@ -244,11 +251,7 @@ fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
             "f64 is supported on the CPU only, for references and gradient checks; use --device cpu, or f32, bf16 or f16",
         ));
     }
-    let fits = match &cx.node.op {
-        Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => recurrent::fits(cx),
-        _ => true,
-    };
-    if !fits {
+    if feeds_back(&cx.node.op) && !recurrent::fits(cx) {
         return Err(cx.refuse(
             device,
             "a tile of its neurons does not fit in a multiprocessor's shared memory; use fewer neurons, or bf16",
@@ -322,11 +325,15 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         Op::Pool(op) => pool::kernels(op, cx),
         Op::PoolGrad(op) => pool::grad_kernels(op, cx),
         Op::RankUpdate(op) => rank_update::kernels(op, cx),
-        Op::RecurrentScan(op) => recurrent::forward_kernels(op, cx).map_err(expression)?,
-        Op::RecurrentScanGrad(op) => recurrent::backward_kernels(op, cx).map_err(expression)?,
         Op::Reduce(op) => reduce::kernels(op, cx),
+        Op::Scan(op) if op.feedback.is_some() => {
+            recurrent::forward_kernels(op, cx).map_err(expression)?
+        }
         Op::Scan(op) if op.pool.is_some() => block::kernels(op, cx).map_err(expression)?,
         Op::Scan(op) => scan::kernels(op, cx).map_err(expression)?,
+        Op::ScanGrad(op) if op.of.feedback.is_some() => {
+            recurrent::backward_kernels(op, cx).map_err(expression)?
+        }
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => {
             block_grad::kernels(op, cx).map_err(expression)?
         }
@@ -337,9 +344,14 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     })
 }
 
+/// Whether an operation is a scan with feedback or its backward pass.
+fn feeds_back(op: &Op) -> bool {
+    op.ports().is_some_and(|op| op.scan().feedback.is_some())
+}
+
 /// Whether a backward scan is computed by [`block_grad`].
 fn uses_block_kernel(op: &ScanGrad, inputs: &[TensorType]) -> bool {
-    let needs_blocks = op.pool.is_some() || op.channel_sums;
+    let needs_blocks = op.of.pool.is_some() || op.channel_sums;
     needs_blocks && block_grad::supports(op, inputs)
 }
 
@@ -385,7 +397,7 @@ pub(crate) fn workspace(
         Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
         Op::BatchMatMul(op) => batch_matmul::workspace(op, libraries, &cx),
         Op::MeanVar(_) => mean_var::workspace(&cx),
-        Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => recurrent::workspace(&cx),
+        op if feeds_back(op) => recurrent::workspace(&cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, &cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, &cx),
         _ => 0,
@@ -396,6 +408,7 @@ pub(crate) fn workspace(
 pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
     let inputs = types(graph, &node.inputs);
     match &node.op {
+        op if feeds_back(op) => None,
         Op::ScanGrad(op) if !uses_block_kernel(op, &inputs) => scan_grad::segment(op, gpu, &inputs),
         _ => None,
     }
@@ -406,7 +419,7 @@ pub(crate) fn reads_bits(gpu: &Properties, graph: &Graph, node: &Node, operand: 
     let inputs = types(graph, &node.inputs);
     match &node.op {
         Op::MatMul(op) => matmul::reads_bits(op, gpu, &inputs, operand),
-        Op::RecurrentScanGrad(op) => operand == op.before_operand(),
+        Op::ScanGrad(op) => op.operand(Port::Before) == Some(operand),
         _ => false,
     }
 }
@@ -417,8 +430,13 @@ pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
     let at = node.outputs.iter().position(|v| *v == value);
     match &node.op {
         Op::Draw(op) => op.writes_bits(),
-        Op::RecurrentScan(op) => at.is_some_and(|k| recurrent::writes_bits(op, &inputs, k)),
-        Op::Scan(op) if op.pool.is_none() => at.is_some_and(|k| scan::writes_bits(op, &inputs, k)),
+        Op::Scan(op) => {
+            let port = at.map(|at| op.results()[at]);
+            port.is_some_and(|port| match &op.feedback {
+                Some(feedback) => recurrent::writes_bits(op, feedback, &inputs, port),
+                None => op.pool.is_none() && scan::writes_bits(&inputs, port),
+            })
+        }
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ use super::step::{self, array_len};
 use super::{LoweringContext, float_literal};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
-use spikelet_graph::op::{Recurrence, Scan};
+use spikelet_graph::op::{Port, Ports, Recurrence, Scan};
 use spikelet_graph::{DType, TensorType};
 
 /// The functions that access a sequence: cached, or streaming.
@@ -24,42 +24,58 @@ fn neuron(ty: &TensorType, step: &[usize]) -> String {
     offset(step, &strides(&ty.shape, step), "(n + j)")
 }
 
-/// The name of state or parameter `k`, states first.
-fn neuron_name(r: &Recurrence, k: usize) -> String {
-    match k.checked_sub(r.states.len()) {
-        None => format!("v_init{k}"),
-        Some(k) => format!("param{k}"),
+/// The name of an initial state or parameter.
+fn neuron_name(port: Port) -> Option<String> {
+    match port {
+        Port::Initial(k) => Some(format!("v_init{k}")),
+        Port::Param(k) => Some(format!("param{k}")),
+        _ => None,
     }
 }
 
-/// The C++ expression of state or parameter `k` of neuron j at the start.
-pub(super) fn start(r: &Recurrence, cx: &LoweringContext<'_>, k: usize) -> String {
-    let at = r.inputs.len() + k;
+/// The C++ expression of an initial state or parameter of neuron j.
+pub(super) fn start(cx: &LoweringContext<'_>, port: Port) -> String {
+    let at = cx.ports().reads(port);
     match cx.constants[at] {
         Some(value) => float_literal(value),
         None => {
             let at_start = neuron(&cx.inputs[at], Scan::step_shape(&cx.inputs));
-            format!("spk_get({}[{at_start}])", neuron_name(r, k))
+            let name = neuron_name(port).unwrap_or_default();
+            format!("spk_get({name}[{at_start}])")
         }
     }
 }
 
 /// Declares the states and parameters that are no literals.
-fn neuron_arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
-    for k in 0..r.states.len() + r.params.len() {
-        let at = r.inputs.len() + k;
-        if cx.constants[at].is_none() {
-            kernel.argument(neuron_name(r, k), &cx.inputs[at], Binding::Read(at));
+fn neuron_arguments(kernel: &mut KernelSource, cx: &LoweringContext<'_>) {
+    for (at, port) in cx.ports().operands().into_iter().enumerate() {
+        if let Some(name) = neuron_name(port).filter(|_| cx.constants[at].is_none()) {
+            kernel.argument(name, &cx.inputs[at], Binding::Read(at));
         }
     }
+}
+
+/// Declares the argument of sequence `k`.
+fn sequence_argument(kernel: &mut KernelSource, cx: &LoweringContext<'_>, k: usize) {
+    let at = cx.ports().input(k);
+    kernel.argument(format!("x_seq{k}"), &cx.inputs[at], Binding::Read(at));
 }
 
 /// Declares the arguments of sequences, states and parameters.
 pub(super) fn arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
     for k in 0..r.inputs.len() {
-        kernel.argument(format!("x_seq{k}"), &cx.inputs[k], Binding::Read(k));
+        sequence_argument(kernel, cx, k);
     }
-    neuron_arguments(kernel, r, cx);
+    neuron_arguments(kernel, cx);
+}
+
+/// Declares the arguments of all results that are read.
+pub(super) fn result_arguments(kernel: &mut KernelSource, cx: &LoweringContext<'_>, prefix: &str) {
+    for (k, ty) in cx.outputs.iter().enumerate() {
+        if cx.wanted[k] {
+            kernel.argument(format!("{prefix}{k}"), ty, Binding::Write(k));
+        }
+    }
 }
 
 /// Declares states and parameters of a thread's neurons and loads them.
@@ -70,17 +86,17 @@ pub(super) fn load_neurons(
     pack: usize,
 ) {
     let (states, params) = (r.states.len(), r.params.len());
-    neuron_arguments(kernel, r, cx);
+    neuron_arguments(kernel, cx);
     kernel.line(format!(
         "  float v[{pack}][{}], p[{pack}][{}];\n  #pragma unroll\n  for (int j = 0; j < {pack}; ++j) {{",
         array_len(states),
         array_len(params)
     ));
     for k in 0..states {
-        kernel.line(format!("    v[j][{k}] = {};", start(r, cx, k)));
+        kernel.line(format!("    v[j][{k}] = {};", start(cx, Port::Initial(k))));
     }
     for k in 0..params {
-        kernel.line(format!("    p[j][{k}] = {};", start(r, cx, states + k)));
+        kernel.line(format!("    p[j][{k}] = {};", start(cx, Port::Param(k))));
     }
     kernel.line("  }");
 }
@@ -96,9 +112,8 @@ pub(super) fn load_constants(
 ) -> Vec<usize> {
     let mut varying = vec![];
     for k in 0..r.inputs.len() {
-        let ty = &cx.inputs[k];
-        kernel.argument(format!("x_seq{k}"), ty, Binding::Read(k));
-        if ty.shape[0] == 1 && time > 1 {
+        sequence_argument(kernel, cx, k);
+        if cx.inputs[cx.ports().input(k)].shape[0] == 1 && time > 1 {
             kernel.line(format!(
                 "  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"
             ));
@@ -135,7 +150,7 @@ pub(super) fn declare(
     pack: usize,
 ) -> String {
     let declare = |k: &usize| {
-        let ty = element(cx.inputs[*k].dtype);
+        let ty = element(cx.inputs[cx.ports().input(*k)].dtype);
         format!("    spk_vec<{ty}, {pack}> {prefix}{k}[{steps}];\n")
     };
     varying.iter().map(declare).collect()
@@ -150,7 +165,10 @@ struct Bits {
 
 impl Bits {
     fn of(cx: &LoweringContext<'_>, outputs: usize) -> Option<Self> {
-        let packed = |k: &usize| cx.wanted[*k] && cx.outputs[*k].dtype == DType::Bits;
+        let packed = |k: &usize| {
+            let at = cx.ports().writes(Port::Output(*k));
+            cx.wanted[at] && cx.outputs[at].dtype == DType::Bits
+        };
         (0..outputs).find(packed)?;
         let step = Scan::step_shape(&cx.inputs);
         let last = step.last().copied().unwrap_or(1);
@@ -161,8 +179,9 @@ impl Bits {
         })
     }
 
-    /// Combines the bits of neighboring threads into 32-bit words, stored by the first thread of each.
-    fn store(&self, k: usize, pack: usize) -> String {
+    /// Combines the bits of output `k` of neighboring threads into 32-bit words of a result, stored by the first thread
+    /// of each.
+    fn store(&self, k: usize, result: usize, pack: usize) -> String {
         let words = self.padded / 32;
         let lanes = 32 / pack;
         let mut text = String::new();
@@ -179,7 +198,7 @@ impl Bits {
             text.push_str(&format!("      o{k} = __ballot_sync(together, o{k});\n"));
         }
         text.push_str(&format!(
-            "      if (i % {lanes}u == 0) ((unsigned*)y{k})[((t0 + k) * {}u + row) * {words}u + column / 32u] = o{k};\n",
+            "      if (i % {lanes}u == 0) ((unsigned*)y{result})[((t0 + k) * {}u + row) * {words}u + column / 32u] = o{k};\n",
             self.rows
         ));
         text
@@ -200,12 +219,12 @@ impl Bits {
 }
 
 /// Whether spikes can be written as bits: packs do not cross the end of a row.
-pub(crate) fn writes_bits(op: &Scan, inputs: &[TensorType], value: usize) -> bool {
+pub(crate) fn writes_bits(inputs: &[TensorType], result: Port) -> bool {
     let step = Scan::step_shape(inputs);
     let last = step.last().copied().unwrap_or(1);
     // For rows that are mostly padding, dense spikes are smaller.
     let is_smaller = last % 16 == 0 || last >= 128;
-    value < op.recurrence.outputs.len() && step.len() > 1 && last % 4 == 0 && is_smaller
+    matches!(result, Port::Output(_)) && step.len() > 1 && last % 4 == 0 && is_smaller
 }
 
 /// A kernel of indexed threads; surplus threads of the last block return.
@@ -232,14 +251,14 @@ pub(super) fn unrolled(count: usize, body: &str) -> String {
 /// The memory traffic of the forward kernel.
 pub(super) fn traffic(op: &Scan, cx: &LoweringContext<'_>) -> ScanTraffic {
     let r = &op.recurrence;
-    let (outputs, states) = (r.outputs.len(), r.states.len());
-    let sequences = |range: std::ops::Range<usize>| cx.wanted[range].iter().filter(|w| **w).count();
+    let states = r.states.len();
+    let written = op.results_that(&|port| matches!(port, Port::Output(_) | Port::StateSeq(_)));
     ScanTraffic {
         neurons: Scan::step_shape(&cx.inputs).iter().product(),
         time: op.time_steps,
         bytes: cx.inputs[0].dtype.size_in_bytes(),
         read: r.inputs.len(),
-        written: sequences(0..outputs) + sequences(outputs + states..outputs + 2 * states),
+        written: written.into_iter().filter(|k| cx.wanted[*k]).count(),
         states,
         functions: r.needs_functions(),
     }
@@ -267,7 +286,7 @@ pub(crate) fn kernels(
         steps -= 1;
     }
     let (outputs, states) = (r.outputs.len(), r.states.len());
-    let text = step::forward(r, &cx.wanted[..outputs])?;
+    let text = step::forward(r, &cx.wants_each(Port::Output, outputs))?;
     let threads = bits.as_ref().map_or(neurons, |b| b.rows * b.padded) / pack;
     let mut kernel = by_threads(format!("{}_fptt", r.name), block, threads);
     kernel.before = text.code;
@@ -288,11 +307,7 @@ pub(crate) fn kernels(
     if bits.is_some() {
         kernel.line(Bits::warp_mask(pack));
     }
-    for (k, ty) in cx.outputs.iter().enumerate() {
-        if cx.wanted[k] {
-            kernel.argument(format!("y{k}"), ty, Binding::Write(k));
-        }
-    }
+    result_arguments(&mut kernel, cx, "y");
 
     let (get, put) = access(&schedule);
     let fetch = |to: &str, at: &str| -> String {
@@ -302,21 +317,23 @@ pub(crate) fn kernels(
         varying.iter().map(one).collect()
     };
     let mut compute = String::new();
-    let written_outputs: Vec<usize> = (0..outputs).filter(|&k| cx.wanted[k]).collect();
+    let output = |k: usize| op.writes(Port::Output(k));
+    let state_sequence = |k: usize| op.writes(Port::StateSeq(k));
+    let written_outputs: Vec<usize> = (0..outputs).filter(|&k| cx.wanted[output(k)]).collect();
     let state_sequences: Vec<usize> = (0..states)
-        .filter(|&k| cx.wanted[outputs + states + k])
+        .filter(|&k| cx.wanted[state_sequence(k)])
         .collect();
-    let packed = |k: usize| cx.outputs[k].dtype == DType::Bits;
+    let packed = |k: usize| cx.outputs[output(k)].dtype == DType::Bits;
     for &k in &written_outputs {
         if packed(k) {
             compute.push_str(&format!("      unsigned o{k} = 0;\n"));
             continue;
         }
-        let ty = element(cx.outputs[k].dtype);
+        let ty = element(cx.outputs[output(k)].dtype);
         compute.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
     }
     for &k in &state_sequences {
-        let ty = element(cx.outputs[outputs + states + k].dtype);
+        let ty = element(cx.outputs[state_sequence(k)].dtype);
         compute.push_str(&format!("      spk_vec<{ty}, {pack}> h{k};\n"));
     }
     compute.push_str(&format!(
@@ -340,16 +357,17 @@ pub(crate) fn kernels(
     let offset_in_step = format!("(t0 + k) * {neurons}u + n");
     for &k in &written_outputs {
         match &bits {
-            Some(bits) if packed(k) => compute.push_str(&bits.store(k, pack)),
+            Some(bits) if packed(k) => compute.push_str(&bits.store(k, output(k), pack)),
             _ => compute.push_str(&format!(
-                "      {guard}{put}(y{k} + {offset_in_step}, o{k});\n"
+                "      {guard}{put}(y{} + {offset_in_step}, o{k});\n",
+                output(k)
             )),
         }
     }
     for k in &state_sequences {
         compute.push_str(&format!(
             "      {guard}{put}(y{} + {offset_in_step}, h{k});\n",
-            outputs + states + k
+            state_sequence(*k)
         ));
     }
     let store_checkpoint = checkpoint.map_or(String::new(), |every| {
@@ -359,7 +377,7 @@ pub(crate) fn kernels(
         for k in 0..states {
             text.push_str(&format!(
                 "      spk_vec<float, {pack}> c{k};\n      for (int j = 0; j < {pack}; ++j) c{k}.set(j, v[j][{k}]);\n      {guard}spk_store(y{} + at, c{k});\n",
-                outputs + 2 * states + k
+                op.writes(Port::Checkpoint(k))
             ));
         }
         text.push_str("    }\n");
@@ -413,10 +431,10 @@ pub(crate) fn kernels(
         }
     }
     for k in 0..states {
-        if cx.wanted[outputs + k] {
+        let last = op.writes(Port::Last(k));
+        if cx.wanted[last] {
             kernel.line(format!(
-                "  {guard}for (int j = 0; j < {pack}; ++j) spk_set(y{}[n + j], v[j][{k}]);",
-                outputs + k
+                "  {guard}for (int j = 0; j < {pack}; ++j) spk_set(y{last}[n + j], v[j][{k}]);"
             ));
         }
     }

@@ -6,30 +6,28 @@
 //! in its workspace.
 
 use super::LoweringContext;
-use super::scan::{access, by_threads, declare, inputs, load_constants, load_neurons, unrolled};
+use super::scan::{
+    access, by_threads, declare, inputs, load_constants, load_neurons, result_arguments, unrolled,
+};
 use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
-use spikelet_graph::op::{Scan, ScanGrad};
+use spikelet_graph::op::{Port, Ports, Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 
 /// The memory traffic of the backward kernel.
 fn traffic(op: &ScanGrad, inputs: &[TensorType]) -> ScanTraffic {
-    let r = &op.recurrence;
-    let (outputs, states) = (r.outputs.len(), r.states.len());
-    let sequences =
-        |range: std::ops::Range<usize>| op.present[range].iter().filter(|w| **w).count();
+    let r = &op.of.recurrence;
+    let grads = op.present.iter().filter(|port| port.is_sequence()).count();
     ScanTraffic {
         neurons: Scan::step_shape(inputs).iter().product(),
-        time: op.time_steps,
+        time: op.of.time_steps,
         bytes: inputs[0].dtype.size_in_bytes(),
-        read: r.inputs.len()
-            + sequences(0..outputs)
-            + sequences(outputs + states..outputs + 2 * states),
+        read: r.inputs.len() + grads,
         written: r.inputs.len(),
-        states,
+        states: r.states.len(),
         functions: r.needs_functions(),
     }
 }
@@ -37,17 +35,17 @@ fn traffic(op: &ScanGrad, inputs: &[TensorType]) -> ScanTraffic {
 /// Steps between checkpoints that the forward pass should write; `None` if they do not pay.
 pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Option<usize> {
     let steps = Schedule::backward(gpu, traffic(op, inputs)).steps;
-    (steps < op.time_steps).then_some(steps)
+    (steps < op.of.time_steps).then_some(steps)
 }
 
 /// Bytes of the checkpoints, where the forward pass did not write them.
 pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
-    if op.checkpoint.is_some() {
+    if op.of.checkpoint.is_some() {
         return 0;
     }
     let traffic = traffic(op, &cx.inputs);
     let steps = Schedule::backward(cx.gpu, traffic).steps;
-    let checkpoints = op.time_steps.div_ceil(steps).saturating_sub(1);
+    let checkpoints = op.of.time_steps.div_ceil(steps).saturating_sub(1);
     let numbers = [4, checkpoints, traffic.states, traffic.neurons];
     numbers.into_iter().fold(1, usize::saturating_mul)
 }
@@ -56,18 +54,18 @@ pub(crate) fn kernels(
     op: &ScanGrad,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
-    let r = &*op.recurrence;
+    let r = &*op.of.recurrence;
     let traffic = traffic(op, &cx.inputs);
     let schedule = Schedule::backward(cx.gpu, traffic);
     let Schedule { pack, block, .. } = schedule;
-    let (time, neurons) = (op.time_steps, traffic.neurons);
-    let steps = op.checkpoint.unwrap_or(schedule.steps).min(time);
+    let (time, neurons) = (op.of.time_steps, traffic.neurons);
+    let steps = op.of.checkpoint.unwrap_or(schedule.steps).min(time);
     let segments = time.div_ceil(steps);
     let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-    let wanted_inputs = &cx.wanted[..n_in];
-    let wanted_params = &cx.wanted[n_in + states..];
+    let wanted_inputs = cx.wants_each(Port::Sequence, n_in);
+    let wanted_params = cx.wants_each(Port::Param, r.params.len());
     let forward = step::forward(r, &vec![false; n_out])?;
-    let backward = step::backward(r, &op.present[..n_out], wanted_inputs, wanted_params)?;
+    let backward = step::backward(r, &op.present_outputs(), &wanted_inputs, &wanted_params)?;
     let threads = neurons / pack;
     let mut kernel = by_threads(format!("{}_bptt", r.name), block, threads);
     kernel.before = format!("{}{}", forward.code, backward.code);
@@ -78,24 +76,27 @@ pub(crate) fn kernels(
     load_neurons(&mut kernel, r, cx, pack);
 
     // Incoming gradients.
-    let output_grads: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
-    let state_grads: Vec<usize> = (0..states)
-        .filter(|&k| op.present[n_out + states + k])
-        .collect();
     let mut grads: Vec<(String, usize)> = vec![];
-    for &k in &output_grads {
-        grads.push((format!("g{k}"), op.grad_operand(k).expect("it is present")));
-    }
-    for &k in &state_grads {
-        let at = op.grad_operand(n_out + states + k).expect("it is present");
-        grads.push((format!("gv{k}"), at));
+    let (mut output_grads, mut state_grads) = (vec![], vec![]);
+    for port in &op.present {
+        match port {
+            Port::OutputGrad(k) => {
+                output_grads.push(*k);
+                grads.push((format!("g{k}"), op.reads(*port)));
+            }
+            Port::StateSeqGrad(k) => {
+                state_grads.push(*k);
+                grads.push((format!("gv{k}"), op.reads(*port)));
+            }
+            _ => {}
+        }
     }
     for (name, at) in &grads {
         kernel.argument(format!("{name}_seq"), &cx.inputs[*at], Binding::Read(*at));
     }
     kernel.line(format!("  float d[{pack}][{}];", array_len(states)));
     for k in 0..states {
-        let start = match op.grad_operand(n_out + k) {
+        let start = match op.operand(Port::LastGrad(k)) {
             Some(at) => {
                 kernel.argument(format!("d_last{k}"), &cx.inputs[at], Binding::Read(at));
                 format!("spk_get(d_last{k}[n + j])")
@@ -110,11 +111,8 @@ pub(crate) fn kernels(
     // Outgoing gradients.
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
-    for (k, ty) in cx.outputs.iter().enumerate() {
-        if cx.wanted[k] {
-            kernel.argument(format!("r{k}"), ty, Binding::Write(k));
-        }
-    }
+    result_arguments(&mut kernel, cx, "r");
+    let of_input = |k: usize| op.writes(Port::Sequence(k));
     kernel.line(format!(
         "  float sum_x[{pack}][{}] = {{}}, sum_p[{pack}][{}] = {{}};",
         array_len(out_inputs.len()),
@@ -122,7 +120,7 @@ pub(crate) fn kernels(
     ));
 
     for (at, &k) in out_params.iter().enumerate() {
-        if let Some(operand) = op.accumulator_operand(k) {
+        if let Some(operand) = op.operand(Port::Accumulator(k)) {
             kernel.argument(
                 format!("more{k}"),
                 &cx.inputs[operand],
@@ -135,12 +133,12 @@ pub(crate) fn kernels(
     }
 
     // States at the starts of the segments.
-    let computes_checkpoints = op.checkpoint.is_none() && segments > 1;
+    let computes_checkpoints = op.of.checkpoint.is_none() && segments > 1;
     if segments > 1 {
         let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
         for k in 0..states {
-            let binding = match op.checkpoint {
-                Some(_) => Binding::Read(op.checkpoint_operand().expect("states were kept") + k),
+            let binding = match op.operand(Port::Checkpoint(k)) {
+                Some(at) => Binding::Read(at),
                 None => Binding::Workspace(k * ty.bytes()),
             };
             kernel.argument(format!("start{k}"), &ty, binding);
@@ -214,11 +212,12 @@ pub(crate) fn kernels(
     let mut stored = String::new();
     for (at, &k) in out_inputs.iter().enumerate() {
         if varying.contains(&k) {
-            let ty = element(cx.outputs[k].dtype);
+            let ty = element(cx.outputs[of_input(k)].dtype);
             declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
-                "      {put}(r{k} + (t0 + k) * {neurons}u + n, o{k});\n"
+                "      {put}(r{} + (t0 + k) * {neurons}u + n, o{k});\n",
+                of_input(k)
             ));
         } else {
             inside.push_str(&format!("        sum_x[j][{at}] += dx[{at}];\n"));
@@ -241,7 +240,7 @@ pub(crate) fn kernels(
         let mut first = String::new();
         let mut later = String::new();
         for k in 0..states {
-            let init = super::scan::start(r, cx, k);
+            let init = super::scan::start(cx, Port::Initial(k));
             first.push_str(&format!("{to}[j][{k}] = {init}; "));
             later.push_str(&format!(
                 "{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + n + j]; "
@@ -338,22 +337,23 @@ pub(crate) fn kernels(
     for (at, &k) in out_inputs.iter().enumerate() {
         if !varying.contains(&k) {
             kernel.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(r{k}[n + j], sum_x[j][{at}]);"
+                "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], sum_x[j][{at}]);",
+                of_input(k)
             ));
         }
     }
     for k in 0..states {
-        if cx.wanted[n_in + k] {
+        let result = op.writes(Port::Initial(k));
+        if cx.wanted[result] {
             kernel.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], d[j][{k}]);",
-                n_in + k
+                "  for (int j = 0; j < {pack}; ++j) spk_set(r{result}[n + j], d[j][{k}]);"
             ));
         }
     }
     for (at, &k) in out_params.iter().enumerate() {
         kernel.line(format!(
             "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], sum_p[j][{at}]);",
-            n_in + states + k
+            op.writes(Port::Param(k))
         ));
     }
     Ok(vec![kernel])

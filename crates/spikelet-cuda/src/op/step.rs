@@ -78,23 +78,8 @@ pub(crate) fn backward(
         .map(|o| Recurrence::grad_name(&o.name))
         .collect();
     let state_grads: Vec<String> = r.states.iter().map(|s| Recurrence::grad_name(s)).collect();
-    let absent = |symbol: &str| {
-        let k = position(&grad_names, symbol)?;
-        (!present[k]).then(|| Expr::constant(0.0))
-    };
-    let all: Vec<Expr> = r
-        .step_gradients()
-        .iter()
-        .map(|e| e.substitute(&absent))
-        .collect();
-    let pick = |exprs: &[Expr], wanted: &[bool]| -> Vec<Expr> {
-        let chosen = exprs.iter().zip(wanted).filter(|(_, want)| **want);
-        chosen.map(|(e, _)| e.clone()).collect()
-    };
-    let (of_inputs, rest) = all.split_at(r.inputs.len());
-    let (of_states, of_params) = rest.split_at(r.states.len());
-    let (dx, dp) = (pick(of_inputs, inputs), pick(of_params, params));
-    let roots = [dx.clone(), of_states.to_vec(), dp.clone()].concat();
+    let [dx, dv, dp] = r.backward_step(present, inputs, params);
+    let roots = [&dx[..], &dv, &dp].concat();
     let names = |symbol: &str| -> Option<String> {
         if let Some(known) = name(r, symbol) {
             return Some(known);

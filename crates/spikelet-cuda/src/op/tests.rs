@@ -5,7 +5,9 @@ use crate::compiler;
 use crate::kernel_source::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
-use spikelet_graph::op::{Conv, EventFrames, EventSlicing, Pack, Pooling, Recurrence, Window};
+use spikelet_graph::op::{
+    Conv, EventFrames, EventSlicing, Feedback, Pack, Pooling, Recurrence, Scan, Window,
+};
 use spikelet_graph::{
     InPlaceUpdates, Plan, RandomAxes, SchedulingPolicy, SpikeStorage, Target, Tracer, Var,
     WorkspaceQuery,
@@ -59,7 +61,7 @@ fn generated_workspace(cx: &LoweringContext<'_>) -> usize {
     match &cx.node.op {
         Op::Reduce(op) => reduce::workspace(op, cx),
         Op::MeanVar(_) => mean_var::workspace(cx),
-        Op::RecurrentScan(_) | Op::RecurrentScanGrad(_) => recurrent::workspace(cx),
+        op if feeds_back(op) => recurrent::workspace(cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, cx),
         Op::MatMul(op) => matmul::spike_workspace(op, cx),
@@ -199,10 +201,10 @@ fn recurrent_scan(
     let [v, z] = ["v", "z"].map(|name| tracer.state(name, [batch, features]));
     let w = tracer.parameter("w", [features]);
     let weight = tracer.parameter("weight", [features, features]);
-    let op = RecurrentScan {
+    let op = Scan::new(feedback(), time).feed_back(Feedback {
         continues,
-        ..RecurrentScan::new(feedback(), time, 1)
-    };
+        ..Feedback::of(1)
+    });
     let made = Var::recurrent_scan(op, &[&x], &[&v, &z], &[&w], &weight);
     tracer.set_precision(precision);
     let loss = made[0]
@@ -243,7 +245,7 @@ fn time_chunks_of_recurrent_scans_compile() {
         ];
         let learned = shapes.map(|(name, shape)| tracer.parameter(name, shape));
         let [into, w, weight, out] = &learned;
-        let op = RecurrentScan::new(feedback(), 60, 1);
+        let op = Scan::new(feedback(), 60).feed_back(Feedback::of(1));
         let made = Var::recurrent_scan(op, &[&x.linear(into)], &[&zeros, &zeros], &[w], weight);
         let loss = made[0].linear(out).mean(&[0]).square().sum_all();
         let grads = tracer.gradients(&loss, &learned.each_ref());

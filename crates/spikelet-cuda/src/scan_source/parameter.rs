@@ -3,7 +3,7 @@
 use crate::kernel_source::{Binding, KernelSource};
 use crate::op::LoweringContext;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::{Op, Recurrence, ScanGrad};
+use spikelet_graph::op::{Op, Port, Ports};
 
 /// A parameter of a scan's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,75 +20,58 @@ pub struct ScanParameter {
 
 /// The parameters of a scan's kernel.
 pub(super) fn all(kernel: &KernelSource, cx: &LoweringContext<'_>) -> Vec<ScanParameter> {
+    let op = cx.node.op.ports().expect("it is a scan");
+    let is_backward = matches!(cx.node.op, Op::ScanGrad(_));
     let arguments = kernel.arguments.iter();
     arguments
         .map(|argument| {
             let (tensor, what) = match argument.binding {
-                Binding::Read(k) => (Some(cx.inputs[k].clone()), read(&cx.node.op, k)),
-                Binding::Write(k) => (Some(cx.outputs[k].clone()), written(&cx.node.op, k)),
-                Binding::Workspace(_) => (None, Some("scratch memory".to_string())),
+                Binding::Read(k) => (Some(cx.inputs[k].clone()), meaning(op, op.operands()[k])),
+                Binding::Write(k) => {
+                    let what = match is_backward {
+                        true => gradient(op, op.results()[k]),
+                        false => meaning(op, op.results()[k]),
+                    };
+                    (Some(cx.outputs[k].clone()), what)
+                }
+                Binding::Workspace(_) => (None, "scratch memory".to_string()),
             };
             ScanParameter {
                 ctype: argument.ctype(),
                 cname: argument.name.clone(),
                 tensor,
-                what: what.expect("a scan's operands and results have names"),
+                what,
             }
         })
         .collect()
 }
 
-/// Operand `k` of a scan or of its backward pass.
-fn read(op: &Op, k: usize) -> Option<String> {
-    match op {
-        Op::Scan(op) => operand(&op.recurrence, k),
-        Op::ScanGrad(op) => operand(&op.recurrence, k)
-            .or_else(|| gradient(op, k))
-            .or_else(|| {
-                let state = k.checked_sub(op.checkpoint_operand()?)?;
-                kept(&op.recurrence, state, op.checkpoint)
-            }),
-        _ => None,
+/// The meaning of a named operand or result of a forward scan.
+fn meaning(op: &dyn Ports, port: Port) -> String {
+    let scan = op.scan();
+    let r = &scan.recurrence;
+    match port {
+        Port::Sequence(k) => r.inputs[k].clone(),
+        Port::Initial(k) => format!("{} before the first step", r.states[k]),
+        Port::Param(k) => r.params[k].clone(),
+        Port::Output(k) => r.outputs[k].name.clone(),
+        Port::Last(k) => format!("{} after the last step", r.states[k]),
+        Port::StateSeq(k) => format!("{} after each step", r.states[k]),
+        Port::Checkpoint(k) => format!(
+            "{} after every {} steps but the last",
+            r.states[k],
+            scan.checkpoint.unwrap_or(scan.time_steps)
+        ),
+        Port::OutputGrad(k) => gradient(op, Port::Output(k)),
+        Port::LastGrad(k) => gradient(op, Port::Last(k)),
+        Port::StateSeqGrad(k) => gradient(op, Port::StateSeq(k)),
+        Port::Accumulator(k) => format!("{} over later steps", gradient(op, Port::Param(k))),
+        Port::FirstProduct | Port::Weight | Port::Driven | Port::Before => {
+            unreachable!("a layer of neurons has no feedback")
+        }
     }
 }
 
-/// Result `k` of a scan or of its backward pass.
-fn written(op: &Op, k: usize) -> Option<String> {
-    match op {
-        Op::Scan(op) => result(&op.recurrence, k).or_else(|| {
-            let state = k.checked_sub(op.first_checkpoint())?;
-            kept(&op.recurrence, state, op.checkpoint)
-        }),
-        Op::ScanGrad(op) => operand(&op.recurrence, k).map(|of| format!("dL/d{of}")),
-        _ => None,
-    }
-}
-
-/// Sequences, states, parameters.
-fn operand(r: &Recurrence, k: usize) -> Option<String> {
-    let inputs = r.inputs.iter().cloned();
-    let states = r
-        .states
-        .iter()
-        .map(|v| format!("{v} before the first step"));
-    inputs.chain(states).chain(r.params.iter().cloned()).nth(k)
-}
-
-/// Outputs, last states, states after each step.
-fn result(r: &Recurrence, k: usize) -> Option<String> {
-    let outputs = r.outputs.iter().map(|output| output.name.clone());
-    let last = r.states.iter().map(|v| format!("{v} after the last step"));
-    let each = r.states.iter().map(|v| format!("{v} after each step"));
-    outputs.chain(last).chain(each).nth(k)
-}
-
-/// The name of operand `k` of a backward pass, if it is a gradient.
-fn gradient(op: &ScanGrad, k: usize) -> Option<String> {
-    let of = (0..op.present.len()).find(|&result| op.grad_operand(result) == Some(k))?;
-    result(&op.recurrence, of).map(|of| format!("dL/d{of}"))
-}
-
-fn kept(r: &Recurrence, state: usize, every: Option<usize>) -> Option<String> {
-    let (name, every) = (r.states.get(state)?, every?);
-    Some(format!("{name} after every {every} steps but the last"))
+fn gradient(op: &dyn Ports, of: Port) -> String {
+    format!("dL/d{}", meaning(op, of))
 }

@@ -5,7 +5,7 @@
 
 use crate::harness::{Near, SUMS, data, gpu, same_on, scaled, thorough};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Recurrence, RecurrentScan};
+use spikelet_graph::op::{Feedback, Port, Ports, Recurrence, Scan};
 use spikelet_graph::{Backend, DType, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -92,8 +92,8 @@ impl Case {
         };
         let r = &self.recurrence;
         let list = |names: &[String]| names.iter().map(|name| of(name)).collect::<Vec<_>>();
-        let op = RecurrentScan::new(r.clone(), self.time, 1);
-        let (outputs, driven) = (r.outputs.len(), op.driven());
+        let op = Scan::new(r.clone(), self.time).feed_back(Feedback::of(1));
+        let (outputs, driven) = (r.outputs.len(), op.writes(Port::Driven));
         let made = Var::recurrent_scan(
             op,
             &[of("x")],
@@ -139,11 +139,11 @@ impl Case {
         let mut pairs = vec![];
         let (outputs, middle) = (r.outputs.len(), self.time.div_ceil(2));
         for (part, steps) in [0..middle, middle..self.time].into_iter().enumerate() {
-            let op = RecurrentScan {
+            let op = Scan::new(r.clone(), steps.len()).feed_back(Feedback {
                 continues: part > 0,
-                ..RecurrentScan::new(r.clone(), steps.len(), 1)
-            };
-            let (before, driven) = (op.before(), op.driven());
+                ..Feedback::of(1)
+            });
+            let [before, driven] = [Port::Before, Port::Driven].map(|port| op.writes(port));
             let [x, grad] = ["x", "grad"].map(|name| of(name).slice(0, steps.clone()));
             let states_before: Vec<&Var> = states.iter().collect();
             let made = Var::recurrent_scan(op, &[&x], &states_before, &params, of("weight"));

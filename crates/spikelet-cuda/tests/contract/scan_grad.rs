@@ -266,7 +266,7 @@ fn checkpoints_are_requested_for_sequences_longer_than_a_segment() {
         let graph = crate::harness::traced(|tracer| trace(tracer, &case, &grads, &[]));
         let plan = Plan::new(graph, target);
         let mut of_grads = plan.graph.nodes.iter().filter_map(|node| match &node.op {
-            Op::ScanGrad(op) => Some(op.checkpoint),
+            Op::ScanGrad(op) => Some(op.of.checkpoint),
             _ => None,
         });
         of_grads.next().expect("a backward scan")

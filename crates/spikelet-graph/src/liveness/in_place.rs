@@ -2,7 +2,7 @@
 
 use super::{Location, collective, find};
 use crate::graph::{Graph, ValueId};
-use crate::op::Op;
+use crate::op::{Op, Port, Ports};
 use crate::target::InPlaceUpdates;
 
 /// Lets maps, updates of matrices, and where the target can, backward scans and gradients of blocks' maxima, write over
@@ -17,7 +17,9 @@ pub(super) fn overwrite_operands(
     for (k, node) in graph.nodes.iter().enumerate() {
         let outputs = match &node.op {
             Op::Map(_) | Op::RankUpdate(_) => &node.outputs[..],
-            Op::ScanGrad(_) if target.overwrites_sequences() => &node.outputs[..],
+            Op::ScanGrad(op) if op.of.feedback.is_none() && target.overwrites_sequences() => {
+                &node.outputs[..]
+            }
             Op::PoolGrad(op) if op.by_blocks() && target.overwrites_sequences() => {
                 &node.outputs[..]
             }
@@ -26,9 +28,12 @@ pub(super) fn overwrite_operands(
         let mut taken: Vec<usize> = vec![];
         for (at, output) in outputs.iter().enumerate() {
             let only = match &node.op {
-                Op::ScanGrad(op) if at > 0 => match op.carried_from(at) {
-                    Some(operand) => Some(node.inputs[operand]),
-                    None => continue,
+                Op::ScanGrad(op) => match op.results()[at] {
+                    Port::Sequence(0) => None,
+                    result => match op.carried_from(result) {
+                        Some(operand) => Some(node.inputs[operand]),
+                        None => continue,
+                    },
                 },
                 Op::RankUpdate(_) => Some(node.inputs[0]),
                 _ => None,

@@ -27,13 +27,14 @@ mod one_hot;
 mod pack;
 mod permute;
 mod pool;
+mod port;
 mod rank_update;
-mod recurrent_scan;
-mod recurrent_scan_grad;
+mod recurrence;
 mod reduce;
 mod reshape;
 mod scan;
 mod scan_grad;
+mod scan_types;
 mod slice;
 mod time_chunk;
 mod top_k;
@@ -67,12 +68,12 @@ pub use pack::Pack;
 pub use permute::Permute;
 pub(crate) use permute::inverse;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
+pub use port::{Port, Ports};
 pub use rank_update::RankUpdate;
-pub use recurrent_scan::{DeviceShare, RecurrentScan};
-pub use recurrent_scan_grad::RecurrentScanGrad;
+pub use recurrence::{Recurrence, StepOutput};
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;
-pub use scan::{Recurrence, Scan, StepOutput};
+pub use scan::{DeviceShare, Feedback, Scan, ScanId};
 pub use scan_grad::ScanGrad;
 pub use slice::Slice;
 pub(crate) use time_chunk::time_chunk_type;
@@ -200,7 +201,7 @@ macro_rules! operations {
 
 operations! {
     AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, DelayedMatMul, Draw, Equal, EventFrames, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
-    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RankUpdate, RecurrentScan, RecurrentScanGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
+    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RankUpdate, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,
 }

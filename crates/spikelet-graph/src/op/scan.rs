@@ -1,207 +1,22 @@
-//! The neuron scan: a recurrence over time, independent for each element.
+//! The neuron scan: a recurrence over time, independent for each element, or with feedback through a weight.
 
-use super::{Operation, ScanGrad, map::expression_error, product};
+use super::{
+    MatMul, MatmulPrecision, Operation, Port, Ports, Recurrence, ScanGrad, Slice,
+    map::expression_error, product,
+};
 use crate::backward::Backward;
-use crate::error::{Error, InvalidOp, Result, mismatch};
+use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
-use crate::types::{ShapeText, TensorType, broadcast};
-use spikelet_expr::{CompileError, Expr, Program, vjp};
-use std::collections::HashSet;
+use crate::types::TensorType;
 use std::sync::Arc;
-
-/// One output of a step.
-#[derive(Clone, Debug)]
-pub struct StepOutput {
-    /// The name, such as `s`.
-    pub name: String,
-    /// The expression.
-    pub value: Expr,
-    /// Whether its values are 0 or 1 and can be stored as bits.
-    pub binary: bool,
-}
-
-/// One time step as expressions: the outputs and the next states.
-///
-/// ```
-/// use spikelet_expr::Expr;
-/// use spikelet_graph::op::Recurrence;
-/// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
-/// let sum = Recurrence::new("sum", ["x"], ["v"]).output("y", &v + &x, false).next(vec![v + x]);
-/// assert_eq!(sum.step_gradients()[0].to_string(), "d_v + d_y");
-/// ```
-#[derive(Clone, Debug)]
-pub struct Recurrence {
-    /// The name in plans and kernels, such as `lif`.
-    pub name: String,
-    /// The symbols of the sequences.
-    pub inputs: Vec<String>,
-    /// The symbols of the states.
-    pub states: Vec<String>,
-    /// The symbols of the parameters, which are constant over time.
-    pub params: Vec<String>,
-    /// The outputs of a step.
-    pub outputs: Vec<StepOutput>,
-    /// The next value of each state.
-    pub next: Vec<Expr>,
-}
-
-impl Recurrence {
-    /// A recurrence over the named sequences and states, without outputs yet.
-    pub fn new<'a>(
-        name: &str,
-        inputs: impl IntoIterator<Item = &'a str>,
-        states: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
-        let owned = |names: &mut dyn Iterator<Item = &'a str>| names.map(String::from).collect();
-        Self {
-            name: name.to_string(),
-            inputs: owned(&mut inputs.into_iter()),
-            states: owned(&mut states.into_iter()),
-            params: vec![],
-            outputs: vec![],
-            next: vec![],
-        }
-    }
-
-    /// Adds an output of each step.
-    pub fn output(mut self, name: &str, value: Expr, binary: bool) -> Self {
-        let name = name.to_string();
-        self.outputs.push(StepOutput {
-            name,
-            value,
-            binary,
-        });
-        self
-    }
-
-    /// Sets the next values of the states.
-    pub fn next(mut self, next: Vec<Expr>) -> Self {
-        self.next = next;
-        self
-    }
-
-    /// Sets the names of the parameters.
-    pub fn params<'a>(mut self, params: impl IntoIterator<Item = &'a str>) -> Self {
-        self.params = params.into_iter().map(String::from).collect();
-        self
-    }
-
-    /// Whether every parameter among a scan's operands is a scalar or has one value for each channel.
-    pub fn params_by_channel(&self, inputs: &[TensorType]) -> bool {
-        let params = &inputs[self.inputs.len() + self.states.len()..][..self.params.len()];
-        let by_channel = |t: &TensorType| t.shape.iter().rev().skip(1).all(|&n| n == 1);
-        params.iter().all(by_channel)
-    }
-
-    /// Whether a step computes elementary functions of values that change over time.
-    pub fn needs_functions(&self) -> bool {
-        let varies = |name: &str| !self.params.iter().any(|param| param == name);
-        self.next.iter().any(|e| e.needs_function_of(&varies))
-    }
-
-    /// The symbol of dL/d`name` in the derived step.
-    pub fn grad_name(name: &str) -> String {
-        format!("d_{name}")
-    }
-
-    /// One step of the multi-step forward pass (FPTT). Uniform inputs: the parameters. Varying inputs:
-    /// inputs, then states. Outputs: the selected outputs, then the next states.
-    ///
-    /// # Errors
-    /// When an expression uses an unknown symbol.
-    pub fn forward_program(&self, outputs: &[bool]) -> std::result::Result<Program, CompileError> {
-        let chosen = self.outputs.iter().zip(outputs).filter(|(_, want)| **want);
-        let mut values: Vec<Expr> = chosen.map(|(o, _)| o.value.clone()).collect();
-        values.extend(self.next.iter().cloned());
-        let step: Vec<&str> = self
-            .inputs
-            .iter()
-            .chain(&self.states)
-            .map(String::as_str)
-            .collect();
-        Program::compile(&values, &names(&self.params), &step)
-    }
-
-    /// dL/d(input, state before, parameter) of one step, given the adjoints of its outputs and
-    /// next states as the symbols of [`Recurrence::grad_name`].
-    pub fn step_gradients(&self) -> Vec<Expr> {
-        let adjoint = |name: &str| Expr::symbol(Self::grad_name(name));
-        let outputs = self
-            .outputs
-            .iter()
-            .map(|o| (o.value.clone(), adjoint(&o.name)));
-        let next = self.next.iter().zip(&self.states);
-        let pairs: Vec<(Expr, Expr)> = outputs
-            .chain(next.map(|(value, name)| (value.clone(), adjoint(name))))
-            .collect();
-        let wrt: Vec<&str> = [&self.inputs, &self.states, &self.params]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect();
-        vjp(&pairs, &wrt)
-    }
-
-    /// One step of the multi-step backward pass (BPTT). Uniform inputs: the parameters. Varying inputs:
-    /// inputs, states before the step, adjoints of the present outputs, adjoints of the states after the
-    /// step. Outputs: gradients of the selected inputs, of all states, of the selected parameters.
-    ///
-    /// # Errors
-    /// As [`Recurrence::forward_program`].
-    pub fn backward_program(
-        &self,
-        present: &[bool],
-        wanted_inputs: &[bool],
-        wanted_params: &[bool],
-    ) -> std::result::Result<Program, CompileError> {
-        let absent: Vec<String> = self
-            .outputs
-            .iter()
-            .zip(present)
-            .filter(|(_, here)| !**here)
-            .map(|(o, _)| Self::grad_name(&o.name))
-            .collect();
-        let without = |name: &str| {
-            absent
-                .iter()
-                .any(|a| a == name)
-                .then(|| Expr::constant(0.0))
-        };
-        let all: Vec<Expr> = self
-            .step_gradients()
-            .iter()
-            .map(|e| e.substitute(&without))
-            .collect();
-        let (inputs, rest) = all.split_at(self.inputs.len());
-        let (states, params) = rest.split_at(self.states.len());
-        let pick = |exprs: &[Expr], wanted: &[bool]| -> Vec<Expr> {
-            let chosen = exprs.iter().zip(wanted).filter(|(_, want)| **want);
-            chosen.map(|(e, _)| e.clone()).collect()
-        };
-        let values = [
-            pick(inputs, wanted_inputs),
-            states.to_vec(),
-            pick(params, wanted_params),
-        ]
-        .concat();
-        let mut step: Vec<String> = [self.inputs.clone(), self.states.clone()].concat();
-        let here = self.outputs.iter().zip(present).filter(|(_, here)| **here);
-        step.extend(here.map(|(o, _)| Self::grad_name(&o.name)));
-        step.extend(self.states.iter().map(|s| Self::grad_name(s)));
-        Program::compile(&values, &names(&self.params), &names(&step))
-    }
-}
-
-fn names(list: &[String]) -> Vec<&str> {
-    list.iter().map(String::as_str).collect()
-}
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs a [`Recurrence`] over axis 0.
 ///
 /// Operands: the sequences `[T, …]` (or `[1, …]` for one that is constant over time), the
 /// initial states and the parameters, both broadcast to `[…]`. Results: the output sequences
 /// `[T, …]`, the last states `[…]`, the state sequences `[T, …]` (each state after each step).
-/// Results that are not read are not computed.
+/// Results that are not read are not computed. [`Ports`] has their places.
 ///
 /// All sequences have the same floating-point type. If it is f16 or bf16, the step computes in f32, and
 /// initial states, parameters and last states are f32.
@@ -211,8 +26,12 @@ fn names(list: &[String]) -> Vec<&str> {
 ///
 /// With a `pool` the output sequences are the maxima of blocks of neurons: `[T, …, H/h, W/w, C]`
 /// for steps `[…, H, W, C]`. States are not pooled.
+///
+/// With [`Feedback`] spikes reach the neurons of the next step through a weight matrix.
 #[derive(Clone, Debug)]
 pub struct Scan {
+    /// Which scan it is.
+    pub id: ScanId,
     /// The step.
     pub recurrence: Arc<Recurrence>,
     /// The number of steps.
@@ -222,269 +41,357 @@ pub struct Scan {
     pub checkpoint: Option<usize>,
     /// Height and width of the pooled blocks; only spikes are pooled.
     pub pool: Option<[usize; 2]>,
+    /// The state that is fed back. Such a scan has neither a pool nor checkpoints.
+    pub feedback: Option<Feedback>,
+}
+
+/// Which scan of a graph an operation is, or is the backward pass of. Scans with one id compute the same values: a
+/// pass that recomputes a scan keeps the id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScanId {
+    traced: u64,
+    part: usize,
+}
+
+impl ScanId {
+    /// An id that no other scan of the process has.
+    #[allow(clippy::new_without_default, reason = "two of them are never equal")]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            traced: NEXT.fetch_add(1, Ordering::Relaxed),
+            part: 0,
+        }
+    }
+
+    /// The id of a part of the scan, which is one of `count` in place of the whole.
+    pub(crate) fn part(self, index: usize, count: usize) -> Self {
+        Self {
+            part: self.part * count + index,
+            ..self
+        }
+    }
+}
+
+/// The feedback of a [`Scan`]: the step reads `x[t] + s[t−1]·Wᵀ` in place of its first sequence `x`, where the state
+/// `s` holds the spikes of the step before.
+///
+/// The scan has two more operands: the product of the initial `s`, which need not be spikes, with `Wᵀ` (of the shape
+/// of a step and the type of the states), and `W`, `[N, N]` for steps `[…, N]`, of the type of the sequences. No
+/// sequence is constant over time.
+///
+/// State sequences have the type of the states. There are two more results: the driven input `x[t] + s[t−1]·Wᵀ` of
+/// that type, and the spikes before each step, `[T, …]` of the type of the sequences, which are 0 before the first.
+///
+/// ```
+/// use spikelet_expr::Expr;
+/// use spikelet_graph::op::{Feedback, Port, Ports, Recurrence, Scan};
+/// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
+/// let h = v * 0.5 + x;
+/// let s = h.ge(1.0);
+/// let lif = Recurrence::new("lif", ["x"], ["v", "s"])
+///     .output("y", s.clone(), true)
+///     .next(vec![&h - &s, s]);
+/// let scan = Scan::new(lif.into(), 250).feed_back(Feedback::of(1));
+/// assert_eq!(scan.operand(Port::Weight), Some(4));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Feedback {
+    /// The index of the state that is fed back; its next value is a binary output.
+    pub state: usize,
+    /// The precision of f32 products with the weight.
+    pub precision: MatmulPrecision,
+    /// Whether the scan is a part of a longer one: the initial `s` are then the spikes of the step before, of
+    /// which it computes the product itself, with the bits that the longer scan has. They are the spikes before
+    /// the first step, and the operand with their product is not read.
+    pub continues: bool,
+    /// Whether the product has no gradient with respect to the spikes: what remains is the gradient through the states
+    /// of each neuron.
+    pub local_gradient: bool,
+    /// The part of the device that the scan may fill.
+    pub share: DeviceShare,
+}
+
+/// The part of a device that a scan with feedback may fill: all of it, or half while another layer's scan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum DeviceShare {
+    /// Nothing else runs.
+    #[default]
+    Whole,
+    /// The larger half.
+    First,
+    /// The rest.
+    Second,
+}
+
+impl Feedback {
+    /// The feedback of a state, in full precision.
+    pub fn of(state: usize) -> Self {
+        Self {
+            state,
+            precision: MatmulPrecision::Full,
+            continues: false,
+            local_gradient: false,
+            share: DeviceShare::Whole,
+        }
+    }
+
+    /// Whether the state may be fed back: its next value is a binary output.
+    pub fn feeds_spikes(recurrence: &Recurrence, state: usize) -> bool {
+        let Some(next) = recurrence.next.get(state) else {
+            return false;
+        };
+        let mut outputs = recurrence.outputs.iter();
+        outputs.any(|o| o.binary && o.value.same_value(next))
+    }
+}
+
+/// The ports of each state or other part of a recurrence.
+pub(super) fn each(port: fn(usize) -> Port, count: usize) -> impl Iterator<Item = Port> {
+    (0..count).map(port)
+}
+
+impl Ports for Scan {
+    fn operands(&self) -> Vec<Port> {
+        let r = &self.recurrence;
+        let mut ports: Vec<Port> = each(Port::Sequence, r.inputs.len()).collect();
+        ports.extend(each(Port::Initial, r.states.len()));
+        ports.extend(each(Port::Param, r.params.len()));
+        if self.feedback.is_some() {
+            ports.extend([Port::FirstProduct, Port::Weight]);
+        }
+        ports
+    }
+
+    fn results(&self) -> Vec<Port> {
+        let states = self.recurrence.states.len();
+        let mut ports: Vec<Port> = each(Port::Output, self.recurrence.outputs.len()).collect();
+        ports.extend(each(Port::Last, states));
+        ports.extend(each(Port::StateSeq, states));
+        if self.feedback.is_some() {
+            ports.extend([Port::Driven, Port::Before]);
+        }
+        if self.checkpoint.is_some() {
+            ports.extend(each(Port::Checkpoint, states));
+        }
+        ports
+    }
+
+    fn scan(&self) -> &Scan {
+        self
+    }
 }
 
 impl Scan {
-    /// A scan without checkpoints and pooling.
+    /// A scan without checkpoints, pooling and feedback.
     pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
         Self {
+            id: ScanId::new(),
             recurrence,
             time_steps,
             checkpoint: None,
             pool: None,
+            feedback: None,
         }
     }
 
-    /// The index of the first result with checkpoints: there is one result for each state, if
-    /// `checkpoint` is set.
-    pub fn first_checkpoint(&self) -> usize {
-        self.recurrence.outputs.len() + 2 * self.recurrence.states.len()
-    }
-
-    /// The type of the checkpoints of a state.
-    pub(crate) fn checkpoint_type(&self, inputs: &[TensorType], every: usize) -> TensorType {
-        checkpoint_type(inputs, self.time_steps, every)
+    /// Sets the feedback.
+    pub fn feed_back(self, feedback: Feedback) -> Self {
+        let feedback = Some(feedback);
+        Self { feedback, ..self }
     }
 
     /// The shape of one time step.
     pub fn step_shape(inputs: &[TensorType]) -> &[usize] {
         &inputs[0].shape[1..]
     }
-}
 
-/// Checks the sequences, states and parameters of a recurrence over `time_steps` steps; operands after
-/// them are not checked.
-pub(super) fn check_operands(
-    r: &Recurrence,
-    time_steps: usize,
-    inputs: &[TensorType],
-) -> std::result::Result<(), InvalidOp> {
-    if time_steps == 0 {
-        return Err(InvalidOp::new(
-            "no time steps",
-            "pass sequences [T, N, ...] of at least one step",
-        ));
+    /// What names and descriptions of a scan with feedback start with.
+    pub(super) fn prefix(&self) -> &'static str {
+        self.feedback.as_ref().map_or("", |_| "recurrent_")
     }
-    if r.inputs.is_empty() || r.next.len() != r.states.len() {
-        return Err(InvalidOp::new(
-            format!(
-                "{} sequences, {} states of which {} have a next value",
-                r.inputs.len(),
-                r.states.len(),
-                r.next.len()
-            ),
-            "pass at least one sequence, and define the next value of each state",
-        ));
-    }
-    // Their gradients would be the same symbol.
-    let symbols = [&r.inputs, &r.states, &r.params];
-    let mut names = HashSet::new();
-    if let Some(name) = symbols
-        .iter()
-        .copied()
-        .flatten()
-        .find(|name| !names.insert(*name))
-    {
-        return Err(InvalidOp::new(
-            format!("two of its inputs, states and parameters have the name `{name}`"),
-            "give each a name of its own",
-        ));
-    }
-    let taken = |o: &&StepOutput| symbols.iter().any(|names| names.contains(&o.name));
-    if let Some(output) = r.outputs.iter().find(taken) {
-        return Err(InvalidOp::new(
-            format!(
-                "its output `{}` has the name of an input, a state or a parameter",
-                output.name
-            ),
-            "give outputs names of their own",
-        ));
-    }
-    let first = &inputs[0];
-    let (sequences, held) = inputs.split_at(r.inputs.len());
-    let held = &held[..r.states.len() + r.params.len()];
-    let state = first.dtype.arithmetic();
-    if !first.dtype.is_float()
-        || sequences.iter().any(|t| t.dtype != first.dtype)
-        || held.iter().any(|t| t.dtype != state)
-    {
-        return Err(InvalidOp::new(
-            "sequences, states and parameters differ in element type",
-            "use one floating-point type; states and parameters of f16 and bf16 sequences are f32",
-        ));
-    }
-    if first.shape.len() < 2 {
-        return Err(InvalidOp::new(
-            "a sequence has fewer than two axes",
-            "make the input [T, N, ...]",
-        ));
-    }
-    let step = &first.shape[1..];
-    for x in sequences {
-        let time = x.shape.first().copied().unwrap_or(0);
-        if (time != 1 && time != time_steps) || x.shape[1..] != *step {
-            let mut expected = vec![time_steps];
-            expected.extend(step);
-            return Err(mismatch(
-                "the shapes of the sequences differ",
-                &x.shape,
-                &expected,
-                "make all sequences [T, N, ...]",
-            ));
+
+    /// `lif, T=50, pooled 2×2, checkpoint every 10`
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{}, T={}", self.recurrence.name, self.time_steps);
+        if let Some(feedback) = &self.feedback {
+            text += &format!(", feeds {}", self.recurrence.states[feedback.state]);
+            let marks = [
+                (feedback.precision == MatmulPrecision::Tf32, ", tf32"),
+                (feedback.local_gradient, ", local gradient"),
+                (feedback.continues, ", continues"),
+                (feedback.share != DeviceShare::Whole, ", half of the device"),
+            ];
+            text.extend(marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark));
         }
-    }
-    for other in held {
-        if broadcast(&other.shape, step).as_deref() != Some(step) {
-            return Err(mismatch(
-                "a state or parameter does not broadcast to one time step",
-                &other.shape,
-                step,
-                "axes must be equal or 1, counted from the last",
-            ));
+        if let Some([h, w]) = self.pool {
+            text += &format!(", pooled {h}×{w}");
         }
-    }
-    Ok(())
-}
-
-/// The shape of a time step after pooling.
-pub(super) fn pooled_shape(
-    step: &[usize],
-    pool: Option<[usize; 2]>,
-) -> std::result::Result<Vec<usize>, InvalidOp> {
-    let mut shape = step.to_vec();
-    if let Some([h, w]) = pool {
-        let rank = step.len();
-        let fits = rank >= 3
-            && h > 0
-            && w > 0
-            && step[rank - 3].is_multiple_of(h)
-            && step[rank - 2].is_multiple_of(w);
-        if !fits {
-            return Err(InvalidOp::new(
-                format!(
-                    "blocks of {h}×{w} neurons do not cover a step of {}",
-                    ShapeText(step)
-                ),
-                "pool steps [.., height, width, channels] that are multiples of the block",
-            ));
+        if let Some(every) = self.checkpoint {
+            text += &format!(", checkpoint every {every}");
         }
-        shape[rank - 3] /= h;
-        shape[rank - 2] /= w;
+        text
     }
-    Ok(shape)
-}
 
-pub(super) fn pool_text(pool: Option<[usize; 2]>) -> String {
-    pool.map_or(String::new(), |[h, w]| format!(", pooled {h}×{w}"))
-}
-
-pub(super) fn checkpoint_type(
-    inputs: &[TensorType],
-    time_steps: usize,
-    every: usize,
-) -> TensorType {
-    let mut shape = vec![time_steps.div_ceil(every.max(1)).saturating_sub(1)];
-    shape.extend(Scan::step_shape(inputs));
-    TensorType::new(inputs[0].dtype.arithmetic(), shape)
-}
-
-/// Checks the number of steps between checkpoints.
-pub(super) fn check_checkpoints(
-    time_steps: usize,
-    every: usize,
-) -> std::result::Result<(), InvalidOp> {
-    if (1..time_steps).contains(&every) {
-        return Ok(());
+    /// The operations of a program of each step, and of the products with the weight.
+    pub(super) fn flops_of(&self, each_step: usize, inputs: &[TensorType]) -> u64 {
+        let elements = Self::step_shape(inputs).iter().copied();
+        let steps = product([each_step, self.time_steps].into_iter().chain(elements));
+        let Some(features) = self.feedback.as_ref().and(inputs[0].shape.last()) else {
+            return steps;
+        };
+        let products = [2, *features].into_iter().chain(inputs[0].shape.clone());
+        steps.saturating_add(product(products))
     }
-    Err(InvalidOp::new(
-        format!("cannot store checkpoints every {every} of {time_steps} steps"),
-        "use at least 1 and less than the number of time steps",
-    ))
-}
 
-/// `, checkpoint every 10`
-pub(super) fn checkpoint_text(checkpoint: Option<usize>) -> String {
-    checkpoint.map_or(String::new(), |every| format!(", checkpoint every {every}"))
+    /// The gradients of the operands but the weight.
+    fn gradients(
+        &self,
+        b: &mut Backward<'_>,
+        node: &Node,
+        present: Vec<Port>,
+    ) -> Result<Vec<(Port, ValueId)>> {
+        let op = ScanGrad::new(self.clone(), present);
+        let mut operands = vec![];
+        for port in op.operands() {
+            operands.push(self.value(b, node, port));
+        }
+        Ok(op
+            .results()
+            .into_iter()
+            .zip(b.push(op, &operands)?)
+            .collect())
+    }
+
+    /// As [`Self::gradients`], through the states alone: those of a scan without feedback over the driven input.
+    fn local_gradients(
+        &self,
+        b: &mut Backward<'_>,
+        node: &Node,
+        present: Vec<Port>,
+    ) -> Result<Vec<(Port, ValueId)>> {
+        let op = ScanGrad::new(Self::new(self.recurrence.clone(), self.time_steps), present);
+        let driven = self.value(b, node, Port::Driven);
+        let mut operands = vec![];
+        for port in op.operands() {
+            operands.push(match port {
+                Port::Sequence(0) => driven,
+                Port::Initial(_) | Port::Param(_) => self.value(b, node, port),
+                // The driven input has all bits: so have the sequences beside it.
+                _ => {
+                    let value = self.value(b, node, port);
+                    b.cast_as(value, driven)?
+                }
+            });
+        }
+        let (results, dx) = (op.results(), op.writes(Port::Sequence(0)));
+        let made = b.push(op, &operands)?;
+        let dx = made[dx];
+        let mut made: Vec<(Port, ValueId)> = results.into_iter().zip(made).collect();
+        let at = self.reads(Port::FirstProduct);
+        let continues = self.feedback.as_ref().is_some_and(|f| f.continues);
+        if b.wanted[at] && !continues {
+            let first = Slice {
+                axis: 0,
+                start: 0,
+                end: 1,
+            };
+            let first = b.push1(first, &[dx])?;
+            made.push((Port::FirstProduct, b.reshape_as(first, node.inputs[at])?));
+        }
+        for (port, value) in &mut made {
+            if matches!(port, Port::Sequence(_)) {
+                *value = b.cast_as(*value, node.inputs[self.reads(*port)])?;
+            }
+        }
+        Ok(made)
+    }
+
+    /// A value of this scan, or the gradient of one of its results, for its backward pass.
+    fn value(&self, b: &Backward<'_>, node: &Node, port: Port) -> ValueId {
+        if let Some(at) = self.operand(port) {
+            return node.inputs[at];
+        }
+        if let Some(at) = self.result(port) {
+            return node.outputs[at];
+        }
+        let mut grads = self.results().into_iter().zip(&b.grads);
+        let grad = grads.find_map(|(result, grad)| grad.filter(|_| result.grad() == Some(port)));
+        grad.expect("a backward scan reads values of its scan and gradients that are present")
+    }
 }
 
 impl Operation for Scan {
     fn name(&self) -> String {
-        self.recurrence.name.clone()
+        format!("{}{}", self.prefix(), self.recurrence.name)
     }
 
     fn describe(&self) -> String {
-        let (kept, pool) = (checkpoint_text(self.checkpoint), pool_text(self.pool));
-        format!(
-            "scan[{}, T={}{pool}{kept}]",
-            self.recurrence.name, self.time_steps
-        )
+        format!("{}scan[{}]", self.prefix(), self.text())
     }
 
     fn outputs(&self, _: usize) -> usize {
-        let kept = self.checkpoint.map_or(0, |_| self.recurrence.states.len());
-        self.first_checkpoint() + kept
+        self.results().len()
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        let r = &self.recurrence;
-        super::arity(inputs, r.inputs.len() + r.states.len() + r.params.len())?;
-        check_operands(r, self.time_steps, inputs)?;
-        let (first, step) = (&inputs[0], Self::step_shape(inputs));
-        let state = first.dtype.arithmetic();
-        let last = TensorType::new(state, step);
-        let sequence = |step: &[usize]| {
-            let mut whole = vec![self.time_steps];
-            whole.extend(step);
-            TensorType::new(first.dtype, whole)
-        };
-        if self.pool.is_some() && r.outputs.iter().any(|o| !o.binary) {
-            return Err(InvalidOp::new(
-                "pools outputs that are not spikes",
-                "pool them by a separate operation",
-            ));
+        let operands = self.operands();
+        super::arity(inputs, operands.len())?;
+        self.recurrence.check(self.time_steps)?;
+        let step = self.step(inputs);
+        self.check_step(&step)?;
+        for (port, ty) in operands.into_iter().zip(inputs) {
+            self.check(port, ty, &step)?;
         }
-        let whole = sequence(step);
-        let mut made = vec![sequence(&pooled_shape(step, self.pool)?); r.outputs.len()];
-        made.extend(vec![last; r.states.len()]);
-        made.extend(vec![whole; r.states.len()]);
-        if let Some(every) = self.checkpoint {
-            check_checkpoints(self.time_steps, every)?;
-            let kept = self.checkpoint_type(inputs, every);
-            made.extend(vec![kept; r.states.len()]);
-        }
-        Ok(made)
+        let results = self.results().into_iter();
+        Ok(results.map(|port| self.ty(port, &step)).collect())
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let r = &self.recurrence;
         r.forward_program(&vec![true; r.outputs.len()])
             .map_err(|source| expression_error(&node.layer, &self.name(), source))?;
-        let (grads, of_kept) = b.grads.split_at(self.first_checkpoint());
-        if of_kept.iter().any(Option::is_some) {
-            return Err(Error::Gradient {
-                what: self.name(),
-                problem: "checkpoints have no gradient; read the state sequence instead"
-                    .to_string(),
-            });
+        let mut present = vec![];
+        for (port, grad) in self.results().into_iter().zip(&b.grads) {
+            if grad.is_some() {
+                present.push(port.grad().ok_or_else(|| Error::Gradient {
+                    what: self.name(),
+                    problem: format!(
+                        "{} has no gradient; read the state sequences instead",
+                        port.what()
+                    ),
+                })?);
+            }
         }
-        let present: Vec<bool> = grads.iter().map(Option::is_some).collect();
-        if !present.contains(&true) {
+        if present.is_empty() {
             return Ok(vec![None; node.inputs.len()]);
         }
-        let mut operands = node.inputs.clone();
-        operands.extend(b.grads.iter().flatten());
-        let op = ScanGrad {
-            present,
-            pool: self.pool,
-            ..ScanGrad::new(r.clone(), self.time_steps)
+        let feedback = self.feedback.as_ref();
+        let made = match feedback.is_some_and(|feedback| feedback.local_gradient) {
+            true => self.local_gradients(b, node, present)?,
+            false => self.gradients(b, node, present)?,
         };
-        let made = b.push(op, &operands)?;
+        let made = |port: Port| made.iter().find(|(of, _)| *of == port).map(|(_, v)| *v);
         let mut grads = vec![];
-        for (k, &value) in made.iter().enumerate() {
-            grads.push(if b.wanted[k] {
-                Some(b.sum_to_shape_of(value, node.inputs[k])?)
-            } else {
-                None
+        for (k, port) in self.operands().into_iter().enumerate() {
+            grads.push(match port {
+                _ if !b.wanted[k] => None,
+                Port::FirstProduct if feedback.is_some_and(|feedback| feedback.continues) => None,
+                // dW = Σ dL/dx[t]ᵀ·s[t−1], one product over all steps and samples.
+                Port::Weight => {
+                    let product = MatMul {
+                        precision: feedback.map_or(MatmulPrecision::Full, |f| f.precision),
+                        ..MatMul::new(true, false)
+                    };
+                    let before = self.value(b, node, Port::Before);
+                    let dx = made(Port::Sequence(0));
+                    let dx = dx.expect("the gradient of the first sequence is made");
+                    Some(b.push1(product, &[dx, before])?)
+                }
+                port => match made(port) {
+                    Some(value) => Some(b.sum_to_shape_of(value, node.inputs[k])?),
+                    None => None,
+                },
             });
         }
         Ok(grads)
@@ -493,8 +400,6 @@ impl Operation for Scan {
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let r = &self.recurrence;
         let program = r.forward_program(&vec![true; r.outputs.len()]);
-        let operations = program.map_or(0, |p| p.operations());
-        let elements = Self::step_shape(inputs).iter().copied();
-        product([operations, self.time_steps].into_iter().chain(elements))
+        self.flops_of(program.map_or(0, |p| p.operations()), inputs)
     }
 }

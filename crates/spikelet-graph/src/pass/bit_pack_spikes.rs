@@ -11,7 +11,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Distribution, Draw, Op, Reshape};
+use crate::op::{Distribution, Draw, Op, Port, Ports, Reshape};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::target::SpikeStorage;
 use crate::types::DType;
@@ -46,13 +46,12 @@ pub(crate) fn binary_outputs(node: &Node) -> Vec<ValueId> {
     match &node.op {
         Op::Draw(op) if op.distribution == Distribution::Bernoulli => node.outputs.clone(),
         Op::Scan(op) => {
-            let outputs = op.recurrence.outputs.iter().zip(&node.outputs);
-            outputs.filter(|(o, _)| o.binary).map(|(_, v)| *v).collect()
-        }
-        Op::RecurrentScan(op) => {
-            let outputs = op.recurrence.outputs.iter().zip(&node.outputs);
-            let binary = outputs.filter(|(o, _)| o.binary).map(|(_, v)| *v);
-            binary.chain([node.outputs[op.before()]]).collect()
+            let is_binary = |port: Port| match port {
+                Port::Output(k) => op.recurrence.outputs[k].binary,
+                port => port == Port::Before,
+            };
+            let binary = op.results_that(&is_binary).into_iter();
+            binary.map(|k| node.outputs[k]).collect()
         }
         _ => vec![],
     }

@@ -13,7 +13,7 @@
 
 use super::Report;
 use crate::graph::Graph;
-use crate::op::{Reduce, Reduction, Reshape, ScanGrad};
+use crate::op::{Port, Ports, Reduce, Reduction, Reshape, ScanGrad};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::target::SchedulingPolicy;
 use crate::types::{DType, TensorType};
@@ -54,9 +54,10 @@ fn is_complete_sum(op: &Reduce, shape: &[usize]) -> bool {
 fn take_sums(graph: &mut Rewriter<'_>, scan: NodeId) -> Option<()> {
     let mut node = graph.node(scan).clone();
     let mut op = graph.op::<ScanGrad>(scan)?.clone();
-    let first = op.recurrence.inputs.len() + op.recurrence.states.len();
+    let params = op.results_that(&|port| matches!(port, Port::Param(_)));
     let mut sums = vec![];
-    for (k, &value) in node.outputs.iter().enumerate().skip(first) {
+    for &k in &params {
+        let value = node.outputs[k];
         if graph.use_count(value) == 0 {
             continue;
         }
@@ -73,11 +74,12 @@ fn take_sums(graph: &mut Rewriter<'_>, scan: NodeId) -> Option<()> {
     if sums.is_empty() || op.channel_sums {
         return None;
     }
+    let x = node.inputs[op.input(0)];
     op.channel_sums = true;
     node.op = op.into();
-    let channels = graph.shape(node.inputs[0]).last().copied().unwrap_or(1);
+    let channels = graph.shape(x).last().copied().unwrap_or(1);
     let ty = TensorType::new(DType::F32, [channels]);
-    let mut unread: Vec<usize> = (first..node.outputs.len()).collect();
+    let mut unread = params;
     for (k, sum, by_channel) in sums {
         node.outputs[k] = graph.add_value(ty.clone());
         unread.retain(|other| *other != k);

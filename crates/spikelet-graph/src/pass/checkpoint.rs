@@ -12,26 +12,24 @@
 //! ([`scan_checkpoint`](crate::SchedulingPolicy::scan_checkpoint)). The bits stay the same: a
 //! checkpoint is the value that would be recomputed.
 //!
-//! It runs before [`super::recompute_cheap`]: the forward and the backward scan belong together
-//! because they read the same operands, and that pass replaces operands of backward nodes.
+//! The forward and the backward scan have one [`ScanId`].
 
 use super::Report;
 use crate::graph::{Graph, ValueId};
-use crate::op::{Op, Scan, ScanGrad};
+use crate::op::{Op, Port, Ports, Scan, ScanGrad, ScanId};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::target::SchedulingPolicy;
 use crate::types::TensorType;
-use std::sync::Arc;
 
 /// Lets scans store states for their backward passes where the target asks for it.
 pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let mut bytes = 0_usize;
     let changes = Rewriter::new(graph).apply(|graph, backward| {
         let grad = graph.op::<ScanGrad>(backward)?;
-        if grad.checkpoint.is_some() {
+        if grad.of.checkpoint.is_some() || grad.of.feedback.is_some() {
             return None;
         }
-        let forward = forward_scan(graph, backward)?;
+        let forward = forward_scan(graph, backward, grad.of.id)?;
         let scan = graph.op::<Scan>(forward)?;
         let wanted = target.scan_checkpoint(graph.graph(), graph.node(backward));
         let every = scan.checkpoint.or(wanted)?;
@@ -43,9 +41,10 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
         bytes = sizes.fold(bytes, usize::saturating_add);
         let mut node = graph.node(backward).clone();
         if let Op::ScanGrad(grad) = &mut node.op {
-            grad.checkpoint = Some(every);
+            grad.of.checkpoint = Some(every);
+            let at = grad.reads(Port::Checkpoint(0));
+            node.inputs.splice(at..at, states);
         }
-        node.inputs.extend(states);
         graph.set(backward, node);
         Some(())
     });
@@ -56,20 +55,11 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     }
 }
 
-/// The scan that a backward scan belongs to: the same step over the same operands.
-fn forward_scan(graph: &Rewriter<'_>, backward: NodeId) -> Option<NodeId> {
-    let grad = graph.op::<ScanGrad>(backward)?;
-    let inputs = &graph.node(backward).inputs;
-    let fits = |forward: &NodeId| {
-        let Some(scan) = graph.op::<Scan>(*forward) else {
-            return false;
-        };
-        graph.precedes(*forward, backward)
-            && Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
-            && scan.time_steps == grad.time_steps
-            && inputs.starts_with(&graph.node(*forward).inputs)
-    };
-    graph.readers(*inputs.first()?).into_iter().rev().find(fits)
+/// The last scan of this id before a backward scan.
+fn forward_scan(graph: &Rewriter<'_>, backward: NodeId, id: ScanId) -> Option<NodeId> {
+    let is_scan = |k: &NodeId| graph.op::<Scan>(*k).is_some_and(|scan| scan.id == id);
+    let mut scans = graph.order().into_iter().rev().filter(is_scan);
+    scans.find(|forward| graph.precedes(*forward, backward))
 }
 
 /// The states that a scan stores, from now on if it did not before.
@@ -79,14 +69,15 @@ fn store(graph: &mut Rewriter<'_>, forward: NodeId, every: usize) -> Option<Vec<
     let Op::Scan(scan) = &mut node.op else {
         return None;
     };
-    let first = scan.first_checkpoint();
     if scan.checkpoint.is_none() {
-        let ty = scan.checkpoint_type(&types, every);
+        scan.checkpoint = Some(every);
+        let ty = scan.ty(Port::Checkpoint(0), &scan.step(&types));
         let states = scan.recurrence.states.iter();
         let values = states.map(|_| graph.add_value(ty.clone()));
         node.outputs.extend(values);
-        scan.checkpoint = Some(every);
-        graph.set(forward, node);
+        graph.set(forward, node.clone());
     }
-    Some(graph.node(forward).outputs[first..].to_vec())
+    let is_stored = |port| matches!(port, Port::Checkpoint(_));
+    let stored = node.op.ports()?.results_that(&is_stored).into_iter();
+    Some(stored.map(|k| node.outputs[k]).collect())
 }

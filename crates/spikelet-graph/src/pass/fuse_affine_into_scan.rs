@@ -21,7 +21,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Map, MeanVar, Op, Pool, Pooling, Recurrence, Scan};
+use crate::op::{Map, MeanVar, Op, Pool, Pooling, Port, Ports, Recurrence, Scan, ScanId};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -160,9 +160,10 @@ fn mean_var_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
 /// The scan at `k` with the elementwise operation before one of its sequences taken in, and the
 /// value that this operation computes.
 fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option<(Node, ValueId)> {
-    let scan = graph.op::<Scan>(k)?;
+    let scan = graph.op::<Scan>(k).filter(|scan| scan.feedback.is_none())?;
     let (node, r) = (graph.node(k), &*scan.recurrence);
-    (0..r.inputs.len()).find_map(|at| {
+    (0..r.inputs.len()).find_map(|k| {
+        let at = scan.reads(Port::Sequence(k));
         let (map_node, map) = graph.made_by::<Map>(node.inputs[at])?;
         let map_node = graph.node(map_node);
         let sequence = graph.ty(node.inputs[at]).clone();
@@ -194,7 +195,7 @@ fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option
             .flatten()
             .collect();
         let fresh: Vec<String> = (0..)
-            .map(|j| format!("{}_in{j}", r.inputs[at]))
+            .map(|j| format!("{}_in{j}", r.inputs[k]))
             .filter(|name| !taken_names.contains(&name))
             .take(held.len())
             .collect();
@@ -202,11 +203,11 @@ fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option
             let j = (0..map_node.inputs.len()).find(|j| Map::operand_name(*j) == name)?;
             Some(match held.iter().position(|h| *h == j) {
                 Some(h) => Expr::symbol(fresh[h].clone()),
-                None => Expr::symbol(r.inputs[at].clone()),
+                None => Expr::symbol(r.inputs[k].clone()),
             })
         });
         let put =
-            |e: &Expr| e.substitute(&|name: &str| (name == r.inputs[at]).then(|| inside.clone()));
+            |e: &Expr| e.substitute(&|name: &str| (name == r.inputs[k]).then(|| inside.clone()));
         let mut joined = Recurrence {
             next: r.next.iter().map(put).collect(),
             ..r.clone()
@@ -215,15 +216,18 @@ fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option
             output.value = put(&output.value);
         }
         joined.params.extend(fresh);
+        let op = Scan {
+            recurrence: Arc::new(joined),
+            ..scan.clone()
+        };
         let mut inputs = node.inputs.clone();
         inputs[at] = map_node.inputs[source];
-        inputs.extend(held.iter().map(|&j| map_node.inputs[j]));
+        for (j, held) in held.iter().enumerate() {
+            let to = op.reads(Port::Param(r.params.len() + j));
+            inputs.insert(to, map_node.inputs[*held]);
+        }
         let joined = Node {
-            op: Scan {
-                recurrence: Arc::new(joined),
-                ..scan.clone()
-            }
-            .into(),
+            op: op.into(),
             inputs,
             ..node.clone()
         };
@@ -248,34 +252,39 @@ fn with_pool(graph: &mut Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> O
     let size = blocks(graph, pool, x)?;
     let (before, scan) = graph.made_by::<Scan>(x)?;
     let before = graph.node(before).clone();
-    let states = scan.recurrence.states.len();
     let types: Vec<TensorType> = (before.inputs.iter())
         .map(|v| graph.ty(*v).clone())
         .collect();
     let spikes_alone = scan.recurrence.outputs.len() == 1 && scan.recurrence.outputs[0].binary;
-    let others = before.outputs[1..]
-        .iter()
-        .any(|v| readers(graph, *v, taken) > 0);
+    let others = scan.results_that(&|port| !matches!(port, Port::Output(_)));
+    let others = others
+        .into_iter()
+        .any(|at| readers(graph, before.outputs[at], taken) > 0);
     if !spikes_alone
         || others
         || scan.pool.is_some()
         || scan.checkpoint.is_some()
+        || scan.feedback.is_some()
         || scan.time_steps > MAX_POOLED_STEPS
         || graph.shape(x).len() < 4
         || readers(graph, x, taken) != 1
-        || !scan.recurrence.params_by_channel(&types)
+        || !scan.params_by_channel(&types)
     {
         return None;
     }
+    // The first scan keeps the values of its states; this one has new ones.
     let scan = Scan {
+        id: ScanId::new(),
         pool: Some(size),
         ..scan.clone()
     };
-    // The first scan keeps the values of its states; this one has new ones.
-    let mut outputs = vec![graph.node(k).outputs[0]];
-    for v in &before.outputs[1..1 + 2 * states] {
+    let mut outputs = vec![];
+    for (port, v) in scan.results().into_iter().zip(&before.outputs) {
         let ty = graph.ty(*v).clone();
-        outputs.push(graph.add_value(ty));
+        outputs.push(match port {
+            Port::Output(_) => graph.node(k).outputs[0],
+            _ => graph.add_value(ty),
+        });
     }
     Some(Node {
         op: scan.into(),

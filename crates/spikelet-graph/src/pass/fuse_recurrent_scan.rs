@@ -17,8 +17,8 @@
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{
-    Loop, LoopBody, Map, MatMul, Op, Operation, Permute, Recurrence, RecurrentScan, Reshape, Scan,
-    StepOutput,
+    Feedback, Loop, LoopBody, Map, MatMul, Op, Operation, Permute, Port, Ports, Recurrence,
+    Reshape, Scan, StepOutput,
 };
 use crate::rewrite::{NodeId, Rewriter};
 use spikelet_expr::{Expr, vjp};
@@ -48,14 +48,6 @@ pub fn run(graph: &mut Graph) -> Report {
     }
 }
 
-/// A loop's result as a result of the recurrent scan.
-#[derive(Clone, Copy)]
-enum Source {
-    Output(usize),
-    LastState(usize),
-    StateSequence(usize),
-}
-
 /// The parts of a body that fits.
 struct Found {
     recurrence: Recurrence,
@@ -73,8 +65,8 @@ struct Found {
     /// The other sequences and the parameters of the scan, values of the body.
     sequences: Vec<ValueId>,
     params: Vec<ValueId>,
-    /// For each result of the loop.
-    results: Vec<Source>,
+    /// For each result of the loop, that of the scan.
+    results: Vec<Port>,
     step: Vec<usize>,
 }
 
@@ -179,7 +171,11 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     let [(product_node, product)] = products[..] else {
         return reason(format!("it has {} products, not one", products.len()));
     };
-    if scan.time_steps != 1 || scan.pool.is_some() || scan.checkpoint.is_some() {
+    if scan.time_steps != 1
+        || scan.pool.is_some()
+        || scan.checkpoint.is_some()
+        || scan.feedback.is_some()
+    {
         return reason("its neurons are not scanned one step at a time");
     }
     let r = &scan.recurrence;
@@ -187,7 +183,8 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     let next: Vec<ValueId> = op.body.carried_outputs().map(|v| body.source(v)).collect();
     let sequences: Vec<ValueId> = op.body.sequence_inputs().collect();
     let invariants: Vec<ValueId> = op.body.invariant_inputs().collect();
-    let step = Scan::step_shape(&[body.graph.ty(scan_node.inputs[0]).clone()]).to_vec();
+    let x = scan_node.inputs[scan.input(0)];
+    let step = Scan::step_shape(&[body.graph.ty(x).clone()]).to_vec();
 
     // The product: a carried value with an invariant matrix.
     let plain = !product.transpose_a && product.out.is_none();
@@ -203,11 +200,12 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     }
 
     // The states of the scan, and the spikes.
-    let (inputs, states) = (r.inputs.len(), r.states.len());
+    let states = r.states.len();
+    let read = |port: Port| body.source(scan_node.inputs[scan.reads(port)]);
     let mut of_states = vec![];
     for k in 0..states {
-        let before = body.source(scan_node.inputs[inputs + k]);
-        let after = scan_node.outputs[r.outputs.len() + k];
+        let before = read(Port::Initial(k));
+        let after = scan_node.outputs[scan.writes(Port::Last(k))];
         let at = (0..carried.len()).find(|&c| carried[c] == before && next[c] == after);
         match at {
             Some(at) if *body.graph.shape(before) == step => of_states.push(at),
@@ -219,8 +217,8 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     let fed = match of_states.iter().position(|at| *at == fed) {
         Some(state) => state,
         None => {
-            let mut outputs = scan_node.outputs[..r.outputs.len()].iter();
-            let Some(output) = outputs.position(|v| *v == next[fed]) else {
+            let at = scan_node.outputs.iter().position(|v| *v == next[fed]);
+            let Some(Port::Output(output)) = at.map(|at| scan.results()[at]) else {
                 return reason("what is fed back is not an output of the neuron");
             };
             let name = fresh(&recurrence, "spikes_before");
@@ -230,7 +228,7 @@ fn find(op: &Loop) -> Result<Found, Reason> {
             states
         }
     };
-    if !RecurrentScan::feeds_spikes(&recurrence, fed) {
+    if !Feedback::feeds_spikes(&recurrence, fed) {
         return reason("what is fed back is not zeros and ones");
     }
     if carried.len() != of_states.len() {
@@ -238,12 +236,12 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     }
 
     // The input of the scan: the product plus what is not carried.
-    let terms = terms(&body, scan_node.inputs[0], product_node.outputs[0])?;
+    let terms = terms(&body, read(Port::Sequence(0)), product_node.outputs[0])?;
     let outside = |v: ValueId| sequences.contains(&v) || invariants.contains(&v);
-    let rest = scan_node.inputs[1..inputs].iter();
-    let rest: Vec<ValueId> = rest.map(|v| body.source(*v)).collect();
-    let params = scan_node.inputs[inputs + states..].iter();
-    let params: Vec<ValueId> = params.map(|v| body.source(*v)).collect();
+    let rest = (1..r.inputs.len()).map(|k| read(Port::Sequence(k)));
+    let rest: Vec<ValueId> = rest.collect();
+    let params = (0..r.params.len()).map(|k| read(Port::Param(k)));
+    let params: Vec<ValueId> = params.collect();
     if rest.iter().any(|v| !sequences.contains(v)) || params.iter().any(|v| !invariants.contains(v))
     {
         return reason("the neuron has inputs or parameters that the body computes");
@@ -256,17 +254,17 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     let mut results = vec![];
     for k in 0..carried.len() {
         let state = of_states.iter().position(|at| *at == k);
-        results.push(Source::LastState(state.expect("all of them are states")));
+        results.push(Port::Last(state.expect("all of them are states")));
     }
     for value in op.body.stacked_outputs() {
         let value = body.source(value);
         let Some(at) = scan_node.outputs.iter().position(|v| *v == value) else {
             return reason("it returns values that are no results of the neuron");
         };
-        results.push(match at.checked_sub(r.outputs.len()) {
-            None => Source::Output(at),
-            Some(at) if at < states => Source::StateSequence(at),
-            Some(at) => Source::StateSequence(at - states),
+        // Of one step, the last states are those after each step.
+        results.push(match scan.results()[at] {
+            Port::Last(k) => Port::StateSeq(k),
+            port => port,
         });
     }
     Ok(Found {
@@ -478,11 +476,10 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
     }
     operands.extend([product, weight]);
     let recurrence = Arc::new(found.recurrence.clone());
-    let scan = RecurrentScan {
+    let scan = Scan::new(recurrence, op.length).feed_back(Feedback {
         local_gradient: found.local_gradient,
-        ..RecurrentScan::new(recurrence, op.length, found.fed)
-    };
-    let outputs = scan.recurrence.outputs.len();
+        ..Feedback::of(found.fed)
+    });
     let mut made = graph
         .make(scan.clone(), &operands, &node.layer, false)
         .ok()?;
@@ -490,11 +487,7 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
     let mut views = vec![];
     let mut taken = vec![];
     for (source, old) in found.results.iter().zip(&node.outputs) {
-        let at = match *source {
-            Source::Output(at) => at,
-            Source::LastState(at) => outputs + at,
-            Source::StateSequence(at) => scan.state_sequence(at),
-        };
+        let at = scan.writes(*source);
         let shape = graph.shape(*old).to_vec();
         if graph.ty(made.outputs[at]) == graph.ty(*old) && !taken.contains(&at) {
             made.outputs[at] = *old;

@@ -15,11 +15,10 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Expand, Map, Op, Reduce, Reduction, Reshape};
+use crate::op::{Expand, Map, Op, Port, Ports, Reduce, Reduction, Reshape};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::time_invariance;
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// Moves repetitions over time towards the outputs.
 pub fn run(graph: &mut Graph) -> Report {
@@ -74,9 +73,9 @@ impl Sources {
                 scale_sum(graph, k, op, source)
             }
             Op::Map(_) => self.read_sources(graph, k, 0..count),
-            Op::Scan(op) => {
-                let sequences = op.recurrence.inputs.len();
-                self.read_sources(graph, k, 0..sequences)
+            Op::Scan(op) if op.feedback.is_none() => {
+                let sequences = op.operands_that(&|port| matches!(port, Port::Sequence(_)));
+                self.read_sources(graph, k, sequences)
             }
             Op::Draw(_) if count > 1 => self.read_sources(graph, k, 1..2),
             _ => None,
@@ -87,7 +86,7 @@ impl Sources {
         &self,
         graph: &mut Rewriter<'_>,
         k: NodeId,
-        operands: Range<usize>,
+        operands: impl IntoIterator<Item = usize>,
     ) -> Option<usize> {
         let mut changes = 0;
         for operand in operands {

@@ -17,7 +17,9 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Concat, Expand, Fill, Map, Op, Permute, Reshape, Scan, ScanGrad, Slice, inverse};
+use crate::op::{
+    Concat, Expand, Fill, Map, Op, Permute, Port, Ports, Reshape, Scan, ScanGrad, Slice, inverse,
+};
 use crate::rewrite::{NodeId, Rewriter};
 use std::collections::HashMap;
 
@@ -261,55 +263,51 @@ impl Permuted {
 
     fn scan(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: Scan) -> Option<()> {
         let node = graph.node(k).clone();
-        let first = node.inputs[0];
+        let first = node.inputs[op.input(0)];
         let order = self.order(&node, |v| v == first);
-        let order = order.filter(|o| o[0] == 0 && op.pool.is_none())?;
+        let plain = op.pool.is_none() && op.feedback.is_none();
+        let order = order.filter(|o| o[0] == 0 && plain)?;
+        self.permute_steps(graph, k, &op, &order, op.clone().into())
+    }
+
+    /// Permutes the axes of the time steps of a scan or of its backward pass.
+    fn permute_steps(
+        &mut self,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
+        ports: &dyn Ports,
+        order: &[usize],
+        op: Op,
+    ) -> Option<()> {
         let step: Vec<usize> = order[1..].iter().map(|k| k - 1).collect();
-        let sequences = op.recurrence.inputs.len();
-        let mut inputs = vec![];
-        for (operand, &value) in node.inputs.iter().enumerate() {
-            let order = if operand < sequences { &order } else { &step };
-            inputs.push(self.permuted_back(graph, k, value, order)?);
-        }
-        let (outputs, states) = (op.recurrence.outputs.len(), op.recurrence.states.len());
-        let last = outputs..outputs + states;
-        self.replace(graph, k, op.into(), &inputs, |result| {
-            if last.contains(&result) {
-                step.clone()
-            } else {
-                order.clone()
-            }
+        let of = |port: &Port| match port {
+            Port::Checkpoint(_) => order,
+            port if port.is_sequence() => order,
+            _ => &step[..],
+        };
+        let inputs = graph.node(k).inputs.clone();
+        let inputs = ports.operands().into_iter().zip(inputs);
+        let inputs: Option<Vec<ValueId>> = inputs
+            .map(|(port, value)| self.permuted_back(graph, k, value, of(&port)))
+            .collect();
+        let results = ports.results();
+        self.replace(graph, k, op, &inputs?, |result| {
+            of(&results[result]).to_vec()
         })
     }
 
     /// The gradient of a scan without parameters, whose gradients would keep the order of the axes.
     fn scan_grad(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: ScanGrad) -> Option<()> {
         let node = graph.node(k).clone();
-        let first = node.inputs[0];
-        let r = &op.recurrence;
-        let plain = op.pool.is_none() && op.checkpoint.is_none() && r.params.is_empty();
+        let first = node.inputs[op.input(0)];
+        let scan = &op.of;
+        let plain = scan.pool.is_none()
+            && scan.checkpoint.is_none()
+            && scan.feedback.is_none()
+            && scan.recurrence.params.is_empty();
         let order = self.order(&node, |v| v == first);
         let order = order.filter(|o| o[0] == 0 && plain)?;
-        let step: Vec<usize> = order[1..].iter().map(|k| k - 1).collect();
-        let (sequences, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-        let last = (outputs..outputs + states).filter_map(|k| op.grad_operand(k));
-        let steps: Vec<usize> = (sequences..sequences + states).chain(last).collect();
-        let mut inputs = vec![];
-        for (operand, &value) in node.inputs.iter().enumerate() {
-            let order = if steps.contains(&operand) {
-                &step
-            } else {
-                &order
-            };
-            inputs.push(self.permuted_back(graph, k, value, order)?);
-        }
-        self.replace(graph, k, op.into(), &inputs, |result| {
-            if result < sequences {
-                order.clone()
-            } else {
-                step.clone()
-            }
-        })
+        self.permute_steps(graph, k, &op, &order, op.clone().into())
     }
 
     fn map(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: Map) -> Option<()> {

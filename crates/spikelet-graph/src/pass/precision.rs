@@ -16,12 +16,11 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Map, MatmulPrecision, Op};
+use crate::op::{Map, MatmulPrecision, Op, Port, Ports, Scan};
 use crate::precision::Precision;
 use crate::rewrite::{NodeId, Rewriter};
 use crate::types::{DType, TensorType};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Applies a precision to a forward graph. The ids of its values do not change.
@@ -46,7 +45,10 @@ fn multiply_in_tf32(graph: &mut Graph) -> usize {
             Op::MatMul(op) => &mut op.precision,
             Op::BatchMatMul(op) => &mut op.precision,
             Op::Conv(op) => &mut op.precision,
-            Op::RecurrentScan(op) => &mut op.precision,
+            Op::Scan(op) => match &mut op.feedback {
+                Some(feedback) => &mut feedback.precision,
+                None => continue,
+            },
             _ => continue,
         };
         *precision = MatmulPrecision::Tf32;
@@ -77,26 +79,36 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     let mut wanted = vec![false; graph.values()];
     let fits = |v: ValueId| [DType::F32, half].contains(&graph.ty(v).dtype);
     for node in graph.nodes.iter().rev() {
-        let inputs: &[ValueId] = match &node.op {
-            Op::MatMul(_) | Op::BatchMatMul(_) | Op::Conv(_) => &node.inputs,
+        let inputs: Vec<ValueId> = match &node.op {
+            Op::MatMul(_) | Op::BatchMatMul(_) | Op::Conv(_) => node.inputs.clone(),
             Op::Scan(op) => {
-                let sequences = op.recurrence.outputs.len();
-                let feeds = node.outputs[..sequences].iter().any(|v| wanted[v.index()]);
-                let count = if feeds { op.recurrence.inputs.len() } else { 0 };
-                &node.inputs[..count]
+                let mut outputs = outputs(op, &node.outputs).into_iter();
+                let feeds = outputs.any(|v| wanted[v.index()]);
+                let stored = match op.feedback.is_some() || feeds {
+                    true => op.operands_that(&is_stored),
+                    false => vec![],
+                };
+                stored.into_iter().map(|k| node.inputs[k]).collect()
             }
-            Op::RecurrentScan(op) => {
-                wanted[node.inputs[op.weight()].index()] |= fits(node.inputs[op.weight()]);
-                &node.inputs[..op.recurrence.inputs.len()]
-            }
-            op if moves(op) && wanted[node.outputs[0].index()] => &node.inputs,
-            _ => &[],
+            op if moves(op) && wanted[node.outputs[0].index()] => node.inputs.clone(),
+            _ => vec![],
         };
-        for &value in inputs {
+        for value in inputs {
             wanted[value.index()] |= fits(value);
         }
     }
     wanted
+}
+
+/// Whether a scan stores an operand in 16 bits: a sequence, or the weight of its feedback.
+fn is_stored(port: Port) -> bool {
+    matches!(port, Port::Sequence(_) | Port::Weight)
+}
+
+/// The output sequences of a scan.
+fn outputs(op: &Scan, results: &[ValueId]) -> Vec<ValueId> {
+    let outputs = op.results_that(&|port| matches!(port, Port::Output(_)));
+    outputs.into_iter().map(|k| results[k]).collect()
 }
 
 /// Whether the result consists of its floating-point operands' elements, or of maxima or means of them.
@@ -145,26 +157,27 @@ impl Pass<'_> {
                 self.store(&node.outputs);
             }
             Op::Scan(op) if full => {
-                let (sequences, outputs) =
-                    (op.recurrence.inputs.len(), op.recurrence.outputs.len());
-                let states = op.recurrence.states.len();
-                let feeds = |v: &ValueId| self.wanted[v.index()];
-                let comes = node.inputs[..sequences].iter().any(|v| self.is_half(*v));
-                let feeds = node.outputs[..outputs].iter().any(feeds);
-                self.cast_operands(k, sequences..count, DType::F32);
-                if comes || feeds {
-                    self.cast_operands(k, 0..sequences, self.dtype);
-                    self.store(&node.outputs[..outputs]);
-                    self.store(&node.outputs[outputs + states..][..states]);
+                let stored = op.operands_that(&is_stored);
+                let comes = stored.iter().any(|k| self.is_half(node.inputs[*k]));
+                let mut outputs = outputs(op, &node.outputs).into_iter();
+                let feeds = outputs.any(|v| self.wanted[v.index()]);
+                let recurrent = op.feedback.is_some();
+                let stores = recurrent || comes || feeds;
+                for at in 0..count {
+                    match stored.contains(&at) {
+                        true if stores => self.cast_operands(k, [at], self.dtype),
+                        true => {}
+                        false => self.cast_operands(k, [at], DType::F32),
+                    }
                 }
-            }
-            Op::RecurrentScan(op) if full => {
-                let (sequences, weight) = (op.recurrence.inputs.len(), op.weight());
-                self.cast_operands(k, 0..sequences, self.dtype);
-                self.cast_operands(k, sequences..weight, DType::F32);
-                self.cast_operands(k, weight..count, self.dtype);
-                self.store(&node.outputs[..op.recurrence.outputs.len()]);
-                self.store(&node.outputs[op.before()..]);
+                if stores {
+                    let results = op.results_that(&|port| match port {
+                        Port::StateSeq(_) => !recurrent,
+                        port => matches!(port, Port::Output(_) | Port::Before),
+                    });
+                    let results = results.into_iter().map(|k| node.outputs[k]);
+                    self.store(&results.collect::<Vec<_>>());
+                }
             }
             Op::Map(op) if full && reads_half => {
                 let size = self.graph.ty(node.outputs[0]).len();
@@ -224,7 +237,12 @@ impl Pass<'_> {
 
     /// Replaces operands of node `k` that this pass may have given another type, f32 or 16-bit, by
     /// casts.
-    fn cast_operands(&mut self, k: NodeId, operands: Range<usize>, dtype: DType) {
+    fn cast_operands(
+        &mut self,
+        k: NodeId,
+        operands: impl IntoIterator<Item = usize>,
+        dtype: DType,
+    ) {
         for operand in operands {
             let node = self.graph.node(k);
             let (value, layer) = (node.inputs[operand], node.layer.clone());

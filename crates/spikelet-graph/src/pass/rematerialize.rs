@@ -332,7 +332,11 @@ fn collect(
 }
 
 fn is_recurrent(op: &Op) -> bool {
-    matches!(op, Op::Loop(_) | Op::RecurrentScan(_))
+    match op {
+        Op::Loop(_) => true,
+        Op::Scan(scan) => scan.feedback.is_some(),
+        _ => false,
+    }
 }
 
 /// The node that unpacks a value from bits that are stored anyway, if it was packed before.

@@ -19,13 +19,12 @@ use super::Report;
 use crate::arena::ALIGNMENT;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{
-    Concat, ConcatChunks, Expand, Loop, Map, Op, Operation, Reshape, Scan, Slice, TimeChunk,
+    Concat, ConcatChunks, Expand, Loop, Map, Op, Operation, Reshape, ScanGrad, Slice, TimeChunk,
 };
 use crate::rewrite::{NodeId, Rewriter};
 use crate::target::SchedulingPolicy;
 use crate::types::{DType, TensorType};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// Writes out loops.
 pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
@@ -147,7 +146,8 @@ impl Unroller {
             for inner in &body.nodes {
                 let inputs: Option<Vec<ValueId>> =
                     inner.inputs.iter().map(|v| values[v.index()]).collect();
-                let made = self.node(graph, k, body, inner, inputs?);
+                let inner = of_step(inner, t, op.length);
+                let made = self.node(graph, k, body, &inner, inputs?);
                 for (old, new) in inner.outputs.iter().zip(made) {
                     values[old.index()] = Some(new);
                 }
@@ -339,6 +339,18 @@ impl Unroller {
     }
 }
 
+/// A node of step `t` of a loop of `count` steps: each step has scans of its own.
+fn of_step(node: &Node, t: usize, count: usize) -> Node {
+    let mut node = node.clone();
+    match &mut node.op {
+        Op::Scan(scan) | Op::ScanGrad(ScanGrad { of: scan, .. }) => {
+            scan.id = scan.id.part(t, count);
+        }
+        _ => {}
+    }
+    node
+}
+
 /// The value whose memory a piece is, if a node computes it there.
 fn source(graph: &Rewriter<'_>, piece: ValueId) -> Option<ValueId> {
     let mut value = piece;
@@ -369,16 +381,7 @@ fn is_same(a: &Op, b: &Op) -> bool {
                 && *shape == b.shape
                 && *dtypes == b.dtypes
         }
-        (Op::Scan(a), Op::Scan(b)) => {
-            let Scan {
-                recurrence,
-                time_steps,
-                checkpoint,
-                pool,
-            } = a;
-            Arc::ptr_eq(recurrence, &b.recurrence)
-                && (time_steps, checkpoint, pool) == (&b.time_steps, &b.checkpoint, &b.pool)
-        }
+        (Op::Scan(a), Op::Scan(b)) => a.id == b.id,
         (Op::MatMul(a), Op::MatMul(b)) => a == b,
         (Op::BatchMatMul(a), Op::BatchMatMul(b)) => a == b,
         (Op::Conv(a), Op::Conv(b)) => a == b,

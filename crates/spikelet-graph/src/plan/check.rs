@@ -133,8 +133,9 @@ impl Plan {
             let over = over.find(|(_, (write, _))| !nowhere && *write == read);
             let in_place = over.is_none_or(|(at, (_, to))| {
                 let to = self.graph.ty(*to);
-                let elementwise = match node.op {
-                    Op::Map(_) | Op::ScanGrad(_) | Op::PoolGrad(_) => true,
+                let elementwise = match &node.op {
+                    Op::Map(_) | Op::PoolGrad(_) => true,
+                    Op::ScanGrad(op) => op.of.feedback.is_none(),
                     Op::AllReduceStart(_) | Op::AllReduceDone(_) | Op::RankUpdate(_) => at == k,
                     _ => false,
                 };

@@ -27,7 +27,7 @@ pub use var::Var;
 use crate::backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, InputKind, Output, ValueId};
-use crate::op::{Op, Operation};
+use crate::op::{Op, Operation, ScanId};
 use crate::precision::Precision;
 use crate::time_invariance::RepeatedValues;
 use crate::types::{DType, TensorType};
@@ -394,7 +394,11 @@ impl Tracer {
 
     /// Applies an operation. The number of results is [`Operation::outputs`], also after an error.
     pub fn apply(&self, op: impl Into<Op>, inputs: &[&Var]) -> Vec<Var> {
-        let op = op.into();
+        let mut op = op.into();
+        if let Op::Scan(scan) = &mut op {
+            // One that is applied twice is two scans.
+            scan.id = ScanId::new();
+        }
         let count = op.outputs(inputs.len());
         let ids: Option<Vec<ValueId>> = inputs.iter().map(|v| v.id).collect();
         let Some(ids) = ids else {

@@ -5,7 +5,7 @@ use crate::error::InvalidOp;
 use crate::graph::ValueId;
 use crate::op::{
     BatchMatMul, Conv, Custom, CustomOp, DelayedMatMul, Map, MatMul, MeanVar, Pool, Pooling,
-    RankUpdate, Recurrence, RecurrentScan, Scan, Window,
+    RankUpdate, Recurrence, Scan, Window,
 };
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -255,12 +255,12 @@ impl Var {
     }
 
     /// Runs a recurrence over the sequences, with `x[t] + s[t−1]·Wᵀ` in place of the first sequence, where
-    /// `s` is the state with the index `fed`. Returns the results of [`RecurrentScan`].
+    /// `s` is the state of the scan's [`Feedback`](crate::op::Feedback). Returns the results of the scan.
     ///
     /// # Panics
     /// When no sequence is given.
     pub fn recurrent_scan(
-        op: RecurrentScan,
+        op: Scan,
         sequences: &[&Var],
         states: &[&Var],
         params: &[&Var],
@@ -269,10 +269,12 @@ impl Var {
         let first = sequences
             .first()
             .expect("a scan reads at least one sequence");
-        let spikes = states.get(op.fed).copied().unwrap_or(first);
+        let feedback = op.feedback.as_ref();
+        let spikes = feedback.and_then(|feedback| states.get(feedback.state));
+        let spikes = spikes.copied().unwrap_or(first);
         let step = first.shape().get(1..).unwrap_or_default().to_vec();
         let spikes = spikes.expand(step);
-        let product = match op.continues {
+        let product = match feedback.is_some_and(|feedback| feedback.continues) {
             true => spikes,
             false => spikes.cast(weight.ty().dtype).linear(weight),
         };

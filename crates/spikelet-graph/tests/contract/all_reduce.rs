@@ -449,6 +449,6 @@ fn sums_of_overlapping_layers_start_behind_the_last_chunk_of_their_gradients() {
     let graph = &plan.graph;
     let (sums, waits) = (sums(graph), waits(graph));
     assert_eq!((sums.len(), waits.len()), (2, 2), "{plan}");
-    let last = place_of(graph, |op| matches!(op, Op::RecurrentScanGrad(_)));
+    let last = place_of(graph, |op| matches!(op, Op::ScanGrad(_)));
     assert!(sums[1] > *last.last().unwrap(), "{plan}");
 }

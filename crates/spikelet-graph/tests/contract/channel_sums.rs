@@ -3,7 +3,7 @@
 use crate::graphs::{F, live, traced, weighted as neuron};
 use crate::targets::{Plain, Sums};
 use insta::assert_snapshot;
-use spikelet_graph::op::ScanGrad;
+use spikelet_graph::op::{Port, Scan, ScanGrad};
 use spikelet_graph::{Graph, Tracer, Var, pass};
 
 /// Gradients through a neuron whose parameter has this shape, and through scale and shift before
@@ -104,8 +104,7 @@ fn backward(read: impl FnOnce(&Tracer, &Var)) -> Graph {
     traced(|t| {
         let [x, g] = ["x", "g"].map(|name| t.input(name, F, [4, 2, 6, 3]));
         let (k, zero) = (t.parameter("k", [3]), t.fill(F, [], 0.0));
-        let mut grad = ScanGrad::new(neuron(), 4);
-        grad.present[0] = true;
+        let grad = ScanGrad::new(Scan::new(neuron(), 4), vec![Port::OutputGrad(0)]);
         let made = t.apply(grad, &[&x, &zero, &k, &g]);
         t.output("d_x", &made[0]);
         read(t, &made[2]);

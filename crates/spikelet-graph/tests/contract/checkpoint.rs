@@ -3,7 +3,7 @@
 use crate::targets::{Checkpoints, Plain};
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Op, Recurrence, Scan, ScanGrad};
+use spikelet_graph::op::{Op, Port, Ports, Recurrence, Scan, ScanGrad};
 use spikelet_graph::{DType, Graph, Plan, Tracer, Var, pass};
 use std::sync::Arc;
 
@@ -114,8 +114,7 @@ fn a_backward_pass_without_its_scan_starts_from_the_first_state() {
     let t = Tracer::new(DType::F32);
     let [x, g] = ["x", "g"].map(|name| t.input(name, DType::F32, [6, 8]));
     let v = t.state("v", [8]);
-    let mut grad = ScanGrad::new(neuron(), 6);
-    grad.present[0] = true;
+    let grad = ScanGrad::new(Scan::new(neuron(), 6), vec![Port::OutputGrad(0)]);
     t.output("dx", &t.apply(grad, &[&x, &v, &g])[0]);
     let mut graph = t.finish().unwrap();
     assert_eq!(
@@ -147,13 +146,15 @@ fn states_that_cannot_be_kept_are_refused() {
       given: f32[6, 8] and f32[8]
       help: use at least 1 and less than the number of time steps
     ");
-    let mut grad = ScanGrad::new(neuron(), 6);
-    grad.present[0] = true;
-    grad.checkpoint = Some(2);
-    assert_eq!(grad.checkpoint_operand(), Some(3));
+    let scan = Scan {
+        checkpoint: Some(2),
+        ..Scan::new(neuron(), 6)
+    };
+    let grad = ScanGrad::new(scan, vec![Port::OutputGrad(0)]);
+    assert_eq!(grad.operand(Port::Checkpoint(0)), Some(3));
     assert_snapshot!(error(grad.into(), true), @"
-    li_grad: the checkpoints are f32[3, 8], not f32[2, 8]
+    li_grad: a sequence of checkpoints is f32[3, 8], not f32[2, 8]
       given: f32[6, 8] and f32[8] and f32[6, 8] and f32[3, 8]
-      help: pass the checkpoints of the scan over the same operands
+      help: pass what the scan over the same operands computes, and the gradients of its results
     ");
 }

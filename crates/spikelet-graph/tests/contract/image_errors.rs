@@ -4,7 +4,7 @@ use crate::graphs::{F, neuron};
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{
-    Conv, ConvPart, MeanVar, Pool, PoolGrad, Pooling, Recurrence, Scan, ScanGrad, Window,
+    Conv, ConvPart, MeanVar, Pool, PoolGrad, Pooling, Port, Recurrence, Scan, ScanGrad, Window,
 };
 use spikelet_graph::{DType, Tracer};
 use std::sync::Arc;
@@ -310,21 +310,23 @@ fn a_neuron_pools_spikes_in_blocks_that_cover_a_step() {
     ");
     let backward = |g: &[usize]| {
         error(|t| {
-            let mut grad = ScanGrad::new(neuron(), 4);
-            grad.present[0] = true;
-            grad.pool = Some([2, 2]);
+            let scan = Scan {
+                pool: Some([2, 2]),
+                ..Scan::new(neuron(), 4)
+            };
+            let grad = ScanGrad::new(scan, vec![Port::OutputGrad(0)]);
             let (x, g) = (t.input("x", F, [4, 2, 8, 6, 3]), t.input("g", F, g));
             t.apply(grad, &[&x, &t.fill(F, [], 0.0), &g]);
         })
     };
     assert_snapshot!(backward(&[4, 2, 8, 6, 3]), @"
-    if_grad: the gradient of a result is not of its shape: [4, 2, 8, 6, 3] against [4, 2, 4, 3, 3]
+    if_grad: the gradient of an output is f32[4, 2, 8, 6, 3], not f32[4, 2, 4, 3, 3]
       given: f32[4, 2, 8, 6, 3] and f32[] and f32[4, 2, 8, 6, 3]
-      help: pass the gradient of the scan's result
+      help: pass what the scan over the same operands computes, and the gradients of its results
     ");
     assert_snapshot!(backward(&[3, 2, 4, 3, 3]), @"
-    if_grad: the gradient of a result is not of its shape: [3, 2, 4, 3, 3] against [4, 2, 4, 3, 3]
+    if_grad: the gradient of an output is f32[3, 2, 4, 3, 3], not f32[4, 2, 4, 3, 3]
       given: f32[4, 2, 8, 6, 3] and f32[] and f32[3, 2, 4, 3, 3]
-      help: pass the gradient of the scan's result
+      help: pass what the scan over the same operands computes, and the gradients of its results
     ");
 }

@@ -2,7 +2,7 @@
 //! devices share it.
 
 use spikelet_expr::Expr;
-use spikelet_graph::op::{DeviceShare, Op, Recurrence, RecurrentScan};
+use spikelet_graph::op::{DeviceShare, Feedback, Recurrence, Scan};
 use spikelet_graph::{Buckets, DType, Graph, Plan, Tracer, Var};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub fn overlapping_step([time, batch, neurons]: [usize; 3], ranks: usize) -> Gra
     let zeros = t.fill(F, [batch, neurons], 0.0);
     let weights = ["first", "second"].map(|name| t.parameter(name, [neurons, neurons]));
     let layer = |x: &Var, w: &Var| {
-        let op = RecurrentScan::new(lif.clone(), time, 1);
+        let op = Scan::new(lif.clone(), time).feed_back(Feedback::of(1));
         Var::recurrent_scan(op, &[x], &[&zeros, &zeros], &[], w)[0].clone()
     };
     let y = layer(&layer(&x, &weights[0]).linear(&weights[1]), &weights[1]);
@@ -45,11 +45,7 @@ pub fn overlapping_step([time, batch, neurons]: [usize; 3], ranks: usize) -> Gra
 
 /// The number of scans that share the device with another one.
 pub fn shared_scans(plan: &Plan) -> usize {
-    let share = |op: &Op| match op {
-        Op::RecurrentScan(op) => op.share,
-        Op::RecurrentScanGrad(op) => op.share,
-        _ => DeviceShare::Whole,
-    };
-    let shares = plan.graph.nodes.iter().map(|node| share(&node.op));
-    shares.filter(|share| *share != DeviceShare::Whole).count()
+    let scans = plan.graph.nodes.iter().filter_map(|node| node.op.ports());
+    let feedbacks = scans.filter_map(|op| op.scan().feedback.as_ref());
+    feedbacks.filter(|f| f.share != DeviceShare::Whole).count()
 }

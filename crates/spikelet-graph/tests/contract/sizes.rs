@@ -3,7 +3,9 @@
 use crate::graphs::{F, neuron};
 use crate::targets::Plain;
 use proptest::prelude::*;
-use spikelet_graph::op::{ConcatChunks, Conv, ConvPart, MatMul, Pooling, ScanGrad, Window};
+use spikelet_graph::op::{
+    ConcatChunks, Conv, ConvPart, MatMul, Pooling, Port, Scan, ScanGrad, Window,
+};
 use spikelet_graph::{
     DType, Error, Plan, RandomAxes, Tensor, TensorType, Tracer, Var, broadcast_strides,
 };
@@ -124,21 +126,23 @@ fn strides_are_given_for_what_broadcasts_alone() {
 
 #[test]
 fn a_backward_scan_checks_its_operands_as_the_scan_does() {
-    let refused = |operands: &[(&str, &[usize])], present: Vec<bool>| {
+    let refused = |operands: &[(&str, &[usize])], present: Vec<Port>| {
         let error = error(|t| {
             let operands: Vec<Var> = operands.iter().map(|(n, s)| t.input(n, F, *s)).collect();
-            let mut op = ScanGrad::new(neuron(), 4);
-            op.present = present;
+            let op = ScanGrad::new(Scan::new(neuron(), 4), present);
             t.apply(op, &operands.iter().collect::<Vec<_>>());
         });
         assert!(matches!(error, Error::Shape { .. }), "{error}");
     };
-    let present = || vec![true, false, false];
+    let present = || vec![Port::OutputGrad(0)];
     refused(&[("x", &[]), ("v", &[]), ("g", &[4, 3])], present());
     refused(&[("x", &[4, 3]), ("v", &[5]), ("g", &[4, 3])], present());
     refused(&[("x", &[4, 3]), ("v", &[3]), ("g", &[3])], present());
-    refused(&[("x", &[4, 3]), ("v", &[3]), ("g", &[4, 3])], vec![true]);
-    let last = vec![false, true, false];
+    refused(
+        &[("x", &[4, 3]), ("v", &[3]), ("g", &[4, 3])],
+        vec![Port::OutputGrad(1)],
+    );
+    let last = vec![Port::LastGrad(0)];
     refused(&[("x", &[4, 3]), ("v", &[3]), ("g", &[4, 3])], last);
 }
 

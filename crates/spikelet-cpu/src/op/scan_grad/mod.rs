@@ -7,7 +7,8 @@
 mod pieces;
 
 use super::pool_tiles::PoolTiles;
-use super::scan::{Operands, blocks, open, tile};
+use super::scan::{blocks, open, tile};
+use super::scan_ports::{Gradients, Operands};
 use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -23,14 +24,7 @@ pub(super) struct ScanGradKernel<R> {
     forward: Program,
     backward: Program,
     operands: Operands,
-    /// The operand with the gradient of each output, last state and state sequence.
-    grads: Vec<Option<usize>>,
-    outputs: usize,
-    /// The operand to which the gradient of each parameter is added.
-    accumulates: Vec<Option<usize>>,
-    /// Which sequences and parameters need a gradient.
-    wanted_inputs: Vec<bool>,
-    wanted_params: Vec<bool>,
+    grads: Gradients,
     tile: usize,
     /// The pooling of the outputs.
     pool_tiles: Option<PoolTiles>,
@@ -67,35 +61,31 @@ struct StepBuffers<'a, R> {
     step: &'a mut [Block<R>],
 }
 
-fn operands_of(op: &ScanGrad, types: &Types) -> Operands {
-    let r = &op.recurrence;
-    let kinds = (r.inputs.len(), r.states.len(), r.params.len());
-    Operands::new(kinds, op.time_steps, types)
-}
-
 fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let elements = types.inputs[0].shape[1..].iter().product();
-    let states = op.time_steps.saturating_mul(op.recurrence.states.len());
+    let states = op.of.recurrence.states.len();
+    let states = op.of.time_steps.saturating_mul(states);
     let history = HISTORY / states.max(1) / 64 * 64;
-    let most = operands_of(op, types).most();
+    let most = Operands::new(op, types).most();
     tile(elements, threads, history.clamp(64, most))
 }
 
 fn pool_tiles_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
-    let present = op.present[..op.recurrence.outputs.len()].contains(&true);
-    let pool = op.pool.filter(|_| present)?;
+    let present = op.present_outputs().contains(&true);
+    let pool = op.of.pool.filter(|_| present)?;
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
 /// The states of a tile, or those of a band with its spikes.
 fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
-    let (states, outputs) = (op.recurrence.states.len(), op.recurrence.outputs.len());
-    let present = op.present[..outputs].iter().filter(|p| **p).count();
+    let states = op.of.recurrence.states.len();
+    let present = op.present_outputs();
+    let present = present.iter().filter(|p| **p).count();
     let step = match pool_tiles_of(op, types) {
         Some(pool_tiles) => (states + present).saturating_mul(pool_tiles.length),
         None => states.saturating_mul(tile_of(op, types, threads)),
     };
-    op.time_steps.saturating_mul(step)
+    op.of.time_steps.saturating_mul(step)
 }
 
 pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> usize {
@@ -106,21 +96,19 @@ pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> u
 
 impl<R: Float> ScanGradKernel<R> {
     pub(super) fn new(op: &ScanGrad, types: &Types, threads: usize) -> Result<Self, CompileError> {
-        let r = &op.recurrence;
+        let r = &op.of.recurrence;
         let (sequences, states, params) = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = operands_of(op, types);
+        let operands = Operands::new(op, types);
         let tile = tile_of(op, types, threads);
-        let outputs = r.outputs.len();
-        let wanted_inputs = types.used[..sequences].to_vec();
-        let wanted_params = types.used[sequences + states..].to_vec();
+        let grads = Gradients::new(op, types);
         let pool_tiles = pool_tiles_of(op, types);
-        let spiking: Vec<bool> = op.present[..outputs]
-            .iter()
-            .map(|present| *present && pool_tiles.is_some())
-            .collect();
+        let present = op.present_outputs();
+        let spiking = match pool_tiles {
+            Some(_) => present.clone(),
+            None => vec![false; present.len()],
+        };
         let forward = r.forward_program(&spiking)?;
-        let backward =
-            r.backward_program(&op.present[..outputs], &wanted_inputs, &wanted_params)?;
+        let backward = r.backward_program(&present, &grads.wanted_inputs, &grads.wanted_params)?;
         let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
             scratch: PerThread::new(threads, || ScanGradScratch {
@@ -132,16 +120,12 @@ impl<R: Float> ScanGradKernel<R> {
                 step: filled(sequences + params, tile),
                 sums: filled(sequences + params, tile),
             }),
-            accumulates: (0..params).map(|k| op.accumulator_operand(k)).collect(),
-            grads: (0..op.present.len()).map(|k| op.grad_operand(k)).collect(),
             tile,
             pool_tiles,
             forward,
             backward,
             operands,
-            outputs,
-            wanted_inputs,
-            wanted_params,
+            grads,
             threads: PerThread::new(threads, || ()),
         })
     }
@@ -182,9 +166,7 @@ impl<R: Float> ScanGradKernel<R> {
             for (at, size) in blocks(length) {
                 let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-                for k in 0..o.sequences {
-                    inputs.push(&reads[k][o.at(k, t, start + at)..][..size]);
-                }
+                inputs.extend(o.inputs(reads, t, (start + at, size)));
                 if let Some((spikes, (first, band))) = &mut spikes {
                     let from = t * *band + start + at - *first;
                     let pieces = spikes.chunks_exact_mut(o.time_steps * *band);
@@ -201,34 +183,6 @@ impl<R: Float> ScanGradKernel<R> {
                 }
                 self.forward.step(forward, &inputs, &mut outs);
             }
-        }
-    }
-
-    /// Adds the gradients of the states after step `t` that are operands.
-    fn add_state_grads(
-        &self,
-        reads: &[&[R]],
-        after: &mut [Block<R>],
-        t: usize,
-        (start, length): (usize, usize),
-    ) {
-        let o = &self.operands;
-        for (k, after) in after.iter_mut().enumerate() {
-            let mut add = |operand: Option<usize>, at: usize| {
-                if let Some(operand) = operand {
-                    let grad = &reads[operand][at..at + length];
-                    for (a, g) in after[..length].iter_mut().zip(grad) {
-                        *a = *a + *g;
-                    }
-                }
-            };
-            if t + 1 == o.time_steps {
-                add(self.grads[self.outputs + k], start);
-            }
-            add(
-                self.grads[self.outputs + o.states + k],
-                t * o.elements + start,
-            );
         }
     }
 
@@ -262,13 +216,16 @@ impl<R: Float> ScanGradKernel<R> {
         for block in after.iter_mut().chain(sums.iter_mut()) {
             block[..length].fill(R::ZERO);
         }
-        for (sum, operand) in sums[o.sequences..].iter_mut().zip(&self.accumulates) {
+        for (sum, operand) in sums[o.sequences.len()..]
+            .iter_mut()
+            .zip(&self.grads.accumulators)
+        {
             if let Some(operand) = operand {
                 sum[..length].copy_from_slice(&reads[*operand][start..start + length]);
             }
         }
         for t in (0..o.time_steps).rev() {
-            self.add_state_grads(reads, after, t, (start, length));
+            self.grads.add_to(after, (o, reads), t, (start, length));
             for block in blocks(length) {
                 self.step_back(
                     reads,
@@ -310,9 +267,7 @@ impl<R: Float> ScanGradKernel<R> {
         let o = &self.operands;
         let from = start + at;
         let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
-        for k in 0..o.sequences {
-            inputs.push(&reads[k][o.at(k, t, from)..][..size]);
-        }
+        inputs.extend(o.inputs(reads, t, (from, size)));
         for state in history.chunks(o.time_steps * length) {
             inputs.push(&state[t * length + at..][..size]);
         }
@@ -324,16 +279,16 @@ impl<R: Float> ScanGradKernel<R> {
             inputs.push(&grad[at..at + size]);
         }
 
-        let (step_inputs, step_params) = buffers.step.split_at_mut(o.sequences);
+        let (step_inputs, step_params) = buffers.step.split_at_mut(o.sequences.len());
         let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
         for (k, block) in step_inputs
             .iter_mut()
             .enumerate()
-            .filter(|(k, _)| self.wanted_inputs[*k])
+            .filter(|(k, _)| self.grads.wanted_inputs[*k])
         {
-            outs.push(match &writes[k] {
+            outs.push(match &writes[self.grads.of_inputs[k]] {
                 // SAFETY: tiles are disjoint at every step, and so are their blocks.
-                Some(write) if !o.constant[k] => unsafe {
+                Some(write) if !o.sequences[k].constant => unsafe {
                     write.range(t * o.elements + from, size)
                 },
                 _ => &mut block[at..at + size],
@@ -341,7 +296,7 @@ impl<R: Float> ScanGradKernel<R> {
         }
         let wanted = step_params
             .iter_mut()
-            .zip(&self.wanted_params)
+            .zip(&self.grads.wanted_params)
             .filter(|(_, w)| **w);
         for block in buffers
             .before
@@ -354,13 +309,13 @@ impl<R: Float> ScanGradKernel<R> {
     }
 
     fn add_sums(&self, step: &[Block<R>], sums: &mut [Block<R>], length: usize) {
-        let constant = self
+        let sequences = self
             .operands
-            .constant
+            .sequences
             .iter()
-            .zip(&self.wanted_inputs)
-            .map(|(c, w)| *c && *w);
-        let summed = constant.chain(self.wanted_params.iter().copied());
+            .zip(&self.grads.wanted_inputs);
+        let constant = sequences.map(|(sequence, wanted)| sequence.constant && *wanted);
+        let summed = constant.chain(self.grads.wanted_params.iter().copied());
         for ((sum, step), wanted) in sums.iter_mut().zip(step).zip(summed) {
             if wanted {
                 for (sum, step) in sum[..length].iter_mut().zip(&step[..length]) {
@@ -378,18 +333,13 @@ impl<R: Float> ScanGradKernel<R> {
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
-        let (inputs, params) = sums.split_at(o.sequences);
-        let constant = inputs.iter().enumerate().filter(|(k, _)| o.constant[*k]);
-        let states = initial
-            .iter()
-            .enumerate()
-            .map(|(k, b)| (o.sequences + k, b));
-        let params = params
-            .iter()
-            .enumerate()
-            .map(|(k, b)| (o.sequences + o.states + k, b));
-        for (k, block) in constant.chain(states).chain(params) {
-            if let Some(write) = &writes[k] {
+        let (inputs, params) = sums.split_at(o.sequences.len());
+        let constant = self.grads.of_inputs.iter().zip(inputs).zip(&o.sequences);
+        let constant = constant.filter(|(_, sequence)| sequence.constant);
+        let states = self.grads.of_states.iter().zip(initial);
+        let params = self.grads.of_params.iter().zip(params);
+        for (k, block) in constant.map(|(of, _)| of).chain(states).chain(params) {
+            if let Some(write) = &writes[*k] {
                 // SAFETY: tiles are disjoint.
                 unsafe { write.range(start, length) }.copy_from_slice(&block[..length]);
             }

@@ -14,8 +14,8 @@ impl<R: Float> ScanGradKernel<R> {
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
-        let history = &mut scratch[..o.states * o.time_steps * length];
-        let operands = self.grads[..self.outputs].iter().flatten();
+        let history = &mut scratch[..o.initial.len() * o.time_steps * length];
+        let operands = self.grads.outputs.iter();
         let grads = OutputGrads {
             sources: operands.map(|k| reads[*k]).collect(),
             first: 0,
@@ -36,16 +36,17 @@ impl<R: Float> ScanGradKernel<R> {
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
-        let present = self.grads[..self.outputs].iter().flatten();
-        let (history, spikes) = scratch.split_at_mut(o.states * o.time_steps * length);
-        let spikes = &mut spikes[..present.clone().count() * o.time_steps * length];
+        let present = &self.grads.outputs;
+        let states = o.initial.len();
+        let (history, spikes) = scratch.split_at_mut(states * o.time_steps * length);
+        let spikes = &mut spikes[..present.len() * o.time_steps * length];
         let tiles = || {
             let starts = (start..start + length).step_by(self.tile);
             starts.map(|at| (at, self.tile.min(start + length - at)))
         };
         let of_tile = |(at, size): (usize, usize)| {
-            let from = (at - start) * o.states * o.time_steps;
-            from..from + size * o.states * o.time_steps
+            let from = (at - start) * states * o.time_steps;
+            from..from + size * states * o.time_steps
         };
         for tile in tiles() {
             let spikes = Some((&mut *spikes, (start, length)));

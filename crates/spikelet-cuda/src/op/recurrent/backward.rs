@@ -1,7 +1,7 @@
 //! The derived multi-step backward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{arguments, start};
+use super::super::scan::{arguments, result_arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
@@ -10,82 +10,86 @@ use super::{
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
-use spikelet_graph::op::RecurrentScanGrad;
+use spikelet_graph::op::{Feedback, Port, Ports, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 use std::fmt::Write;
 
 pub(super) fn tiling(
-    op: &RecurrentScanGrad,
+    op: &ScanGrad,
+    feedback: &Feedback,
     gpu: &Properties,
     inputs: &[TensorType],
 ) -> Option<Tiling> {
-    let r = &op.recurrence;
+    let r = &op.of.recurrence;
     let (batch, features) = Demand::sizes(inputs);
-    let weight = &inputs[op.weight_operand()];
+    let weight = &inputs[op.reads(Port::Weight)];
     let demand = Demand {
         direction: Direction::Backward,
         batch,
         features,
         // The products of the first two terms are precise to 2⁻¹⁶, and sums of many cancel.
-        planes: planes(weight, op.precision).min(2),
+        planes: planes(weight, feedback.precision).min(2),
         registers: 4 + r.inputs.len() + 2 * r.states.len() + 2 * r.params.len(),
-        share: op.share,
+        share: feedback.share,
     };
     Tiling::new(gpu, demand)
 }
 
 pub(in super::super) fn kernels(
-    op: &RecurrentScanGrad,
+    op: &ScanGrad,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
-    let r = &*op.recurrence;
-    let Some(tiling) = tiling(op, cx.gpu, &cx.inputs) else {
+    let r = &*op.of.recurrence;
+    let found = op.of.feedback.as_ref().and_then(|feedback| {
+        let tiling = tiling(op, feedback, cx.gpu, &cx.inputs)?;
+        Some((feedback, tiling))
+    });
+    let Some((feedback, tiling)) = found else {
         return Ok(vec![]);
     };
-    let (n_in, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-    let mut wanted_inputs = cx.wanted[..n_in].to_vec();
+    let (n_in, states) = (r.inputs.len(), r.states.len());
+    let mut wanted_inputs = cx.wants_each(Port::Sequence, n_in);
     // It is needed for the product.
     wanted_inputs[0] = true;
-    let wanted_params = &cx.wanted[n_in + states..][..r.params.len()];
-    let text = step::backward(r, &op.present[..outputs], &wanted_inputs, wanted_params)?;
+    let wanted_params = cx.wants_each(Port::Param, r.params.len());
+    let present = op.present_outputs();
+    let text = step::backward(r, &present, &wanted_inputs, &wanted_params)?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_bptt", r.name), geometry(&tiling));
     kernel.cluster = tiling.cluster;
     kernel.functions = text.functions;
-    let weight = op.weight_operand();
+    let weight = op.reads(Port::Weight);
     kernel.before = product_text(&tiling, Direction::Backward, &cx.inputs[weight]) + &text.code;
 
     let read = |kernel: &mut KernelSource, name: String, at: usize| {
         kernel.argument(name, &cx.inputs[at], Binding::Read(at));
     };
     arguments(&mut kernel, r, cx);
-    for k in 0..states {
-        read(&mut kernel, format!("v_seq{k}"), op.state_operand(k));
+    let state_sequences: Vec<usize> = (0..states).filter_map(|k| op.state_operand(k)).collect();
+    for (k, at) in state_sequences.iter().enumerate() {
+        read(&mut kernel, format!("v_seq{k}"), *at);
     }
-    let output_grads: Vec<usize> = (0..outputs).filter(|&k| op.present[k]).collect();
-    let state_grads: Vec<usize> = (0..states)
-        .filter(|&k| op.present[outputs + states + k])
-        .collect();
-    for &k in &output_grads {
-        let at = op.grad_operand(k).expect("it is present");
-        read(&mut kernel, format!("g_seq{k}"), at);
+    let (mut output_grads, mut state_grads) = (vec![], vec![]);
+    for port in &op.present {
+        let at = op.reads(*port);
+        match port {
+            Port::OutputGrad(k) => {
+                output_grads.push((*k, at));
+                read(&mut kernel, format!("g_seq{k}"), at);
+            }
+            Port::StateSeqGrad(k) => {
+                state_grads.push((*k, at));
+                read(&mut kernel, format!("gv_seq{k}"), at);
+            }
+            _ => {}
+        }
     }
-    for &k in &state_grads {
-        let at = op
-            .grad_operand(outputs + states + k)
-            .expect("it is present");
-        read(&mut kernel, format!("gv_seq{k}"), at);
-    }
-    let last: Vec<Option<usize>> = (0..states).map(|k| op.grad_operand(outputs + k)).collect();
+    let last: Vec<Option<usize>> = (0..states).map(|k| op.operand(Port::LastGrad(k))).collect();
     for (k, at) in last.iter().enumerate() {
         if let Some(at) = at {
             read(&mut kernel, format!("d_last{k}"), *at);
         }
     }
-    for (k, ty) in cx.outputs.iter().enumerate() {
-        if cx.wanted[k] {
-            kernel.argument(format!("r{k}"), ty, Binding::Write(k));
-        }
-    }
+    result_arguments(&mut kernel, cx, "r");
 
     let elements = tiling.elements();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
@@ -121,44 +125,47 @@ pub(in super::super) fn kernels(
         let at = format!("(x_seq{k} + at)[shift]");
         fetched.add(
             format!("x{k}"),
-            cx.inputs[k].dtype,
+            cx.inputs[op.input(k)].dtype,
             &at,
             &format!("x[e][{k}] ="),
             None,
         );
     }
-    for k in 0..states {
-        let dtype = cx.inputs[op.state_operand(k)].dtype;
+    for (k, operand) in state_sequences.iter().enumerate() {
+        let dtype = cx.inputs[*operand].dtype;
         let at = match dtype {
             DType::Bits => format!(
                 "((const unsigned*)v_seq{k} + own_word + at_time * (BATCH * ROW_WORDS))[word_shift]"
             ),
-            _ if k == op.fed => format!("(v_seq{k} + at)[shift]"),
+            _ if k == feedback.state => format!("(v_seq{k} + at)[shift]"),
             _ => format!("(v_seq{k} + at - NEURONS)[shift]"),
         };
         let to = format!("v[e][{k}] =");
-        fetched.add(format!("v{k}"), dtype, &at, &to, Some(start(r, cx, k)));
+        let first = start(cx, Port::Initial(k));
+        fetched.add(format!("v{k}"), dtype, &at, &to, Some(first));
     }
-    for (at, k) in output_grads.iter().enumerate() {
-        let operand = op.grad_operand(*k).expect("it is present");
+    for (at, (k, operand)) in output_grads.iter().enumerate() {
         let from = format!("(g_seq{k} + at)[shift]");
         let to = format!("g[e][{at}] =");
-        fetched.add(format!("g{k}"), cx.inputs[operand].dtype, &from, &to, None);
+        fetched.add(format!("g{k}"), cx.inputs[*operand].dtype, &from, &to, None);
     }
-    for k in &state_grads {
-        let operand = op
-            .grad_operand(outputs + states + k)
-            .expect("it is present");
+    for (k, operand) in &state_grads {
         let from = format!("(gv_seq{k} + at)[shift]");
         let to = format!("d[e][{k}] +=");
-        fetched.add(format!("gv{k}"), cx.inputs[operand].dtype, &from, &to, None);
+        fetched.add(
+            format!("gv{k}"),
+            cx.inputs[*operand].dtype,
+            &from,
+            &to,
+            None,
+        );
     }
     for (name, ty) in &fetched.registers {
         kernel.line(format!("  {ty} {name}[{elements}] = {{}};"));
     }
     let convert = format!(
         "{}      d[e][{}] += spk_sum(partial, row, column);\n",
-        fetched.convert, op.fed
+        fetched.convert, feedback.state
     );
     let mut compute = format!(
         "      float step_p[{}];
@@ -172,14 +179,15 @@ pub(in super::super) fn kernels(
     // Stores follow the exchange, for which other blocks wait.
     let mut stores = String::new();
     for (at, &k) in out_inputs.iter().enumerate() {
-        if cx.wanted[k] {
+        let result = op.writes(Port::Sequence(k));
+        if cx.wanted[result] {
             let _ = writeln!(
                 stores,
-                "      if (real) spk_set((r{k} + t * NEURONS + own_place)[shift], dx[e][{at}]);"
+                "      if (real) spk_set((r{result} + t * NEURONS + own_place)[shift], dx[e][{at}]);"
             );
         }
     }
-    let product = op.first_product();
+    let product = op.writes(Port::FirstProduct);
     if cx.wanted[product] {
         let _ = writeln!(
             stores,
@@ -235,7 +243,7 @@ pub(in super::super) fn kernels(
 {fetch}    }}
 ",
             product = product(part, "step"),
-            exchanges = if op.continues { "true" } else { "t > 0" },
+            exchanges = if feedback.continues { "true" } else { "t > 0" },
             rows = part.rows,
             buffer = buffer(part, "(step + 1)"),
             barrier = 2 * part.index,
@@ -246,7 +254,7 @@ pub(in super::super) fn kernels(
             fetch = each(&fetched.fetch),
         )
     };
-    let time = op.time_steps;
+    let time = op.of.time_steps;
     kernel.line(format!(
         "  spk_begin(received);
   {{
@@ -260,31 +268,32 @@ pub(in super::super) fn kernels(
         steps = parts.iter().map(step).collect::<String>(),
     ));
     let mut end = String::new();
-    if op.continues {
+    if feedback.continues {
         let last = format!("{time}u");
         let products = parts.iter().map(|part| product(part, &last));
         kernel.line(products.collect::<String>());
         let _ = writeln!(
             end,
             "      d[e][{}] += spk_sum(partial, row, column);",
-            op.fed
+            feedback.state
         );
     }
     for k in 0..states {
-        if cx.wanted[n_in + k] {
-            let _ = writeln!(end, "      if (real) spk_set(r{}[n], d[e][{k}]);", n_in + k);
+        let result = op.writes(Port::Initial(k));
+        if cx.wanted[result] {
+            let _ = writeln!(end, "      if (real) spk_set(r{result}[n], d[e][{k}]);");
         }
     }
     for (at, k) in out_params.iter().enumerate() {
         let _ = writeln!(
             end,
             "      if (real) spk_set(r{}[n], dp[e][{at}]);",
-            n_in + states + k
+            op.writes(Port::Param(*k))
         );
     }
     kernel.line(each_neuron(&tiling, &end));
     kernel.line("  spk_end();");
-    Ok(with_weights(kernel, &tiling, cx, weight))
+    Ok(with_weights(kernel, &tiling, cx))
 }
 
 /// What is read of sequences: it is fetched a step ahead, and converted when it is needed, since a conversion waits

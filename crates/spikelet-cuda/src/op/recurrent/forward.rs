@@ -1,7 +1,7 @@
 //! The multi-step forward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{arguments, start};
+use super::super::scan::{arguments, result_arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
@@ -10,12 +10,13 @@ use super::{
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
-use spikelet_graph::op::RecurrentScan;
+use spikelet_graph::op::{Feedback, Port, Ports, Scan};
 use spikelet_graph::{DType, TensorType};
 use std::fmt::Write;
 
 pub(super) fn tiling(
-    op: &RecurrentScan,
+    op: &Scan,
+    feedback: &Feedback,
     gpu: &Properties,
     inputs: &[TensorType],
 ) -> Option<Tiling> {
@@ -25,55 +26,58 @@ pub(super) fn tiling(
         direction: Direction::Forward,
         batch,
         features,
-        planes: planes(&inputs[op.weight()], op.precision),
+        planes: planes(&inputs[op.reads(Port::Weight)], feedback.precision),
         registers: 2 + r.inputs.len() + r.states.len() + r.params.len(),
-        share: op.share,
+        share: feedback.share,
     };
     Tiling::new(gpu, demand)
 }
 
 /// Whether a result is written as bits: the spikes that are fed back, as output or before each step.
 pub(in super::super) fn writes_bits(
-    op: &RecurrentScan,
+    op: &Scan,
+    feedback: &Feedback,
     inputs: &[TensorType],
-    value: usize,
+    result: Port,
 ) -> bool {
     let (_, features) = Demand::sizes(inputs);
     let r = &op.recurrence;
-    let fed = r
-        .outputs
-        .get(value)
-        .is_some_and(|o| o.value.same_value(&r.next[op.fed]));
+    let fed = match result {
+        Port::Output(k) => r.outputs[k].value.same_value(&r.next[feedback.state]),
+        port => port == Port::Before,
+    };
     let is_smaller = features % 16 == 0 || features >= 128;
     // A product of 16-bit numbers is faster than one with bits.
     let wide = !inputs[0].dtype.is_half();
-    (fed || value == op.before()) && wide && is_smaller && inputs[0].shape.len() > 2
+    fed && wide && is_smaller && inputs[0].shape.len() > 2
 }
 
 pub(in super::super) fn kernels(
-    op: &RecurrentScan,
+    op: &Scan,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
-    let Some(tiling) = tiling(op, cx.gpu, &cx.inputs) else {
+    let found = op.feedback.as_ref().and_then(|feedback| {
+        let tiling = tiling(op, feedback, cx.gpu, &cx.inputs)?;
+        Some((feedback, tiling))
+    });
+    let Some((feedback, tiling)) = found else {
         return Ok(vec![]);
     };
     let (n_in, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-    let text = step::forward(r, &cx.wanted[..outputs])?;
+    let text = step::forward(r, &cx.wants_each(Port::Output, outputs))?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_fptt", r.name), geometry(&tiling));
     kernel.cluster = tiling.cluster;
     kernel.functions = text.functions;
-    let weight = &cx.inputs[op.weight()];
+    let weight = &cx.inputs[op.reads(Port::Weight)];
     kernel.before = product_text(&tiling, Direction::Forward, weight) + &text.code;
     arguments(&mut kernel, r, cx);
-    let product = op.first_product();
+    let product = op.reads(Port::FirstProduct);
     kernel.argument("first", &cx.inputs[product], Binding::Read(product));
-    for (k, ty) in cx.outputs.iter().enumerate() {
-        if cx.wanted[k] {
-            kernel.argument(format!("y{k}"), ty, Binding::Write(k));
-        }
-    }
-    let written: Vec<usize> = (0..outputs).filter(|&k| cx.wanted[k]).collect();
+    result_arguments(&mut kernel, cx, "y");
+    let written: Vec<usize> = (0..outputs)
+        .filter(|&k| cx.wants(Port::Output(k)))
+        .collect();
     let elements = tiling.elements();
     let (param, load_params) = params(r, cx);
     kernel.line(prologue(&tiling));
@@ -88,19 +92,17 @@ pub(in super::super) fn kernels(
         array_len(n_in),
         array_len(written.len()),
     ));
-    for (k, ty) in cx.inputs[..n_in].iter().enumerate() {
-        kernel.line(format!(
-            "  {} next{k}[{elements}] = {{}};",
-            element(ty.dtype)
-        ));
+    for k in 0..n_in {
+        let ty = element(cx.inputs[op.input(k)].dtype);
+        kernel.line(format!("  {ty} next{k}[{elements}] = {{}};"));
     }
     let mut load = String::new();
     for k in 0..states {
-        let _ = writeln!(load, "      v[e][{k}] = {};", start(r, cx, k));
+        let _ = writeln!(load, "      v[e][{k}] = {};", start(cx, Port::Initial(k)));
     }
     load.push_str(&load_params);
     let bits = |k: usize| cx.outputs[k].dtype == DType::Bits;
-    let before = op.before();
+    let before = op.writes(Port::Before);
     let writes_word = match tiling.batch.is_multiple_of(tiling.rows) {
         true => "lane == 0 && (rank * COLUMNS + column) / 32 < ROW_WORDS".to_string(),
         false => {
@@ -114,11 +116,11 @@ pub(in super::super) fn kernels(
         )
     };
     // The spikes before the first step, as a number and as a word.
-    let (spike, word) = match op.continues {
-        true => (format!("v[e][{}]", op.fed), "word[e]"),
+    let (spike, word) = match feedback.continues {
+        true => (format!("v[e][{}]", feedback.state), "word[e]"),
         false => ("0.0f".to_string(), "0u"),
     };
-    load.push_str(&match op.continues {
+    load.push_str(&match feedback.continues {
         true => format!("      word[e] = __ballot_sync(~0u, real && {spike} != 0.0f);\n"),
         false => "      spk_set_sum(partial, row, column, real ? spk_get(first[n]) : 0.0f);\n"
             .to_string(),
@@ -152,29 +154,31 @@ pub(in super::super) fn kernels(
     };
     // Stores follow the exchange, for which other blocks wait.
     let mut stores = String::new();
-    if cx.wanted[op.driven()] {
-        stores.push_str(&store(op.driven(), "at", "x[e][0]"));
+    let driven = op.writes(Port::Driven);
+    if cx.wanted[driven] {
+        stores.push_str(&store(driven, "at", "x[e][0]"));
     }
     let _ = writeln!(
         compute,
         "      spk_step(x[e], v[e], p[{param}], y[e]);
       word[e] = __ballot_sync(~0u, real && v[e][{fed}] != 0.0f);",
-        fed = op.fed,
+        fed = feedback.state,
     );
     for (at, &k) in written.iter().enumerate() {
+        let k = op.writes(Port::Output(k));
         stores.push_str(&match bits(k) {
             true => store_word(k, "t", "word[e]"),
             false => store(k, "at", &format!("y[e][{at}]")),
         });
     }
     for k in 0..states {
-        let sequence = op.state_sequence(k);
+        let sequence = op.writes(Port::StateSeq(k));
         if cx.wanted[sequence] {
             stores.push_str(&store(sequence, "at", &format!("v[e][{k}]")));
         }
     }
     if cx.wanted[before] {
-        let value = format!("v[e][{}]", op.fed);
+        let value = format!("v[e][{}]", feedback.state);
         let after = match bits(before) {
             true => store_word(before, "(t + 1)", "word[e]"),
             false => store(before, "at + NEURONS", &value),
@@ -204,7 +208,7 @@ pub(in super::super) fn kernels(
     };
     let parts = tiling.parts();
     // A round is an exchange. Spikes before the first step are exchanged like those of a step.
-    if op.continues {
+    if feedback.continues {
         let first = parts
             .iter()
             .map(|part| format!("    {{\n{}    }}\n", send(part, "1u")));
@@ -241,20 +245,17 @@ pub(in super::super) fn kernels(
     const unsigned round = t + {exchanged}u;
 {steps}  }}",
         time = op.time_steps,
-        exchanged = u32::from(op.continues),
+        exchanged = u32::from(feedback.continues),
         steps = parts.iter().map(step).collect::<String>(),
     ));
     let mut last = String::new();
     for k in 0..states {
-        if cx.wanted[outputs + k] {
-            let _ = writeln!(
-                last,
-                "      if (real) spk_set(y{}[n], v[e][{k}]);",
-                outputs + k
-            );
+        let result = op.writes(Port::Last(k));
+        if cx.wanted[result] {
+            let _ = writeln!(last, "      if (real) spk_set(y{result}[n], v[e][{k}]);");
         }
     }
     kernel.line(each_neuron(&tiling, &last));
     kernel.line("  spk_end();");
-    Ok(with_weights(kernel, &tiling, cx, op.weight()))
+    Ok(with_weights(kernel, &tiling, cx))
 }

@@ -12,15 +12,15 @@ pub(crate) use overlap::overlap_chunks;
 use super::LoweringContext;
 use super::scan::start;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::op::{MatmulPrecision, Op, Recurrence};
+use spikelet_graph::op::{MatmulPrecision, Op, Port, Recurrence};
 use spikelet_graph::{DType, TensorType};
 use tiling::{Direction, Part, Tiling};
 
 /// The tiling of a node; `None` if no tile fits on a multiprocessor.
 fn tiling(cx: &LoweringContext<'_>) -> Option<Tiling> {
     match &cx.node.op {
-        Op::RecurrentScan(op) => forward::tiling(op, cx.gpu, &cx.inputs),
-        Op::RecurrentScanGrad(op) => backward::tiling(op, cx.gpu, &cx.inputs),
+        Op::Scan(op) => forward::tiling(op, op.feedback.as_ref()?, cx.gpu, &cx.inputs),
+        Op::ScanGrad(op) => backward::tiling(op, op.of.feedback.as_ref()?, cx.gpu, &cx.inputs),
         _ => None,
     }
 }
@@ -74,8 +74,8 @@ fn with_weights(
     mut kernel: KernelSource,
     tiling: &Tiling,
     cx: &LoweringContext<'_>,
-    weight: usize,
 ) -> Vec<KernelSource> {
+    let weight = cx.ports().reads(Port::Weight);
     let shared = tiling.workspace();
     kernel.argument("w", &cx.inputs[weight], Binding::Read(weight));
     if shared == 0 {
@@ -134,8 +134,10 @@ fn params(r: &Recurrence, cx: &LoweringContext<'_>) -> (&'static str, String) {
         Some((_, others)) => others.iter().all(|n| *n == 1),
         None => true,
     };
-    let first = r.inputs.len() + r.states.len();
-    let shared = cx.inputs[first..][..r.params.len()].iter().all(of_column);
+    let params = cx
+        .ports()
+        .operands_that(&|port| matches!(port, Port::Param(_)));
+    let shared = params.iter().all(|at| of_column(&cx.inputs[*at]));
     let (index, guard) = match shared {
         true => ("turn", "if (group == 0) "),
         false => ("e", ""),
@@ -143,7 +145,7 @@ fn params(r: &Recurrence, cx: &LoweringContext<'_>) -> (&'static str, String) {
     let load = |k| {
         format!(
             "      {guard}p[{index}][{k}] = {};\n",
-            start(r, cx, r.states.len() + k)
+            start(cx, Port::Param(k))
         )
     };
     (index, (0..r.params.len()).map(load).collect())

@@ -3,7 +3,7 @@
 use super::{backward, forward};
 use crate::gpu::Properties;
 use crate::op::types;
-use spikelet_graph::op::{DeviceShare, Op};
+use spikelet_graph::op::{DeviceShare, Feedback, Op};
 use spikelet_graph::{Graph, Node};
 
 // Measured on an NVIDIA H200 with two layers of 512 LIF neurons, batches of 16 to 256, 250 and 1000 time steps.
@@ -28,19 +28,17 @@ fn predicted(
     share: DeviceShare,
 ) -> Option<(usize, f64)> {
     let inputs = types(graph, &node.inputs);
-    let mut op = node.op.clone();
-    let (steps, tiling) = match &mut op {
-        Op::RecurrentScan(op) => {
-            op.share = share;
-            (op.time_steps, forward::tiling(op, gpu, &inputs)?)
-        }
-        Op::RecurrentScanGrad(op) => {
-            op.share = share;
-            (op.time_steps, backward::tiling(op, gpu, &inputs)?)
-        }
+    let scan = node.op.ports()?.scan();
+    let feedback = Feedback {
+        share,
+        ..scan.feedback.clone()?
+    };
+    let tiling = match &node.op {
+        Op::Scan(op) => forward::tiling(op, &feedback, gpu, &inputs)?,
+        Op::ScanGrad(op) => backward::tiling(op, &feedback, gpu, &inputs)?,
         _ => return None,
     };
-    Some((steps, tiling.cost))
+    Some((scan.time_steps, tiling.cost))
 }
 
 /// The number of chunks in which the pair is fastest; `None` if it is faster one after the other. Half of a GPU that
@@ -76,7 +74,7 @@ pub(crate) fn overlap_chunks(
 mod tests {
     use super::*;
     use spikelet_expr::Expr;
-    use spikelet_graph::op::{Recurrence, RecurrentScan};
+    use spikelet_graph::op::{Recurrence, Scan};
     use spikelet_graph::{DType, Tracer, Var};
 
     /// The chunks of two layers on a large GPU.
@@ -93,14 +91,14 @@ mod tests {
         let zeros = tracer.fill(DType::F32, [batch, neurons], 0.0);
         for layer in ["first", "second"] {
             let weight = tracer.parameter(layer, [neurons, neurons]);
-            let op = RecurrentScan::new(lif.clone(), time, 1);
+            let op = Scan::new(lif.clone(), time).feed_back(Feedback::of(1));
             y = Var::recurrent_scan(op, &[&y], &[&zeros, &zeros], &[], &weight)[0].clone();
         }
         tracer.output("y", &y);
         let graph = tracer.finish().unwrap();
         let scans = graph.nodes.iter();
         let scans: Vec<&Node> = scans
-            .filter(|node| matches!(node.op, Op::RecurrentScan(_)))
+            .filter(|node| matches!(node.op, Op::Scan(_)))
             .collect();
         overlap_chunks(&Properties::large((9, 0)), &graph, scans[0], scans[1])
     }

@@ -1,7 +1,7 @@
 //! The chunks of operations that carry values from step to step.
 
 use crate::graph::ValueId;
-use crate::op::{Loop, Op, Recurrence, RecurrentScan, RecurrentScanGrad, Scan, ScanGrad};
+use crate::op::{Loop, Op, Port, Ports, Scan, ScanGrad};
 use std::collections::HashSet;
 
 /// One chunk of an operation.
@@ -15,37 +15,49 @@ pub(super) struct Chunk<'a> {
     pub(super) forward: Option<&'a [ValueId]>,
 }
 
-/// Replaces the initial states among a scan's operands by those that a chunk of it left.
-fn continue_states(r: &Recurrence, left: Option<&[ValueId]>, operands: &mut [ValueId]) {
-    if let Some(left) = left {
-        let states = r.states.len();
-        operands[r.inputs.len()..][..states].copy_from_slice(&left[r.outputs.len()..][..states]);
-    }
+/// The operands of an operation by name, with those that other chunks computed in place of its own.
+fn continued(
+    from: &dyn Ports,
+    to: &dyn Ports,
+    inputs: &[ValueId],
+    given: impl Fn(Port) -> Option<ValueId>,
+) -> Vec<ValueId> {
+    let own = |port| from.operand(port).map(|at| inputs[at]);
+    let operands = to.operands().into_iter();
+    let operands = operands.map(|port| given(port).or_else(|| own(port)));
+    operands
+        .map(|value| value.expect("an operand of the whole scan or of its chunks"))
+        .collect()
 }
 
-/// A forward scan over some steps, from the states that the steps before left.
-pub(super) fn scan(op: &Scan, chunk: Chunk<'_>, inputs: &mut [ValueId]) -> Op {
-    continue_states(&op.recurrence, chunk.before, inputs);
-    Op::Scan(Scan {
+/// Some of the steps of a scan.
+fn part(op: &Scan, chunk: Chunk<'_>) -> Scan {
+    let mut part = Scan {
+        id: op.id.part(chunk.index, chunk.count),
         time_steps: op.time_steps / chunk.count,
         checkpoint: None,
         ..op.clone()
-    })
+    };
+    if let Some(feedback) = &mut part.feedback {
+        feedback.continues |= chunk.index > 0;
+    }
+    part
 }
 
-/// Some steps of a scan with feedback, which continue the steps before.
-pub(super) fn recurrent_scan(op: &RecurrentScan, chunk: Chunk<'_>, inputs: &mut [ValueId]) -> Op {
-    let r = &op.recurrence;
-    continue_states(r, chunk.before, inputs);
-    if let Some(left) = chunk.before {
-        // It is not read.
-        inputs[op.first_product()] = left[r.outputs.len() + op.fed];
-    }
-    Op::RecurrentScan(RecurrentScan {
-        time_steps: op.time_steps / chunk.count,
-        continues: op.continues || chunk.index > 0,
-        ..op.clone()
-    })
+/// A state that the chunk before left, as an initial one. The product of the spikes that are fed back is not read.
+fn left(op: &Scan, before: Option<&[ValueId]>, port: Port) -> Option<ValueId> {
+    let state = match (port, &op.feedback) {
+        (Port::Initial(k), _) => k,
+        (Port::FirstProduct, Some(feedback)) => feedback.state,
+        _ => return None,
+    };
+    Some(before?[op.writes(Port::Last(state))])
+}
+
+/// A forward scan over some steps, from the states that the steps before left.
+pub(super) fn scan(op: &Scan, chunk: Chunk<'_>, inputs: &mut Vec<ValueId>) -> Op {
+    *inputs = continued(op, op, inputs, |port| left(op, chunk.before, port));
+    Op::Scan(part(op, chunk))
 }
 
 /// Some steps of a loop, which start from the values that the steps before carried.
@@ -60,72 +72,33 @@ pub(super) fn repeat(op: &Loop, chunk: Chunk<'_>, inputs: &mut [ValueId]) -> Op 
     })
 }
 
-/// The operands of the backward pass of some steps, and which gradients are among them: the `leading` operands of the
-/// forward scan, with the states that it left before these steps, then the gradients of its results, of which those
-/// of the last states are what the backward pass of the steps after has left.
-fn backward_operands(
-    r: &Recurrence,
-    chunk: Chunk<'_>,
-    (leading, present): (usize, &[bool]),
-    inputs: &[ValueId],
-) -> (Vec<ValueId>, Vec<bool>) {
-    let mut operands = inputs[..leading].to_vec();
-    continue_states(r, chunk.forward, &mut operands);
-    let mut given = inputs[leading..].iter().copied();
-    let grads = present.iter().map(|p| p.then(|| given.next()).flatten());
-    let mut grads: Vec<Option<ValueId>> = grads.collect();
-    if let Some(after) = chunk.before {
-        let lasts = grads[r.outputs.len()..][..r.states.len()].iter_mut();
-        for (grad, after) in lasts.zip(&after[r.inputs.len()..]) {
-            *grad = Some(*after);
-        }
-    }
-    operands.extend(grads.iter().flatten());
-    (operands, grads.iter().map(Option::is_some).collect())
-}
-
-/// A backward scan over some steps, which adds to the gradients of parameters among its results `outputs` that are
-/// `read`.
+/// A backward scan over some steps. It reads the states that the forward scan left before these steps and the gradients
+/// of the states that the backward pass of the steps after has left, and adds to the gradients of parameters among its
+/// results `outputs` that are `read`, without feedback.
 pub(super) fn scan_grad(
     op: &ScanGrad,
     chunk: Chunk<'_>,
     (outputs, read): (&[ValueId], &HashSet<ValueId>),
     inputs: &mut Vec<ValueId>,
 ) -> Op {
-    let r = &op.recurrence;
-    let first_param = r.inputs.len() + r.states.len();
-    let given = (first_param + r.params.len(), &op.present[..]);
-    let (operands, present) = backward_operands(r, chunk, given, inputs);
-    *inputs = operands;
-    let mut accumulates = vec![false; r.params.len()];
-    if let Some(after) = chunk.before {
-        for (param, accumulates) in (first_param..).zip(&mut accumulates) {
-            *accumulates = read.contains(&outputs[param]);
-            inputs.extend(accumulates.then(|| after[param]));
-        }
-    }
-    Op::ScanGrad(ScanGrad {
-        time_steps: op.time_steps / chunk.count,
-        checkpoint: None,
-        present,
-        accumulates,
+    let after = |port: Port| Some(chunk.before?[op.writes(port)]);
+    let given = |port: Port| match port {
+        Port::LastGrad(k) => after(Port::Initial(k)),
+        Port::Accumulator(k) => after(Port::Param(k)),
+        port => left(&op.of, chunk.forward, port),
+    };
+    let grads = op.of.results().into_iter().filter_map(Port::grad);
+    let is_present = |port: &Port| op.present.contains(port) || given(*port).is_some();
+    let adds = |k: &usize| {
+        let is_read = read.contains(&outputs[op.writes(Port::Param(*k))]);
+        is_read && op.of.feedback.is_none() && chunk.before.is_some()
+    };
+    let made = ScanGrad {
+        of: part(&op.of, chunk),
+        present: grads.filter(is_present).collect(),
+        accumulates: (0..op.of.recurrence.params.len()).filter(adds).collect(),
         ..op.clone()
-    })
-}
-
-/// The backward pass of some steps of a scan with feedback.
-pub(super) fn recurrent_scan_grad(
-    op: &RecurrentScanGrad,
-    chunk: Chunk<'_>,
-    inputs: &mut Vec<ValueId>,
-) -> Op {
-    let given = (op.weight_operand() + 1, &op.present[..]);
-    let (operands, present) = backward_operands(&op.recurrence, chunk, given, inputs);
-    *inputs = operands;
-    Op::RecurrentScanGrad(RecurrentScanGrad {
-        time_steps: op.time_steps / chunk.count,
-        continues: op.continues || chunk.index > 0,
-        present,
-        ..op.clone()
-    })
+    };
+    *inputs = continued(op, &made, inputs, given);
+    made.into()
 }

@@ -1,6 +1,6 @@
 //! Writes the chunks of each node.
 
-use super::carried::{Chunk, recurrent_scan, recurrent_scan_grad, repeat, scan, scan_grad};
+use super::carried::{Chunk, repeat, scan, scan_grad};
 use super::divisible::{carried, summed, views_are_aligned};
 use super::order::{Item, is_backward};
 use super::{Cut, cut_values};
@@ -160,8 +160,6 @@ impl<'a> Cutter<'a> {
             }
             Op::Scan(op) => scan(op, this, &mut inputs),
             Op::ScanGrad(op) => scan_grad(op, this, (&node.outputs, &self.read), &mut inputs),
-            Op::RecurrentScan(op) => recurrent_scan(op, this, &mut inputs),
-            Op::RecurrentScanGrad(op) => recurrent_scan_grad(op, this, &mut inputs),
             Op::Loop(op) => repeat(op, this, &mut inputs),
             Op::MatMul(op) if op.transpose_a => {
                 // Sums of chunks are added in full precision.

@@ -1,7 +1,7 @@
 //! The operations that can be divided along time, and how.
 
 use crate::graph::{Graph, Node};
-use crate::op::{ConvPart, Op, RecurrentScan, Reduction, Scan, ScanGrad, time_chunk_type};
+use crate::op::{ConvPart, Op, Port, Ports, Reduction, time_chunk_type};
 use crate::types::TensorType;
 
 /// Alignment of the start of a chunk in bytes, sufficient for every kernel.
@@ -14,17 +14,17 @@ pub(super) fn is_sum(op: &Op) -> bool {
 
 /// Operations that are divided only where recurrent layers are.
 pub(super) fn only_in_divisions(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::MatMul(_)
-            | Op::Reduce(_)
-            | Op::Expand(_)
-            | Op::Fill(_)
-            | Op::Reshape(_)
-            | Op::Loop(_)
-            | Op::RecurrentScan(_)
-            | Op::RecurrentScanGrad(_)
-    )
+    let feeds_back = op.ports().is_some_and(|op| op.scan().feedback.is_some());
+    feeds_back
+        || matches!(
+            op,
+            Op::MatMul(_)
+                | Op::Reduce(_)
+                | Op::Expand(_)
+                | Op::Fill(_)
+                | Op::Reshape(_)
+                | Op::Loop(_)
+        )
 }
 
 /// The results that are sums of those of the chunks.
@@ -32,10 +32,9 @@ pub(super) fn summed(node: &Node) -> Vec<usize> {
     match &node.op {
         Op::MatMul(op) if op.transpose_a => vec![0],
         Op::Reduce(op) if op.axes.contains(&0) => vec![0],
-        Op::RecurrentScanGrad(op) => {
-            let r = &op.recurrence;
-            let first = r.inputs.len() + r.states.len();
-            (first..first + r.params.len()).collect()
+        // A kernel without feedback adds those of later steps.
+        Op::ScanGrad(op) if op.of.feedback.is_some() => {
+            op.results_that(&|port| matches!(port, Port::Param(_)))
         }
         _ => vec![],
     }
@@ -45,20 +44,11 @@ pub(super) fn summed(node: &Node) -> Vec<usize> {
 pub(super) fn carried(op: &Op) -> Vec<usize> {
     match op {
         Op::Loop(op) => (0..op.body.carried_count()).collect(),
-        Op::Scan(Scan { recurrence: r, .. })
-        | Op::RecurrentScan(RecurrentScan { recurrence: r, .. }) => {
-            (r.outputs.len()..r.outputs.len() + r.states.len()).collect()
-        }
-        // The gradients of parameters are added up in the scan.
-        Op::ScanGrad(ScanGrad { recurrence: r, .. }) => {
-            let first = r.inputs.len();
-            (first..first + r.states.len() + r.params.len()).collect()
-        }
-        Op::RecurrentScanGrad(op) => {
-            let r = &op.recurrence;
-            let states = r.inputs.len()..r.inputs.len() + r.states.len();
-            states.chain([op.first_product()]).collect()
-        }
+        Op::Scan(op) => op.results_that(&|port| matches!(port, Port::Last(_))),
+        Op::ScanGrad(op) => op.results_that(&|port| match port {
+            Port::Param(_) => op.of.feedback.is_none(),
+            port => matches!(port, Port::Initial(_) | Port::FirstProduct),
+        }),
         _ => vec![],
     }
 }
@@ -118,39 +108,25 @@ pub(super) fn cut_values(graph: &Graph, node: &Node) -> Option<(Vec<usize>, Vec<
             let stacked = (carried..node.outputs.len()).collect();
             (op.sequence_operands().collect(), stacked)
         }
-        Op::Scan(op) if op.pool.is_none() => {
-            let r = &op.recurrence;
+        Op::Scan(_) | Op::ScanGrad(_) => {
+            let op = node.op.ports()?;
+            let (mut operands, results) = (
+                op.operands_that(&Port::is_sequence),
+                op.results_that(&Port::is_sequence),
+            );
             let constant = |k: &usize| graph.shape(node.inputs[*k])[0] == 1;
-            let sequences = all(r.inputs.len()).into_iter().filter(|k| !constant(k));
-            let outputs = r.outputs.len();
-            let states = outputs + r.states.len()..outputs + 2 * r.states.len();
-            (sequences.collect(), (0..outputs).chain(states).collect())
-        }
-        Op::ScanGrad(op) if op.pool.is_none() && !op.channel_sums => {
-            let r = &op.recurrence;
-            let (outputs, states) = (r.outputs.len(), r.states.len());
-            if (0..r.inputs.len()).any(|k| graph.shape(node.inputs[k])[0] == 1) {
+            let scan = op.scan();
+            let sums = match &node.op {
+                Op::ScanGrad(op) => op.channel_sums || operands.iter().any(constant),
+                _ => false,
+            };
+            if sums || scan.pool.is_some() {
                 return None;
             }
-            let sequences = (0..outputs).chain(outputs + states..outputs + 2 * states);
-            let mut operands = all(r.inputs.len());
-            operands.extend(sequences.filter_map(|k| op.grad_operand(k)));
-            (operands, all(r.inputs.len()))
-        }
-        Op::RecurrentScan(op) => {
-            let r = &op.recurrence;
-            let sequences = op.state_sequence(0)..op.results();
-            let results = (0..r.outputs.len()).chain(sequences).collect();
-            (all(r.inputs.len()), results)
-        }
-        Op::RecurrentScanGrad(op) => {
-            let r = &op.recurrence;
-            let (outputs, states) = (r.outputs.len(), r.states.len());
-            let grads = (0..outputs).chain(outputs + states..outputs + 2 * states);
-            let mut operands = all(r.inputs.len());
-            operands.extend(op.first_product()..=op.before_operand());
-            operands.extend(grads.filter_map(|k| op.grad_operand(k)));
-            (operands, all(r.inputs.len()))
+            if scan.feedback.is_none() {
+                operands.retain(|k| !constant(k));
+            }
+            (operands, results)
         }
         _ => return None,
     })

@@ -42,14 +42,13 @@ pub mod overlap;
 
 use super::{Report, dead_code};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Op, OpKind, Recurrence, Scan, time_chunk_type};
+use crate::op::{Op, Port, Ports, ScanId, time_chunk_type};
 use crate::target::SchedulingPolicy;
 use crate::types::TensorType;
 use cut::Cutter;
 use divisible::{cut_types, cut_values, is_sum, views_are_aligned};
 use order::{Item, in_order};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// A sequence that would need more chunks is not divided: no memory holds it.
 const MAX_CHUNKS: usize = 1 << 12;
@@ -82,7 +81,7 @@ pub(crate) struct Division {
 pub(crate) fn recurrent_chunks(graph: &Graph) -> Option<(usize, Vec<usize>)> {
     let steps = graph.nodes.iter().filter_map(|node| match &node.op {
         Op::Loop(op) => Some(op.length),
-        Op::RecurrentScan(op) => Some(op.time_steps),
+        Op::Scan(op) if op.feedback.is_some() => Some(op.time_steps),
         _ => None,
     });
     let steps = steps.max().filter(|steps| *steps > 1)?;
@@ -152,7 +151,7 @@ fn cuts_by(graph: &Graph, rule: &Rule, all: bool) -> Vec<Option<Cut>> {
     let mut cuts: Vec<Option<Cut>> = vec![];
     for node in &graph.nodes {
         let cut = (all || is_sum(&node.op)) && rule.cuts(graph, node);
-        let is_grad = matches!(node.op, Op::ScanGrad(_) | Op::RecurrentScanGrad(_));
+        let is_grad = matches!(node.op, Op::ScanGrad(_));
         let forward = match is_grad && cut {
             true => scans.find(graph, node).filter(|k| cuts[*k].is_some()),
             false => None,
@@ -223,7 +222,11 @@ impl Rule {
 
     /// The rule of a division; `None` if no recurrent layer has its time steps.
     fn of_division(graph: &Graph, division: Division) -> Option<Self> {
-        let recurrent = |node: &&Node| matches!(node.op, Op::Loop(_) | Op::RecurrentScan(_));
+        let recurrent = |node: &&Node| match &node.op {
+            Op::Loop(_) => true,
+            Op::Scan(scan) => scan.feedback.is_some(),
+            _ => false,
+        };
         let types = graph.nodes.iter().filter(recurrent);
         let types = types.filter_map(|node| cut_types(graph, node)).flatten();
         let sequences = types.filter(|ty| has_steps(ty, division.steps));
@@ -276,55 +279,38 @@ impl Rule {
 
 /// The forward scans of a graph.
 struct ForwardScans {
-    /// By neuron.
-    of: HashMap<*const Recurrence, Vec<usize>>,
+    of: HashMap<ScanId, Vec<usize>>,
     /// By a state that it stores for a backward scan.
     checkpoints: HashMap<ValueId, usize>,
 }
 
 impl ForwardScans {
     fn of(graph: &Graph) -> Self {
-        let mut of: HashMap<*const Recurrence, Vec<usize>> = HashMap::new();
+        let mut of: HashMap<ScanId, Vec<usize>> = HashMap::new();
         let mut checkpoints: HashMap<ValueId, usize> = HashMap::new();
         for (k, node) in graph.nodes.iter().enumerate() {
             if let Op::Scan(scan) = &node.op {
-                of.entry(Arc::as_ptr(&scan.recurrence)).or_default().push(k);
-                let stored = node.outputs.iter().skip(scan.first_checkpoint());
-                checkpoints.extend(stored.map(|value| (*value, k)));
+                of.entry(scan.id).or_default().push(k);
+                let stored = scan.results_that(&|port| matches!(port, Port::Checkpoint(_)));
+                checkpoints.extend(stored.into_iter().map(|at| (node.outputs[at], k)));
             }
         }
         Self { of, checkpoints }
     }
 
-    /// The forward scan of a backward scan: the one that stored states for it, or the only one of
-    /// this neuron in the layer.
+    /// The forward scan of a backward scan. Of several that compute the same, it is the one whose results the backward
+    /// scan reads.
     fn find(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        if let Op::RecurrentScanGrad(grad) = &node.op {
-            let driven = *node.inputs.first()?;
-            return graph.nodes.iter().position(|forward| {
-                matches!(&forward.op, Op::RecurrentScan(scan)
-                    if Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
-                        && forward.outputs[scan.driven()] == driven)
-            });
-        }
         let Op::ScanGrad(grad) = &node.op else {
             return None;
         };
-        if let Some(operand) = grad.checkpoint_operand() {
-            return self.checkpoints.get(&node.inputs[operand]).copied();
+        match self.of.get(&grad.of.id)?[..] {
+            [only] => Some(only),
+            ref several => several.iter().copied().find(|k| {
+                let mut results = graph.nodes[*k].outputs.iter();
+                results.any(|value| node.inputs.contains(value))
+            }),
         }
-        let fits = |k: &&usize| {
-            let forward = &graph.nodes[**k];
-            let steps = |scan: &Scan| scan.time_steps == grad.time_steps;
-            forward.layer == node.layer && Scan::of(&forward.op).is_some_and(steps)
-        };
-        let mut found = self
-            .of
-            .get(&Arc::as_ptr(&grad.recurrence))?
-            .iter()
-            .filter(fits);
-        let first = found.next()?;
-        found.next().is_none().then_some(*first)
     }
 
     /// The scans that are divided but store states for nodes that are not divided with them.

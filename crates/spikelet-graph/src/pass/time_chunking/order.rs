@@ -17,8 +17,8 @@ pub(super) enum Item {
 /// The order in which a scan runs through the chunks.
 pub(super) fn is_backward(op: &Op) -> Option<bool> {
     match op {
-        Op::Scan(_) | Op::RecurrentScan(_) => Some(false),
-        Op::ScanGrad(_) | Op::RecurrentScanGrad(_) => Some(true),
+        Op::Scan(_) => Some(false),
+        Op::ScanGrad(_) => Some(true),
         Op::Loop(op) => Some(op.reverse),
         _ => None,
     }

@@ -17,7 +17,7 @@ use super::divisible::{cut_types, cut_values, is_sum, views_are_aligned};
 use super::order::{in_order, is_backward};
 use super::{Cut, ForwardScans, has_steps};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{DeviceShare, Op};
+use crate::op::{DeviceShare, Op, ScanGrad};
 use crate::pass::Report;
 use crate::target::SchedulingPolicy;
 use std::collections::HashSet;
@@ -56,10 +56,10 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
 }
 
 fn set_share(op: &mut Op, share: DeviceShare) {
-    match op {
-        Op::RecurrentScan(op) => op.share = share,
-        Op::RecurrentScanGrad(op) => op.share = share,
-        _ => {}
+    if let Op::Scan(scan) | Op::ScanGrad(ScanGrad { of: scan, .. }) = op
+        && let Some(feedback) = &mut scan.feedback
+    {
+        feedback.share = share;
     }
 }
 
@@ -73,11 +73,9 @@ struct Pair {
 
 /// The time steps of a scan with feedback over a complete sequence.
 fn time_steps(node: &Node) -> Option<usize> {
-    match &node.op {
-        Op::RecurrentScan(op) if !op.continues => Some(op.time_steps),
-        Op::RecurrentScanGrad(op) if !op.continues => Some(op.time_steps),
-        _ => None,
-    }
+    let scan = node.op.ports()?.scan();
+    let feedback = scan.feedback.as_ref()?;
+    (!feedback.continues).then_some(scan.time_steps)
 }
 
 /// What depends on a scan.
@@ -218,5 +216,5 @@ fn is_stateless(op: &Op) -> bool {
         Op::Reduce(op) => op.axes.contains(&0),
         _ => false,
     };
-    !sums_over_time && !is_sum(op) && is_backward(op).is_none() && !matches!(op, Op::ScanGrad(_))
+    !sums_over_time && !is_sum(op) && is_backward(op).is_none()
 }
