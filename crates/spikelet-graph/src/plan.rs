@@ -4,7 +4,6 @@ mod check;
 mod check_buffers;
 mod check_collective;
 mod check_target;
-mod copy_before_update;
 mod forward_backward;
 mod layout;
 mod print;
@@ -17,8 +16,7 @@ pub use forward_backward::ForwardBackwardPlans;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
-use crate::pass::{self, Report};
-use crate::rewrite::for_each_graph;
+use crate::pass::{self, Choices, Report};
 use crate::target::Target;
 use crate::types::TensorType;
 
@@ -61,73 +59,80 @@ pub struct Plan {
     places: Vec<Location>,
 }
 
+/// Layers may overlap in time.
+const OVERLAPPING: Choices = Choices {
+    write_out: false,
+    overlap: true,
+    limit: None,
+};
+
 impl Plan {
     /// Runs the passes over `graph` and lays it out for `target`. Short loops are written out where the target asks for
     /// it and the plan needs at most an eighth more memory than with the loops.
     pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
-        let unrolled = Self::unrolled(&graph, target);
-        let mut reports = pass::run_all(&mut graph, target);
-        let overlap = pass::time_chunking::overlap::run(&mut graph, target);
-        reports.extend(Some(overlap).filter(|report| report.changes > 0));
-        let looped = Self::of(graph, target, reports);
-        match unrolled {
+        let written_out = Self::written_out(&graph, target);
+        let reports = pass::run_all(&mut graph, target);
+        let looped = Self::placed(graph, target, OVERLAPPING, reports);
+        match written_out {
             Some(plan) if plan.arena_bytes - plan.arena_bytes / 9 <= looped.arena_bytes => plan,
             _ => looped,
         }
     }
 
     /// The plan with the steps of short loops written out; `None` where there are none.
-    fn unrolled(graph: &Graph, target: &dyn Target) -> Option<Plan> {
+    fn written_out(graph: &Graph, target: &dyn Target) -> Option<Plan> {
         pass::unroll::chosen(graph, target).next()?;
         let mut graph = graph.clone();
-        let reports = pass::run_all_unrolled(&mut graph, target);
-        Some(Self::of(graph, target, reports))
+        let choices = Choices {
+            write_out: true,
+            ..Choices::default()
+        };
+        let reports = pass::run_all_with(&mut graph, target, choices);
+        Some(Self::placed(graph, target, choices, reports))
     }
 
     /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Fewer values are saved for the
     /// backward pass and more are recomputed; the results keep their bits.
     ///
     /// If that does not suffice for a graph with [`op::Loop`](crate::op::Loop)s or
-    /// scans with [feedback](crate::op::Feedback), its time steps are divided into chunks. Then the gradients of weights are
+    /// scans with [`Feedback`](crate::op::Feedback), its time steps are divided into chunks. Then the gradients of weights are
     /// sums over the chunks, which can differ in their last bits.
     ///
     /// # Errors
     /// [`Error::Budget`] when the peak cannot be reduced to the limit; it has the smallest peak found.
     pub fn within(mut graph: Graph, target: &dyn Target, bytes: usize) -> Result<Plan> {
-        if let Some(plan) = Self::unrolled(&graph, target)
-            && plan.peak_bytes() <= bytes
-        {
+        let fits = |plan: &Plan| plan.peak_bytes() <= bytes;
+        if let Some(plan) = Self::written_out(&graph, target).filter(fits) {
             return Ok(plan);
         }
-        let mut reports = pass::run_all(&mut graph, target);
-        let buffers = buffer_bytes(&graph);
-        let limit = bytes.saturating_sub(buffers);
-        let mut overlapping = graph.clone();
-        let overlap = pass::time_chunking::overlap::run(&mut overlapping, target);
-        if overlap.changes > 0 {
-            let reports = reports.iter().cloned().chain([overlap]).collect();
-            let plan = Self::of(overlapping, target, reports);
-            if plan.peak_bytes() <= bytes {
-                return Ok(plan);
-            }
+        let reports = pass::run_all(&mut graph, target);
+        let overlapping = Self::placed(graph.clone(), target, OVERLAPPING, reports.clone());
+        let overlap = pass::time_chunking::overlap::NAME;
+        if fits(&overlapping) && overlapping.reports.iter().any(|r| r.pass == overlap) {
+            return Ok(overlapping);
         }
-        let found = pass::rematerialize::run(&mut graph, target, limit);
-        reports.push(found.report());
-        let plan = Self::of(graph, target, reports);
-        if plan.peak_bytes() <= bytes {
-            return Ok(plan);
-        }
-        Err(Error::Budget {
+        let fixed = buffer_bytes(&graph);
+        let budget = Choices {
+            limit: Some(bytes.saturating_sub(fixed)),
+            ..Choices::default()
+        };
+        let plan = Self::placed(graph, target, budget, reports);
+        let least = plan.peak_bytes();
+        Some(plan).filter(fits).ok_or(Error::Budget {
             allowed: bytes,
-            least: plan.peak_bytes(),
-            fixed: buffers,
+            least,
+            fixed,
         })
     }
 
-    fn of(mut graph: Graph, target: &dyn Target, mut reports: Vec<Report>) -> Plan {
-        let chunks = pass::time_chunking::run(&mut graph, target);
-        reports.extend(Some(chunks).filter(|report| report.changes > 0));
-        for_each_graph(&mut graph, &mut copy_before_update::copy);
+    /// Places the values of a graph for which the passes for a target have run.
+    fn placed(
+        mut graph: Graph,
+        target: &dyn Target,
+        choices: Choices,
+        mut reports: Vec<Report>,
+    ) -> Plan {
+        reports.extend(pass::place(&mut graph, target, choices));
         Self::lay_out(graph, target, reports)
     }
 

@@ -8,7 +8,7 @@ use super::Plan;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Input, InputKind, Node, Output, ValueId};
 use crate::op::Operation;
-use crate::pass;
+use crate::pass::{self, Choices};
 use crate::target::Target;
 use std::collections::BTreeSet;
 
@@ -40,8 +40,8 @@ impl Plan {
         cut.check(&graph)?;
         let (early, late, saved) = cut.graphs(&graph);
         Ok(ForwardBackwardPlans {
-            forward: Plan::of(early, target, reports.clone()),
-            backward: Plan::of(late, target, reports),
+            forward: Plan::placed(early, target, Choices::default(), reports.clone()),
+            backward: Plan::placed(late, target, Choices::default(), reports),
             saved,
         })
     }

@@ -22,6 +22,9 @@ use crate::pass::Report;
 use crate::target::SchedulingPolicy;
 use std::collections::HashSet;
 
+/// The name of its report.
+pub(crate) const NAME: &str = "overlap in time";
+
 /// Divides pairs of scans with feedback that run faster side by side.
 pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let mut pairs: Vec<Pair> = vec![];
@@ -49,7 +52,7 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
         Cutter::new(graph, &cuts).run(items);
     }
     Report {
-        pass: "overlap in time",
+        pass: NAME,
         changes: pairs.len(),
         summary: format!("{} pairs of recurrent layers overlap in time", pairs.len()),
     }

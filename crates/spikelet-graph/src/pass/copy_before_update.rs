@@ -10,13 +10,15 @@
 //! output that is an input whose place another output takes (a delay line, two states that change
 //! places) gets a value of its own first, so that the order of those copies does not matter.
 
+use super::Report;
 use crate::graph::{Graph, Node};
 use crate::liveness;
 use crate::op::Expand;
 use std::sync::Arc;
 
 /// Copies every old value that an output still wants.
-pub(super) fn copy(graph: &mut Graph) {
+pub(super) fn run(graph: &mut Graph) -> Report {
+    let mut changes = 0;
     let roots = liveness::roots(graph);
     let updates = graph.outputs.iter().filter_map(|o| o.updates);
     let updated: Vec<usize> = updates.map(|v| roots[v.index()]).collect();
@@ -38,5 +40,11 @@ pub(super) fn copy(graph: &mut Graph) {
             backward: false,
         });
         graph.outputs[k].value = made;
+        changes += 1;
+    }
+    Report {
+        pass: "old values",
+        changes,
+        summary: format!("{changes} old values copied before their update"),
     }
 }

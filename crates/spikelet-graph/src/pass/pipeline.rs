@@ -1,0 +1,247 @@
+//! The passes, in order.
+
+use super::{
+    Report, bit_pack_spikes, channel_sums, checkpoint, copy_before_update, dead_code,
+    early_updates, fold_casts, fuse, fuse_affine_into_scan, fuse_recurrent_scan, hoist_from_loops,
+    hoist_time, layout, merge_products, precision, prune_loops, recompute_cheap, rematerialize,
+    remove_copies, time_chunking, unroll,
+};
+use crate::graph::Graph;
+use crate::precision::Precision;
+use crate::rewrite::for_each_graph;
+use crate::target::Target;
+
+/// A pass in the [`PIPELINE`].
+#[derive(Debug)]
+pub struct Pass {
+    /// The name of its module.
+    pub name: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    run: Run,
+    /// Whether its report is shown where nothing was changed.
+    always: bool,
+}
+
+/// When a pass runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// On a traced graph, before it is differentiated.
+    BeforeGradients,
+    /// On the complete graph, for a target.
+    ForTarget,
+    /// Behind these, where memory is divided.
+    Memory,
+}
+
+/// What a plan tries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Choices {
+    /// Writes out the steps of short loops.
+    pub(crate) write_out: bool,
+    /// Lets recurrent layers overlap in time.
+    pub(crate) overlap: bool,
+    /// The most bytes of the arena.
+    pub(crate) limit: Option<usize>,
+}
+
+/// A pass as a function. It runs on every graph, from the innermost outwards, or on the `Outermost` one, whose bodies it
+/// changes itself.
+#[derive(Debug)]
+enum Run {
+    BeforeGradients(fn(&mut Graph, Precision) -> Report),
+    EveryGraph(Stage, fn(&mut Graph, &dyn Target) -> Report),
+    Outermost(
+        Stage,
+        fn(&mut Graph, &dyn Target, Choices) -> Option<Report>,
+    ),
+}
+
+const fn traced(
+    name: &'static str,
+    run: fn(&mut Graph, Precision) -> Report,
+    what: &'static str,
+) -> Pass {
+    let (run, always) = (Run::BeforeGradients(run), false);
+    Pass {
+        name,
+        what,
+        run,
+        always,
+    }
+}
+
+const fn every_graph(
+    name: &'static str,
+    stage: Stage,
+    run: fn(&mut Graph, &dyn Target) -> Report,
+    what: &'static str,
+) -> Pass {
+    let (run, always) = (Run::EveryGraph(stage, run), false);
+    Pass {
+        name,
+        what,
+        run,
+        always,
+    }
+}
+
+const fn outermost(
+    name: &'static str,
+    stage: Stage,
+    run: fn(&mut Graph, &dyn Target, Choices) -> Option<Report>,
+    what: &'static str,
+) -> Pass {
+    let (run, always) = (Run::Outermost(stage, run), false);
+    Pass {
+        name,
+        what,
+        run,
+        always,
+    }
+}
+
+/// All passes, in the order in which they run.
+#[rustfmt::skip]
+pub const PIPELINE: &[Pass] = &[
+    traced("hoist_time", |graph, _| hoist_time::run(graph),
+        "computes values that are constant over time once, and never repeats them in memory"),
+    traced("layout", |graph, _| layout::run(graph),
+        "keeps images channels-last in memory: permutations meet their inverse and cancel"),
+    traced("hoist_from_loops", |graph, _| hoist_from_loops::run(graph),
+        "moves out of loops what does not depend on their carried values"),
+    traced("fuse_recurrent_scan", |graph, _| fuse_recurrent_scan::run(graph),
+        "turns loops around a neuron and its feedback into one scan"),
+    traced("precision", precision::run,
+        "if requested: products and sequences in 16 bits, or products marked for TF32"),
+    traced("fuse_affine_into_scan", |graph, _| fuse_affine_into_scan::run(graph),
+        "normalization in front of a neuron and max pooling behind it become part of the neuron's scan"),
+    traced("hoist_from_loops", |graph, _| hoist_from_loops::run(graph),
+        "again, for what the fusion left"),
+    every_graph("remove_copies", Stage::ForTarget, |graph, _| remove_copies::run(graph),
+        "removes what only stopped a gradient"),
+    outermost("prune_loops", Stage::ForTarget, |graph, _, _| Some(prune_loops::run(graph)),
+        "removes results and operands of loops that are not needed"),
+    every_graph("hoist_from_loops", Stage::ForTarget, |graph, _| hoist_from_loops::run(graph),
+        "again, for the backward pass"),
+    outermost("unroll", Stage::ForTarget, |graph, target, choices| choices.write_out.then(|| unroll::run(graph, target)),
+        "writes out the steps of short loops where a device asks for it, if the plan is then hardly larger: pieces are \
+         views of their sequences, and what the backward pass would recompute is read from the forward pass"),
+    every_graph("hoist_time", Stage::ForTarget, |graph, _| hoist_time::run(graph),
+        "again, for the backward pass").shown(),
+    every_graph("dead_code", Stage::ForTarget, |graph, _| dead_code::run(graph),
+        "removes nodes whose results are not read").shown(),
+    every_graph("merge_products", Stage::ForTarget, |graph, _| merge_products::run(graph),
+        "computes equal matrix products, such as those of EventProp's two adjoints, once"),
+    every_graph("fold_casts", Stage::ForTarget, |graph, _| fold_casts::run(graph),
+        "a product or a random draw writes the type that its only reader would cast it to"),
+    every_graph("fuse", Stage::ForTarget, |graph, _| fuse::run(graph),
+        "fuses elementwise operations that feed each other; constants and repetitions are read at the source").shown(),
+    every_graph("channel_sums", Stage::ForTarget, |graph, target| channel_sums::run(graph, target),
+        "backward scans sum the gradients of parameters that a channel shares, if the target supports it"),
+    every_graph("checkpoint", Stage::ForTarget, |graph, target| checkpoint::run(graph, target),
+        "scans store their states every K steps for their backward passes, if the target asks for it"),
+    every_graph("recompute_cheap", Stage::ForTarget, |graph, _| recompute_cheap::run(graph),
+        "recomputes cheap values in the backward pass instead of keeping them").shown(),
+    every_graph("bit_pack_spikes", Stage::ForTarget, |graph, target| bit_pack_spikes::run(graph, target),
+        "stores binary values as bits if every reader can use bits").shown(),
+    every_graph("early_updates", Stage::ForTarget, |graph, _| early_updates::run(graph),
+        "updates large parameters as soon as their gradients are there, which frees the gradients"),
+    outermost("overlap", Stage::Memory, |graph, target, choices| choices.overlap.then(|| time_chunking::overlap::run(graph, target)),
+        "lets recurrent layers behind each other run at the same time, in chunks of time steps"),
+    outermost("rematerialize", Stage::Memory, |graph, target, choices| Some(rematerialize::run(graph, target, choices.limit?).report()),
+        "only under a memory budget: spikes stored as bits, operations recomputed, sequences in chunks").shown(),
+    outermost("time_chunking", Stage::Memory, |graph, target, _| Some(time_chunking::run(graph, target)),
+        "convolutions and statistics of very long sequences process the time steps in chunks"),
+    every_graph("copy_before_update", Stage::Memory, |graph, _| copy_before_update::run(graph),
+        "gives an old value that an output wants a place of its own before it is updated"),
+];
+
+impl Pass {
+    const fn shown(self) -> Self {
+        let Pass {
+            name, what, run, ..
+        } = self;
+        Pass {
+            name,
+            what,
+            run,
+            always: true,
+        }
+    }
+
+    /// When it runs.
+    pub fn stage(&self) -> Stage {
+        match self.run {
+            Run::BeforeGradients(_) => Stage::BeforeGradients,
+            Run::EveryGraph(stage, _) | Run::Outermost(stage, _) => stage,
+        }
+    }
+}
+
+/// The passes of a stage.
+fn of(stage: Stage) -> impl Iterator<Item = &'static Pass> {
+    PIPELINE.iter().filter(move |pass| pass.stage() == stage)
+}
+
+/// Prepares a traced graph for its gradients. Values keep their ids.
+pub fn prepare(graph: &mut Graph, precision: Precision) {
+    for pass in of(Stage::BeforeGradients) {
+        if let Run::BeforeGradients(run) = pass.run {
+            in_every_graph(graph, &mut |graph| run(graph, precision));
+        }
+    }
+}
+
+/// Runs the passes for a target that need no choice of a plan.
+pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
+    run_all_with(graph, target, Choices::default())
+}
+
+/// As [`run_all`], with a plan's choices.
+pub(crate) fn run_all_with(
+    graph: &mut Graph,
+    target: &dyn Target,
+    choices: Choices,
+) -> Vec<Report> {
+    graph.forget_uses();
+    run_stage(Stage::ForTarget, graph, target, choices)
+}
+
+/// Runs the passes that decide about memory.
+pub(crate) fn place(graph: &mut Graph, target: &dyn Target, choices: Choices) -> Vec<Report> {
+    run_stage(Stage::Memory, graph, target, choices)
+}
+
+fn run_stage(
+    stage: Stage,
+    graph: &mut Graph,
+    target: &dyn Target,
+    choices: Choices,
+) -> Vec<Report> {
+    let reports = of(stage).filter_map(|pass| {
+        let report = match pass.run {
+            Run::BeforeGradients(_) => None,
+            Run::EveryGraph(_, run) => Some(in_every_graph(graph, &mut |graph| run(graph, target))),
+            Run::Outermost(_, run) => run(graph, target, choices),
+        }?;
+        (pass.always || report.changes > 0).then_some(report)
+    });
+    reports.collect()
+}
+
+/// Runs a pass over a graph and the graphs that its operations own. The report counts the changes
+/// of all of them; its sentence is about the outermost graph.
+fn in_every_graph(graph: &mut Graph, pass: &mut dyn FnMut(&mut Graph) -> Report) -> Report {
+    let (mut inside, mut last) = (0, None);
+    for_each_graph(graph, &mut |graph| {
+        let report = pass(graph);
+        inside += report.changes;
+        last = Some(report);
+    });
+    let last = last.expect("a graph is visited after those inside it");
+    Report {
+        changes: inside,
+        ..last
+    }
+}
