@@ -166,3 +166,18 @@ fn no_file_has_the_address_of_a_package_index() {
     }
     assert!(count > 1000, "{count} files");
 }
+
+#[test]
+fn the_page_of_the_passes_is_the_pipeline() {
+    use spikelet::graph::pass::PIPELINE;
+    let page = read(&root().join("docs/passes.md"));
+    let row = |pass: &spikelet::graph::pass::Pass| {
+        format!("| `{}` | {} | {} |", pass.name, pass.stage(), pass.what)
+    };
+    let rows: Vec<String> = PIPELINE.iter().map(row).collect();
+    let found: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    assert_eq!(found, rows, "replace the rows of docs/passes.md by these");
+}

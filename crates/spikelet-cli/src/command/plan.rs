@@ -9,6 +9,7 @@ use crate::table::Table;
 use serde_json::json;
 use spikelet::graph::Target;
 use spikelet::graph::op::Operation;
+use spikelet::graph::pass::PIPELINE;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet::train::RunPlans;
@@ -33,6 +34,7 @@ const TESTED: usize = 10_000;
     "spikelet plan net.toml" => "for a list of layers in a file",
     "spikelet plan cifar10-net --preset spikingflow --arch 9.0" => "for a GPU that is not installed",
     "spikelet plan mnist-fc --profile 20" => "with the time of each kernel",
+    "spikelet plan --passes" => "what is done to every graph",
 ])]
 pub struct ShowPlan {
     #[command(flatten)]
@@ -48,6 +50,10 @@ pub struct ShowPlan {
     #[arg(help_heading = "Measurement", long, value_name = "N", value_parser = count)]
     profile: Option<usize>,
 
+    /// List the passes over a graph, in the order in which they run, instead of a plan
+    #[arg(long, exclusive = true)]
+    passes: bool,
+
     /// Plan for a large GPU of this compute capability, which need not be installed; the workspace
     /// of convolutions is an upper bound
     #[arg(hide_short_help = true, help_heading = "Device", long, value_name = "ARCH", value_parser = capability, conflicts_with_all = ["profile", "device"])]
@@ -59,8 +65,11 @@ pub struct ShowPlan {
 
 impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let experiment = self.network.build(self.start)?;
-        let mut experiment = experiment;
+        if self.passes {
+            say_passes(console);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut experiment = self.network.build(self.start)?;
         experiment.settings = self.settings.build(experiment.settings)?;
         if let Some(samples) = experiment.data.train_images {
             let settings = &mut experiment.settings;
@@ -137,5 +146,19 @@ impl ShowPlan {
             console.say(format!("\none step: {:.3} ms", 1e3 * total));
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Says what is done to every graph.
+fn say_passes(console: &Console) {
+    let mut before = None;
+    for pass in PIPELINE {
+        let stage = pass.stage();
+        if before.replace(stage) != Some(stage) {
+            console.say(format!("{stage}:"));
+        }
+        console.say_wrapped(format!("  {:<22}{}", pass.name, pass.what));
+        let (name, stage, what) = (pass.name, stage.to_string(), pass.what);
+        console.say_json(&json!({ "pass": name, "stage": stage, "what": what }));
     }
 }

@@ -10,6 +10,7 @@ use crate::graph::Graph;
 use crate::precision::Precision;
 use crate::rewrite::for_each_graph;
 use crate::target::Target;
+use std::fmt;
 
 /// A pass in the [`PIPELINE`].
 #[derive(Debug)]
@@ -32,6 +33,16 @@ pub enum Stage {
     ForTarget,
     /// Behind these, where memory is divided.
     Memory,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BeforeGradients => "before differentiation",
+            Self::ForTarget => "for a device",
+            Self::Memory => "where memory is divided",
+        })
+    }
 }
 
 /// What a plan tries.
