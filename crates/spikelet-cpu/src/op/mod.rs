@@ -13,6 +13,7 @@ mod draw;
 mod equal;
 mod event_frames;
 mod expand;
+mod feedback;
 mod fill;
 mod flip;
 mod gather;
@@ -29,8 +30,6 @@ mod pieces;
 mod pool;
 mod pool_tiles;
 mod rank_update;
-mod recurrent_scan;
-mod recurrent_scan_grad;
 mod reduce;
 mod row_products;
 mod rows;
@@ -266,7 +265,7 @@ fn moves(op: &Op) -> bool {
 
 /// Whether the kernel converts its 16-bit operands and results, a tile at a time.
 fn converts(op: &Op) -> bool {
-    op.ports().is_some_and(|op| op.scan().feedback.is_some())
+    op.ports().is_some()
 }
 
 type Prepared = std::result::Result<Box<dyn Kernel>, spikelet_expr::CompileError>;
@@ -286,18 +285,8 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
         Op::RankUpdate(op) => Box::new(rank_update::RankUpdateKernel::<R>::new(op, types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
-        Op::Scan(op) => match &op.feedback {
-            Some(feedback) => Box::new(recurrent_scan::RecurrentScanKernel::<R>::new(
-                op, feedback, types, threads,
-            )?),
-            None => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
-        },
-        Op::ScanGrad(op) => match &op.of.feedback {
-            Some(feedback) => Box::new(recurrent_scan_grad::RecurrentScanGradKernel::<R>::new(
-                op, feedback, types, threads,
-            )?),
-            None => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
-        },
+        Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
+        Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
         Op::Draw(op) => Box::new(draw::DrawKernel::<R>::new(op, types, threads)),
         Op::LogSoftmax(_) => Box::new(log_softmax::LogSoftmaxKernel::<R>::new(types)),
         Op::OneHot(op) => Box::new(one_hot::OneHotKernel::<R>::new(op)),
@@ -358,11 +347,7 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
         Op::DelayedMatMul(op) => delayed_matmul::workspace_words(*op, types, threads),
         Op::MeanVar(_) => mean_var::workspace_words(types),
         Op::Reduce(op) => reduce::workspace_words(op, types),
-        Op::Scan(op) if op.feedback.is_some() => recurrent_scan::workspace_words(op, types),
         Op::Scan(op) => scan::workspace_words(op, types, threads),
-        Op::ScanGrad(op) if op.of.feedback.is_some() => {
-            recurrent_scan_grad::workspace_words(op, types)
-        }
         Op::ScanGrad(op) => scan_grad::workspace_words(op, types, threads),
         _ => 0,
     }

@@ -1,6 +1,6 @@
 //! 16-bit operands and results, converted a few images at a time.
 //!
-//! Where the images of a batch are independent, in scans, pooling and two of a convolution's parts,
+//! Where the images of a batch are independent, in pooling and two of a convolution's parts,
 //! the batch is processed in pieces, so that the f32 copies do not take more memory than the sequence
 //! in f32 would.
 
@@ -11,7 +11,7 @@ use crate::parallel;
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::{ConvPart, Op, Ports};
+use spikelet_graph::op::{ConvPart, Op};
 
 /// Elements of all copies of a piece: enough for several threads, and close to the cache sizes.
 const PIECE_ELEMENTS: usize = 1 << 21;
@@ -28,7 +28,7 @@ enum OperandLayout {
 type Axes = Option<(usize, usize)>;
 
 /// The axes of the images of an operand or result; `None` for a node whose batch is not split.
-fn axes_of(op: &Op, types: &Types, ty: &TensorType, operand: Option<usize>) -> Option<Axes> {
+fn axes_of(op: &Op, ty: &TensorType, operand: Option<usize>) -> Option<Axes> {
     let rank = ty.shape.len();
     match op {
         // The kernel has no images.
@@ -37,23 +37,6 @@ fn axes_of(op: &Op, types: &Types, ty: &TensorType, operand: Option<usize>) -> O
             _ => Some((0, rank - 1 - op.stride.len())),
         }),
         Op::Pool(op) => Some(Some((0, rank - 1 - op.windows.len()))),
-        Op::Scan(op) if op.feedback.is_none() => {
-            let sequence = &types.inputs[0].shape;
-            let images = *sequence.get(1)?;
-            let is_sequence = match operand {
-                Some(k) => op.operands()[k].is_sequence(),
-                None => rank == sequence.len(),
-            };
-            // A state or parameter has all axes of a step, or its last ones.
-            let first = if is_sequence { 1 } else { 0 };
-            let has =
-                (is_sequence || rank + 1 == sequence.len()) && ty.shape.get(first) == Some(&images);
-            match (has, is_sequence || operand.is_none()) {
-                (true, _) => Some(Some((first, 1))),
-                (false, false) => Some(None),
-                (false, true) => None,
-            }
-        }
         _ => None,
     }
 }
@@ -95,8 +78,8 @@ impl BatchPieces {
     /// The pieces of a node, if its batch can be split and is large enough.
     pub(super) fn of(op: &Op, types: &Types) -> Option<Self> {
         let inputs = types.inputs.iter().enumerate();
-        let inputs = inputs.map(|(k, t)| axes_of(op, types, t, Some(k)));
-        let outputs = types.outputs.iter().map(|t| axes_of(op, types, t, None));
+        let inputs = inputs.map(|(k, t)| axes_of(op, t, Some(k)));
+        let outputs = types.outputs.iter().map(|t| axes_of(op, t, None));
         let axes = [
             inputs.collect::<Option<Vec<Axes>>>()?,
             outputs.collect::<Option<Vec<Axes>>>()?,

@@ -1,153 +1,189 @@
 //! The multi-step forward pass of a neuron (FPTT).
 //!
-//! A tile of elements is processed for all time steps before the next tile: the states stay in the
-//! L1 cache, the sequences are read and written once.
+//! A tile of elements is processed for all time steps before the next tile: the states stay in the cache, the
+//! sequences are read and written once. 16-bit sequences are converted a tile at a time.
 
+use super::feedback::{Drive, DriveScratch};
 use super::pool_tiles::PoolTiles;
-use super::scan_ports::{Operands, Results};
-use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
+use super::scan_ports::{Memory, Operands, Results, float_bytes, tile};
+use super::step_program::{StepProgram, StepScratch, Tiles};
+use super::tile_operand::TileOperand;
+use super::tile_result::TileResult;
+use super::{Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
-use spikelet_expr::{Block, CompileError, Program, Workspace};
-use spikelet_graph::op::{Port, Scan};
-
-/// The most elements of a tile. A step reads that many contiguous elements: enough for the hardware
-/// prefetcher.
-pub(super) const TILE: usize = 16384;
-
-/// Elements of a tile, few enough that every thread gets several tiles.
-pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
-    (elements / (4 * threads.max(1)) / 64 * 64).clamp(64, most)
-}
-
-/// The blocks of a tile: offset and length.
-pub(super) fn blocks(length: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..length)
-        .step_by(BLOCK)
-        .map(move |at| (at, BLOCK.min(length - at)))
-}
+use spikelet_expr::{Block, CompileError};
+use spikelet_graph::TensorType;
+use spikelet_graph::op::{Port, Ports, Scan};
 
 pub(super) struct ScanKernel<R> {
-    program: Program,
     operands: Operands,
     results: Results,
+    step: StepProgram,
+    feedback: Option<Drive>,
     /// Steps between checkpoints of the states.
     checkpoint: Option<usize>,
-    tile: usize,
     /// The pooling of the outputs.
     pool_tiles: Option<PoolTiles>,
-    scratch: PerThread<ScanScratch<R>>,
+    /// The length of the last axis.
+    features: usize,
+    /// Elements of a tile.
+    tile: usize,
+    scratch: PerThread<Scratch<R>>,
     threads: PerThread<()>,
 }
 
-/// The memory of the outputs of a tile.
+struct Scratch<R> {
+    step: StepScratch<R>,
+    now: Vec<Block<R>>,
+    next: Vec<Block<R>>,
+    /// The elements of sequences and outputs that are converted.
+    inputs: Vec<Block<R>>,
+    outputs: Vec<Block<R>>,
+    feedback: Option<DriveScratch<R>>,
+}
+
+/// The outputs of a tile.
 struct Outputs<'a, R> {
-    writes: ArrayVec<&'a SharedSlice<'a, R>, MAX_OPERANDS>,
+    tiles: ArrayVec<&'a TileResult<'a, R>, MAX_OPERANDS>,
     /// The index of the first element in memory, and the elements of a step.
     first: usize,
     step: usize,
 }
 
-fn pool_tiles_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
+fn used_outputs(op: &Scan, types: &Types) -> usize {
     let used = types.used(op, Port::Output, op.recurrence.outputs.len());
-    let pool = op.pool.filter(|_| used.contains(&true))?;
+    used.iter().filter(|used| **used).count()
+}
+
+fn pool_tiles_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
+    let pool = op.pool.filter(|_| used_outputs(op, types) > 0)?;
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
-/// Elements of a band's unpooled outputs.
+/// Elements of a band's unpooled outputs, and of a pooled step.
 fn band_elements(op: &Scan, types: &Types) -> usize {
-    let used = types.used(op, Port::Output, op.recurrence.outputs.len());
-    let used = used.iter().filter(|used| **used).count();
     pool_tiles_of(op, types).map_or(0, |pool_tiles| {
-        used.saturating_mul(op.time_steps)
+        used_outputs(op, types)
+            .saturating_mul(op.time_steps)
             .saturating_mul(pool_tiles.length)
+            .saturating_add(pool_tiles.pooled(pool_tiles.length))
     })
 }
 
 pub(super) fn workspace_words(op: &Scan, types: &Types, threads: usize) -> usize {
-    let bytes = types.inputs[0].dtype.size_in_bytes();
-    let words = band_elements(op, types).saturating_mul(bytes).div_ceil(8);
-    words.saturating_mul(threads.max(1))
-}
-
-struct ScanScratch<R> {
-    work: Workspace<R>,
-    now: Vec<Block<R>>,
-    next: Vec<Block<R>>,
-    params: Vec<Block<R>>,
+    if op.feedback.is_some() {
+        return Drive::workspace_words(op, types);
+    }
+    let bytes = band_elements(op, types).saturating_mul(float_bytes(types));
+    bytes.div_ceil(8).saturating_mul(threads.max(1))
 }
 
 impl<R: Float> ScanKernel<R> {
     pub(super) fn new(op: &Scan, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let r = &op.recurrence;
-        let operands = Operands::new(op, types);
+        let (operands, results) = (Operands::new(op, types), Results::new(op));
+        let features = types.inputs[0].shape.last().copied().unwrap_or(0);
+        let feedback = Drive::of(op, types);
+        let (tile, tiles) = match &feedback {
+            Some(_) => (
+                operands.row_tile(features, threads),
+                Tiles::Rows { features },
+            ),
+            None => (
+                tile(operands.elements, threads, operands.most()),
+                Tiles::Any,
+            ),
+        };
         let used = types.used(op, Port::Output, r.outputs.len());
-        let program = r.forward_program(&used)?;
-        let tile = tile(operands.elements, threads, operands.most());
-        let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
+        let by_channel = op.params_by_channel(&types.inputs);
+        let step = StepProgram::new(r.forward_program(&used)?, &operands, tiles, by_channel);
+        let block = |_| Block::filled(R::ZERO, tile);
+        let converted = |ty: &TensorType| TileOperand::block(ty, tile);
+        let sequences = || operands.sequences.iter().map(|s| &types.inputs[s.operand]);
+        let outputs = || results.outputs.iter().map(|k| &types.outputs[*k]);
+        let scratch = || Scratch {
+            step: step.scratch(r.params.len()),
+            now: r.states.iter().map(block).collect(),
+            next: r.states.iter().map(block).collect(),
+            inputs: sequences().map(converted).collect(),
+            outputs: outputs().map(converted).collect(),
+            feedback: feedback.as_ref().map(|_| DriveScratch::new(tile, features)),
+        };
         Ok(Self {
-            scratch: PerThread::new(threads, || ScanScratch {
-                work: program.workspace(BLOCK),
-                now: filled(r.states.len(), tile),
-                next: filled(r.states.len(), tile),
-                params: filled(r.params.len(), BLOCK),
-            }),
-            tile,
-            results: Results::new(op),
+            scratch: PerThread::new(threads, scratch),
             checkpoint: op.checkpoint,
-            program,
-            operands,
             pool_tiles: pool_tiles_of(op, types),
             threads: PerThread::new(threads, || ()),
+            operands,
+            results,
+            step,
+            feedback,
+            features,
+            tile,
         })
     }
 
     fn run_tile(
         &self,
-        reads: &[&[R]],
+        memory: &Memory<'_, R>,
         outputs: &Outputs<'_, R>,
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
         (start, length): (usize, usize),
     ) {
-        let o = &self.operands;
+        let (o, features, reads) = (&self.operands, self.features, &memory.reads[..]);
         let mut scratch = self.scratch.get();
-        let ScanScratch {
-            work,
+        let Scratch {
+            step,
             now,
             next,
-            params,
+            inputs: converted,
+            outputs: tiles,
+            feedback,
         } = &mut *scratch;
-        o.hold(
-            reads,
-            start,
-            length,
-            params,
-            &mut [(&self.program, &mut *work)],
-        );
+        let put = |k: usize, at: usize, values: &[R]| {
+            // SAFETY: tiles are disjoint at every step.
+            unsafe { memory.results[k].put((at, length), values, features) };
+        };
+        self.step.begin((o, reads), (start, length), step);
         o.initial(reads, start, now.iter_mut().map(|b| &mut b[..length]));
         for t in 0..o.time_steps {
-            for (at, size) in blocks(length) {
-                let from = start + at;
-                let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
-                inputs.extend(o.inputs(reads, t, (from, size)));
-                inputs.extend(now.iter().map(|state| &state[at..at + size]));
+            let at = t * o.elements + start;
+            let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
+            for (sequence, converted) in o.sequences.iter().zip(&mut *converted) {
+                let source = &memory.sources[sequence.operand];
+                inputs.push(match sequence.constant {
+                    true if t > 0 => source.converted((start, length), converted),
+                    true => source.tile((start, length), features, converted),
+                    false => source.tile((at, length), features, converted),
+                });
+            }
+            if let (Some(drive), Some(scratch)) = (&self.feedback, feedback.as_mut()) {
+                let place = (t, at, start);
+                inputs[0] = drive.run(memory, &*now, place, inputs[0], scratch);
+            }
+            let to = t * outputs.step + start - outputs.first;
+            for block in self.step.blocks(length) {
+                let inside = block.at..block.at + block.size;
+                let states = now.iter().map(|state| &state[inside.clone()]);
+                let given = inputs.iter().map(|x| &x[inside.clone()]).chain(states);
+                let given: ArrayVec<&[R], MAX_OPERANDS> = given.collect();
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-                for write in &outputs.writes {
-                    let at = t * outputs.step + from - outputs.first;
+                for (result, tile) in outputs.tiles.iter().zip(&mut *tiles) {
                     // SAFETY: tiles are disjoint at every step, and so are their blocks.
-                    outs.push(unsafe { write.range(at, size) });
+                    outs.extend(unsafe { result.elements(to + block.at, (tile, inside.clone())) });
                 }
-                outs.extend(next.iter_mut().map(|state| &mut state[at..at + size]));
-                self.program.step(work, &inputs, &mut outs);
+                outs.extend(next.iter_mut().map(|state| &mut state[inside.clone()]));
+                self.step
+                    .run((o, reads), step, (start, &block), &given, &mut outs);
+            }
+            for (result, tile) in outputs.tiles.iter().zip(&*tiles) {
+                // SAFETY: tiles are disjoint at every step.
+                unsafe { result.store((to, length), tile, features) };
             }
             for (k, state) in self.results.state_seq.iter().zip(&*next) {
-                if let Some(write) = &writes[*k] {
-                    // SAFETY: tiles are disjoint at every step.
-                    let to = unsafe { write.range(t * o.elements + start, length) };
-                    to.copy_from_slice(&state[..length]);
-                }
+                put(*k, at, state);
             }
             if let Some(every) = self.checkpoint
                 && (t + 1) % every == 0
@@ -155,96 +191,64 @@ impl<R: Float> ScanKernel<R> {
             {
                 let row = (t + 1) / every - 1;
                 for (k, state) in self.results.checkpoints.iter().zip(&*next) {
-                    if let Some(write) = &writes[*k] {
-                        // SAFETY: tiles are disjoint in every row.
-                        let to = unsafe { write.range(row * o.elements + start, length) };
-                        to.copy_from_slice(&state[..length]);
-                    }
+                    put(*k, row * o.elements + start, state);
                 }
             }
             std::mem::swap(now, next);
         }
         for (k, state) in self.results.last.iter().zip(&*now) {
-            if let Some(write) = &writes[*k] {
-                // SAFETY: tiles are disjoint.
-                unsafe { write.range(start, length) }.copy_from_slice(&state[..length]);
-            }
+            put(*k, start, state);
         }
     }
-}
 
-impl<R: Float> ScanKernel<R> {
     /// Processes a band tile by tile, then pools it.
     fn run_band(
         &self,
-        reads: &[&[R]],
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
+        memory: &Memory<'_, R>,
         pool_tiles: PoolTiles,
-        spikes: &mut [R],
+        scratch: &mut [R],
         (start, length): (usize, usize),
     ) {
         let time = self.operands.time_steps;
-        let mut pieces = spikes.chunks_exact_mut(time * pool_tiles.length);
-        let pooled = self
-            .results
-            .outputs
-            .iter()
-            .filter_map(|k| writes[*k].as_ref());
-        let mut unpooled: ArrayVec<SharedSlice<'_, R>, MAX_OPERANDS> = ArrayVec::new();
-        for piece in pieces.by_ref().take(pooled.clone().count()) {
-            unpooled.push(SharedSlice::new(&mut piece[..time * length]));
-        }
+        let outputs = self.results.outputs.iter().map(|k| &memory.results[*k]);
+        let pooled = outputs.filter(|result| !matches!(result, TileResult::Unused));
+        let whole = time * pool_tiles.length;
+        let (spikes, maxima) = scratch.split_at_mut(pooled.clone().count() * whole);
+        let pieces = spikes.chunks_exact_mut(whole.max(1));
+        let unpooled = pieces.map(|spikes| SharedSlice::new(&mut spikes[..time * length]));
+        let unpooled: ArrayVec<TileResult<'_, R>, MAX_OPERANDS> =
+            unpooled.map(TileResult::Same).collect();
         let outputs = Outputs {
-            writes: unpooled.iter().collect(),
+            tiles: unpooled.iter().collect(),
             first: start,
             step: length,
         };
         for at in (start..start + length).step_by(self.tile) {
             let size = self.tile.min(start + length - at);
-            self.run_tile(reads, &outputs, writes, (at, size));
+            self.run_tile(memory, &outputs, (at, size));
         }
-        let whole = pool_tiles.pooled(self.operands.elements);
+        let step = pool_tiles.pooled(self.operands.elements);
         let (first, count) = (pool_tiles.pooled(start), pool_tiles.pooled(length));
-        for (unpooled, write) in unpooled.iter().zip(pooled) {
+        for (unpooled, result) in unpooled.iter().zip(pooled) {
             for t in 0..time {
+                let at = t * step + first;
                 // SAFETY: the tiles are done, and bands are disjoint at every step.
                 let (from, to) = unsafe {
                     let from = unpooled.range(t * length, length);
-                    (from, write.range(t * whole + first, count))
+                    (from, result.range(at, count))
                 };
-                pool_tiles.maxima(from, to);
+                let from = from.expect("unpooled spikes are not converted");
+                match to {
+                    Some(to) => pool_tiles.maxima(from, to),
+                    None => {
+                        pool_tiles.maxima(from, &mut maxima[..count]);
+                        // SAFETY: bands are disjoint at every step.
+                        unsafe { result.store((at, count), maxima, self.features) };
+                    }
+                }
             }
         }
     }
-}
-
-/// The operands as slices; those of 16 bits and of one bit are left out.
-pub(super) fn open_reads<'a, R: Float>(reads: &[View<'a>]) -> [&'a [R]; MAX_OPERANDS] {
-    let mut values: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
-    for (value, read) in values.iter_mut().zip(reads) {
-        if !matches!(read, View::F16(_) | View::BF16(_) | View::Bits(_)) {
-            *value = R::of(read);
-        }
-    }
-    values
-}
-
-/// As [`open_reads`], with the results as slices that tiles share.
-pub(super) fn open<'a, 'b, R: Float>(
-    reads: &[View<'a>],
-    writes: &'b mut [ViewMut<'_>],
-) -> (
-    [&'a [R]; MAX_OPERANDS],
-    [Option<SharedSlice<'b, R>>; MAX_OPERANDS],
-) {
-    let mut shared = [const { None }; MAX_OPERANDS];
-    for (shared, write) in shared.iter_mut().zip(writes) {
-        let stored = !matches!(write, ViewMut::F16(_) | ViewMut::BF16(_) | ViewMut::Bits(_));
-        if stored && !matches!(write, ViewMut::Unused) {
-            *shared = Some(SharedSlice::new(R::of_mut(write)));
-        }
-    }
-    (open_reads(reads), shared)
 }
 
 impl<R: Float> Kernel for ScanKernel<R> {
@@ -254,39 +258,37 @@ impl<R: Float> Kernel for ScanKernel<R> {
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
     ) -> Result<(), String> {
-        let (values, shared) = open::<R>(reads, writes);
         let this = &*self;
         let elements = this.operands.elements;
+        if elements == 0 {
+            return Ok(());
+        }
+        let mut memory = Memory::open(reads, writes);
         if let Some(pool_tiles) = this.pool_tiles {
-            let spikes = Pieces::equal(workspace, &this.threads);
-            parallel::for_each(elements.div_ceil(pool_tiles.length.max(1)), |k| {
-                let start = k * pool_tiles.length;
-                let length = pool_tiles.length.min(elements - start);
-                spikes.with(|words| {
-                    let spikes = R::from_words(words);
-                    this.run_band(&values, &shared, pool_tiles, spikes, (start, length));
+            let scratch = Pieces::equal(workspace, &this.threads);
+            let band = pool_tiles.length.max(1);
+            parallel::for_each(elements.div_ceil(band), |k| {
+                let at = (k * band, band.min(elements - k * band));
+                scratch.with(|words| {
+                    this.run_band(&memory, pool_tiles, R::from_words(words), at);
                 });
             });
             return Ok(());
         }
+        if let Some(drive) = &this.feedback {
+            memory.weight = drive.table(reads, workspace);
+        }
         let outputs = Outputs {
-            writes: this
-                .results
-                .outputs
-                .iter()
-                .filter_map(|k| shared[*k].as_ref())
+            tiles: (this.results.outputs.iter())
+                .map(|k| &memory.results[*k])
                 .collect(),
             first: 0,
             step: elements,
         };
         parallel::for_each(elements.div_ceil(this.tile), |k| {
             let start = k * this.tile;
-            this.run_tile(
-                &values,
-                &outputs,
-                &shared,
-                (start, this.tile.min(elements - start)),
-            );
+            let length = this.tile.min(elements - start);
+            this.run_tile(&memory, &outputs, (start, length));
         });
         Ok(())
     }

@@ -1,9 +1,18 @@
 //! The operands and results of scans, by kind.
 
+use super::tile_operand::TileOperand;
+use super::tile_result::TileResult;
 use super::{BLOCK, Float, MAX_OPERANDS, Types};
 use crate::broadcast::Broadcast;
+use crate::memory::{View, ViewMut};
+use arrayvec::ArrayVec;
 use spikelet_expr::{Block, Program, Workspace};
 use spikelet_graph::op::{Port, Ports, Scan, ScanGrad};
+
+/// Bytes of an element of the type that a scan computes in.
+pub(super) fn float_bytes(types: &Types) -> usize {
+    types.float().size_in_bytes()
+}
 
 /// The operands that a step of a scan reads, and their access patterns.
 pub(super) struct Operands {
@@ -31,7 +40,7 @@ impl Operands {
             let operand = op.input(k);
             Sequence {
                 operand,
-                constant: types.inputs[operand].shape[0] == 1,
+                constant: scan.feedback.is_none() && types.inputs[operand].shape[0] == 1,
             }
         };
         let held = |port: fn(usize) -> Port, count: usize| {
@@ -53,23 +62,16 @@ impl Operands {
     pub(super) fn most(&self) -> usize {
         let mut params = self.params.iter();
         if params.all(|(_, b)| matches!(b, Broadcast::Scalar)) {
-            super::scan::TILE
+            TILE
         } else {
             BLOCK
         }
     }
 
-    /// Elements of step `t` of each sequence, from `start`.
-    pub(super) fn inputs<'a, R: Float>(
-        &self,
-        reads: &[&'a [R]],
-        t: usize,
-        (start, size): (usize, usize),
-    ) -> impl Iterator<Item = &'a [R]> {
-        self.sequences.iter().map(move |sequence| {
-            let t = if sequence.constant { 0 } else { t };
-            &reads[sequence.operand][t * self.elements + start..][..size]
-        })
+    /// Elements of a tile of full rows of neurons.
+    pub(super) fn row_tile(&self, features: usize, threads: usize) -> usize {
+        let rows = self.elements.checked_div(features).unwrap_or(0);
+        tile_rows(rows, features, threads) * features
     }
 
     /// Gathers the initial states of a tile.
@@ -105,6 +107,62 @@ impl Operands {
         }
         for (program, work) in works {
             program.set_uniform(work, &held[..self.params.len()]);
+        }
+    }
+}
+
+/// Elements of a step of a tile, few enough that the step's operands and results stay in the L2 cache.
+const TILE_ELEMENTS: usize = 24 * 1024;
+
+/// The most rows of a tile.
+const MOST_ROWS: usize = 48;
+
+/// Rows of a tile: every thread gets the same number of tiles of nearly the same size. Rows are independent,
+/// so the partition does not affect the result.
+fn tile_rows(rows: usize, features: usize, threads: usize) -> usize {
+    let threads = threads.max(1);
+    let most = (TILE_ELEMENTS / features.max(1)).clamp(4, MOST_ROWS);
+    let tiles = rows.div_ceil(most).next_multiple_of(threads);
+    match rows.div_ceil(tiles.max(1)) {
+        few @ 0..4 => few,
+        // Products are computed for several rows at once.
+        many => many.next_multiple_of(4),
+    }
+}
+
+/// The most elements of a tile. A step reads that many contiguous elements: enough for the hardware
+/// prefetcher.
+const TILE: usize = 16384;
+
+/// Elements of a tile, few enough that every thread gets several tiles.
+pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
+    (elements / (4 * threads.max(1)) / 64 * 64).clamp(64, most)
+}
+
+/// The memory that the tiles of a run share.
+pub(super) struct Memory<'a, R> {
+    /// The operands of the type of the kernel.
+    pub(super) reads: [&'a [R]; MAX_OPERANDS],
+    /// All operands.
+    pub(super) sources: ArrayVec<TileOperand<'a, R>, MAX_OPERANDS>,
+    pub(super) results: ArrayVec<TileResult<'a, R>, MAX_OPERANDS>,
+    /// The weight of the feedback, in the order of its product.
+    pub(super) weight: &'a [R],
+}
+
+impl<'a, R: Float> Memory<'a, R> {
+    pub(super) fn open(reads: &[View<'a>], writes: &'a mut [ViewMut<'_>]) -> Self {
+        let mut values: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
+        for (value, read) in values.iter_mut().zip(reads) {
+            if !matches!(read, View::F16(_) | View::BF16(_) | View::Bits(_)) {
+                *value = R::of(read);
+            }
+        }
+        Self {
+            reads: values,
+            sources: reads.iter().map(TileOperand::of).collect(),
+            results: writes.iter_mut().map(TileResult::of).collect(),
+            weight: &[],
         }
     }
 }
@@ -166,27 +224,17 @@ impl Gradients {
         }
     }
 
-    /// Adds the gradients of the states after step `t` that are operands.
-    pub(super) fn add_to<R: Float>(
+    /// The operands with gradients of state `k` after step `t`, and their first elements in a tile.
+    pub(super) fn of_state_after(
         &self,
-        after: &mut [Block<R>],
-        (operands, reads): (&Operands, &[&[R]]),
+        k: usize,
+        operands: &Operands,
         t: usize,
-        (start, length): (usize, usize),
-    ) {
-        for (k, after) in after.iter_mut().enumerate() {
-            let mut add = |operand: Option<usize>, at: usize| {
-                if let Some(operand) = operand {
-                    let grad = &reads[operand][at..at + length];
-                    for (a, g) in after[..length].iter_mut().zip(grad) {
-                        *a = *a + *g;
-                    }
-                }
-            };
-            if t + 1 == operands.time_steps {
-                add(self.last[k], start);
-            }
-            add(self.state_seq[k], t * operands.elements + start);
-        }
+        start: usize,
+    ) -> impl Iterator<Item = (usize, usize)> {
+        let is_last = t + 1 == operands.time_steps;
+        let last = self.last[k].filter(|_| is_last);
+        let each = self.state_seq[k].map(|at| (at, t * operands.elements + start));
+        last.map(|at| (at, start)).into_iter().chain(each)
     }
 }

@@ -4,9 +4,19 @@ use super::scan_ports::Operands;
 use super::{BLOCK, Float};
 use spikelet_expr::{Block, Program, Workspace};
 
+/// How a step is divided into tiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tiles {
+    /// Of one block, or of any number of blocks where all parameters are scalars ([`Operands::most`]).
+    Any,
+    /// Of full rows of neurons.
+    Rows { features: usize },
+}
+
 /// A compiled step whose parameters are set once for a tile, although the tile has several blocks.
 pub(super) struct StepProgram {
     program: Program,
+    tiles: Tiles,
     /// Elements after which the parameters of a step repeat.
     period: usize,
     /// Whether the parameters do not repeat: they are then set for each block.
@@ -30,25 +40,28 @@ pub(super) struct StepBlock {
 }
 
 impl StepProgram {
-    /// The step for rows of `features` neurons. `by_channel` states whether each parameter is a scalar
-    /// or has one value for each neuron of a row.
+    /// `by_channel` states whether each parameter is a scalar or has one value for each neuron of a row.
     pub(super) fn new(
         program: Program,
         operands: &Operands,
-        features: usize,
+        tiles: Tiles,
         by_channel: bool,
     ) -> Self {
-        let period = if operands.params.is_empty() || !by_channel || features == 0 {
-            BLOCK
-        } else if features <= BLOCK {
-            BLOCK / features * features
-        } else {
-            features
+        let has_params = !operands.params.is_empty();
+        let period = match tiles {
+            Tiles::Rows { features } if has_params && by_channel && features > 0 => {
+                match BLOCK / features {
+                    0 => features,
+                    rows => rows * features,
+                }
+            }
+            _ => BLOCK,
         };
         Self {
             program,
+            tiles,
             period: period.min(operands.elements.max(1)),
-            by_element: !operands.params.is_empty() && !by_channel,
+            by_element: tiles != Tiles::Any && has_params && !by_channel,
         }
     }
 
@@ -60,11 +73,11 @@ impl StepProgram {
         }
     }
 
-    /// Sets the parameters for a tile, which starts with a row.
+    /// Sets the parameters for a tile.
     pub(super) fn begin<R: Float>(
         &self,
-        operands: &Operands,
-        reads: &[&[R]],
+        (operands, reads): (&Operands, &[&[R]]),
+        (start, length): (usize, usize),
         scratch: &mut StepScratch<R>,
     ) {
         if self.by_element {
@@ -72,9 +85,12 @@ impl StepProgram {
         }
         let StepScratch { works, params } = scratch;
         for (place, work) in works.iter_mut().enumerate() {
-            let start = place * BLOCK;
-            let length = (self.period - start).min(BLOCK);
-            operands.hold(reads, start, length, params, &mut [(&self.program, work)]);
+            let (first, length) = match self.tiles {
+                Tiles::Any => (start, length),
+                // Each row has the parameters of the first.
+                Tiles::Rows { .. } => (place * BLOCK, self.period - place * BLOCK),
+            };
+            operands.hold(reads, first, length, params, &mut [(&self.program, work)]);
         }
     }
 

@@ -34,6 +34,18 @@ impl<'a, R: Float> TileOperand<'a, R> {
         }
     }
 
+    /// The elements of a tile that [`Self::tile`] has converted, if it does.
+    pub(super) fn converted<'b>(
+        &'b self,
+        (start, length): (usize, usize),
+        converted: &'b [R],
+    ) -> &'b [R] {
+        match self {
+            Self::Same(values) => &values[start..start + length],
+            _ => &converted[..length],
+        }
+    }
+
     /// The elements of a tile, of which `converted` is the memory.
     pub(super) fn tile<'b>(
         &'b self,

@@ -39,6 +39,20 @@ impl<'a, R: Float> TileResult<'a, R> {
         }
     }
 
+    /// Writes the elements of a tile, if the result is used.
+    ///
+    /// # Safety
+    /// As for [`Self::elements`].
+    pub(super) unsafe fn put(&self, (start, length): (usize, usize), tile: &[R], features: usize) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self.range(start, length) {
+                Some(to) => to.copy_from_slice(&tile[..length]),
+                None => self.store((start, length), tile, features),
+            }
+        }
+    }
+
     /// Elements of the result for an evaluator, if it is used. A result in another storage has them in
     /// memory of the tile, of which `inside` is the range, until [`Self::store`].
     ///

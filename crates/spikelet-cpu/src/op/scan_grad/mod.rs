@@ -1,73 +1,103 @@
 //! The multi-step backward pass of a neuron (BPTT).
 //!
-//! For a tile of elements the states are recomputed, forward in time, into memory that stays in the
-//! L2 cache; then the derived step runs backward. Only the scan's operands are needed; checkpoints
-//! of the states, which other devices use, are not read.
+//! Without feedback the states of a tile of elements are recomputed, forward in time, into memory that stays in the
+//! L2 cache; then the derived step runs backward. Checkpoints of the states, which other devices use, are not read.
+//! With feedback the states are operands; after each step but the first the product dL/dx[t]·W is added to the gradient
+//! of the spikes of the step before. 16-bit sequences are converted a tile at a time.
 
 mod pieces;
+mod read_at;
 
 use super::pool_tiles::PoolTiles;
-use super::scan::{blocks, open, tile};
-use super::scan_ports::{Gradients, Operands};
-use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
-use crate::memory::{SharedSlice, View, ViewMut};
+use super::row_products;
+use super::scan_ports::{Gradients, Memory, Operands, float_bytes, tile};
+use super::step_program::{StepProgram, StepScratch, Tiles};
+use super::tile_operand::{self, TileOperand};
+use super::tile_result::TileResult;
+use super::{Float, Kernel, MAX_OPERANDS, Types};
+use crate::memory::{View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
-use spikelet_expr::{Block, CompileError, Program, Workspace};
-use spikelet_graph::op::ScanGrad;
+use read_at::ReadAt;
+use spikelet_expr::{Block, CompileError};
+use spikelet_graph::op::{Feedback, Port, Ports, ScanGrad};
+use spikelet_graph::{DType, TensorType};
 
 /// Elements of a thread's recomputed states: 512 KiB of f32, a part of the L2 cache.
 const HISTORY: usize = 128 * 1024;
 
 pub(super) struct ScanGradKernel<R> {
-    forward: Program,
-    backward: Program,
     operands: Operands,
     grads: Gradients,
-    tile: usize,
+    /// By operand, when a step reads it, backward and forward.
+    times: Vec<ReadAt>,
+    forward_times: Vec<ReadAt>,
+    backward: StepProgram,
+    /// The step that recomputes the states, without feedback.
+    forward: Option<StepProgram>,
+    feedback: Option<Product>,
     /// The pooling of the outputs.
     pool_tiles: Option<PoolTiles>,
-    scratch: PerThread<ScanGradScratch<R>>,
+    /// The length of the last axis.
+    features: usize,
+    /// Elements of a tile.
+    tile: usize,
+    scratch: PerThread<Scratch<R>>,
     threads: PerThread<()>,
 }
 
-struct ScanGradScratch<R> {
-    forward: Workspace<R>,
-    backward: Workspace<R>,
-    params: Vec<Block<R>>,
+/// What happens behind each step of a scan with feedback.
+struct Product {
+    feedback: Feedback,
+    /// The operands: the weight and its type, and the sequence of each state.
+    weight: (usize, TensorType),
+    states: Vec<usize>,
+    /// The result with the gradient of the first product.
+    of_first: usize,
+}
+
+struct Scratch<R> {
+    forward: Option<StepScratch<R>>,
+    backward: StepScratch<R>,
+    /// The elements of operands that are converted.
+    operands: Vec<Block<R>>,
+    initial: Vec<Block<R>>,
     /// dL/d(state), after and before the present step.
     after: Vec<Block<R>>,
     before: Vec<Block<R>>,
-    /// One step's gradients of constant sequences and of parameters, and their sums over time.
-    step: Vec<Block<R>>,
-    sums: Vec<Block<R>>,
+    /// One step's gradients of the sequences that are not results as they are, and of the parameters; their sums over
+    /// time.
+    inputs: Vec<Block<R>>,
+    params: Vec<Block<R>>,
+    input_sums: Vec<Block<R>>,
+    param_sums: Vec<Block<R>>,
 }
 
-/// The gradients of the present outputs.
-struct OutputGrads<'a, R> {
-    sources: ArrayVec<&'a [R], MAX_OPERANDS>,
+/// What a sweep through a tile reads beside the operands.
+struct Known<'a, R> {
+    /// Without feedback the states before each step: `[state][t][element]`.
+    history: &'a [R],
+    /// The gradients of the present outputs, if they were pooled.
+    outputs: ArrayVec<&'a [R], MAX_OPERANDS>,
     /// The index of their first element, and the elements of a step.
     first: usize,
     step: usize,
 }
 
-/// The memory of one block of the derived step.
-struct StepBuffers<'a, R> {
-    grads: &'a OutputGrads<'a, R>,
-    work: &'a mut Workspace<R>,
-    after: &'a [Block<R>],
-    before: &'a mut [Block<R>],
-    step: &'a mut [Block<R>],
-}
-
-fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
-    let elements = types.inputs[0].shape[1..].iter().product();
+fn tile_of(op: &ScanGrad, operands: &Operands, types: &Types, threads: usize) -> (usize, Tiles) {
+    if op.of.feedback.is_some() {
+        let features = types.inputs[0].shape.last().copied().unwrap_or(0);
+        return (
+            operands.row_tile(features, threads),
+            Tiles::Rows { features },
+        );
+    }
     let states = op.of.recurrence.states.len();
     let states = op.of.time_steps.saturating_mul(states);
     let history = HISTORY / states.max(1) / 64 * 64;
-    let most = Operands::new(op, types).most();
-    tile(elements, threads, history.clamp(64, most))
+    let most = history.clamp(64, operands.most());
+    (tile(operands.elements, threads, most), Tiles::Any)
 }
 
 fn pool_tiles_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
@@ -76,22 +106,49 @@ fn pool_tiles_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
-/// The states of a tile, or those of a band with its spikes.
+/// The states of a tile, or those of a band with its spikes, and a step of pooled gradients.
 fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let states = op.of.recurrence.states.len();
     let present = op.present_outputs();
     let present = present.iter().filter(|p| **p).count();
-    let step = match pool_tiles_of(op, types) {
-        Some(pool_tiles) => (states + present).saturating_mul(pool_tiles.length),
-        None => states.saturating_mul(tile_of(op, types, threads)),
+    let (step, pooled) = match pool_tiles_of(op, types) {
+        Some(pool_tiles) => (
+            (states + present).saturating_mul(pool_tiles.length),
+            pool_tiles.pooled(pool_tiles.length),
+        ),
+        None => {
+            let operands = Operands::new(op, types);
+            let (tile, _) = tile_of(op, &operands, types, threads);
+            (states.saturating_mul(tile), 0)
+        }
     };
-    op.of.time_steps.saturating_mul(step)
+    op.of.time_steps.saturating_mul(step).saturating_add(pooled)
 }
 
 pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> usize {
-    let bytes = types.inputs[0].dtype.size_in_bytes();
-    let words = history_elements(op, types, threads).saturating_mul(bytes);
-    words.div_ceil(8).saturating_mul(threads)
+    let Some(weight) = op.operand(Port::Weight).map(|at| &types.inputs[at]) else {
+        let bytes = history_elements(op, types, threads).saturating_mul(float_bytes(types));
+        return bytes.div_ceil(8).saturating_mul(threads);
+    };
+    let features = weight.shape.last().copied().unwrap_or(0);
+    let packed = match types.float() {
+        DType::F64 => row_products::packed_elements::<f64>(features, features),
+        _ => row_products::packed_elements::<f32>(features, features).div_ceil(2),
+    };
+    packed.saturating_add(tile_operand::weight_words(weight))
+}
+
+impl Product {
+    fn of(op: &ScanGrad, types: &Types) -> Option<Self> {
+        let weight = op.operand(Port::Weight)?;
+        let states = 0..op.of.recurrence.states.len();
+        Some(Self {
+            feedback: op.of.feedback.clone()?,
+            weight: (weight, types.inputs[weight].clone()),
+            states: states.filter_map(|k| op.state_operand(k)).collect(),
+            of_first: op.writes(Port::FirstProduct),
+        })
+    }
 }
 
 impl<R: Float> ScanGradKernel<R> {
@@ -99,34 +156,61 @@ impl<R: Float> ScanGradKernel<R> {
         let r = &op.of.recurrence;
         let (sequences, states, params) = (r.inputs.len(), r.states.len(), r.params.len());
         let operands = Operands::new(op, types);
-        let tile = tile_of(op, types, threads);
-        let grads = Gradients::new(op, types);
+        let (tile, tiles) = tile_of(op, &operands, types, threads);
+        let features = types.inputs[0].shape.last().copied().unwrap_or(0);
+        let feedback = Product::of(op, types);
         let pool_tiles = pool_tiles_of(op, types);
+        let mut grads = Gradients::new(op, types);
+        // The product multiplies the gradient of the first sequence.
+        grads.wanted_inputs[0] |= feedback.is_some();
         let present = op.present_outputs();
         let spiking = match pool_tiles {
             Some(_) => present.clone(),
             None => vec![false; present.len()],
         };
-        let forward = r.forward_program(&spiking)?;
-        let backward = r.backward_program(&present, &grads.wanted_inputs, &grads.wanted_params)?;
-        let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
+        let by_channel = op.params_by_channel(&types.inputs);
+        let program = |program| StepProgram::new(program, &operands, tiles, by_channel);
+        let forward = match feedback {
+            Some(_) => None,
+            None => Some(program(r.forward_program(&spiking)?)),
+        };
+        let (wanted_inputs, wanted_params) = (&grads.wanted_inputs, &grads.wanted_params);
+        let backward = program(r.backward_program(&present, wanted_inputs, wanted_params)?);
+        let blocks = |count: usize| vec![Block::filled(R::ZERO, tile); count];
+        let initial = if feedback.is_some() { states } else { 0 };
+        let scratch = || Scratch {
+            forward: forward.as_ref().map(|forward| forward.scratch(params)),
+            backward: backward.scratch(params),
+            operands: (types.inputs.iter())
+                .map(|ty| TileOperand::block(ty, tile))
+                .collect(),
+            initial: blocks(initial),
+            after: blocks(states),
+            before: blocks(states),
+            inputs: blocks(sequences),
+            params: blocks(params),
+            input_sums: blocks(sequences),
+            param_sums: blocks(params),
+        };
+        let ports = || op.operands().into_iter().zip(&types.inputs);
+        let time = |(port, ty)| ReadAt::of(port, ty, pool_tiles.is_some());
+        let forward_time = |(port, ty)| match port {
+            Port::Sequence(_) => ReadAt::of(port, ty, false),
+            _ => ReadAt::Never,
+        };
         Ok(Self {
-            scratch: PerThread::new(threads, || ScanGradScratch {
-                forward: forward.workspace(BLOCK),
-                backward: backward.workspace(BLOCK),
-                params: filled(params, BLOCK),
-                after: filled(states, tile),
-                before: filled(states, tile),
-                step: filled(sequences + params, tile),
-                sums: filled(sequences + params, tile),
-            }),
-            tile,
-            pool_tiles,
-            forward,
-            backward,
+            scratch: PerThread::new(threads, scratch),
+            times: ports().map(time).collect(),
+            forward_times: ports().map(forward_time).collect(),
+            threads: PerThread::new(threads, || ()),
             operands,
             grads,
-            threads: PerThread::new(threads, || ()),
+            backward,
+            forward,
+            feedback,
+            pool_tiles,
+            features,
+            tile,
         })
     }
 
@@ -134,26 +218,23 @@ impl<R: Float> ScanGradKernel<R> {
     /// step, `[output][t][element of the band]`.
     fn recompute(
         &self,
-        reads: &[&[R]],
+        memory: &Memory<'_, R>,
         history: &mut [R],
         mut spikes: Option<(&mut [R], (usize, usize))>,
         (start, length): (usize, usize),
     ) {
-        let o = &self.operands;
+        let (o, reads) = (&self.operands, &memory.reads[..]);
         let mut scratch = self.scratch.get();
-        let ScanGradScratch {
-            forward,
-            params,
+        let Scratch {
+            forward: step,
+            operands: converted,
             before: last,
             ..
         } = &mut *scratch;
-        o.hold(
-            reads,
-            start,
-            length,
-            params,
-            &mut [(&self.forward, &mut *forward)],
-        );
+        let (Some(forward), Some(step)) = (&self.forward, step) else {
+            return;
+        };
+        forward.begin((o, reads), (start, length), step);
         let whole = o.time_steps * length;
         o.initial(
             reads,
@@ -163,10 +244,13 @@ impl<R: Float> ScanGradKernel<R> {
         // Of the last step only the spikes are needed.
         let steps = o.time_steps - usize::from(spikes.is_none());
         for t in 0..steps {
-            for (at, size) in blocks(length) {
+            let tiles = self.tiles(memory, converted, &self.forward_times, t, (start, length));
+            for block in forward.blocks(length) {
+                let (at, size) = (block.at, block.size);
                 let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-                inputs.extend(o.inputs(reads, t, (start + at, size)));
+                let sequences = o.sequences.iter().map(|x| tiles[x.operand]);
+                inputs.extend(sequences.map(|x| &x[at..at + size]));
                 if let Some((spikes, (first, band))) = &mut spikes {
                     let from = t * *band + start + at - *first;
                     let pieces = spikes.chunks_exact_mut(o.time_steps * *band);
@@ -181,169 +265,166 @@ impl<R: Float> ScanGradKernel<R> {
                         &mut last[at..at + size]
                     });
                 }
-                self.forward.step(forward, &inputs, &mut outs);
+                forward.run((o, reads), step, (start, &block), &inputs, &mut outs);
             }
         }
     }
 
-    /// The derived step, backward through a tile whose states are known.
-    fn sweep(
+    /// What step `t` of a tile reads of each operand.
+    fn tiles<'a>(
         &self,
-        reads: &[&[R]],
-        grads: &OutputGrads<'_, R>,
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
-        history: &[R],
+        memory: &'a Memory<'_, R>,
+        converted: &'a mut [Block<R>],
+        times: &[ReadAt],
+        t: usize,
         (start, length): (usize, usize),
-    ) {
-        let o = &self.operands;
+    ) -> [&'a [R]; MAX_OPERANDS] {
+        let mut tiles: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
+        let sources = memory.sources.iter().zip(converted).zip(times);
+        for (tile, ((source, converted), time)) in tiles.iter_mut().zip(sources) {
+            if let Some(first) = time.first(t, self.operands.elements, start) {
+                *tile = source.tile((first, length), self.features, converted);
+            }
+        }
+        tiles
+    }
+
+    /// The derived step, backward through a tile whose states are known.
+    fn sweep(&self, memory: &Memory<'_, R>, known: &Known<'_, R>, (start, length): (usize, usize)) {
+        let (o, grads, features) = (&self.operands, &self.grads, self.features);
+        let reads = &memory.reads[..];
         let mut scratch = self.scratch.get();
-        let ScanGradScratch {
-            backward,
-            params,
+        let Scratch {
+            backward: step,
+            operands: converted,
+            initial,
             after,
             before,
-            step,
-            sums,
+            inputs: input_grads,
+            params,
+            input_sums,
+            param_sums,
             ..
         } = &mut *scratch;
-        o.hold(
-            reads,
-            start,
-            length,
-            params,
-            &mut [(&self.backward, &mut *backward)],
-        );
-        for block in after.iter_mut().chain(sums.iter_mut()) {
+        let put = |k: usize, values: &[R]| {
+            // SAFETY: tiles are disjoint.
+            unsafe { memory.results[k].put((start, length), values, features) };
+        };
+        let of_inputs = || grads.of_inputs.iter().map(|k| &memory.results[*k]);
+        self.backward.begin((o, reads), (start, length), step);
+        o.initial(reads, start, initial.iter_mut().map(|b| &mut b[..length]));
+        let sums = input_sums.iter_mut().chain(param_sums.iter_mut());
+        for block in after.iter_mut().chain(sums) {
             block[..length].fill(R::ZERO);
         }
-        for (sum, operand) in sums[o.sequences.len()..]
-            .iter_mut()
-            .zip(&self.grads.accumulators)
-        {
+        for (sum, operand) in param_sums.iter_mut().zip(&grads.accumulators) {
             if let Some(operand) = operand {
                 sum[..length].copy_from_slice(&reads[*operand][start..start + length]);
             }
         }
         for t in (0..o.time_steps).rev() {
-            self.grads.add_to(after, (o, reads), t, (start, length));
-            for block in blocks(length) {
-                self.step_back(
-                    reads,
-                    writes,
-                    history,
-                    t,
-                    (start, length),
-                    block,
-                    StepBuffers {
-                        grads,
-                        work: &mut *backward,
-                        after: &*after,
-                        before: &mut *before,
-                        step: &mut *step,
-                    },
-                );
-            }
-            self.add_sums(step, sums, length);
-            std::mem::swap(after, before);
-        }
-        self.store(writes, after, sums, (start, length));
-    }
-
-    /// The derived step for one block of a tile.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the indices of a block and its memory"
-    )]
-    fn step_back(
-        &self,
-        reads: &[&[R]],
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
-        history: &[R],
-        t: usize,
-        (start, length): (usize, usize),
-        (at, size): (usize, usize),
-        buffers: StepBuffers<'_, R>,
-    ) {
-        let o = &self.operands;
-        let from = start + at;
-        let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
-        inputs.extend(o.inputs(reads, t, (from, size)));
-        for state in history.chunks(o.time_steps * length) {
-            inputs.push(&state[t * length + at..][..size]);
-        }
-        for source in &buffers.grads.sources {
-            let at = t * buffers.grads.step + from - buffers.grads.first;
-            inputs.push(&source[at..at + size]);
-        }
-        for grad in buffers.after {
-            inputs.push(&grad[at..at + size]);
-        }
-
-        let (step_inputs, step_params) = buffers.step.split_at_mut(o.sequences.len());
-        let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
-        for (k, block) in step_inputs
-            .iter_mut()
-            .enumerate()
-            .filter(|(k, _)| self.grads.wanted_inputs[*k])
-        {
-            outs.push(match &writes[self.grads.of_inputs[k]] {
-                // SAFETY: tiles are disjoint at every step, and so are their blocks.
-                Some(write) if !o.sequences[k].constant => unsafe {
-                    write.range(t * o.elements + from, size)
-                },
-                _ => &mut block[at..at + size],
-            });
-        }
-        let wanted = step_params
-            .iter_mut()
-            .zip(&self.grads.wanted_params)
-            .filter(|(_, w)| **w);
-        for block in buffers
-            .before
-            .iter_mut()
-            .chain(wanted.map(|(block, _)| block))
-        {
-            outs.push(&mut block[at..at + size]);
-        }
-        self.backward.step(buffers.work, &inputs, &mut outs);
-    }
-
-    fn add_sums(&self, step: &[Block<R>], sums: &mut [Block<R>], length: usize) {
-        let sequences = self
-            .operands
-            .sequences
-            .iter()
-            .zip(&self.grads.wanted_inputs);
-        let constant = sequences.map(|(sequence, wanted)| sequence.constant && *wanted);
-        let summed = constant.chain(self.grads.wanted_params.iter().copied());
-        for ((sum, step), wanted) in sums.iter_mut().zip(step).zip(summed) {
-            if wanted {
-                for (sum, step) in sum[..length].iter_mut().zip(&step[..length]) {
-                    *sum = *sum + *step;
+            let at = t * o.elements + start;
+            for (k, after) in after.iter_mut().enumerate() {
+                for (operand, from) in grads.of_state_after(k, o, t, start) {
+                    let block = &mut converted[operand];
+                    let grad = memory.sources[operand].tile((from, length), features, block);
+                    add(&mut after[..length], grad);
                 }
             }
+            let tiles = self.tiles(memory, converted, &self.times, t, (start, length));
+            for block in self.backward.blocks(length) {
+                let inside = block.at..block.at + block.size;
+                let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
+                let sequences = o.sequences.iter().map(|x| tiles[x.operand]);
+                inputs.extend(sequences.map(|x| &x[inside.clone()]));
+                match &self.feedback {
+                    None => {
+                        let states = known.history.chunks(o.time_steps * length);
+                        inputs.extend(states.map(|s| &s[t * length..][inside.clone()]));
+                    }
+                    Some(_) if t == 0 => {
+                        inputs.extend(initial.iter().map(|s| &s[inside.clone()]));
+                    }
+                    Some(product) => {
+                        let states = product.states.iter().map(|operand| tiles[*operand]);
+                        inputs.extend(states.map(|s| &s[inside.clone()]));
+                    }
+                }
+                match self.pool_tiles {
+                    Some(_) => {
+                        let from = t * known.step + start + block.at - known.first;
+                        let routed = known.outputs.iter();
+                        inputs.extend(routed.map(|g| &g[from..from + block.size]));
+                    }
+                    None => {
+                        let outputs = grads.outputs.iter().map(|operand| tiles[*operand]);
+                        inputs.extend(outputs.map(|g| &g[inside.clone()]));
+                    }
+                }
+                inputs.extend(after.iter().map(|grad| &grad[inside.clone()]));
+
+                let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
+                let results = of_inputs().zip(input_grads.iter_mut()).zip(&o.sequences);
+                let wanted = results.zip(&grads.wanted_inputs);
+                for (((result, tile), sequence), _) in wanted.filter(|(_, wanted)| **wanted) {
+                    outs.extend(match result {
+                        TileResult::Unused => Some(&mut tile[inside.clone()]),
+                        _ if sequence.constant => Some(&mut tile[inside.clone()]),
+                        // SAFETY: tiles are disjoint at every step, and so are their blocks.
+                        result => unsafe { result.elements(at + block.at, (tile, inside.clone())) },
+                    });
+                }
+                outs.extend(before.iter_mut().map(|b| &mut b[inside.clone()]));
+                let wanted = params.iter_mut().zip(&grads.wanted_params);
+                let wanted = wanted.filter(|(_, wanted)| **wanted);
+                outs.extend(wanted.map(|(b, _)| &mut b[inside.clone()]));
+                let place = (start, &block);
+                self.backward
+                    .run((o, reads), step, place, &inputs, &mut outs);
+            }
+            let constant = o.sequences.iter().zip(&grads.wanted_inputs);
+            let constant = constant.map(|(sequence, wanted)| sequence.constant && *wanted);
+            let of_inputs_now = input_sums.iter_mut().zip(&*input_grads).zip(constant);
+            let of_params_now = param_sums.iter_mut().zip(&*params);
+            let of_params_now = of_params_now.zip(grads.wanted_params.iter().copied());
+            for ((sum, step), _) in of_inputs_now.chain(of_params_now).filter(|(_, is)| *is) {
+                add(&mut sum[..length], &step[..length]);
+            }
+            let results = of_inputs().zip(&*input_grads).zip(&o.sequences);
+            for ((result, tile), _) in results.filter(|(_, sequence)| !sequence.constant) {
+                // SAFETY: tiles are disjoint at every step.
+                unsafe { result.store((at, length), tile, features) };
+            }
+            if let Some(Product {
+                feedback, of_first, ..
+            }) = &self.feedback
+            {
+                // SAFETY: as above.
+                let dx = unsafe { memory.results[grads.of_inputs[0]].range(at, length) };
+                let dx: &[R] = dx.unwrap_or(&mut input_grads[0][..length]);
+                if t > 0 || feedback.continues {
+                    let to = &mut before[feedback.state][..length];
+                    row_products::multiply_add(dx, memory.weight, (features, features), to);
+                } else {
+                    put(*of_first, dx);
+                }
+            }
+            std::mem::swap(after, before);
+        }
+        let constant = grads.of_inputs.iter().zip(&*input_sums).zip(&o.sequences);
+        let constant = constant.filter(|(_, sequence)| sequence.constant);
+        let states = grads.of_states.iter().zip(&*after);
+        let params = grads.of_params.iter().zip(&*param_sums);
+        for (k, values) in constant.map(|(of, _)| of).chain(states).chain(params) {
+            put(*k, values);
         }
     }
+}
 
-    fn store(
-        &self,
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
-        initial: &[Block<R>],
-        sums: &[Block<R>],
-        (start, length): (usize, usize),
-    ) {
-        let o = &self.operands;
-        let (inputs, params) = sums.split_at(o.sequences.len());
-        let constant = self.grads.of_inputs.iter().zip(inputs).zip(&o.sequences);
-        let constant = constant.filter(|(_, sequence)| sequence.constant);
-        let states = self.grads.of_states.iter().zip(initial);
-        let params = self.grads.of_params.iter().zip(params);
-        for (k, block) in constant.map(|(of, _)| of).chain(states).chain(params) {
-            if let Some(write) = &writes[*k] {
-                // SAFETY: tiles are disjoint.
-                unsafe { write.range(start, length) }.copy_from_slice(&block[..length]);
-            }
-        }
+/// Adds one step's values to others.
+fn add<R: Float>(to: &mut [R], values: &[R]) {
+    for (to, value) in to.iter_mut().zip(values) {
+        *to = *to + *value;
     }
 }
 
@@ -354,22 +435,37 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
     ) -> Result<(), String> {
-        let (values, shared) = open::<R>(reads, writes);
         let this = &*self;
         let elements = this.operands.elements;
-        let history = Pieces::equal(workspace, &this.threads);
-        let piece = this
-            .pool_tiles
-            .map_or(this.tile, |pool_tiles| pool_tiles.length.max(1));
-        parallel::for_each(elements.div_ceil(piece), |k| {
-            let at = (k * piece, piece.min(elements - k * piece));
-            history.with(|words| {
-                let scratch = R::from_words(words);
-                match this.pool_tiles {
-                    Some(pool_tiles) => this.run_band(&values, &shared, pool_tiles, scratch, at),
-                    None => this.run_tile(&values, &shared, scratch, at),
-                }
+        if elements == 0 {
+            return Ok(());
+        }
+        let mut memory = Memory::open(reads, writes);
+        let Some(product) = &this.feedback else {
+            let history = Pieces::equal(workspace, &this.threads);
+            let piece = this
+                .pool_tiles
+                .map_or(this.tile, |pool_tiles| pool_tiles.length.max(1));
+            parallel::for_each(elements.div_ceil(piece), |k| {
+                let at = (k * piece, piece.min(elements - k * piece));
+                history.with(|words| {
+                    let scratch = R::from_words(words);
+                    match this.pool_tiles {
+                        Some(pool_tiles) => this.run_band(&memory, pool_tiles, scratch, at),
+                        None => this.run_tile(&memory, scratch, at),
+                    }
+                });
             });
+            return Ok(());
+        };
+        let (weight, ty) = &product.weight;
+        let (weight, packed) = tile_operand::weight::<R>(&reads[*weight], ty, workspace);
+        row_products::pack(weight, (this.features, this.features), packed);
+        memory.weight = packed;
+        parallel::for_each(elements.div_ceil(this.tile), |k| {
+            let start = k * this.tile;
+            let length = this.tile.min(elements - start);
+            this.sweep(&memory, &Known::nothing(), (start, length));
         });
         Ok(())
     }

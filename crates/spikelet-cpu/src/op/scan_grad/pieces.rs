@@ -1,36 +1,45 @@
-//! The tasks of a backward pass: tiles of neurons, and bands of pooled neurons.
+//! The tasks of a backward pass without feedback: tiles of neurons, and bands of pooled neurons.
 
+use super::super::Float;
 use super::super::pool_tiles::PoolTiles;
-use super::super::{Float, MAX_OPERANDS};
-use super::{OutputGrads, ScanGradKernel};
-use crate::memory::SharedSlice;
+use super::super::scan_ports::Memory;
+use super::{Known, ScanGradKernel};
+use arrayvec::ArrayVec;
+
+impl<R> Known<'_, R> {
+    /// The states are operands, and so are the gradients.
+    pub(super) fn nothing() -> Self {
+        Self {
+            history: &[],
+            outputs: ArrayVec::new(),
+            first: 0,
+            step: 0,
+        }
+    }
+}
 
 impl<R: Float> ScanGradKernel<R> {
     pub(super) fn run_tile(
         &self,
-        reads: &[&[R]],
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
+        memory: &Memory<'_, R>,
         scratch: &mut [R],
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
         let history = &mut scratch[..o.initial.len() * o.time_steps * length];
-        let operands = self.grads.outputs.iter();
-        let grads = OutputGrads {
-            sources: operands.map(|k| reads[*k]).collect(),
-            first: 0,
-            step: o.elements,
+        self.recompute(memory, history, None, (start, length));
+        let known = Known {
+            history,
+            ..Known::nothing()
         };
-        self.recompute(reads, history, None, (start, length));
-        self.sweep(reads, &grads, writes, history, (start, length));
+        self.sweep(memory, &known, (start, length));
     }
 
     /// Processes a band tile by tile: first the spikes of all, from which the gradients of its blocks
     /// are routed to neurons.
     pub(super) fn run_band(
         &self,
-        reads: &[&[R]],
-        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
+        memory: &Memory<'_, R>,
         pool_tiles: PoolTiles,
         scratch: &mut [R],
         (start, length): (usize, usize),
@@ -38,8 +47,8 @@ impl<R: Float> ScanGradKernel<R> {
         let o = &self.operands;
         let present = &self.grads.outputs;
         let states = o.initial.len();
-        let (history, spikes) = scratch.split_at_mut(states * o.time_steps * length);
-        let spikes = &mut spikes[..present.len() * o.time_steps * length];
+        let (history, rest) = scratch.split_at_mut(states * o.time_steps * length);
+        let (spikes, pooled) = rest.split_at_mut(present.len() * o.time_steps * length);
         let tiles = || {
             let starts = (start..start + length).step_by(self.tile);
             starts.map(|at| (at, self.tile.min(start + length - at)))
@@ -50,26 +59,26 @@ impl<R: Float> ScanGradKernel<R> {
         };
         for tile in tiles() {
             let spikes = Some((&mut *spikes, (start, length)));
-            self.recompute(reads, &mut history[of_tile(tile)], spikes, tile);
+            self.recompute(memory, &mut history[of_tile(tile)], spikes, tile);
         }
         let (first, whole) = (pool_tiles.pooled(start), pool_tiles.pooled(o.elements));
+        let count = pool_tiles.pooled(length);
         let of_outputs = spikes.chunks_exact_mut(o.time_steps * length);
         for (spikes, operand) in of_outputs.zip(present) {
             for (t, spikes) in spikes.chunks_exact_mut(length).enumerate() {
-                let from = t * whole + first;
-                pool_tiles.route(
-                    spikes,
-                    &reads[*operand][from..from + pool_tiles.pooled(length)],
-                );
+                let at = (t * whole + first, count);
+                let grads = memory.sources[*operand].tile(at, self.features, pooled);
+                pool_tiles.route(spikes, grads);
             }
         }
-        let grads = OutputGrads {
-            sources: spikes.chunks_exact(o.time_steps * length).collect(),
-            first: start,
-            step: length,
-        };
         for tile in tiles() {
-            self.sweep(reads, &grads, writes, &history[of_tile(tile)], tile);
+            let known = Known {
+                history: &history[of_tile(tile)],
+                outputs: spikes.chunks_exact(o.time_steps * length).collect(),
+                first: start,
+                step: length,
+            };
+            self.sweep(memory, &known, tile);
         }
     }
 }
