@@ -137,8 +137,8 @@ impl SpikeStorage for Cpu {
         op::reads_bits(graph, node, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        op::writes_bits(graph, node, value)
+    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
+        op::writes_bits(&node.op)
     }
 }
 

@@ -4,7 +4,6 @@ use crate::bound_plan::BoundPlan;
 use crate::op;
 use crate::parallel::{self, Workers};
 use crate::shared::failure;
-use spikelet_graph::op::{Op, Operation};
 use spikelet_graph::{Graph, Node, Plan, Result};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,50 +45,9 @@ pub struct CallablePlan {
 /// wake a thread.
 const DIVIDED: u64 = 256 << 10;
 
-/// Whether the kernel of a node divides its work among the caller's threads.
-fn is_callable(node: &Node) -> bool {
-    match &node.op {
-        Op::Scan(_)
-        | Op::ScanGrad(_)
-        | Op::Map(_)
-        | Op::Reduce(_)
-        | Op::MatMul(_)
-        | Op::RankUpdate(_)
-        | Op::Conv(_)
-        | Op::DelayedMatMul(_)
-        | Op::Permute(_)
-        | Op::Reshape(_)
-        | Op::Expand(_)
-        | Op::Slice(_)
-        | Op::Concat(_)
-        | Op::Flip(_)
-        | Op::Fill(_) => true,
-        _ => node.op.is_view(),
-    }
-}
-
-/// Checks that all kernels can be called, those of the bodies of loops too.
-fn check(plan: &Plan) -> Result<()> {
-    for kernel in &plan.kernels {
-        let node = &plan.graph.nodes[kernel.node];
-        match (&node.op, &kernel.body) {
-            (Op::Loop(_), Some(body)) => check(body)?,
-            _ if is_callable(node) => {}
-            _ => {
-                let name = node.op.name();
-                return Err(failure(format!(
-                    "{name} does not run on the threads of a caller; load the plan with Backend::load"
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
 impl CallablePlan {
     /// Prepares the kernels of a plan that was checked, for at most this many threads at a time.
     pub(crate) fn new(plan: &Plan, threads: usize) -> Result<Self> {
-        check(plan)?;
         let this = Self {
             threads,
             at_once: match plan.moved_bytes() < DIVIDED {

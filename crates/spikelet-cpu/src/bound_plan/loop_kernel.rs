@@ -2,7 +2,8 @@
 
 use super::BoundPlan;
 use crate::memory::{View, ViewMut, for_each_dtype};
-use crate::op::Kernel;
+use crate::op::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use crate::shared::failure;
 use spikelet_graph::Plan;
 use spikelet_graph::op::Loop;
 
@@ -44,6 +45,14 @@ fn memory_mut(view: &mut ViewMut<'_>) -> (*mut u8, usize) {
         };
     }
     for_each_dtype!(of)
+}
+
+impl CpuKernel for Loop {
+    fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared {
+        Err(failure(
+            "a loop has no plan of its body; use a plan from Plan::new unchanged",
+        ))
+    }
 }
 
 impl LoopKernel {

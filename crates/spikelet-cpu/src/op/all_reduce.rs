@@ -1,26 +1,46 @@
 //! Sums over ranks, exchanged through host memory.
 
-use super::{Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
 use crate::memory::{Element, View, ViewMut};
+use crate::shared::failure;
 use spikelet_graph::ProcessGroup;
+use spikelet_graph::op::AllReduceStart;
 use std::sync::Arc;
 
-/// Words for several operands packed into one array; a single operand is summed in place.
-pub(super) fn workspace_words(types: &Types) -> usize {
-    match types.inputs.len() {
-        0 | 1 => 0,
-        _ => types
-            .inputs
-            .iter()
-            .map(|t| t.len())
-            .fold(0, usize::saturating_add)
-            .div_ceil(2),
-    }
+/// One all-reduce over the ranks of a process group.
+struct AllReduceKernel {
+    group: Arc<dyn ProcessGroup>,
 }
 
-/// One all-reduce over the ranks of a process group.
-pub(super) struct AllReduceKernel {
-    pub(super) group: Arc<dyn ProcessGroup>,
+impl CpuKernel for AllReduceStart {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let problem = match cx.group {
+            Some(group) if group.size() == self.ranks => {
+                let group = group.clone();
+                return Ok(Box::new(AllReduceKernel { group }));
+            }
+            Some(group) => format!("this backend is in a group of {}", group.size()),
+            None => "this backend has no group".to_string(),
+        };
+        Err(failure(format!(
+            "the plan all-reduces over {} ranks, {problem}; trace it for the number of ranks, load it with \
+             Backend::load, and set the group with `Cpu::in_group`",
+            self.ranks
+        )))
+    }
+
+    /// Words for several operands packed into one array; a single operand is summed in place.
+    fn workspace_words(&self, types: &Types, _: usize) -> usize {
+        match types.inputs.len() {
+            0 | 1 => 0,
+            _ => types
+                .inputs
+                .iter()
+                .map(|t| t.len())
+                .fold(0, usize::saturating_add)
+                .div_ceil(2),
+        }
+    }
 }
 
 impl Kernel for AllReduceKernel {
@@ -38,7 +58,7 @@ impl Kernel for AllReduceKernel {
             }
             return self.group.all_reduce(values).map_err(message);
         }
-        let packed = <f32 as super::Float>::from_words(workspace);
+        let packed = f32::from_words(workspace);
         let mut at = 0;
         for (read, write) in reads.iter().zip(&mut *writes) {
             let from: &[f32] = match read {

@@ -1,20 +1,21 @@
 //! The index of the largest score along the last axis.
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut};
+use spikelet_graph::op::ArgMax;
 use std::marker::PhantomData;
 
-pub(super) struct ArgMaxKernel<R> {
+struct ArgMaxKernel<R> {
     classes: usize,
     element: PhantomData<R>,
 }
 
-impl<R> ArgMaxKernel<R> {
-    pub(super) fn new(types: &Types) -> Self {
-        Self {
-            classes: types.inputs[0].rows_and_columns().1,
+impl CpuKernel for ArgMax {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(ArgMaxKernel::<R> {
+            classes: cx.types.inputs[0].rows_and_columns().1,
             element: PhantomData,
-        }
+        }))
     }
 }
 

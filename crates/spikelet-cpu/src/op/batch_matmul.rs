@@ -1,29 +1,29 @@
 //! Products of many pairs of matrices, by the matrix library.
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::gemm::Gemm;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_graph::op::{BatchMatMul, BatchMatMulSizes};
 use std::marker::PhantomData;
 
-pub(super) struct BatchMatMulKernel<R> {
+struct BatchMatMulKernel<R> {
     sizes: BatchMatMulSizes,
     a: (usize, usize),
     b: (usize, usize),
     element: PhantomData<R>,
 }
 
-impl<R: Float> BatchMatMulKernel<R> {
-    pub(super) fn new(op: BatchMatMul, types: &Types) -> Self {
-        let sizes = op.sizes(&types.inputs[0], &types.inputs[1]);
+impl CpuKernel for BatchMatMul {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let sizes = self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]);
         let BatchMatMulSizes { m, n, k, .. } = sizes;
-        Self {
+        Ok(Box::new(BatchMatMulKernel::<R> {
             sizes,
-            a: if op.transpose_a { (1, m) } else { (k, 1) },
-            b: if op.transpose_b { (1, k) } else { (n, 1) },
+            a: if self.transpose_a { (1, m) } else { (k, 1) },
+            b: if self.transpose_b { (1, k) } else { (n, 1) },
             element: PhantomData,
-        }
+        }))
     }
 }
 

@@ -1,9 +1,12 @@
 //! Operands one after another along an axis.
 
-use super::Types;
 use super::copy::CopyKernel;
+use super::{CpuKernel, Float, PrepareContext, Prepared};
 use spikelet_graph::op::Concat;
 
-pub(super) fn prepare(op: &Concat, types: &Types) -> CopyKernel {
-    CopyKernel::concatenated(types, op.axis)
+impl CpuKernel for Concat {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let kernel = CopyKernel::concatenated(cx.types, self.axis);
+        Ok(Box::new(kernel))
+    }
 }

@@ -1,26 +1,26 @@
 //! Custom operations.
 
-use super::{Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{View, ViewMut, for_each_dtype};
-use spikelet_graph::op::{CustomOp, HostCall, HostTensor, HostTensorMut};
+use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
 
 const BIT_PACKED: &str = "custom operations take dense tensors; a tensor of this one is bit-packed";
 
-pub(super) struct CustomKernel {
+struct CustomKernel {
     op: Arc<dyn CustomOp>,
     inputs: Vec<TensorType>,
     outputs: Vec<TensorType>,
 }
 
-impl CustomKernel {
-    pub(super) fn new(op: Arc<dyn CustomOp>, types: &Types) -> Self {
-        Self {
-            op,
-            inputs: types.inputs.clone(),
-            outputs: types.outputs.clone(),
-        }
+impl CpuKernel for Custom {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(CustomKernel {
+            op: self.0.clone(),
+            inputs: cx.types.inputs.clone(),
+            outputs: cx.types.outputs.clone(),
+        }))
     }
 }
 

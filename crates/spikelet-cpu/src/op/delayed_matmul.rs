@@ -5,7 +5,7 @@
 //! weight to the row of its own lag. Either way every element is one chain of sums in ascending order of the inputs, fused
 //! where the processor can: its bits depend neither on the tiles nor on the number of time steps.
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
@@ -58,27 +58,29 @@ fn scratch(op: DelayedMatMul, sizes: DelayedSizes) -> [usize; 3] {
     [weights, each, weights]
 }
 
-pub(super) fn workspace_words(op: DelayedMatMul, types: &Types, threads: usize) -> usize {
-    let sizes = op.sizes(&types.inputs[0], &types.inputs[1]);
-    let [shared, each, lags] = scratch(op, sizes);
-    let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
-    let words = match types.float() {
-        DType::F64 => elements,
-        _ => elements.div_ceil(2),
-    };
-    words.saturating_add(lags)
+impl CpuKernel for DelayedMatMul {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(DelayedMatMulKernel::<R> {
+            lags: self.lags,
+            sizes: self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]),
+            threads: PerThread::new(cx.threads, || ()),
+            element: PhantomData,
+        }))
+    }
+
+    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
+        let sizes = self.sizes(&types.inputs[0], &types.inputs[1]);
+        let [shared, each, lags] = scratch(*self, sizes);
+        let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
+        let words = match types.float() {
+            DType::F64 => elements,
+            _ => elements.div_ceil(2),
+        };
+        words.saturating_add(lags)
+    }
 }
 
 impl<R: Float> DelayedMatMulKernel<R> {
-    pub(super) fn new(op: DelayedMatMul, types: &Types, threads: usize) -> Self {
-        Self {
-            lags: op.lags,
-            sizes: op.sizes(&types.inputs[0], &types.inputs[1]),
-            threads: PerThread::new(threads, || ()),
-            element: PhantomData,
-        }
-    }
-
     /// Transposes the weights. Of each lag, `starts[o, i]` is the first element of a row of the window that the weight
     /// adds, and `places[i, o]` the element of the sums to which it adds a spike at the start of the window.
     fn arrange(

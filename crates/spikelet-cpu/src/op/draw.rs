@@ -1,6 +1,6 @@
 //! Random draws, indexed by element: the partition into pieces does not affect them.
 
-use super::{BLOCK, CHUNK, Float, Kernel, Types};
+use super::{BLOCK, CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -8,7 +8,7 @@ use crate::scratch::PerThread;
 use spikelet_graph::op::{Distribution, Draw};
 use spikelet_random::{ActiveGroups, Stream};
 
-pub(super) struct DrawKernel<R> {
+struct DrawKernel<R> {
     op: Draw,
     /// Elements of one time step, or of the result if there is no time axis.
     step: usize,
@@ -33,8 +33,19 @@ struct DrawScratch<R> {
     active: ActiveGroups,
 }
 
+impl CpuKernel for Draw {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let kernel = DrawKernel::<R>::new(self, cx.types, cx.threads);
+        Ok(Box::new(kernel))
+    }
+
+    fn writes_bits(&self) -> bool {
+        Draw::writes_bits(self)
+    }
+}
+
 impl<R: Float> DrawKernel<R> {
-    pub(super) fn new(op: &Draw, types: &Types, threads: usize) -> Self {
+    fn new(op: &Draw, types: &Types, threads: usize) -> Self {
         let (steps, step_shape) = match op.shape.split_first() {
             Some((&time, rest)) if op.over_time => (time, rest.to_vec()),
             _ => (1, op.shape.clone()),

@@ -1,14 +1,15 @@
 //! Elementwise equality of labels.
 
-use super::{Float, Kernel};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut};
+use spikelet_graph::op::Equal;
 use std::marker::PhantomData;
 
-pub(super) struct EqualKernel<R>(PhantomData<R>);
+struct EqualKernel<R>(PhantomData<R>);
 
-impl<R> EqualKernel<R> {
-    pub(super) fn new() -> Self {
-        Self(PhantomData)
+impl CpuKernel for Equal {
+    fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(EqualKernel::<R>(PhantomData)))
     }
 }
 

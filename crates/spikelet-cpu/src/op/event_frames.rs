@@ -1,20 +1,20 @@
 //! Frames of events.
 
-use super::{Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::EventFrames;
 
-pub(super) struct EventFramesKernel {
+struct EventFramesKernel {
     op: EventFrames,
     samples: usize,
 }
 
-impl EventFramesKernel {
-    pub(super) fn new(op: &EventFrames, types: &Types) -> Self {
-        Self {
-            op: *op,
-            samples: types.inputs[0].shape[0],
-        }
+impl CpuKernel for EventFrames {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(EventFramesKernel {
+            op: *self,
+            samples: cx.types.inputs[0].shape[0],
+        }))
     }
 }
 

@@ -1,12 +1,20 @@
 //! Constants.
 
-use super::Kernel;
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{View, ViewMut};
 use half::{bf16, f16};
+use spikelet_graph::op::Fill;
 
 /// Sets every element of the result to one value.
-pub(super) struct FillKernel {
-    pub(super) value: f64,
+struct FillKernel {
+    value: f64,
+}
+
+impl CpuKernel for Fill {
+    fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared {
+        let value = self.stored();
+        Ok(Box::new(FillKernel { value }))
+    }
 }
 
 impl Kernel for FillKernel {

@@ -1,25 +1,27 @@
 //! The elements of an axis in reverse order.
 
-use super::{CHUNK, Kernel, Types};
+use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut, for_each_dtype};
 use crate::parallel;
 use spikelet_graph::op::Flip;
 
 /// The operand as `[outer, length, inner]`.
-pub(super) struct FlipKernel {
+struct FlipKernel {
     length: usize,
     inner: usize,
 }
 
-impl FlipKernel {
-    pub(super) fn new(op: &Flip, types: &Types) -> Self {
-        let shape = &types.inputs[0].shape;
-        Self {
-            length: shape[op.axis],
-            inner: shape[op.axis + 1..].iter().product(),
-        }
+impl CpuKernel for Flip {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let shape = &cx.types.inputs[0].shape;
+        Ok(Box::new(FlipKernel {
+            length: shape[self.axis],
+            inner: shape[self.axis + 1..].iter().product(),
+        }))
     }
+}
 
+impl FlipKernel {
     fn run_typed<R: Element>(&self, read: &View<'_>, to: &mut [R]) {
         let Self { length, inner } = *self;
         if to.is_empty() {

@@ -1,6 +1,6 @@
 //! Elements selected by indices, and sums of elements by index.
 
-use super::{CHUNK, Float, Kernel, Types};
+use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, SharedSlice, View, ViewMut, for_each_dtype};
 use crate::parallel::{self, chunk};
 use spikelet_graph::op::{Gather, GatherSizes, Indexed, ScatterAdd};
@@ -12,19 +12,21 @@ fn limited(index: i64, length: usize) -> usize {
     index.min(length - 1)
 }
 
-pub(super) struct GatherKernel {
+struct GatherKernel {
     sizes: GatherSizes,
     indexed: Indexed,
 }
 
-impl GatherKernel {
-    pub(super) fn new(op: &Gather, types: &Types) -> Self {
-        Self {
-            sizes: op.sizes(&types.inputs[0], &types.inputs[1]),
-            indexed: op.indexed,
-        }
+impl CpuKernel for Gather {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(GatherKernel {
+            sizes: self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]),
+            indexed: self.indexed,
+        }))
     }
+}
 
+impl GatherKernel {
     fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
         let GatherSizes {
             length,
@@ -83,23 +85,25 @@ impl Kernel for GatherKernel {
 
 /// Every element of the result is summed by one task, in ascending order of the index's elements: the
 /// bits do not depend on the number of threads.
-pub(super) struct ScatterAddKernel<R> {
+struct ScatterAddKernel<R> {
     sizes: GatherSizes,
     indexed: Indexed,
     threads: usize,
     element: PhantomData<R>,
 }
 
-impl<R: Float> ScatterAddKernel<R> {
-    pub(super) fn new(op: &ScatterAdd, types: &Types, threads: usize) -> Self {
-        Self {
-            sizes: op.sizes(&types.inputs[0], &types.inputs[1]),
-            indexed: op.indexed,
-            threads,
+impl CpuKernel for ScatterAdd {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(ScatterAddKernel::<R> {
+            sizes: self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]),
+            indexed: self.indexed,
+            threads: cx.threads,
             element: PhantomData,
-        }
+        }))
     }
+}
 
+impl<R: Float> ScatterAddKernel<R> {
     /// Sums slices: each task owns a range of the result's rows and reads the complete index.
     fn slices(&self, from: &[R], index: &[i64], to: &mut [R]) {
         let GatherSizes {

@@ -1,10 +1,16 @@
 //! The generator's state at each time step.
 
-use super::Kernel;
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut};
-use spikelet_graph::op::{GENERATOR_STATE, GENERATOR_TIME};
+use spikelet_graph::op::{GENERATOR_STATE, GENERATOR_TIME, GeneratorSteps};
 
-pub(super) struct GeneratorStepsKernel;
+struct GeneratorStepsKernel;
+
+impl CpuKernel for GeneratorSteps {
+    fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(GeneratorStepsKernel))
+    }
+}
 
 impl Kernel for GeneratorStepsKernel {
     fn run(

@@ -1,21 +1,22 @@
 //! Logarithm of the softmax along the last axis.
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{View, ViewMut};
 use crate::parallel::{self, chunk};
+use spikelet_graph::op::LogSoftmax;
 use std::marker::PhantomData;
 
-pub(super) struct LogSoftmaxKernel<R> {
+struct LogSoftmaxKernel<R> {
     classes: usize,
     element: PhantomData<R>,
 }
 
-impl<R> LogSoftmaxKernel<R> {
-    pub(super) fn new(types: &Types) -> Self {
-        Self {
-            classes: types.inputs[0].rows_and_columns().1,
+impl CpuKernel for LogSoftmax {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(LogSoftmaxKernel::<R> {
+            classes: cx.types.inputs[0].rows_and_columns().1,
             element: PhantomData,
-        }
+        }))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Fused elementwise regions.
 
-use super::{BLOCK, CHUNK, Float, Kernel, MAX_OPERANDS, Types};
+use super::{
+    BLOCK, CHUNK, CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types,
+};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -9,7 +11,7 @@ use arrayvec::ArrayVec;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Map;
 
-pub(super) struct MapKernel<R> {
+struct MapKernel<R> {
     program: Program,
     operands: Vec<Broadcast>,
     /// Whether an operand is the same for every block, and therefore gathered once.
@@ -24,8 +26,18 @@ struct MapScratch<R> {
     gathered: Vec<Block<R>>,
 }
 
+impl CpuKernel for Map {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        cx.boxed(MapKernel::<R>::new(self, cx.types, cx.threads))
+    }
+
+    fn gathered(&self, types: &Types) -> usize {
+        types.inputs.len()
+    }
+}
+
 impl<R: Float> MapKernel<R> {
-    pub(super) fn new(op: &Map, types: &Types, threads: usize) -> Result<Self, CompileError> {
+    fn new(op: &Map, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let program = op.program(types.inputs.len())?;
         let operands: Vec<Broadcast> = types
             .inputs

@@ -1,7 +1,7 @@
 //! Matrix products: of dense operands by the matrix library, of spikes by sums of weight rows.
 
 use super::spike_sums::{Fired, listed_rows};
-use super::{Float, Kernel, Types, rows};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types, rows};
 use crate::gemm::Gemm;
 use crate::memory::{Element, View, ViewMut};
 use crate::parallel;
@@ -28,46 +28,48 @@ fn path(op: MatMul, types: &Types) -> Path {
     }
 }
 
-pub(super) fn reads_bits(op: MatMul, types: &Types, operand: usize) -> bool {
-    let single = types.outputs[0].dtype.arithmetic() == DType::F32;
-    let place = match (op.transpose_a, op.transpose_b) {
-        (false, true) => operand == 0,
-        (true, false) => operand == 1,
-        _ => false,
-    };
-    single && place
-}
+impl CpuKernel for MatMul {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let (m, n, k) = self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]);
+        let sizes = Sizes { m, n, k };
+        Ok(match path(*self, cx.types) {
+            Path::Forward => Box::new(SpikesForward(sizes)),
+            Path::WeightGrad => Box::new(SpikesWeightGrad(sizes)),
+            Path::Dense => Box::new(Dense::<R>::new(*self, sizes)),
+        })
+    }
 
-pub(super) fn workspace_words(op: MatMul, types: &Types) -> usize {
-    let (m, n, k) = op.sizes(&types.inputs[0], &types.inputs[1]);
-    match path(op, types) {
-        Path::Dense => {
-            let bytes = if types.float() == DType::F64 { 8 } else { 4 };
-            let elements = Dense::<f32>::scratch_elements(op, Sizes { m, n, k });
-            elements.saturating_mul(bytes).div_ceil(8)
+    fn workspace_words(&self, types: &Types, _: usize) -> usize {
+        let (m, n, k) = self.sizes(&types.inputs[0], &types.inputs[1]);
+        match path(*self, types) {
+            Path::Dense => {
+                let bytes = if types.float() == DType::F64 { 8 } else { 4 };
+                let elements = Dense::<f32>::scratch_elements(*self, Sizes { m, n, k });
+                elements.saturating_mul(bytes).div_ceil(8)
+            }
+            Path::Forward => k.saturating_mul(spikes::row_stride(n)).div_ceil(2),
+            Path::WeightGrad => {
+                let shape = Sizes { m, n, k }.weight_grad_shape();
+                line_words(n.saturating_mul(m))
+                    .saturating_add(spikes::weight_grad_scratch_words(shape))
+            }
         }
-        Path::Forward => k.saturating_mul(spikes::row_stride(n)).div_ceil(2),
-        Path::WeightGrad => {
-            let shape = Sizes { m, n, k }.weight_grad_shape();
-            line_words(n.saturating_mul(m)).saturating_add(spikes::weight_grad_scratch_words(shape))
-        }
+    }
+
+    fn reads_bits(&self, types: &Types, operand: usize) -> bool {
+        let single = types.outputs[0].dtype.arithmetic() == DType::F32;
+        let place = match (self.transpose_a, self.transpose_b) {
+            (false, true) => operand == 0,
+            (true, false) => operand == 1,
+            _ => false,
+        };
+        single && place
     }
 }
 
 /// Words of this many floats, rounded up to a cache line.
 fn line_words(floats: usize) -> usize {
     floats.div_ceil(2).next_multiple_of(8)
-}
-
-pub(super) fn prepare(op: MatMul, types: &Types) -> Box<dyn Kernel> {
-    let (m, n, k) = op.sizes(&types.inputs[0], &types.inputs[1]);
-    let sizes = Sizes { m, n, k };
-    match path(op, types) {
-        Path::Forward => Box::new(SpikesForward(sizes)),
-        Path::WeightGrad => Box::new(SpikesWeightGrad(sizes)),
-        Path::Dense if types.float() == DType::F64 => Box::new(Dense::<f64>::new(op, sizes)),
-        Path::Dense => Box::new(Dense::<f32>::new(op, sizes)),
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -3,10 +3,11 @@
 //! Chunks of rows of fixed size are summed separately, first the elements, then the squares of their
 //! distances from the chunk's mean; the chunks are then merged in order (Chan's formula).
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_expr::vectorized;
+use spikelet_graph::op::MeanVar;
 use std::marker::PhantomData;
 
 /// Approximate elements of a chunk: they are read twice, the second time from the L1 or L2 cache.
@@ -19,28 +20,28 @@ fn chunk_rows(channels: usize) -> usize {
     (CHUNK / channels.max(1)).max(MIN_ROWS)
 }
 
-pub(super) struct MeanVarKernel<R> {
+struct MeanVarKernel<R> {
     rows: usize,
     channels: usize,
     element: PhantomData<R>,
 }
 
-impl<R> MeanVarKernel<R> {
-    pub(super) fn new(types: &Types) -> Self {
-        let (rows, channels) = types.inputs[0].rows_and_columns();
-        Self {
+impl CpuKernel for MeanVar {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let (rows, channels) = cx.types.inputs[0].rows_and_columns();
+        Ok(Box::new(MeanVarKernel::<R> {
             rows,
             channels,
             element: PhantomData,
-        }
+        }))
     }
-}
 
-/// Words for the mean and the sum of squares of every chunk, in f64 for any element type.
-pub(super) fn workspace_words(types: &Types) -> usize {
-    let (rows, channels) = types.inputs[0].rows_and_columns();
-    let chunks = rows.div_ceil(chunk_rows(channels));
-    channels.saturating_mul(chunks).saturating_mul(2)
+    /// Words for the mean and the sum of squares of every chunk, in f64 for any element type.
+    fn workspace_words(&self, types: &Types, _: usize) -> usize {
+        let (rows, channels) = types.inputs[0].rows_and_columns();
+        let chunks = rows.div_ceil(chunk_rows(channels));
+        channels.saturating_mul(chunks).saturating_mul(2)
+    }
 }
 
 /// The number of channels whose sums are in registers.

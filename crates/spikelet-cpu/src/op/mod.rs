@@ -35,6 +35,7 @@ mod row_products;
 mod rows;
 mod scan;
 mod scan_grad;
+mod scan_kernels;
 mod scan_ports;
 mod slice;
 mod spike_sums;
@@ -43,13 +44,16 @@ mod tile_operand;
 mod tile_result;
 mod top_k;
 mod transpose;
+mod view;
 
 use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
-use crate::shared::failure;
 use half::slice::HalfFloatSliceExt;
+use spikelet_expr::CompileError;
 use spikelet_graph::op::{Op, Operation, Port, Ports};
-use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, Result, TensorType, ValueId};
+use spikelet_graph::{
+    DType, Error, Graph, Node, ProcessGroup, TensorType, ValueId, for_each_operation,
+};
 use std::sync::Arc;
 
 /// A prepared operation.
@@ -63,17 +67,78 @@ pub(crate) trait Kernel: Send {
     ) -> std::result::Result<(), String>;
 }
 
-/// An operation whose result is already in its memory, that of its operand.
-struct ViewKernel;
+pub(crate) type Prepared = spikelet_graph::Result<Box<dyn Kernel>>;
 
-impl Kernel for ViewKernel {
-    fn run(
-        &mut self,
-        _: &[View<'_>],
-        _: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> std::result::Result<(), String> {
-        Ok(())
+/// What an operation defines for the CPU, in its file.
+pub(crate) trait CpuKernel {
+    /// Prepares its kernel, which computes in `R`.
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared
+    where
+        Self: Sized;
+
+    /// Words of the kernel's workspace.
+    fn workspace_words(&self, _types: &Types, _threads: usize) -> usize {
+        0
+    }
+
+    /// Whether the kernel converts its 16-bit operands and results, a tile at a time. Those of other kernels are
+    /// converted around them.
+    fn converts(&self) -> bool {
+        false
+    }
+
+    /// The operands that the kernel gathers in arrays on the stack, at most [`MAX_OPERANDS`].
+    fn gathered(&self, _types: &Types) -> usize {
+        0
+    }
+
+    /// Whether the kernel reads an operand as packed bits.
+    fn reads_bits(&self, _types: &Types, _operand: usize) -> bool {
+        false
+    }
+
+    /// Whether the kernel can write its results, zeros and ones, as packed bits.
+    fn writes_bits(&self) -> bool {
+        false
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident)*) => {
+        fn kernel_of(op: &Op) -> &dyn CpuKernel {
+            match op { $(Op::$name(op) => op,)* }
+        }
+
+        fn prepare_in<R: Float>(cx: &PrepareContext<'_>) -> Prepared {
+            match &cx.node.op { $(Op::$name(op) => op.prepare::<R>(cx),)* }
+        }
+    };
+}
+
+for_each_operation!(kernels);
+
+/// What a kernel is prepared for.
+#[derive(Clone, Copy)]
+pub(crate) struct PrepareContext<'a> {
+    node: &'a Node,
+    pub(crate) types: &'a Types,
+    /// The number of threads.
+    pub(crate) threads: usize,
+    /// The ranks that the backend is one of.
+    pub(crate) group: Option<&'a Arc<dyn ProcessGroup>>,
+}
+
+impl PrepareContext<'_> {
+    /// A kernel of expressions, or the error of one.
+    fn boxed<K: Kernel + 'static>(&self, kernel: Result<K, CompileError>) -> Prepared {
+        match kernel {
+            Ok(kernel) => Ok(Box::new(kernel)),
+            Err(source) => Err(Error::Expression {
+                layer: self.node.layer.to_string(),
+                operation: self.node.op.name(),
+                source,
+            }),
+        }
     }
 }
 
@@ -131,21 +196,17 @@ pub(crate) const MAX_OPERANDS: usize = 32;
 pub(crate) struct Types {
     pub(crate) inputs: Vec<TensorType>,
     pub(crate) outputs: Vec<TensorType>,
-    /// For scans, whether each result is read; the others are not computed.
+    /// Whether each result is read; scans do not compute the others.
     pub(crate) used: Vec<bool>,
 }
 
 impl Types {
     fn of(graph: &Graph, node: &Node) -> Self {
-        let used = match node.op.ports() {
-            Some(_) => node.outputs.iter().map(|v| graph.is_read(*v)).collect(),
-            None => vec![],
-        };
         let list = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
         Self {
             inputs: list(&node.inputs),
             outputs: list(&node.outputs),
-            used,
+            used: node.outputs.iter().map(|v| graph.is_read(*v)).collect(),
         }
     }
 
@@ -165,38 +226,18 @@ impl Types {
     /// Whether 16-bit operands and results are converted around the kernel.
     fn converted(&self, op: &Op) -> bool {
         let mut all = self.inputs.iter().chain(&self.outputs);
-        all.any(|t| t.dtype.is_half()) && !moves(op) && !converts(op)
+        all.any(|t| t.dtype.is_half()) && !moves(op) && !kernel_of(op).converts()
     }
 }
 
-/// The process group of a sum over ranks.
-fn group_of(ranks: usize, group: Option<&Arc<dyn ProcessGroup>>) -> Result<Arc<dyn ProcessGroup>> {
-    let problem = match group {
-        Some(group) if group.size() == ranks => return Ok(group.clone()),
-        Some(group) => format!("this backend is in a group of {}", group.size()),
-        None => "this backend has no group".to_string(),
-    };
-    Err(failure(format!(
-        "the plan all-reduces over {ranks} ranks, {problem}; trace it for the number of ranks, and set \
-         the group with `Cpu::in_group`"
-    )))
-}
-
 /// Rejects an operation with more operands or results than its kernel supports.
-fn check_operands(node: &Node, types: &Types) -> Result<()> {
+fn check_operands(node: &Node, types: &Types) -> spikelet_graph::Result<()> {
     let (operands, results) = (types.inputs.len(), types.outputs.len());
-    let operands = match &node.op {
-        Op::Map(_) | Op::Scan(_) => operands,
-        // A backward step reads the states and their gradients.
-        Op::ScanGrad(op) => {
-            let r = &op.of.recurrence;
-            let step = r.inputs.len() + 2 * r.states.len() + r.outputs.len();
-            operands.max(step)
-        }
-        op if types.converted(op) => operands,
-        _ => return Ok(()),
+    let operands = match types.converted(&node.op) {
+        true => operands,
+        false => kernel_of(&node.op).gathered(types),
     };
-    if operands.max(results) <= MAX_OPERANDS {
+    if operands == 0 || operands.max(results) <= MAX_OPERANDS {
         return Ok(());
     }
     let given: Vec<String> = types.inputs.iter().map(TensorType::to_string).collect();
@@ -217,30 +258,31 @@ pub(crate) fn prepare(
     node: &Node,
     threads: usize,
     group: Option<&Arc<dyn ProcessGroup>>,
-) -> Result<Box<dyn Kernel>> {
-    if let Op::AllReduceStart(op) = &node.op {
-        let group = group_of(op.ranks, group)?;
-        return Ok(Box::new(all_reduce::AllReduceKernel { group }));
-    }
+) -> Prepared {
     let types = Types::of(graph, node);
     check_operands(node, &types)?;
-    let pieces = pieces(&node.op, &types);
-    let prepared = if let Some(pieces) = pieces {
-        let kernel = pieces.kernel(|types| typed::<f32>(node, types, threads));
-        kernel.map(|kernel| Box::new(kernel) as Box<dyn Kernel>)
-    } else if types.converted(&node.op) {
-        typed::<f32>(node, &convert::widened(&types), threads)
-            .map(|inner| Box::new(convert::HalfKernel::new(inner, &types)) as Box<dyn Kernel>)
-    } else if types.float() == DType::F64 {
-        typed::<f64>(node, &types, threads)
-    } else {
-        typed::<f32>(node, &types, threads)
+    let cx = PrepareContext {
+        node,
+        types: &types,
+        threads,
+        group,
     };
-    prepared.map_err(|source| Error::Expression {
-        layer: node.layer.to_string(),
-        operation: node.op.name(),
-        source,
-    })
+    if let Some(pieces) = pieces(&node.op, &types) {
+        let kernel = pieces.kernel(|types| prepare_in::<f32>(&PrepareContext { types, ..cx }))?;
+        return Ok(Box::new(kernel));
+    }
+    if types.converted(&node.op) {
+        let types = convert::widened(&types);
+        let inner = prepare_in::<f32>(&PrepareContext {
+            types: &types,
+            ..cx
+        })?;
+        return Ok(Box::new(convert::HalfKernel::new(inner, cx.types)));
+    }
+    match types.float() {
+        DType::F64 => prepare_in::<f64>(&cx),
+        _ => prepare_in::<f32>(&cx),
+    }
 }
 
 /// Whether the operation passes elements of any type on without conversion.
@@ -268,50 +310,6 @@ fn converts(op: &Op) -> bool {
     op.ports().is_some()
 }
 
-type Prepared = std::result::Result<Box<dyn Kernel>, spikelet_expr::CompileError>;
-
-fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
-    Ok(match &node.op {
-        Op::Map(op) => Box::new(map::MapKernel::<R>::new(op, types, threads)?),
-        Op::MatMul(op) => matmul::prepare(*op, types),
-        Op::BatchMatMul(op) => Box::new(batch_matmul::BatchMatMulKernel::<R>::new(*op, types)),
-        Op::Conv(op) => conv::prepare::<R>(op, types, threads),
-        Op::DelayedMatMul(op) => Box::new(delayed_matmul::DelayedMatMulKernel::<R>::new(
-            *op, types, threads,
-        )),
-        Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
-        Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
-        Op::MeanVar(_) => Box::new(mean_var::MeanVarKernel::<R>::new(types)),
-        Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
-        Op::RankUpdate(op) => Box::new(rank_update::RankUpdateKernel::<R>::new(op, types)),
-        Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
-        Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
-        Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
-        Op::Draw(op) => Box::new(draw::DrawKernel::<R>::new(op, types, threads)),
-        Op::LogSoftmax(_) => Box::new(log_softmax::LogSoftmaxKernel::<R>::new(types)),
-        Op::OneHot(op) => Box::new(one_hot::OneHotKernel::<R>::new(op)),
-        Op::ArgMax(_) => Box::new(arg_max::ArgMaxKernel::<R>::new(types)),
-        Op::Equal(_) => Box::new(equal::EqualKernel::<R>::new()),
-        Op::EventFrames(op) => Box::new(event_frames::EventFramesKernel::new(op, types)),
-        Op::Fill(op) => Box::new(fill::FillKernel { value: op.stored() }),
-        Op::Flip(op) => Box::new(flip::FlipKernel::new(op, types)),
-        Op::Gather(op) => Box::new(gather::GatherKernel::new(op, types)),
-        Op::GeneratorSteps(_) => Box::new(generator_steps::GeneratorStepsKernel),
-        Op::ScatterAdd(op) => Box::new(gather::ScatterAddKernel::<R>::new(op, types, threads)),
-        Op::TopK(_) => Box::new(top_k::TopKKernel::<R>::new(types)),
-        Op::AllReduceStart(_) => unreachable!("prepared with its process group"),
-        Op::Loop(_) => unreachable!("prepared with the plan of its body"),
-        Op::Expand(_) => Box::new(expand::prepare(types)),
-        Op::Permute(op) => Box::new(permute::prepare(op, types)),
-        Op::Slice(op) => Box::new(slice::prepare(op, types)),
-        Op::Concat(op) => Box::new(concat::prepare(op, types)),
-        Op::AllReduceDone(_) | Op::ConcatChunks(_) | Op::TimeChunk(_) | Op::Reshape(_) => {
-            Box::new(ViewKernel)
-        }
-        Op::Custom(op) => Box::new(custom::CustomKernel::new(op.0.clone(), types)),
-    })
-}
-
 /// The partition of the batch of a node with 16-bit operands or results, if it has one.
 fn pieces(op: &Op, types: &Types) -> Option<pieces::BatchPieces> {
     types
@@ -325,7 +323,7 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
     let own = Types::of(graph, node);
     if let Some(cut) = pieces(&node.op, &own) {
         return cut
-            .workspace_words(|types| words_of(&node.op, types, threads))
+            .workspace_words(|types| kernel_of(&node.op).workspace_words(types, threads))
             .saturating_mul(8);
     }
     let (types, converted) = if own.converted(&node.op) {
@@ -334,41 +332,18 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
         (own, 0)
     };
     // Saturates: a workspace that exceeds the memory is rejected when it is allocated.
-    let words = converted.saturating_add(words_of(&node.op, &types, threads));
-    words.saturating_mul(8)
-}
-
-/// Words of the workspace of a kernel with these types.
-fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
-    match op {
-        Op::AllReduceStart(_) => all_reduce::workspace_words(types),
-        Op::MatMul(op) => matmul::workspace_words(*op, types),
-        Op::Conv(op) => conv::workspace_words(op, types, threads),
-        Op::DelayedMatMul(op) => delayed_matmul::workspace_words(*op, types, threads),
-        Op::MeanVar(_) => mean_var::workspace_words(types),
-        Op::Reduce(op) => reduce::workspace_words(op, types),
-        Op::Scan(op) => scan::workspace_words(op, types, threads),
-        Op::ScanGrad(op) => scan_grad::workspace_words(op, types, threads),
-        _ => 0,
-    }
+    let words = kernel_of(&node.op).workspace_words(&types, threads);
+    converted.saturating_add(words).saturating_mul(8)
 }
 
 /// Whether a kernel reads an operand as packed bits.
 pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
-    match &node.op {
-        Op::MatMul(op) => matmul::reads_bits(*op, &Types::of(graph, node), operand),
-        Op::ScanGrad(op) => op.operand(Port::Before) == Some(operand),
-        _ => false,
-    }
+    kernel_of(&node.op).reads_bits(&Types::of(graph, node), operand)
 }
 
-/// Whether a kernel can write its result, zeros and ones, as packed bits.
-pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
-    match &node.op {
-        Op::Draw(op) => op.writes_bits(),
-        Op::Scan(op) => op.feedback.is_some(),
-        _ => false,
-    }
+/// Whether a kernel can write its results as packed bits.
+pub(crate) fn writes_bits(op: &Op) -> bool {
+    kernel_of(op).writes_bits()
 }
 
 #[cfg(test)]

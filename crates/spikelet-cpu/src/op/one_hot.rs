@@ -1,21 +1,21 @@
 //! One-hot vectors of labels.
 
-use super::{Float, Kernel};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::OneHot;
 use std::marker::PhantomData;
 
-pub(super) struct OneHotKernel<R> {
+struct OneHotKernel<R> {
     op: OneHot,
     element: PhantomData<R>,
 }
 
-impl<R> OneHotKernel<R> {
-    pub(super) fn new(op: &OneHot) -> Self {
-        Self {
-            op: *op,
+impl CpuKernel for OneHot {
+    fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(OneHotKernel::<R> {
+            op: *self,
             element: PhantomData,
-        }
+        }))
     }
 }
 

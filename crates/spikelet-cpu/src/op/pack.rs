@@ -1,24 +1,25 @@
 //! Binary values to bits and back.
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, View, ViewMut};
 use crate::spikes;
+use spikelet_graph::op::Pack;
 use std::marker::PhantomData;
 
-pub(super) struct PackKernel<R> {
+struct PackKernel<R> {
     rows: usize,
     columns: usize,
     element: PhantomData<R>,
 }
 
-impl<R> PackKernel<R> {
-    pub(super) fn new(types: &Types) -> Self {
-        let (rows, columns) = types.inputs[0].rows_and_columns();
-        Self {
+impl CpuKernel for Pack {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let (rows, columns) = cx.types.inputs[0].rows_and_columns();
+        Ok(Box::new(PackKernel::<R> {
             rows,
             columns,
             element: PhantomData,
-        }
+        }))
     }
 }
 

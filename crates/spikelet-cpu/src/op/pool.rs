@@ -1,6 +1,6 @@
 //! Maxima and means of windows, and their gradients, channels last.
 
-use super::{CHUNK, Float, Kernel, Types};
+use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use spikelet_expr::vectorized;
@@ -241,17 +241,17 @@ fn divisor<R: Float>(window: [Span; 3]) -> R {
     R::from_f64(window.iter().map(|s| s.divisor).product::<usize>() as f64)
 }
 
-pub(super) struct PoolKernel<R> {
+struct PoolKernel<R> {
     windows: Windows,
     element: PhantomData<R>,
 }
 
-impl<R> PoolKernel<R> {
-    pub(super) fn new(op: &Pool, types: &Types) -> Self {
-        Self {
-            windows: Windows::new(op, &types.inputs[0].shape),
+impl CpuKernel for Pool {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(PoolKernel::<R> {
+            windows: Windows::new(self, &cx.types.inputs[0].shape),
             element: PhantomData,
-        }
+        }))
     }
 }
 
@@ -284,17 +284,17 @@ impl<R: Float> Kernel for PoolKernel<R> {
     }
 }
 
-pub(super) struct PoolGradKernel<R> {
+struct PoolGradKernel<R> {
     windows: Windows,
     element: PhantomData<R>,
 }
 
-impl<R> PoolGradKernel<R> {
-    pub(super) fn new(op: &PoolGrad, types: &Types) -> Self {
-        Self {
-            windows: Windows::new(&op.pool, &types.outputs[0].shape),
+impl CpuKernel for PoolGrad {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(PoolGradKernel::<R> {
+            windows: Windows::new(&self.pool, &cx.types.outputs[0].shape),
             element: PhantomData,
-        }
+        }))
     }
 }
 

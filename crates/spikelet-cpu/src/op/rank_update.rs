@@ -1,7 +1,7 @@
 //! Updates of a matrix by sums of outer products. The cost is that of the rows and columns that are not 0.
 
 use super::spike_sums::{Fired, listed_rows};
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use spikelet_expr::vectorized;
@@ -16,7 +16,7 @@ const DIVIDED: usize = 1 << 17;
 /// Rows of one task.
 const TASK: usize = 16;
 
-pub(super) struct RankUpdateKernel<R> {
+struct RankUpdateKernel<R> {
     bounds: Option<[R; 2]>,
     inputs: usize,
     /// The nonzero elements of the rows of each factor `b`; of one factor at a time where all of them are many.
@@ -30,10 +30,10 @@ pub(super) struct RankUpdateKernel<R> {
 /// The rows of two factors, with the lists of the nonzero elements of `b`.
 type Terms<'a, R> = (&'a [R], &'a [R], &'a Fired);
 
-impl<R: Float> RankUpdateKernel<R> {
-    pub(super) fn new(op: &RankUpdate, types: &Types) -> Self {
-        let (outputs, inputs) = types.outputs[0].rows_and_columns();
-        let factors = types.inputs[1..].iter().skip(1).step_by(2);
+impl CpuKernel for RankUpdate {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let (outputs, inputs) = cx.types.outputs[0].rows_and_columns();
+        let factors = cx.types.inputs[1..].iter().skip(1).step_by(2);
         let counts: Vec<usize> = factors.map(|b| b.rows_and_columns().0).collect();
         let all = counts.iter().copied().fold(0, usize::saturating_add);
         let rows = listed_rows(all, inputs);
@@ -44,15 +44,17 @@ impl<R: Float> RankUpdateKernel<R> {
                 .collect(),
             false => vec![Fired::new(rows, inputs)],
         };
-        Self {
-            bounds: op.bounds.map(|bounds| bounds.map(R::from_f64)),
+        Ok(Box::new(RankUpdateKernel {
+            bounds: self.bounds.map(|bounds| bounds.map(R::from_f64)),
             inputs,
             nonzero,
             rows,
             active: vec![false; outputs],
-        }
+        }))
     }
+}
 
+impl<R: Float> RankUpdateKernel<R> {
     /// Adds terms to row `i` of the matrix, in their order.
     fn row<'a>(&self, terms: impl Iterator<Item = Terms<'a, R>>, i: usize, to: &mut [R]) {
         let (outputs, inputs) = (self.active.len(), self.inputs);

@@ -1,6 +1,6 @@
 //! Sums and maxima, each in a fixed order.
 
-use super::{CHUNK, Float, Kernel, Types};
+use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -67,21 +67,31 @@ fn chunks(reduced: usize) -> usize {
     reduced.div_ceil(CHUNK)
 }
 
-pub(super) fn workspace_words(op: &Reduce, types: &Types) -> usize {
-    match shape(op, &types.inputs[0].shape) {
-        Shape::Block {
-            outer,
-            reduced,
-            inner: 1,
-        } => outer.saturating_mul(chunks(reduced)),
-        Shape::Block {
-            outer,
-            reduced,
-            inner,
-        } => outer
-            .saturating_mul(row_chunks(reduced, inner))
-            .saturating_mul(inner),
-        Shape::Scattered { .. } => 0,
+impl CpuKernel for Reduce {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(ReduceKernel::<R> {
+            reduction: self.reduction,
+            shape: shape(self, &cx.types.inputs[0].shape),
+            element: std::marker::PhantomData,
+        }))
+    }
+
+    fn workspace_words(&self, types: &Types, _: usize) -> usize {
+        match shape(self, &types.inputs[0].shape) {
+            Shape::Block {
+                outer,
+                reduced,
+                inner: 1,
+            } => outer.saturating_mul(chunks(reduced)),
+            Shape::Block {
+                outer,
+                reduced,
+                inner,
+            } => outer
+                .saturating_mul(row_chunks(reduced, inner))
+                .saturating_mul(inner),
+            Shape::Scattered { .. } => 0,
+        }
     }
 }
 
@@ -100,14 +110,6 @@ fn row_chunks(reduced: usize, inner: usize) -> usize {
 }
 
 impl<R: Float> ReduceKernel<R> {
-    pub(super) fn new(op: &Reduce, types: &Types) -> Self {
-        Self {
-            reduction: op.reduction,
-            shape: shape(op, &types.inputs[0].shape),
-            element: std::marker::PhantomData,
-        }
-    }
-
     fn start(&self) -> R {
         match self.reduction {
             Reduction::Sum => R::ZERO,

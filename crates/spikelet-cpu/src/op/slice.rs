@@ -1,13 +1,16 @@
 //! A range of one axis.
 
-use super::Types;
 use super::copy::CopyKernel;
+use super::{CpuKernel, Float, PrepareContext, Prepared};
 use crate::broadcast::Broadcast;
 use spikelet_graph::dense_strides;
 use spikelet_graph::op::Slice;
 
-pub(super) fn prepare(op: &Slice, types: &Types) -> CopyKernel {
-    let strides = dense_strides(&types.inputs[0].shape);
-    let gather = Broadcast::strided(&types.outputs[0].shape, &strides);
-    CopyKernel::gathered(types, gather, op.start * strides[op.axis])
+impl CpuKernel for Slice {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        let strides = dense_strides(&cx.types.inputs[0].shape);
+        let gather = Broadcast::strided(&cx.types.outputs[0].shape, &strides);
+        let skip = self.start * strides[self.axis];
+        Ok(Box::new(CopyKernel::gathered(cx.types, gather, skip)))
+    }
 }

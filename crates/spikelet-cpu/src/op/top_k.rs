@@ -1,23 +1,24 @@
 //! The largest elements of each row: each element is inserted in the sorted list of those before it.
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{Element, SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
+use spikelet_graph::op::TopK;
 use std::marker::PhantomData;
 
-pub(super) struct TopKKernel<R> {
+struct TopKKernel<R> {
     columns: usize,
     k: usize,
     element: PhantomData<R>,
 }
 
-impl<R: Float> TopKKernel<R> {
-    pub(super) fn new(types: &Types) -> Self {
-        Self {
-            columns: types.inputs[0].rows_and_columns().1,
-            k: types.outputs[0].rows_and_columns().1,
+impl CpuKernel for TopK {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(Box::new(TopKKernel::<R> {
+            columns: cx.types.inputs[0].rows_and_columns().1,
+            k: cx.types.outputs[0].rows_and_columns().1,
             element: PhantomData,
-        }
+        }))
     }
 }
 

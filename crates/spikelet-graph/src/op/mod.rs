@@ -165,7 +165,7 @@ pub trait OpKind: Sized {
 }
 
 macro_rules! operations {
-    ($($(#[$attribute:meta])* $name:ident),* $(,)?) => {
+    ($($(#[$attribute:meta])* $name:ident)*) => {
         /// An operation of a graph.
         #[derive(Clone, Debug)]
         pub enum Op {
@@ -199,12 +199,21 @@ macro_rules! operations {
     };
 }
 
-operations! {
-    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, DelayedMatMul, Draw, Equal, EventFrames, Expand, Fill, Flip, Gather, GeneratorSteps, ConcatChunks, LogSoftmax, Loop, Map, MatMul,
-    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, RankUpdate, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
-    #[cfg(test)]
-    WithBody,
+/// Calls a macro with the names of all operations, so that a backend does not list them again.
+#[macro_export]
+macro_rules! for_each_operation {
+    ($macro:ident $($more:tt)*) => {
+        $macro! {
+            AllReduceDone AllReduceStart ArgMax BatchMatMul Concat ConcatChunks Conv Custom
+            DelayedMatMul Draw Equal EventFrames Expand Fill Flip Gather GeneratorSteps LogSoftmax
+            Loop Map MatMul MeanVar OneHot Pack Permute Pool PoolGrad RankUpdate
+            Reduce Reshape Scan ScanGrad ScatterAdd Slice TimeChunk TopK
+            $($more)*
+        }
+    };
 }
+
+for_each_operation!(operations #[cfg(test)] WithBody);
 
 impl Operation for Op {
     fn name(&self) -> String {

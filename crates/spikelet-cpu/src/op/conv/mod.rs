@@ -12,7 +12,7 @@ mod small;
 mod weight;
 mod window;
 
-use super::{Float, Kernel, Types};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
 use crate::gemm::GemmError;
 use crate::memory::{View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
@@ -117,19 +117,21 @@ macro_rules! with_part {
     }};
 }
 
-pub(super) fn prepare<R: Float>(op: &Conv, types: &Types, threads: usize) -> Box<dyn Kernel> {
-    with_part!(op, types, part => Box::new(ConvKernel {
-        part,
-        threads: PerThread::new(threads, || ()),
-        element: PhantomData::<R>,
-    }))
-}
+impl CpuKernel for Conv {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        Ok(with_part!(self, cx.types, part => Box::new(ConvKernel {
+            part,
+            threads: PerThread::new(cx.threads, || ()),
+            element: PhantomData::<R>,
+        })))
+    }
 
-pub(super) fn workspace_words(op: &Conv, types: &Types, threads: usize) -> usize {
-    let ConvScratch { shared, each } = with_part!(op, types, part => part.scratch());
-    let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
-    match types.float() {
-        DType::F64 => elements,
-        _ => elements.div_ceil(2),
+    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
+        let ConvScratch { shared, each } = with_part!(self, types, part => part.scratch());
+        let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
+        match types.float() {
+            DType::F64 => elements,
+            _ => elements.div_ceil(2),
+        }
     }
 }
