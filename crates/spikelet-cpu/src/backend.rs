@@ -7,11 +7,11 @@ use crate::memory::{View, ViewMut, for_each_dtype};
 use crate::op;
 use crate::parallel::Pool;
 use crate::shared::{Shared, failure};
-use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::op::{HostTensor, HostTensorMut, Op};
 use spikelet_graph::{
     Backend, Bound, Buffer, DType, Determinism, DeviceId, DeviceKind, Error, Executor, Graph,
     InPlaceUpdates, Node, Plan, ProcessGroup, Result, SchedulingPolicy, SpikeStorage, Target,
-    TensorType, ValueId, WorkspaceQuery,
+    TensorType, WorkspaceQuery,
 };
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -133,12 +133,12 @@ impl WorkspaceQuery for Cpu {
 }
 
 impl SpikeStorage for Cpu {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        op::reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        op::reads_bits(op, inputs, operand)
     }
 
-    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
-        op::writes_bits(&node.op)
+    fn writes_bits(&self, op: &Op, _: &[TensorType], _: usize) -> bool {
+        op::writes_bits(op)
     }
 }
 

@@ -10,7 +10,7 @@ use spikelet_graph::op::{
 use spikelet_graph::{
     Backend, Buffer, DType, DeviceId, DeviceKind, Error, Graph, InPlaceUpdates, InvalidOp,
     Location, Node, Plan, RandomAxes, Result, SchedulingPolicy, SpikeStorage, Storage, Target,
-    TensorType, Tracer, ValueId, Var, WorkspaceQuery,
+    TensorType, Tracer, Var, WorkspaceQuery,
 };
 use std::sync::{Arc, Mutex};
 
@@ -337,12 +337,12 @@ impl WorkspaceQuery for Able {
 }
 
 impl SpikeStorage for Able {
-    fn reads_bits(&self, _: &Graph, node: &Node, operand: usize) -> bool {
-        matches!(&node.op, Op::MatMul(op) if operand == 0 && op.transpose_b)
+    fn reads_bits(&self, op: &Op, _: &[TensorType], operand: usize) -> bool {
+        matches!(op, Op::MatMul(op) if operand == 0 && op.transpose_b)
     }
 
-    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
-        self.writes_scans_as_bits && matches!(node.op, Op::Scan(_))
+    fn writes_bits(&self, op: &Op, _: &[TensorType], _: usize) -> bool {
+        self.writes_scans_as_bits && matches!(op, Op::Scan(_))
     }
 }
 

@@ -9,15 +9,15 @@ use crate::gemm::{Gemm, Product};
 use crate::gpu::group::{self, Group};
 use crate::gpu::{Gpu, Properties};
 use crate::memory::{DeviceMemory, memory_of};
-use crate::op::{self, Libraries};
+use crate::op::{self, Device};
 use crate::shared::Shared;
 use crate::transfer;
 use crate::upload::Uploads;
-use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::op::{HostTensor, HostTensorMut, Op};
 use spikelet_graph::{
     Backend, Bound, Buffer, DType, Determinism, DeviceKind, DeviceTransfer, Event, Executor, Graph,
     HostFuture, InPlaceUpdates, Memory, Node, Plan, ProcessGroup, Result, SchedulingPolicy,
-    SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
+    SpikeStorage, Target, TensorType, WorkspaceQuery,
 };
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -41,7 +41,15 @@ pub struct Cuda {
     pub(crate) shared: Arc<Shared>,
 }
 
-impl Libraries for Shared {
+impl Device for Shared {
+    fn name(&self) -> &str {
+        &self.gpu.name
+    }
+
+    fn properties(&self) -> &Properties {
+        &self.gpu.properties
+    }
+
     fn product_workspace(&self, product: Product) -> usize {
         self.gemm.workspace(product)
     }
@@ -197,18 +205,17 @@ impl Cuda {
 
 impl WorkspaceQuery for Cuda {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        let shared = &*self.shared;
-        op::workspace(shared, &shared.gpu.properties, graph, node)
+        op::workspace(&*self.shared, graph, node)
     }
 }
 
 impl SpikeStorage for Cuda {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        op::reads_bits(&self.shared.gpu.properties, graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        op::reads_bits(&self.shared.gpu.properties, op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        op::writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        op::writes_bits(op, inputs, result)
     }
 }
 
@@ -239,8 +246,7 @@ impl InPlaceUpdates for Cuda {
 
 impl Target for Cuda {
     fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
-        let gpu = &self.shared.gpu;
-        op::check(&gpu.name, &gpu.properties, graph, node)
+        op::check(&*self.shared, graph, node)
     }
 }
 

@@ -161,6 +161,18 @@ impl KernelSource {
         self.body.push('\n');
     }
 
+    /// Bytes of the workspace, from its start, that it accesses.
+    pub(crate) fn workspace(&self) -> usize {
+        let ends = self
+            .arguments
+            .iter()
+            .map(|argument| match argument.binding {
+                Binding::Workspace(at) => at.saturating_add(argument.bytes),
+                Binding::Read(_) | Binding::Write(_) => 0,
+            });
+        ends.max().unwrap_or(0)
+    }
+
     /// Whether it can run in one block with its neighbors.
     pub(crate) fn is_small(&self) -> bool {
         let items = match self.geometry {

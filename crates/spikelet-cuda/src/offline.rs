@@ -3,10 +3,11 @@
 use crate::dnn::Convolution;
 use crate::gemm::{self, Product};
 use crate::gpu::Properties;
-use crate::op::{self, Libraries};
+use crate::op::{self, Device};
+use spikelet_graph::op::Op;
 use spikelet_graph::{
     DType, Graph, InPlaceUpdates, Node, Result, SchedulingPolicy, SpikeStorage, Target, TensorType,
-    ValueId, WorkspaceQuery,
+    WorkspaceQuery,
 };
 
 /// A planning target for a GPU with these properties; needs no GPU, driver or vendor library.
@@ -43,7 +44,15 @@ impl OfflineTarget {
     }
 }
 
-impl Libraries for OfflineTarget {
+impl Device for OfflineTarget {
+    fn name(&self) -> &str {
+        "cuda"
+    }
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
     fn product_workspace(&self, _: Product) -> usize {
         gemm::WORKSPACE
     }
@@ -62,17 +71,17 @@ impl Libraries for OfflineTarget {
 
 impl WorkspaceQuery for OfflineTarget {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        op::workspace(self, &self.properties, graph, node)
+        op::workspace(self, graph, node)
     }
 }
 
 impl SpikeStorage for OfflineTarget {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        op::reads_bits(&self.properties, graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        op::reads_bits(&self.properties, op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        op::writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        op::writes_bits(op, inputs, result)
     }
 }
 
@@ -102,6 +111,6 @@ impl InPlaceUpdates for OfflineTarget {
 
 impl Target for OfflineTarget {
     fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
-        op::check("cuda", &self.properties, graph, node)
+        op::check(self, graph, node)
     }
 }

@@ -29,7 +29,7 @@ use crate::offline::OfflineTarget;
 use crate::op::{self, LoweringContext};
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Op, Recurrence};
-use spikelet_graph::{DType, Error, Graph, Location, Node, Plan, Result, Tracer, Var};
+use spikelet_graph::{DType, Error, Graph, Node, Plan, Result, Tracer, Var};
 use std::sync::Arc;
 
 /// The source of a value that is the same at all time steps: an initial state or a parameter.
@@ -109,28 +109,23 @@ impl NeuronScan {
     /// states or parameters do not match the recurrence, or if an expression has an unknown name.
     pub fn source(&self, pass: Direction, gpu: &Properties) -> Result<ScanSource> {
         self.check()?;
-        let plan = Plan::new(self.trace()?, &OfflineTarget::new(*gpu));
+        let target = OfflineTarget::new(*gpu);
+        let plan = Plan::new(self.trace()?, &target);
         let fills = op::fills(&plan.graph);
         let wanted = |node: &Node| match pass {
             Direction::Forward => matches!(node.op, Op::Scan(_)),
             Direction::Backward => matches!(node.op, Op::ScanGrad(_)),
         };
-        let (kernel, node) = (plan.kernels.iter())
-            .map(|kernel| (kernel, &plan.graph.nodes[kernel.node]))
-            .find(|(_, node)| wanted(node))
+        let kernel = (plan.kernels.iter())
+            .find(|kernel| wanted(&plan.graph.nodes[kernel.node]))
             .ok_or_else(|| {
                 self.error(
                     "it has no gradient with respect to its inputs",
                     "use the forward pass",
                 )
             })?;
-        let written = kernel
-            .writes
-            .iter()
-            .map(|location| *location != Location::Unused);
-        let mut cx = LoweringContext::new(gpu, &plan.graph, node, written.collect());
-        cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        let sources = op::kernels(&cx)?;
+        let cx = LoweringContext::of_kernel(&target, &plan, kernel, &fills);
+        let sources = cx.lower()?.sources()?;
         let [source] = <[KernelSource; 1]>::try_from(sources).expect("such a scan is one kernel");
         let (grid, block, _) = source.launch().map_err(|too_large| {
             self.error(too_large.to_string(), "use fewer neurons or time steps")

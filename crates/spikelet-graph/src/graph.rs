@@ -256,6 +256,22 @@ impl Graph {
         }
     }
 
+    /// The types of values.
+    pub fn types(&self, values: &[ValueId]) -> Vec<TensorType> {
+        values.iter().map(|v| self.ty(*v).clone()).collect()
+    }
+
+    /// Whether each result of a node has memory: it is read, or written in any case.
+    pub fn written(&self, node: &Node) -> Vec<bool> {
+        match &node.op {
+            Op::Custom(op) => op.wanted(self, node),
+            op => {
+                let read = node.outputs.iter().map(|v| self.is_read(*v));
+                read.map(|read| read || op.writes_all()).collect()
+            }
+        }
+    }
+
     /// Computes the use counts once: devices read them for every node.
     pub(crate) fn count_uses(&mut self) {
         self.counted = Some(Arc::new(self.use_counts()));

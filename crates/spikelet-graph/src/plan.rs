@@ -142,15 +142,12 @@ impl Plan {
         let layout = layout::lay_out(&graph, target);
         let places = layout.places;
         let place = |v: &ValueId| places[v.index()];
-        let types = |values: &[ValueId]| -> Vec<TensorType> {
-            values.iter().map(|v| graph.ty(*v).clone()).collect()
-        };
         let mut kernels = vec![];
         for (k, node) in graph.nodes.iter().enumerate() {
             if !node.op.runs() {
                 continue;
             }
-            let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
+            let (inputs, outputs) = (graph.types(&node.inputs), graph.types(&node.outputs));
             let written = node.outputs.iter().filter(|v| place(v) != Location::Unused);
             let touched = written.chain(&node.inputs);
             let moved: usize = match node.op.is_view() {

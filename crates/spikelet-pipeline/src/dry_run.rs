@@ -5,11 +5,11 @@
 
 use super::device_memory::DeviceBytes;
 use super::partition::Partition;
-use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::op::{HostTensor, HostTensorMut, Op};
 use spikelet_graph::{
     Backend, Buffer, DType, Determinism, DeviceId, DeviceKind, Executor, Graph, InPlaceUpdates,
     Memory, Node, Plan, Result, SchedulingPolicy, SpikeStorage, Storage, Target, TensorType,
-    ValueId, WorkspaceQuery,
+    WorkspaceQuery,
 };
 use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::VarStore;
@@ -110,12 +110,12 @@ impl WorkspaceQuery for DryDevice {
 }
 
 impl SpikeStorage for DryDevice {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.real.reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        self.real.reads_bits(op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.real.writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        self.real.writes_bits(op, inputs, result)
     }
 }
 

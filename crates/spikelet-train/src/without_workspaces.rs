@@ -1,7 +1,8 @@
 //! A planning target without workspaces.
 
+use spikelet_graph::op::Op;
 use spikelet_graph::{
-    Graph, InPlaceUpdates, Node, SchedulingPolicy, SpikeStorage, Target, ValueId, WorkspaceQuery,
+    Graph, InPlaceUpdates, Node, SchedulingPolicy, SpikeStorage, Target, TensorType, WorkspaceQuery,
 };
 
 /// A device whose kernels need no workspaces.
@@ -14,12 +15,12 @@ impl WorkspaceQuery for WithoutWorkspaces<'_> {
 }
 
 impl SpikeStorage for WithoutWorkspaces<'_> {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.0.reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        self.0.reads_bits(op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.0.writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        self.0.writes_bits(op, inputs, result)
     }
 }
 

@@ -6,8 +6,8 @@ use crate::gemm::Gemm;
 use crate::memory::{Element, View, ViewMut};
 use crate::parallel;
 use crate::spikes::{self, LinearShape};
-use spikelet_graph::DType;
 use spikelet_graph::op::MatMul;
+use spikelet_graph::{DType, TensorType};
 
 /// The kernel, by the operand that is bit-packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,8 +56,9 @@ impl CpuKernel for MatMul {
         }
     }
 
-    fn reads_bits(&self, types: &Types, operand: usize) -> bool {
-        let single = types.outputs[0].dtype.arithmetic() == DType::F32;
+    fn reads_bits(&self, inputs: &[TensorType], operand: usize) -> bool {
+        let result = self.out.unwrap_or(inputs[1 - operand].dtype);
+        let single = result.arithmetic() == DType::F32;
         let place = match (self.transpose_a, self.transpose_b) {
             (false, true) => operand == 0,
             (true, false) => operand == 1,

@@ -51,9 +51,7 @@ use crate::memory::{Element, View, ViewMut};
 use half::slice::HalfFloatSliceExt;
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Op, Operation, Port, Ports};
-use spikelet_graph::{
-    DType, Error, Graph, Node, ProcessGroup, TensorType, ValueId, for_each_operation,
-};
+use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, TensorType, for_each_operation};
 use std::sync::Arc;
 
 /// A prepared operation.
@@ -93,7 +91,7 @@ pub(crate) trait CpuKernel {
     }
 
     /// Whether the kernel reads an operand as packed bits.
-    fn reads_bits(&self, _types: &Types, _operand: usize) -> bool {
+    fn reads_bits(&self, _inputs: &[TensorType], _operand: usize) -> bool {
         false
     }
 
@@ -202,10 +200,9 @@ pub(crate) struct Types {
 
 impl Types {
     fn of(graph: &Graph, node: &Node) -> Self {
-        let list = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
         Self {
-            inputs: list(&node.inputs),
-            outputs: list(&node.outputs),
+            inputs: graph.types(&node.inputs),
+            outputs: graph.types(&node.outputs),
             used: node.outputs.iter().map(|v| graph.is_read(*v)).collect(),
         }
     }
@@ -337,8 +334,8 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
 }
 
 /// Whether a kernel reads an operand as packed bits.
-pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
-    kernel_of(&node.op).reads_bits(&Types::of(graph, node), operand)
+pub(crate) fn reads_bits(op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+    kernel_of(op).reads_bits(inputs, operand)
 }
 
 /// Whether a kernel can write its results as packed bits.

@@ -5,6 +5,7 @@ use super::recurrent_scan_grad::{self, RecurrentScanGradKernel};
 use super::scan::{self, ScanKernel};
 use super::scan_grad::{self, ScanGradKernel};
 use super::{CpuKernel, Float, PrepareContext, Prepared, Types};
+use spikelet_graph::TensorType;
 use spikelet_graph::op::{Port, Ports, Scan, ScanGrad};
 
 impl CpuKernel for Scan {
@@ -63,7 +64,7 @@ impl CpuKernel for ScanGrad {
         types.inputs.len().max(step)
     }
 
-    fn reads_bits(&self, _: &Types, operand: usize) -> bool {
+    fn reads_bits(&self, _: &[TensorType], operand: usize) -> bool {
         self.operand(Port::Before) == Some(operand)
     }
 }

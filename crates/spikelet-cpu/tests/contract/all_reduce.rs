@@ -3,9 +3,10 @@
 use crate::harness::{Loaded, numbers};
 use crate::overlapping_layers::{overlapping_step, shared_scans};
 use spikelet_cpu::Cpu;
+use spikelet_graph::op::Op;
 use spikelet_graph::{
     Backend, Buckets, DType, Graph, InPlaceUpdates, Node, Plan, ProcessGroup, Result,
-    SchedulingPolicy, SpikeStorage, Target, Tensor, ThreadProcessGroup, Tracer, ValueId, Var,
+    SchedulingPolicy, SpikeStorage, Target, Tensor, TensorType, ThreadProcessGroup, Tracer, Var,
     WorkspaceQuery,
 };
 use std::sync::Arc;
@@ -247,11 +248,11 @@ impl WorkspaceQuery for Overlaps {
 }
 
 impl SpikeStorage for Overlaps {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.0.reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        self.0.reads_bits(op, inputs, operand)
     }
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.0.writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        self.0.writes_bits(op, inputs, result)
     }
 }
 

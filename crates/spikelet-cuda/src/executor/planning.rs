@@ -144,15 +144,8 @@ impl Lowering<'_> {
         let mut in_flight: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
         for (index, kernel) in plan.kernels.iter().enumerate() {
             let node = &plan.graph.nodes[kernel.node];
-            let wanted = kernel
-                .writes
-                .iter()
-                .map(|w| *w != Location::Unused)
-                .collect();
             let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
-            let mut cx = LoweringContext::new(&gpu.properties, &plan.graph, node, wanted);
-            cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-            cx.workspace_bytes = workspace_bytes;
+            let cx = LoweringContext::of_kernel(shared, plan, kernel, &fills);
             let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
             let workspace = address(Location::Arena(offset))?;
             let index = match self.in_loop {
@@ -169,39 +162,29 @@ impl Lowering<'_> {
             {
                 continue;
             }
-            if let (Op::Loop(op), Some(body)) = (&node.op, &kernel.body) {
-                let memory = LoopMemory::new(op, body.arena_bytes);
-                if memory.bytes() > workspace_bytes {
-                    return Err(failure(
-                        &gpu.name,
-                        format!(
-                            "{}: it needs a workspace of {} bytes, the plan has {workspace_bytes}; create the plan again for this device",
-                            cx.name(),
-                            memory.bytes()
-                        ),
-                    ));
-                }
-                let place = LoopPlace {
-                    op,
-                    body,
-                    memory,
-                    reads,
-                    writes,
-                    workspace,
-                    kernel: index,
-                };
-                planned.extend(self.repeat(&place)?);
-                continue;
+            // A larger workspace would overwrite other values.
+            let fits = |needed: usize| {
+                match needed <= workspace_bytes {
+                true => Ok(()),
+                false => Err(cx.refuse(&format!(
+                    "it needs a workspace of {needed} bytes, the plan has {workspace_bytes}; create the plan again for this device"
+                ))),
             }
+            };
+            let lowered = cx.lower()?;
+            let body = kernel.body.as_ref().map_or(0, |body| body.arena_bytes);
+            let body = body.next_multiple_of(loops::ALIGNMENT);
+            fits(body.saturating_add(lowered.workspace))?;
             let address_of = |binding: Binding| match binding {
                 Binding::Read(k) => reads[k],
                 Binding::Write(k) => writes[k],
                 Binding::Workspace(at) => workspace + at as u64,
             };
-            for lowered in op::lower(shared, &cx)? {
+            for lowered in lowered.actions()? {
                 let step = |action| Err(Other::Step(Box::new(Step::new(action, index))));
                 planned.push(match lowered {
                     LoweredOp::Kernel(source) => {
+                        fits(source.workspace())?;
                         let binding = source.arguments.iter().map(|a| a.binding);
                         let bytes = binding.clone().map(|binding| match binding {
                             Binding::Read(k) => cx.inputs[k].bytes(),
@@ -221,34 +204,43 @@ impl Lowering<'_> {
                         Err(Other::CustomKernel(Box::new(custom)))
                     }
                     LoweredOp::Gemm {
-                        call,
+                        product,
                         a,
                         b,
                         workspace: at,
-                    } => step(Action::Gemm {
-                        call,
-                        a: address_of(a),
-                        b: address_of(b),
-                        y: writes[0],
-                        workspace: workspace + at as u64,
-                    }),
+                    } => {
+                        let call = shared.gemm.call(product)?;
+                        fits(at.saturating_add(call.plan.workspace))?;
+                        step(Action::Gemm {
+                            call,
+                            a: address_of(a),
+                            b: address_of(b),
+                            y: writes[0],
+                            workspace: workspace + at as u64,
+                        })
+                    }
                     LoweredOp::Conv {
-                        call,
+                        convolution,
                         a,
                         b,
                         workspace: at,
-                    } => step(Action::Conv {
-                        call,
-                        a: address_of(a),
-                        b: address_of(b),
-                        y: writes[0],
-                        workspace: workspace + at as u64,
-                    }),
+                    } => {
+                        let call = shared.dnn.call(&convolution)?;
+                        fits(at.saturating_add(call.workspace()))?;
+                        step(Action::Conv {
+                            call,
+                            a: address_of(a),
+                            b: address_of(b),
+                            y: writes[0],
+                            workspace: workspace + at as u64,
+                        })
+                    }
                     LoweredOp::Clear(k) => step(Action::Clear {
                         to: writes[k],
                         bytes: cx.outputs[k].bytes(),
                     }),
-                    LoweredOp::AllReduceStart(group) => {
+                    LoweredOp::AllReduceStart { ranks } => {
+                        let group = op::all_reduce::group(ranks, gpu, &cx)?;
                         let counts = cx.inputs.iter().map(TensorType::len);
                         let tensors = reads.iter().zip(&writes).zip(counts);
                         let tensors = tensors.filter(|(_, count)| *count > 0);
@@ -256,6 +248,21 @@ impl Lowering<'_> {
                         let sums = AllReduceBatch::new(gpu, tensors.collect())?;
                         in_flight.insert(node.outputs[0], sums.done());
                         step(Action::AllReduceStart { group, sums })
+                    }
+                    LoweredOp::Repeat => {
+                        let (Op::Loop(op), Some(body)) = (&node.op, &kernel.body) else {
+                            return Err(cx.refuse("it has no plan of its body"));
+                        };
+                        planned.extend(self.repeat(&LoopPlace {
+                            op,
+                            body,
+                            memory: LoopMemory::new(op, body.arena_bytes),
+                            reads: reads.clone(),
+                            writes: writes.clone(),
+                            workspace,
+                            kernel: index,
+                        })?);
+                        continue;
                     }
                     LoweredOp::AllReduceDone => match in_flight.remove(&node.inputs[0]) {
                         Some(done) => step(Action::AllReduceDone(done)),

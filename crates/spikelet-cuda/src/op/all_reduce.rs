@@ -1,30 +1,35 @@
 //! Sums over ranks, by NCCL on a separate stream.
 
-use super::{LoweredOp, LoweringContext};
+use super::{CudaKernel, Lowered, LoweredOp, LoweringContext};
 use crate::gpu::Gpu;
+use crate::gpu::group::Group;
 use spikelet_graph::Result;
-use spikelet_graph::op::AllReduceStart;
+use spikelet_graph::op::{AllReduceDone, AllReduceStart};
+use std::sync::Arc;
 
-/// The sums over the GPU's group.
-pub(super) fn lower(
-    op: &AllReduceStart,
-    gpu: &Gpu,
-    cx: &LoweringContext<'_>,
-) -> Result<Vec<LoweredOp>> {
-    let group = gpu.group();
-    let problem = match group {
-        Some(group) if group.size() == op.ranks => {
-            return Ok(vec![LoweredOp::AllReduceStart(group)]);
-        }
+impl CudaKernel for AllReduceStart {
+    fn lower<'a>(&'a self, _: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        Ok(Lowered::new(0, || {
+            Ok(vec![LoweredOp::AllReduceStart { ranks: self.ranks }])
+        }))
+    }
+}
+
+impl CudaKernel for AllReduceDone {
+    fn lower<'a>(&'a self, _: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        Ok(Lowered::new(0, || Ok(vec![LoweredOp::AllReduceDone])))
+    }
+}
+
+/// The GPU's group, for sums over so many ranks.
+pub(crate) fn group(ranks: usize, gpu: &Gpu, cx: &LoweringContext<'_>) -> Result<Arc<Group>> {
+    let problem = match gpu.group() {
+        Some(group) if group.size() == ranks => return Ok(group),
         Some(group) => format!("this GPU is in a group of {}", group.size()),
         None => "this GPU has no group".to_string(),
     };
-    Err(cx.refuse(
-        &gpu.name,
-        &format!(
-            "the plan all-reduces over {} ranks, {problem}; trace it for the number of ranks, \
-             and let the GPU join their group with `Cuda::join_group`",
-            op.ranks
-        ),
-    ))
+    Err(cx.refuse(&format!(
+        "the plan all-reduces over {ranks} ranks, {problem}; trace it for the number of ranks, \
+         and let the GPU join their group with `Cuda::join_group`"
+    )))
 }

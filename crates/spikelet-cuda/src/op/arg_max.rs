@@ -1,17 +1,20 @@
 //! The index of the largest score along the last axis: one warp per row.
 
-use super::LoweringContext;
+use super::{CudaKernel, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
+use spikelet_graph::Result;
+use spikelet_graph::op::ArgMax;
 
-pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (rows, classes) = cx.inputs[0].rows_and_columns();
-    let mut kernel = KernelSource::new("argmax", Geometry::Warps(rows));
-    kernel.argument("x", &cx.inputs[0], Binding::Read(0));
-    kernel.argument("y", &cx.outputs[0], Binding::Write(0));
-    // The first of the largest elements, and the first element if it is NaN: each lane keeps its
-    // first, lanes are compared by value, then by index.
-    kernel.line(format!(
-        "    const auto* const scores = x + row * {classes}u;
+impl CudaKernel for ArgMax {
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let (rows, classes) = cx.inputs[0].rows_and_columns();
+        let mut kernel = KernelSource::new("argmax", Geometry::Warps(rows));
+        kernel.argument("x", &cx.inputs[0], Binding::Read(0));
+        kernel.argument("y", &cx.outputs[0], Binding::Write(0));
+        // The first of the largest elements, and the first element if it is NaN: each lane keeps its
+        // first, lanes are compared by value, then by index.
+        kernel.line(format!(
+            "    const auto* const scores = x + row * {classes}u;
     const float first = spk_get(scores[0]);
     float most = first;
     unsigned at = 0;
@@ -25,6 +28,11 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
       if (other > most || (other == most && there < at)) {{ most = other; at = there; }}
     }}
     if (lane == 0) y[row] = at;"
-    ));
-    vec![kernel]
+        ));
+        Ok(vec![kernel])
+    }
+
+    fn is_by_rows(&self) -> bool {
+        true
+    }
 }

@@ -3,10 +3,9 @@
 mod reversed;
 mod small_channel_conv;
 
-use super::{Libraries, LoweredOp, LoweringContext};
+use super::{CudaKernel, Lowered, LoweredOp, LoweringContext};
 use crate::dnn::Convolution;
 use crate::kernel_source::Binding;
-use crate::shared::Shared;
 use reversed::Reversed;
 use small_channel_conv::SmallChannelConv;
 use spikelet_graph::Result;
@@ -21,53 +20,23 @@ fn convolution(op: &Conv, cx: &LoweringContext<'_>) -> Convolution {
     }
 }
 
-pub(crate) fn lower(
-    op: &Conv,
-    shared: &Shared,
-    cx: &LoweringContext<'_>,
-) -> Result<Vec<LoweredOp>> {
-    if let Some(kernels) = SmallChannelConv::of(op, cx) {
-        return Ok(kernels
-            .kernels(op, cx)
-            .into_iter()
-            .map(LoweredOp::Kernel)
-            .collect());
-    }
-    let convolution = convolution(op, cx);
-    if let Some(reversed) = Reversed::of(&convolution, shared) {
-        return reversed.lower(shared, cx);
-    }
-    Ok(vec![LoweredOp::Conv {
-        call: shared.dnn.call(&convolution)?,
-        a: Binding::Read(0),
-        b: Binding::Read(1),
-        workspace: 0,
-    }])
-}
-
-/// The kernels of a convolution of few channels; empty for others.
-#[cfg(test)]
-pub(crate) fn small_channel_kernels(
-    op: &Conv,
-    cx: &LoweringContext<'_>,
-) -> Vec<crate::kernel_source::KernelSource> {
-    SmallChannelConv::of(op, cx).map_or(vec![], |kernels| kernels.kernels(op, cx))
-}
-
-/// The workspace of a convolution of few channels; 0 for others.
-#[cfg(test)]
-pub(crate) fn small_channel_workspace(op: &Conv, cx: &LoweringContext<'_>) -> usize {
-    SmallChannelConv::of(op, cx).map_or(0, |kernels| kernels.workspace(op))
-}
-
-/// The workspace of a convolution, in bytes.
-pub(crate) fn workspace(op: &Conv, libraries: &dyn Libraries, cx: &LoweringContext<'_>) -> usize {
-    if let Some(kernels) = SmallChannelConv::of(op, cx) {
-        return kernels.workspace(op);
-    }
-    let convolution = convolution(op, cx);
-    match Reversed::of(&convolution, libraries) {
-        Some(reversed) => reversed.workspace(libraries),
-        None => libraries.convolution_workspace(&convolution),
+impl CudaKernel for Conv {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        if let Some(small) = SmallChannelConv::of(self, cx) {
+            return Ok(small.lower(self, cx));
+        }
+        let convolution = convolution(self, cx);
+        if let Some(reversed) = Reversed::of(&convolution, cx.device) {
+            return Ok(reversed.lower(cx));
+        }
+        let workspace = cx.device.convolution_workspace(&convolution);
+        Ok(Lowered::new(workspace, || {
+            Ok(vec![LoweredOp::Conv {
+                convolution,
+                a: Binding::Read(0),
+                b: Binding::Read(1),
+                workspace: 0,
+            }])
+        }))
     }
 }

@@ -1,72 +1,40 @@
 //! Custom operations: their kernels, validated before they run.
 
-use super::{LoweredOp, LoweringContext};
+use super::{CudaKernel, Lowered, LoweredOp, LoweringContext};
 use crate::kernel_source::{MAX_BLOCKS, MAX_THREADS};
 use spikelet_graph::op::{Custom, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel};
-use spikelet_graph::{Graph, Node, Result, TensorType};
+use spikelet_graph::{Result, TensorType};
 
-/// The kernels of an operation, in order.
-pub(super) fn lower(op: &Custom, device: &str, cx: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
-    let code = match device_code(op, &cx.inputs, &cx.outputs, &cx.wanted) {
-        Ok(Some(code)) => code,
-        Ok(None) => {
-            let problem = format!(
+impl CudaKernel for Custom {
+    /// An error of its code is that of the lowering.
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        let call = DeviceCall {
+            inputs: &cx.inputs,
+            outputs: &cx.outputs,
+            wanted: &cx.wanted,
+        };
+        let code = self.0.device_code(&call);
+        let code = code.map_err(|refusal| cx.refuse(&refusal.to_string()))?;
+        let code = code.ok_or_else(|| {
+            cx.refuse(&format!(
                 "the custom operation `{}` has code for the CPU only; run this network with \
                  --device cpu, or implement `device_code`",
-                op.0.name()
-            );
-            return Err(cx.refuse(device, &problem));
-        }
-        Err(problem) => return Err(cx.refuse(device, &problem)),
-    };
-    if code.scratch_bytes() > cx.workspace_bytes {
-        let problem = format!(
-            "it needs a workspace of {} bytes, the plan has {} for it; `device_code` must \
-             request the same size in every call, and the plan must be created for this device",
-            code.scratch_bytes(),
-            cx.workspace_bytes
-        );
-        return Err(cx.refuse(device, &problem));
+                self.0.name()
+            ))
+        })?;
+        Ok(Lowered::new(code.scratch_bytes(), move || {
+            let bytes = |types: &[TensorType]| types.iter().map(TensorType::bytes).collect();
+            let tensors = Tensors {
+                inputs: bytes(&cx.inputs),
+                outputs: bytes(&cx.outputs),
+                wanted: cx.wanted.clone(),
+            };
+            check(&code, &tensors).map_err(|problem| cx.refuse(&problem))?;
+            let runs = |kernel: &&DeviceKernel| !kernel.grid.contains(&0);
+            let kernels = code.kernels().iter().filter(runs);
+            Ok(kernels.cloned().map(LoweredOp::CustomKernel).collect())
+        }))
     }
-    let bytes = |types: &[TensorType]| types.iter().map(TensorType::bytes).collect();
-    let tensors = Tensors {
-        inputs: bytes(&cx.inputs),
-        outputs: bytes(&cx.outputs),
-        wanted: cx.wanted.clone(),
-    };
-    check(&code, &tensors).map_err(|problem| cx.refuse(device, &problem))?;
-    let runs = |kernel: &DeviceKernel| !kernel.grid.contains(&0);
-    let kernels = code.kernels().iter().filter(|kernel| runs(kernel));
-    Ok(kernels.cloned().map(LoweredOp::CustomKernel).collect())
-}
-
-/// The workspace of an operation in bytes; 0 for one that returns an error, which is reported when the
-/// plan is loaded.
-pub(super) fn workspace(
-    op: &Custom,
-    graph: &Graph,
-    node: &Node,
-    cx: &LoweringContext<'_>,
-) -> usize {
-    match device_code(op, &cx.inputs, &cx.outputs, &op.wanted(graph, node)) {
-        Ok(Some(code)) => code.scratch_bytes(),
-        Ok(None) | Err(_) => 0,
-    }
-}
-
-fn device_code(
-    op: &Custom,
-    inputs: &[TensorType],
-    outputs: &[TensorType],
-    wanted: &[bool],
-) -> std::result::Result<Option<DeviceCode>, String> {
-    let call = DeviceCall {
-        inputs,
-        outputs,
-        wanted,
-    };
-    let code = op.0.device_code(&call);
-    code.map_err(|refusal| refusal.to_string())
 }
 
 type Checked = std::result::Result<(), String>;

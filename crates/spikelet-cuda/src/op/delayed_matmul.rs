@@ -5,8 +5,9 @@
 //! thread adds its weight to the step of its own lag, in shared memory. The cost is that of the spikes, as in a sum of weight
 //! rows. Every element is one chain of fused sums in ascending order of the inputs.
 
-use super::LoweringContext;
+use super::{CudaKernel, Lowered, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
+use spikelet_graph::Result;
 use spikelet_graph::op::{DelayedMatMul, DelayedSizes};
 
 /// Threads of a block, and columns of a tile.
@@ -19,32 +20,40 @@ const STEPS: usize = 64;
 const WORDS: usize = 3072;
 
 /// The most lags: the marks of one input fit.
-pub(super) const MAX_LAGS: usize = 32 * WORDS - STEPS;
+const MAX_LAGS: usize = 32 * WORDS - STEPS;
 
-pub(crate) fn kernels(op: &DelayedMatMul, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let DelayedSizes {
-        steps,
-        batch,
-        inputs,
-        outputs,
-    } = op.sizes(&cx.inputs[0], &cx.inputs[1]);
-    let (lags, groups) = (op.lags, outputs.div_ceil(THREADS));
-    let tiles = steps.div_ceil(STEPS).max(1);
-    let tile = steps.div_ceil(tiles).max(1);
-    let words = (tile + lags).div_ceil(32);
-    let chunk = (WORDS / words).clamp(1, inputs.max(1));
-    let geometry = Geometry::Blocks {
-        grid: [batch * groups, tiles],
-        block: THREADS,
-        shared: 0,
-    };
-    let mut kernel = KernelSource::new("delayed_matmul", geometry);
-    kernel.argument("x", &cx.inputs[0], Binding::Read(0));
-    kernel.argument("weight", &cx.inputs[1], Binding::Read(1));
-    kernel.argument("lag", &cx.inputs[2], Binding::Read(2));
-    kernel.argument("y", &cx.outputs[0], Binding::Write(0));
-    kernel.line(format!(
-        "  __shared__ float sums[{tile}][{THREADS}];
+impl CudaKernel for DelayedMatMul {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        if self.lags > MAX_LAGS {
+            return Err(cx.refuse(&format!("it has more than {MAX_LAGS} lags; use fewer")));
+        }
+        Ok(Lowered::kernels(0, || self.kernels(cx)))
+    }
+
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let DelayedSizes {
+            steps,
+            batch,
+            inputs,
+            outputs,
+        } = self.sizes(&cx.inputs[0], &cx.inputs[1]);
+        let (lags, groups) = (self.lags, outputs.div_ceil(THREADS));
+        let tiles = steps.div_ceil(STEPS).max(1);
+        let tile = steps.div_ceil(tiles).max(1);
+        let words = (tile + lags).div_ceil(32);
+        let chunk = (WORDS / words).clamp(1, inputs.max(1));
+        let geometry = Geometry::Blocks {
+            grid: [batch * groups, tiles],
+            block: THREADS,
+            shared: 0,
+        };
+        let mut kernel = KernelSource::new("delayed_matmul", geometry);
+        kernel.argument("x", &cx.inputs[0], Binding::Read(0));
+        kernel.argument("weight", &cx.inputs[1], Binding::Read(1));
+        kernel.argument("lag", &cx.inputs[2], Binding::Read(2));
+        kernel.argument("y", &cx.outputs[0], Binding::Write(0));
+        kernel.line(format!(
+            "  __shared__ float sums[{tile}][{THREADS}];
   __shared__ unsigned marks[{chunk}][{words}];
   const unsigned sample = blockIdx.x / {groups}u, thread = threadIdx.x;
   const unsigned column = blockIdx.x % {groups}u * {THREADS}u + thread;
@@ -94,9 +103,10 @@ pub(crate) fn kernels(op: &DelayedMatMul, cx: &LoweringContext<'_>) -> Vec<Kerne
   if (column < {outputs}u)
     for (unsigned t = 0; t < {tile}u && first + t < {steps}u; ++t)
       y[((size_t)(first + t) * {batch}u + sample) * {outputs}u + column] = sums[t][thread];",
-        tile + lags,
-        steps + lags,
-        row = batch * inputs,
-    ));
-    vec![kernel]
+            tile + lags,
+            steps + lags,
+            row = batch * inputs,
+        ));
+        Ok(vec![kernel])
+    }
 }

@@ -1,72 +1,73 @@
 //! Random draws: a thread draws four neighboring elements with one call of the generator. For
 //! bit-packed results eight threads form a 32-bit word.
 
-use super::LoweringContext;
 use super::index::{self, offset};
+use super::{CudaKernel, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
-use spikelet_graph::DType;
 use spikelet_graph::op::{Distribution, Draw};
+use spikelet_graph::{DType, Result, TensorType};
 use spikelet_random::cuda::NORMAL_FUNCTIONS;
 
-pub(crate) fn kernels(op: &Draw, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let y = &cx.outputs[0];
-    let (steps, step): (usize, usize) = match op.shape.split_first() {
-        Some((&time, rest)) if op.over_time => (time, rest.iter().product()),
-        _ => (1, op.shape.iter().product()),
-    };
-    let groups = step.div_ceil(4);
-    let bits = y.dtype == DType::Bits;
-    let (rows, row) = y.rows_and_columns();
-    let words = row.div_ceil(64);
-    let items = if bits {
-        rows * words * 16
-    } else {
-        steps * groups
-    };
-    let name = match op.distribution {
-        Distribution::Uniform => "uniform",
-        Distribution::Normal => "normal",
-        Distribution::Bernoulli => "bernoulli",
-    };
-    let mut kernel = KernelSource::new(name, Geometry::Items(items));
-    kernel.draws = true;
-    if op.distribution == Distribution::Normal {
-        kernel.functions.extend(NORMAL_FUNCTIONS);
-    }
-    kernel.argument("generator", &cx.inputs[0], Binding::Read(0));
-    if let Some(p) = cx.inputs.get(1) {
-        kernel.argument("p", p, Binding::Read(1));
-    }
-    kernel.argument("y", y, Binding::Write(0));
-    let time = if op.over_time {
-        format!("(unsigned)generator[2] + {}u + t", op.first_step)
-    } else {
-        "0u".to_string()
-    };
-    let rest = format!(
-        "{time}, {}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
-        op.stream
-    );
-    // The images before the first one, as full groups modulo 2³², or as elements.
-    let shifted = !op.per_image.is_multiple_of(4);
-    let groups_before = match op.per_image {
-        0 => String::new(),
-        _ if shifted => " + (unsigned)(before / 4u)".to_string(),
-        n => format!(" + (unsigned)generator[3] * {}u", (n / 4) as u32),
-    };
-    if shifted {
-        kernel.line(format!(
-            "    const unsigned long long before = (unsigned long long)generator[3] * {}ull;",
-            op.per_image
-        ));
-    }
-    if bits {
-        // Rows of bits start at full groups: see `writes_bits`. The threads of a word are always in
-        // one warp.
-        let rows_a_step = step / row.max(1);
-        let padded = words * 16;
-        kernel.line(format!(
-            "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
+impl CudaKernel for Draw {
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let y = &cx.outputs[0];
+        let (steps, step): (usize, usize) = match self.shape.split_first() {
+            Some((&time, rest)) if self.over_time => (time, rest.iter().product()),
+            _ => (1, self.shape.iter().product()),
+        };
+        let groups = step.div_ceil(4);
+        let bits = y.dtype == DType::Bits;
+        let (rows, row) = y.rows_and_columns();
+        let words = row.div_ceil(64);
+        let items = if bits {
+            rows * words * 16
+        } else {
+            steps * groups
+        };
+        let name = match self.distribution {
+            Distribution::Uniform => "uniform",
+            Distribution::Normal => "normal",
+            Distribution::Bernoulli => "bernoulli",
+        };
+        let mut kernel = KernelSource::new(name, Geometry::Items(items));
+        kernel.draws = true;
+        if self.distribution == Distribution::Normal {
+            kernel.functions.extend(NORMAL_FUNCTIONS);
+        }
+        kernel.argument("generator", &cx.inputs[0], Binding::Read(0));
+        if let Some(p) = cx.inputs.get(1) {
+            kernel.argument("p", p, Binding::Read(1));
+        }
+        kernel.argument("y", y, Binding::Write(0));
+        let time = if self.over_time {
+            format!("(unsigned)generator[2] + {}u + t", self.first_step)
+        } else {
+            "0u".to_string()
+        };
+        let rest = format!(
+            "{time}, {}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
+            self.stream
+        );
+        // The images before the first one, as full groups modulo 2³², or as elements.
+        let shifted = !self.per_image.is_multiple_of(4);
+        let groups_before = match self.per_image {
+            0 => String::new(),
+            _ if shifted => " + (unsigned)(before / 4u)".to_string(),
+            n => format!(" + (unsigned)generator[3] * {}u", (n / 4) as u32),
+        };
+        if shifted {
+            kernel.line(format!(
+                "    const unsigned long long before = (unsigned long long)generator[3] * {}ull;",
+                self.per_image
+            ));
+        }
+        if bits {
+            // Rows of bits start at full groups: see `writes_bits`. The threads of a word are always in
+            // one warp.
+            let rows_a_step = step / row.max(1);
+            let padded = words * 16;
+            kernel.line(format!(
+                "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
     const Index first = (r % {rows_a_step}u) * {row}u + four * 4u;
 {}
     unsigned fired = 0;
@@ -81,25 +82,25 @@ pub(crate) fn kernels(op: &Draw, cx: &LoweringContext<'_>) -> Vec<KernelSource> 
     fired |= __shfl_xor_sync(together, fired, 2);
     fired |= __shfl_xor_sync(together, fired, 4);
     if (four % 8u == 0) ((unsigned*)y)[i / 8u] = fired;",
-            chances(op, cx, step, row)
-        ));
-        return vec![kernel];
-    }
-    kernel.line(format!(
-        "    const Index t = i / {groups}u, group = i % {groups}u;
+                chances(self, cx, step, row)
+            ));
+            return Ok(vec![kernel]);
+        }
+        kernel.line(format!(
+            "    const Index t = i / {groups}u, group = i % {groups}u;
     const unsigned first = group{groups_before};
     float drawn[4];
 {}",
-        conversion_code(
-            op.distribution,
-            &format!("spk_philox(first, {rest})"),
-            "drawn"
-        )
-    ));
-    if shifted {
-        // The four elements are in two groups of the generator.
-        kernel.line(format!(
-            "    const unsigned skip = (unsigned)before % 4u;
+            conversion_code(
+                self.distribution,
+                &format!("spk_philox(first, {rest})"),
+                "drawn"
+            )
+        ));
+        if shifted {
+            // The four elements are in two groups of the generator.
+            kernel.line(format!(
+                "    const unsigned skip = (unsigned)before % 4u;
     if (skip != 0u) {{
       float next[4];
 {}
@@ -110,39 +111,44 @@ pub(crate) fn kernels(op: &Draw, cx: &LoweringContext<'_>) -> Vec<KernelSource> 
       for (int j = 0; j < 4; ++j)
         drawn[j] = skip == 1u ? all[j + 1] : skip == 2u ? all[j + 2] : all[j + 3];
     }}",
-            conversion_code(
-                op.distribution,
-                &format!("spk_philox(first + 1u, {rest})"),
-                "next"
-            )
-        ));
-    }
-    if op.distribution == Distribution::Bernoulli {
-        kernel.line(format!(
-            "    #pragma unroll
+                conversion_code(
+                    self.distribution,
+                    &format!("spk_philox(first + 1u, {rest})"),
+                    "next"
+                )
+            ));
+        }
+        if self.distribution == Distribution::Bernoulli {
+            kernel.line(format!(
+                "    #pragma unroll
     for (int j = 0; j < 4; ++j) {{
       const Index element = group * 4u + j;
       drawn[j] = element < {step}u && drawn[j] <= {} ? 1.0f : 0.0f;
     }}",
-            probability(op, cx, &format!("(t * {step}u + element)"))
-        ));
-    }
-    let element = crate::kernel_source::element(y.dtype);
-    if step % 4 == 0 {
-        kernel.line(format!(
-            "    spk_vec<{element}, 4> r;
+                probability(self, cx, &format!("(t * {step}u + element)"))
+            ));
+        }
+        let element = crate::kernel_source::element(y.dtype);
+        if step % 4 == 0 {
+            kernel.line(format!(
+                "    spk_vec<{element}, 4> r;
     #pragma unroll
     for (int j = 0; j < 4; ++j) r.set(j, drawn[j]);
     spk_store(y + (t * {step}u + group * 4u), r);"
-        ));
-    } else {
-        kernel.line(format!(
-            "    #pragma unroll
+            ));
+        } else {
+            kernel.line(format!(
+                "    #pragma unroll
     for (int j = 0; j < 4; ++j)
       if (group * 4u + j < {step}u) spk_set(y[t * {step}u + group * 4u + j], drawn[j]);"
-        ));
+            ));
+        }
+        Ok(vec![kernel])
     }
-    vec![kernel]
+
+    fn writes_bits(&self, _: &[TensorType], _: usize) -> bool {
+        Draw::writes_bits(self)
+    }
 }
 
 /// Code that converts the words of a group to standard normal values, or to values in (0, 1].

@@ -1,7 +1,8 @@
 //! Elements selected by indices, and sums of elements by index without atomic additions.
 
-use super::LoweringContext;
+use super::{CudaKernel, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
+use spikelet_graph::Result;
 use spikelet_graph::op::{Gather, GatherSizes, Indexed, ScatterAdd};
 
 /// An index limited to the axis: `spk_limited(index, length)`.
@@ -23,38 +24,42 @@ const ROWS: usize = 8;
 /// Threads of a block, and indices that it reads at once.
 const THREADS: usize = 32 * ROWS;
 
-pub(crate) fn kernels(op: &Gather, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (x, index, y) = (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
-    let GatherSizes {
-        length,
-        count,
-        inner,
-        ..
-    } = op.sizes(x, index);
-    let mut kernel = KernelSource::new("gather", Geometry::Items(y.len()));
-    kernel.depth = 2;
-    kernel.argument("x", x, Binding::Read(0));
-    kernel.argument("index", index, Binding::Read(1));
-    kernel.argument("y", y, Binding::Write(0));
-    let at = match op.indexed {
-        Indexed::Slices => format!("i / {inner}u % {count}u"),
-        Indexed::Elements => "i".to_string(),
-    };
-    kernel.line(format!(
-        "    const long long given = index[{at}];
+impl CudaKernel for Gather {
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let (x, index, y) = (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
+        let GatherSizes {
+            length,
+            count,
+            inner,
+            ..
+        } = self.sizes(x, index);
+        let mut kernel = KernelSource::new("gather", Geometry::Items(y.len()));
+        kernel.depth = 2;
+        kernel.argument("x", x, Binding::Read(0));
+        kernel.argument("index", index, Binding::Read(1));
+        kernel.argument("y", y, Binding::Write(0));
+        let at = match self.indexed {
+            Indexed::Slices => format!("i / {inner}u % {count}u"),
+            Indexed::Elements => "i".to_string(),
+        };
+        kernel.line(format!(
+            "    const long long given = index[{at}];
     const Index at = given < 0 ? 0u : given >= {length}ll ? {length}u - 1u : (Index)given;
     y[i] = x[(i / {}u * {length}u + at) * {inner}u + i % {inner}u];",
-        count * inner
-    ));
-    vec![kernel]
+            count * inner
+        ));
+        Ok(vec![kernel])
+    }
 }
 
-pub(crate) fn scatter_kernels(op: &ScatterAdd, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let sizes = op.sizes(&cx.inputs[0], &cx.inputs[1]);
-    match op.indexed {
-        _ if sizes.count == 0 => vec![zeros(cx)],
-        Indexed::Slices => vec![slices(sizes, cx)],
-        Indexed::Elements => vec![elements(sizes, cx)],
+impl CudaKernel for ScatterAdd {
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let sizes = self.sizes(&cx.inputs[0], &cx.inputs[1]);
+        Ok(match self.indexed {
+            _ if sizes.count == 0 => vec![zeros(cx)],
+            Indexed::Slices => vec![slices(sizes, cx)],
+            Indexed::Elements => vec![elements(sizes, cx)],
+        })
     }
 }
 

@@ -5,9 +5,10 @@
 //! kernels of the body therefore do not depend on the step, and pieces are aligned whatever their size. They are
 //! launched once for each step, or recorded once for a loop in a CUDA graph ([`crate::while_nodes`]).
 
+use super::{CudaKernel, Lowered, LoweredOp, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::op::Loop;
-use spikelet_graph::{DType, TensorType};
+use spikelet_graph::{DType, Result, TensorType};
 
 /// The most operations of a loop that is written out: each is planned and launched by itself.
 const UNROLLED_OPERATIONS: usize = 4096;
@@ -22,7 +23,7 @@ pub(crate) fn unrolls(steps: usize, operations: usize, bytes: usize) -> bool {
 }
 
 /// Alignment of the pieces.
-const ALIGNMENT: usize = 256;
+pub(crate) const ALIGNMENT: usize = 256;
 
 /// The most tensors that one kernel copies: its arguments occupy at most 4 KiB.
 const MAX_COPIES: usize = 128;
@@ -37,7 +38,7 @@ pub(crate) struct LoopMemory {
     /// The pieces of the stacked results.
     pub(crate) stacked: Vec<usize>,
     /// The end of the last piece.
-    end: usize,
+    pub(crate) end: usize,
 }
 
 impl LoopMemory {
@@ -62,16 +63,14 @@ impl LoopMemory {
             end,
         }
     }
-
-    /// The bytes of the workspace, with the arena of the body.
-    pub(crate) fn bytes(&self) -> usize {
-        self.end
-    }
 }
 
-/// The workspace of a loop behind the arena of its body, in bytes.
-pub(crate) fn workspace(op: &Loop) -> usize {
-    LoopMemory::new(op, 0).bytes()
+impl CudaKernel for Loop {
+    /// The workspace is that behind the arena of the body.
+    fn lower<'a>(&'a self, _: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        let memory = LoopMemory::new(self, 0);
+        Ok(Lowered::new(memory.end, || Ok(vec![LoweredOp::Repeat])))
+    }
 }
 
 /// The step whose pieces a copy reads or writes.

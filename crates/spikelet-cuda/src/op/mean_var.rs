@@ -3,9 +3,11 @@
 //! A thread sums deviations from its own first element and their squares. Counts, means and sums of squared deviations of a
 //! block are merged pairwise (Chan, Golub, LeVeque, 1979), those of all blocks around their common mean, in a fixed order.
 
-use super::LoweringContext;
 use super::channels::{ChannelReduceTiling, Join};
+use super::{CudaKernel, Lowered, LoweringContext};
 use crate::kernel_source::{Binding, KernelSource, element};
+use spikelet_graph::op::MeanVar;
+use spikelet_graph::{Result, TensorType};
 
 /// Loads of a thread in flight.
 const LOADS_IN_FLIGHT: usize = 8;
@@ -32,12 +34,22 @@ fn tiling(cx: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
     (tiling, rows)
 }
 
-pub(crate) fn workspace(cx: &LoweringContext<'_>) -> usize {
-    tiling(cx).0.partial(3).bytes()
+impl CudaKernel for MeanVar {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        let (tiling, rows) = tiling(cx);
+        let partial = tiling.partial(3);
+        Ok(Lowered::kernels(partial.bytes(), move || {
+            Ok(kernels(tiling, rows, &partial, cx))
+        }))
+    }
 }
 
-pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (tiling, rows) = tiling(cx);
+fn kernels(
+    tiling: ChannelReduceTiling,
+    rows: usize,
+    partial: &TensorType,
+    cx: &LoweringContext<'_>,
+) -> Vec<KernelSource> {
     let (pack, channels) = (tiling.pack, tiling.channels);
     let mut first = tiling.kernel("mean_var");
     first.argument("x", &cx.inputs[0], Binding::Read(0));
@@ -92,7 +104,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
         .filter(|(k, _)| cx.wanted[*k])
         .map(|(k, value)| format!("y{k}[result] = {value}; "))
         .collect();
-    let mut second = joined.blocks("mean_var_merge", &tiling.partial(3));
+    let mut second = joined.blocks("mean_var_merge", partial);
     second.line(format!(
         "  const float count = (float){rows}u, from = result < {channels}u ? partial[{channels}u + result] : 0.0f;
   float a[1] = {{}};

@@ -1,6 +1,6 @@
 //! Device code of the operations, one file each, with the file names of `spikelet-graph/src/op`.
 
-mod all_reduce;
+pub(crate) mod all_reduce;
 mod arg_max;
 mod batch_matmul;
 mod block;
@@ -33,25 +33,103 @@ mod recurrent;
 mod reduce;
 mod scan;
 mod scan_grad;
+mod scan_kernels;
 mod schedule;
 mod slice;
 mod step;
 mod top_k;
+mod view;
 mod warp;
 
-use crate::dnn::{ConvCall, Convolution};
+use crate::dnn::Convolution;
 use crate::error::failure;
-use crate::gemm::{GemmCall, Product};
+use crate::gemm::Product;
 use crate::gpu::Properties;
-use crate::gpu::group::Group;
 use crate::kernel_source::{Binding, KernelSource};
-use crate::shared::Shared;
-use spikelet_graph::op::{DeviceKernel, Op, Operation, Port, Ports, ScanGrad};
-use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
+use spikelet_expr::CompileError;
+use spikelet_graph::op::{DeviceKernel, Op, Operation, Port, Ports};
+use spikelet_graph::{
+    DType, Error, Graph, Kernel, Location, Node, Plan, Result, TensorType, ValueId,
+    for_each_operation,
+};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 pub(crate) use recurrent::overlap_chunks;
+
+/// What an operation defines for GPUs, in its file.
+pub(crate) trait CudaKernel {
+    /// Its generated kernels.
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        Err(cx.refuse("it has no kernel for GPUs; use --device cpu"))
+    }
+
+    /// Its workspace and its actions: by default its generated kernels without a workspace.
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        Ok(Lowered::kernels(0, || self.kernels(cx)))
+    }
+
+    /// Whether a warp computes each row of an operand.
+    fn is_by_rows(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads an operand as bits.
+    fn reads_bits(&self, _gpu: &Properties, _inputs: &[TensorType], _operand: usize) -> bool {
+        false
+    }
+
+    /// Whether it writes a result as bits.
+    fn writes_bits(&self, _inputs: &[TensorType], _result: usize) -> bool {
+        false
+    }
+
+    /// The value of all elements of its result.
+    fn constant(&self) -> Option<f32> {
+        None
+    }
+
+    /// Whether it has an operand as a literal if all elements of the operand are the same constant.
+    fn takes_literal(&self, _operand: usize) -> bool {
+        false
+    }
+
+    /// Whether it can sum its parameters' gradients over all axes but the channels.
+    fn sums_channels(&self, _inputs: &[TensorType]) -> bool {
+        false
+    }
+
+    /// Steps between the checkpoints that a forward scan should write for it.
+    fn checkpoint(&self, _gpu: &Properties, _inputs: &[TensorType]) -> Option<usize> {
+        None
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident)*) => {
+        fn kernel_of(op: &Op) -> &dyn CudaKernel {
+            match op { $(Op::$name(op) => op,)* }
+        }
+    };
+}
+
+for_each_operation!(kernels);
+
+/// The GPU that nodes are lowered for, or one that is planned for without it.
+pub(crate) trait Device {
+    /// Its name in errors.
+    fn name(&self) -> &str;
+
+    fn properties(&self) -> &Properties;
+
+    /// The workspace of a matrix product by cuBLASLt, in bytes.
+    fn product_workspace(&self, product: Product) -> usize;
+
+    /// The workspace of a convolution by cuDNN, in bytes.
+    fn convolution_workspace(&self, convolution: &Convolution) -> usize;
+
+    /// Whether the engine of a convolution computes on tensor cores.
+    fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool;
+}
 
 /// One of the actions of a node, which run in order.
 pub(crate) enum LoweredOp {
@@ -59,7 +137,7 @@ pub(crate) enum LoweredOp {
     Kernel(KernelSource),
     /// A matrix product by cuBLASLt, written to result 0.
     Gemm {
-        call: GemmCall,
+        product: Product,
         a: Binding,
         b: Binding,
         /// The offset of its workspace in that of the node.
@@ -67,7 +145,7 @@ pub(crate) enum LoweredOp {
     },
     /// A convolution by cuDNN, written to result 0.
     Conv {
-        call: ConvCall,
+        convolution: Convolution,
         a: Binding,
         b: Binding,
         /// The offset of its workspace in that of the node.
@@ -77,24 +155,86 @@ pub(crate) enum LoweredOp {
     CustomKernel(DeviceKernel),
     /// Sets result k to zero.
     Clear(usize),
-    /// Sums of all operands over the ranks of a group, on its stream.
-    AllReduceStart(Arc<Group>),
+    /// Sums of all operands over the ranks of the GPU's group, on its stream.
+    AllReduceStart { ranks: usize },
     /// Makes the next actions wait for the sums that are the operands.
     AllReduceDone,
+    /// The kernels of the body of a loop, for each step.
+    Repeat,
+}
+
+/// What a node is lowered to.
+pub(crate) struct Lowered<'a> {
+    /// Bytes of scratch memory, behind the arena of its body if it has one.
+    pub(crate) workspace: usize,
+    actions: Box<dyn FnOnce() -> Result<Vec<LoweredOp>> + 'a>,
+}
+
+impl<'a> Lowered<'a> {
+    /// Actions with a workspace of so many bytes. The planner asks for the workspace of a node many times: texts of kernels
+    /// are written by `actions`, which it does not call.
+    pub(crate) fn new(
+        workspace: usize,
+        actions: impl FnOnce() -> Result<Vec<LoweredOp>> + 'a,
+    ) -> Self {
+        Self {
+            workspace,
+            actions: Box::new(actions),
+        }
+    }
+
+    /// Generated kernels with a workspace of so many bytes.
+    pub(crate) fn kernels(
+        workspace: usize,
+        write: impl FnOnce() -> Result<Vec<KernelSource>> + 'a,
+    ) -> Self {
+        let actions = || Ok(write()?.into_iter().map(LoweredOp::Kernel).collect());
+        Self::new(workspace, actions)
+    }
+
+    /// A product of both operands.
+    fn product(product: Product, device: &dyn Device) -> Self {
+        let Product { batch, m, n, k, .. } = product;
+        if [batch, m, n, k].contains(&0) {
+            return Self::new(0, || Ok(vec![LoweredOp::Clear(0)]));
+        }
+        Self::new(device.product_workspace(product), move || {
+            Ok(vec![LoweredOp::Gemm {
+                product,
+                a: Binding::Read(0),
+                b: Binding::Read(1),
+                workspace: 0,
+            }])
+        })
+    }
+
+    /// The actions, in order.
+    pub(crate) fn actions(self) -> Result<Vec<LoweredOp>> {
+        (self.actions)()
+    }
+
+    /// The generated kernels among the actions.
+    pub(crate) fn sources(self) -> Result<Vec<KernelSource>> {
+        let actions = self.actions()?.into_iter();
+        let sources = actions.filter_map(|action| match action {
+            LoweredOp::Kernel(source) => Some(source),
+            _ => None,
+        });
+        Ok(sources.collect())
+    }
 }
 
 /// A node with its types, for lowering.
 pub(crate) struct LoweringContext<'a> {
+    pub(crate) device: &'a dyn Device,
     pub(crate) gpu: &'a Properties,
     pub(crate) node: &'a Node,
     pub(crate) inputs: Vec<TensorType>,
     pub(crate) outputs: Vec<TensorType>,
-    /// Whether each result is read.
+    /// Whether each result has memory.
     pub(crate) wanted: Vec<bool>,
     /// The value of operands that are constant fills; a scan has them as literals and does not read them.
     pub(crate) constants: Vec<Option<f32>>,
-    /// Bytes of its workspace in the plan.
-    pub(crate) workspace_bytes: usize,
 }
 
 /// A C++ literal with the bits of a number.
@@ -102,49 +242,33 @@ fn float_literal(x: f32) -> String {
     format!("__uint_as_float({:#x}u)", x.to_bits())
 }
 
-fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
-    values.iter().map(|v| graph.ty(*v).clone()).collect()
-}
-
-impl LoweredOp {
-    /// Bytes of the node's workspace, from its start, that it accesses.
-    fn workspace(&self) -> usize {
-        match self {
-            LoweredOp::Kernel(kernel) => {
-                let last = kernel.arguments.iter().filter_map(|a| match a.binding {
-                    Binding::Workspace(at) => Some(at.saturating_add(a.bytes)),
-                    Binding::Read(_) | Binding::Write(_) => None,
-                });
-                last.max().unwrap_or(0)
-            }
-            LoweredOp::Gemm {
-                call, workspace, ..
-            } => workspace.saturating_add(call.plan.workspace),
-            LoweredOp::Conv {
-                call, workspace, ..
-            } => workspace.saturating_add(call.workspace()),
-            // Checked with its kernels.
-            LoweredOp::CustomKernel(_) => 0,
-            LoweredOp::Clear(_) | LoweredOp::AllReduceStart(_) | LoweredOp::AllReduceDone => 0,
+impl<'a> LoweringContext<'a> {
+    /// A node of a graph that is being planned.
+    pub(crate) fn new(device: &'a dyn Device, graph: &Graph, node: &'a Node) -> Self {
+        Self {
+            device,
+            gpu: device.properties(),
+            node,
+            inputs: graph.types(&node.inputs),
+            outputs: graph.types(&node.outputs),
+            wanted: graph.written(node),
+            constants: vec![None; node.inputs.len()],
         }
     }
-}
 
-impl<'a> LoweringContext<'a> {
-    pub(crate) fn new(
-        gpu: &'a Properties,
-        graph: &Graph,
-        node: &'a Node,
-        wanted: Vec<bool>,
+    /// A kernel of a plan whose constants are `fills`.
+    pub(crate) fn of_kernel(
+        device: &'a dyn Device,
+        plan: &'a Plan,
+        kernel: &Kernel,
+        fills: &HashMap<ValueId, f32>,
     ) -> Self {
+        let node = &plan.graph.nodes[kernel.node];
+        let written = kernel.writes.iter().map(|at| *at != Location::Unused);
         Self {
-            gpu,
-            node,
-            inputs: types(graph, &node.inputs),
-            outputs: types(graph, &node.outputs),
-            wanted,
-            constants: vec![None; node.inputs.len()],
-            workspace_bytes: 0,
+            wanted: written.collect(),
+            constants: node.inputs.iter().map(|v| fills.get(v).copied()).collect(),
+            ..Self::new(device, &plan.graph, node)
         }
     }
 
@@ -174,24 +298,55 @@ impl<'a> LoweringContext<'a> {
     }
 
     /// An error of this node.
-    fn refuse(&self, device: &str, problem: &str) -> Error {
-        failure(device, format!("{}: {problem}", self.name()))
+    pub(crate) fn refuse(&self, problem: &str) -> Error {
+        failure(self.device.name(), format!("{}: {problem}", self.name()))
+    }
+
+    /// The error of an expression of the operation.
+    fn expression(&self, source: CompileError) -> Error {
+        Error::Expression {
+            layer: self.node.layer.to_string(),
+            operation: self.node.op.name(),
+            source,
+        }
+    }
+
+    /// Rejects types that no kernel supports.
+    fn check(&self) -> Result<()> {
+        let all = || self.inputs.iter().chain(&self.outputs);
+        if all().any(|t| t.dtype == DType::F64) {
+            return Err(self.refuse(
+                "f64 is supported on the CPU only, for references and gradient checks; use --device cpu, or f32, bf16 or f16",
+            ));
+        }
+        let largest = all().map(TensorType::len).max().unwrap_or(0);
+        let warp_threads = match kernel_of(&self.node.op).is_by_rows() {
+            true => 32 * self.inputs[0].rows_and_columns().0,
+            false => 0,
+        };
+        if largest.max(warp_threads) > i32::MAX as usize {
+            return Err(self.refuse(
+                "a tensor has more than 2³¹ elements, or more than 2²⁶ rows to reduce; use a smaller \
+                 batch or fewer time steps",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Lowers the node.
+    pub(crate) fn lower(&self) -> Result<Lowered<'_>> {
+        self.check()?;
+        if !self.outputs.is_empty() && self.outputs.iter().all(TensorType::is_empty) {
+            return Ok(Lowered::new(0, || Ok(vec![])));
+        }
+        kernel_of(&self.node.op).lower(self)
     }
 }
 
 /// The constants of values that nodes of the graph fill.
 pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
-    let fill = |node: &Node| match &node.op {
-        Op::Fill(op) if op.ty.dtype.is_float() => Some((node.outputs[0], op.stored() as f32)),
-        _ => None,
-    };
+    let fill = |node: &Node| Some((*node.outputs.first()?, kernel_of(&node.op).constant()?));
     graph.nodes.iter().filter_map(fill).collect()
-}
-
-/// Whether `node` has operand `operand` as a literal if it is constant.
-fn reads_as_literal(node: &Node, operand: usize) -> bool {
-    let port = node.op.ports().map(|op| op.operands()[operand]);
-    matches!(port, Some(Port::Initial(_) | Port::Param(_)))
 }
 
 /// Whether all readers of a constant value have it as a literal.
@@ -199,246 +354,45 @@ pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
     let is_output = graph.outputs.iter().any(|o| o.value == value);
     let read = |node: &Node| {
         let mut at = node.inputs.iter().enumerate().filter(|(_, v)| **v == value);
-        at.all(|(k, _)| reads_as_literal(node, k))
+        at.all(|(k, _)| kernel_of(&node.op).takes_literal(k))
     };
     !is_output && graph.nodes.iter().all(read)
-}
-
-/// Lowers a node.
-pub(crate) fn lower(shared: &Shared, cx: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
-    check_context(&shared.gpu.name, cx)?;
-    if !cx.outputs.is_empty() && cx.outputs.iter().all(TensorType::is_empty) {
-        return Ok(vec![]);
-    }
-    let lowered = match &cx.node.op {
-        Op::AllReduceStart(op) => all_reduce::lower(op, &shared.gpu, cx)?,
-        Op::AllReduceDone(_) => vec![LoweredOp::AllReduceDone],
-        Op::MatMul(op) => matmul::lower(op, shared, cx)?,
-        Op::BatchMatMul(op) => batch_matmul::lower(op, shared, cx)?,
-        Op::Conv(op) => conv::lower(op, shared, cx)?,
-        Op::Custom(op) => custom::lower(op, &shared.gpu.name, cx)?,
-        _ => kernels(cx)?.into_iter().map(LoweredOp::Kernel).collect(),
-    };
-    check_workspace(&shared.gpu.name, cx, &lowered)?;
-    Ok(lowered)
-}
-
-/// Rejects actions that need a larger workspace than the plan has, and would overwrite other values:
-/// the plan was created for another device, or a library's query failed during planning.
-fn check_workspace(device: &str, cx: &LoweringContext<'_>, lowered: &[LoweredOp]) -> Result<()> {
-    let needed = lowered.iter().map(LoweredOp::workspace).max().unwrap_or(0);
-    if needed <= cx.workspace_bytes {
-        return Ok(());
-    }
-    let problem = format!(
-        "it needs a workspace of {needed} bytes, the plan has {}; create the plan again for this device",
-        cx.workspace_bytes
-    );
-    Err(cx.refuse(device, &problem))
-}
-
-/// Rejects a node without a kernel for this GPU.
-pub(crate) fn check(device: &str, gpu: &Properties, graph: &Graph, node: &Node) -> Result<()> {
-    let wanted = vec![true; node.outputs.len()];
-    check_context(device, &LoweringContext::new(gpu, graph, node, wanted))
-}
-
-fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
-    let all = || cx.inputs.iter().chain(&cx.outputs);
-    if all().any(|t| t.dtype == DType::F64) {
-        return Err(cx.refuse(
-            device,
-            "f64 is supported on the CPU only, for references and gradient checks; use --device cpu, or f32, bf16 or f16",
-        ));
-    }
-    if feeds_back(&cx.node.op) && !recurrent::fits(cx) {
-        return Err(cx.refuse(
-            device,
-            "a tile of its neurons does not fit in a multiprocessor's shared memory; use fewer neurons, or bf16",
-        ));
-    }
-    if let Op::DelayedMatMul(op) = &cx.node.op
-        && op.lags > delayed_matmul::MAX_LAGS
-    {
-        let most = delayed_matmul::MAX_LAGS;
-        return Err(cx.refuse(device, &format!("it has more than {most} lags; use fewer")));
-    }
-    let rows = |t: &TensorType| 32 * t.rows_and_columns().0;
-    let by_rows = matches!(
-        cx.node.op,
-        Op::ArgMax(_) | Op::LogSoftmax(_) | Op::Reduce(_)
-    );
-    let largest = all().map(TensorType::len).max().unwrap_or(0);
-    let warp_threads = cx
-        .inputs
-        .iter()
-        .map(rows)
-        .max()
-        .filter(|_| by_rows)
-        .unwrap_or(0);
-    if largest.max(warp_threads) > i32::MAX as usize {
-        return Err(cx.refuse(
-            device,
-            "a tensor has more than 2³¹ elements, or more than 2²⁶ rows to reduce; use a smaller \
-             batch or fewer time steps",
-        ));
-    }
-    Ok(())
-}
-
-/// The generated kernels of a node other than a matrix product, convolution, sum over ranks, loop or custom
-/// operation.
-pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
-    let expression = |source| Error::Expression {
-        layer: cx.node.layer.to_string(),
-        operation: cx.node.op.name(),
-        source,
-    };
-    Ok(match &cx.node.op {
-        Op::ArgMax(_) => arg_max::kernels(cx),
-        Op::Concat(op) => concat::kernels(op, cx),
-        Op::DelayedMatMul(op) => delayed_matmul::kernels(op, cx),
-        Op::Draw(op) => draw::kernels(op, cx),
-        Op::Equal(_) => equal::kernels(cx),
-        Op::Expand(op) => expand::kernels(op, cx),
-        Op::Fill(op) => fill::kernels(op, cx),
-        Op::Flip(op) => flip::kernels(op, cx),
-        Op::Gather(op) => gather::kernels(op, cx),
-        Op::GeneratorSteps(_) => generator_steps::kernels(cx),
-        Op::LogSoftmax(_) => log_softmax::kernels(cx),
-        Op::Map(op) => map::kernels(op, cx).map_err(expression)?,
-        Op::AllReduceStart(_)
-        | Op::AllReduceDone(_)
-        | Op::BatchMatMul(_)
-        | Op::Conv(_)
-        | Op::Custom(_)
-        | Op::ConcatChunks(_)
-        | Op::Loop(_)
-        | Op::MatMul(_)
-        | Op::TimeChunk(_)
-        | Op::Reshape(_) => vec![],
-        Op::MeanVar(_) => mean_var::kernels(cx),
-        Op::EventFrames(op) => event_frames::kernels(op, cx),
-        Op::OneHot(op) => one_hot::kernels(op, cx),
-        Op::Pack(_) => pack::kernels(cx),
-        Op::Permute(op) => permute::kernels(op, cx),
-        Op::Pool(op) => pool::kernels(op, cx),
-        Op::PoolGrad(op) => pool::grad_kernels(op, cx),
-        Op::RankUpdate(op) => rank_update::kernels(op, cx),
-        Op::Reduce(op) => reduce::kernels(op, cx),
-        Op::Scan(op) if op.feedback.is_some() => {
-            recurrent::forward_kernels(op, cx).map_err(expression)?
-        }
-        Op::Scan(op) if op.pool.is_some() => block::kernels(op, cx).map_err(expression)?,
-        Op::Scan(op) => scan::kernels(op, cx).map_err(expression)?,
-        Op::ScanGrad(op) if op.of.feedback.is_some() => {
-            recurrent::backward_kernels(op, cx).map_err(expression)?
-        }
-        Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => {
-            block_grad::kernels(op, cx).map_err(expression)?
-        }
-        Op::ScanGrad(op) => scan_grad::kernels(op, cx).map_err(expression)?,
-        Op::ScatterAdd(op) => gather::scatter_kernels(op, cx),
-        Op::Slice(op) => slice::kernels(op, cx),
-        Op::TopK(op) => top_k::kernels(op, cx),
-    })
-}
-
-/// Whether an operation is a scan with feedback or its backward pass.
-fn feeds_back(op: &Op) -> bool {
-    op.ports().is_some_and(|op| op.scan().feedback.is_some())
-}
-
-/// Whether a backward scan is computed by [`block_grad`].
-fn uses_block_kernel(op: &ScanGrad, inputs: &[TensorType]) -> bool {
-    let needs_blocks = op.of.pool.is_some() || op.channel_sums;
-    needs_blocks && block_grad::supports(op, inputs)
-}
-
-/// Whether a backward scan can sum its parameters' gradients over all axes but the channels.
-pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
-    let inputs = types(graph, &node.inputs);
-    match &node.op {
-        Op::ScanGrad(op) => block_grad::supports(op, &inputs),
-        _ => false,
-    }
 }
 
 /// Scans may run in place: a thread loads its neurons' elements of some steps, or its block, before it
 /// stores there.
 pub(crate) const OVERWRITES_SEQUENCES: bool = true;
 
-/// What the plan of a graph depends on in the vendor's libraries.
-pub(crate) trait Libraries {
-    /// The workspace of a matrix product, in bytes.
-    fn product_workspace(&self, product: Product) -> usize;
-
-    /// The workspace of a convolution, in bytes.
-    fn convolution_workspace(&self, convolution: &Convolution) -> usize;
-
-    /// Whether the engine of a convolution computes on tensor cores.
-    fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool;
+/// The workspace of a node, in bytes; 0 for one that cannot be lowered, whose plan is rejected.
+pub(crate) fn workspace(device: &dyn Device, graph: &Graph, node: &Node) -> usize {
+    let cx = LoweringContext::new(device, graph, node);
+    cx.lower().map_or(0, |lowered| lowered.workspace)
 }
 
-/// The workspace of a node, in bytes.
-pub(crate) fn workspace(
-    libraries: &dyn Libraries,
-    gpu: &Properties,
-    graph: &Graph,
-    node: &Node,
-) -> usize {
-    let cx = LoweringContext::new(gpu, graph, node, vec![true; node.outputs.len()]);
-    match &node.op {
-        Op::Reduce(op) => reduce::workspace(op, &cx),
-        Op::PoolGrad(op) => pool::grad_workspace(op, &cx),
-        Op::Conv(op) => conv::workspace(op, libraries, &cx),
-        Op::Custom(op) => custom::workspace(op, graph, node, &cx),
-        Op::Loop(op) => loops::workspace(op),
-        Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
-        Op::BatchMatMul(op) => batch_matmul::workspace(op, libraries, &cx),
-        Op::MeanVar(_) => mean_var::workspace(&cx),
-        op if feeds_back(op) => recurrent::workspace(&cx),
-        Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, &cx),
-        Op::ScanGrad(op) => scan_grad::workspace(op, &cx),
-        _ => 0,
-    }
+/// Rejects a node that cannot be lowered.
+pub(crate) fn check(device: &dyn Device, graph: &Graph, node: &Node) -> Result<()> {
+    let cx = LoweringContext::new(device, graph, node);
+    cx.lower().map(|_| ())
+}
+
+/// Whether an operation reads an operand as bits.
+pub(crate) fn reads_bits(gpu: &Properties, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+    kernel_of(op).reads_bits(gpu, inputs, operand)
+}
+
+/// Whether an operation writes a result as bits.
+pub(crate) fn writes_bits(op: &Op, inputs: &[TensorType], result: usize) -> bool {
+    kernel_of(op).writes_bits(inputs, result)
+}
+
+/// Whether a backward scan can sum its parameters' gradients over all axes but the channels.
+pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
+    kernel_of(&node.op).sums_channels(&graph.types(&node.inputs))
 }
 
 /// Steps between the checkpoints that a forward scan should write for the backward scan `node`.
 pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
-    let inputs = types(graph, &node.inputs);
-    match &node.op {
-        op if feeds_back(op) => None,
-        Op::ScanGrad(op) if !uses_block_kernel(op, &inputs) => scan_grad::segment(op, gpu, &inputs),
-        _ => None,
-    }
-}
-
-/// Whether a node reads an operand as bits.
-pub(crate) fn reads_bits(gpu: &Properties, graph: &Graph, node: &Node, operand: usize) -> bool {
-    let inputs = types(graph, &node.inputs);
-    match &node.op {
-        Op::MatMul(op) => matmul::reads_bits(op, gpu, &inputs, operand),
-        Op::ScanGrad(op) => op.operand(Port::Before) == Some(operand),
-        _ => false,
-    }
-}
-
-/// Whether a node writes its result as bits.
-pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
-    let inputs = types(graph, &node.inputs);
-    let at = node.outputs.iter().position(|v| *v == value);
-    match &node.op {
-        Op::Draw(op) => op.writes_bits(),
-        Op::Scan(op) => {
-            let port = at.map(|at| op.results()[at]);
-            port.is_some_and(|port| match &op.feedback {
-                Some(feedback) => recurrent::writes_bits(op, feedback, &inputs, port),
-                None => op.pool.is_none() && scan::writes_bits(&inputs, port),
-            })
-        }
-        _ => false,
-    }
+    kernel_of(&node.op).checkpoint(gpu, &graph.types(&node.inputs))
 }
 
 #[cfg(test)]

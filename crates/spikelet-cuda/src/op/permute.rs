@@ -3,11 +3,11 @@
 //! If neighboring elements of the result are far apart in the operand, tiles are transposed in
 //! shared memory, so that both tensors are accessed along their innermost axes.
 
-use super::LoweringContext;
 use super::index::offset;
+use super::{CudaKernel, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::Permute;
-use spikelet_graph::{DType, dense_strides};
+use spikelet_graph::{DType, Result, dense_strides};
 
 /// Side of a tile.
 const TILE: usize = 32;
@@ -39,40 +39,41 @@ fn merged(shape: &[usize], order: &[usize]) -> (Vec<usize>, Vec<usize>) {
     (own, order)
 }
 
-pub(crate) fn kernels(op: &Permute, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
-    let (shape, order) = merged(&x.shape, &op.order);
-    let rank = shape.len();
-    let strides = dense_strides(&shape);
-    let turned: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
-    let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
-    let across = rank >= 2 && order[rank - 1] != rank - 1;
-    if !across || shape[rank - 1] < 4 || turned[rank - 1] < 4 || y.len() < TILE * TILE {
-        return vec![by_elements(cx, &turned, &from, across)];
-    }
-    // `a` is innermost in the result, `b` in the operand; the others number the planes.
-    let (a, b) = (order[rank - 1], rank - 1);
-    let to = dense_strides(&turned);
-    let place = |k: usize| order.iter().position(|&o| o == k).unwrap_or(0);
-    let others: Vec<usize> = (0..rank).filter(|&k| k != a && k != b).collect();
-    let sizes: Vec<usize> = others.iter().map(|&k| shape[k]).collect();
-    let read: Vec<usize> = others.iter().map(|&k| strides[k]).collect();
-    let written: Vec<usize> = others.iter().map(|&k| to[place(k)]).collect();
-    let (na, nb) = (shape[a], shape[b]);
-    let tiles = [na.div_ceil(TILE), nb.div_ceil(TILE)];
-    let planes: usize = sizes.iter().product();
-    let mut kernel = KernelSource::new(
-        "permute_tiles",
-        Geometry::Blocks {
-            grid: [planes * tiles[0] * tiles[1], 1],
-            block: TILE * ROWS,
-            shared: 0,
-        },
-    );
-    kernel.argument("x", x, Binding::Read(0));
-    kernel.argument("y", y, Binding::Write(0));
-    kernel.line(format!(
-        "  __shared__ {} tile[{TILE}][{}];
+impl CudaKernel for Permute {
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
+        let (shape, order) = merged(&x.shape, &self.order);
+        let rank = shape.len();
+        let strides = dense_strides(&shape);
+        let turned: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
+        let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
+        let across = rank >= 2 && order[rank - 1] != rank - 1;
+        if !across || shape[rank - 1] < 4 || turned[rank - 1] < 4 || y.len() < TILE * TILE {
+            return Ok(vec![by_elements(cx, &turned, &from, across)]);
+        }
+        // `a` is innermost in the result, `b` in the operand; the others number the planes.
+        let (a, b) = (order[rank - 1], rank - 1);
+        let to = dense_strides(&turned);
+        let place = |k: usize| order.iter().position(|&o| o == k).unwrap_or(0);
+        let others: Vec<usize> = (0..rank).filter(|&k| k != a && k != b).collect();
+        let sizes: Vec<usize> = others.iter().map(|&k| shape[k]).collect();
+        let read: Vec<usize> = others.iter().map(|&k| strides[k]).collect();
+        let written: Vec<usize> = others.iter().map(|&k| to[place(k)]).collect();
+        let (na, nb) = (shape[a], shape[b]);
+        let tiles = [na.div_ceil(TILE), nb.div_ceil(TILE)];
+        let planes: usize = sizes.iter().product();
+        let mut kernel = KernelSource::new(
+            "permute_tiles",
+            Geometry::Blocks {
+                grid: [planes * tiles[0] * tiles[1], 1],
+                block: TILE * ROWS,
+                shared: 0,
+            },
+        );
+        kernel.argument("x", x, Binding::Read(0));
+        kernel.argument("y", y, Binding::Write(0));
+        kernel.line(format!(
+            "  __shared__ {} tile[{TILE}][{}];
   const Index plane = blockIdx.x / {}u;
   const Index a0 = blockIdx.x / {}u % {}u * {TILE}u, b0 = blockIdx.x % {}u * {TILE}u;
   const Index lane = threadIdx.x % {TILE}u, row = threadIdx.x / {TILE}u;
@@ -89,18 +90,19 @@ pub(crate) fn kernels(op: &Permute, cx: &LoweringContext<'_>) -> Vec<KernelSourc
     const Index ib = b0 + row + k, ia = a0 + lane;
     if (ia < {na}u && ib < {nb}u) to[ib * {}u + ia] = tile[lane][row + k];
   }}",
-        element(x.dtype),
-        TILE + 1,
-        tiles[0] * tiles[1],
-        tiles[1],
-        tiles[0],
-        tiles[1],
-        offset(&sizes, &read, "plane"),
-        offset(&sizes, &written, "plane"),
-        strides[a],
-        to[place(b)],
-    ));
-    vec![kernel]
+            element(x.dtype),
+            TILE + 1,
+            tiles[0] * tiles[1],
+            tiles[1],
+            tiles[0],
+            tiles[1],
+            offset(&sizes, &read, "plane"),
+            offset(&sizes, &written, "plane"),
+            strides[a],
+            to[place(b)],
+        ));
+        Ok(vec![kernel])
+    }
 }
 
 /// A thread moves an element, or up to 16 bytes of neighboring ones that stay together.

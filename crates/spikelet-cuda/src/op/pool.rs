@@ -1,9 +1,9 @@
 //! Pooling and its gradient: a thread processes neighboring channels of one position.
 
-use super::LoweringContext;
+use super::{CudaKernel, Lowered, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
-use spikelet_graph::{DType, TensorType};
+use spikelet_graph::{DType, Result, TensorType};
 
 /// Elements of a pack: up to 16 bytes of neighboring channels.
 fn pack(cx: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
@@ -121,60 +121,73 @@ fn close(count: usize) -> String {
     format!("    {}\n", "}".repeat(count))
 }
 
-pub(crate) fn kernels(op: &Pool, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
-    let (_, sizes, channels) = op.split(&x.shape);
-    let (_, outputs, _) = op.split(&y.shape);
-    let n = pack(cx, channels, y.len());
-    let packs = channels / n;
-    let axes = sizes.len();
-    let mut kernel = KernelSource::new("pool", Geometry::Items(y.len() / n));
-    kernel.argument("x", x, Binding::Read(0));
-    kernel.argument("y", y, Binding::Write(0));
-    kernel.line(coordinates(outputs, packs, "o"));
-    let start = match op.pooling {
-        Pooling::Max => "-__int_as_float(0x7f800000)",
-        Pooling::Average { .. } => "0.0f",
-    };
-    let combine = match op.pooling {
-        Pooling::Max => "if (e[j] > a[j] || e[j] != e[j]) a[j] = e[j];",
-        Pooling::Average { .. } => "a[j] += e[j];",
-    };
-    kernel.line(format!(
-        "    float a[{n}];\n    for (int j = 0; j < {n}; ++j) a[j] = {start};"
-    ));
-    kernel.line(window_loops(&op.windows, sizes, "o"));
-    kernel.line(format!(
+impl CudaKernel for Pool {
+    fn kernels(&self, cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+        let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
+        let (_, sizes, channels) = self.split(&x.shape);
+        let (_, outputs, _) = self.split(&y.shape);
+        let n = pack(cx, channels, y.len());
+        let packs = channels / n;
+        let axes = sizes.len();
+        let mut kernel = KernelSource::new("pool", Geometry::Items(y.len() / n));
+        kernel.argument("x", x, Binding::Read(0));
+        kernel.argument("y", y, Binding::Write(0));
+        kernel.line(coordinates(outputs, packs, "o"));
+        let start = match self.pooling {
+            Pooling::Max => "-__int_as_float(0x7f800000)",
+            Pooling::Average { .. } => "0.0f",
+        };
+        let combine = match self.pooling {
+            Pooling::Max => "if (e[j] > a[j] || e[j] != e[j]) a[j] = e[j];",
+            Pooling::Average { .. } => "a[j] += e[j];",
+        };
+        kernel.line(format!(
+            "    float a[{n}];\n    for (int j = 0; j < {n}; ++j) a[j] = {start};"
+        ));
+        kernel.line(window_loops(&self.windows, sizes, "o"));
+        kernel.line(format!(
         "      const auto e = spk_load<{n}>(x + ({} * {packs}u + c) * {n}u);\n      for (int j = 0; j < {n}; ++j) {combine}",
         flat(axes, sizes, "i", "rest")
     ));
-    kernel.line(close(axes));
-    let value = match op.pooling {
-        Pooling::Max => "a[j]".to_string(),
-        Pooling::Average { count_padding } => {
-            let count = divisor(&op.windows, sizes, "o", count_padding);
-            kernel.line(format!("    const float count = (float)({count});"));
-            "a[j] / count".to_string()
-        }
-    };
-    kernel.line(format!(
+        kernel.line(close(axes));
+        let value = match self.pooling {
+            Pooling::Max => "a[j]".to_string(),
+            Pooling::Average { count_padding } => {
+                let count = divisor(&self.windows, sizes, "o", count_padding);
+                kernel.line(format!("    const float count = (float)({count});"));
+                "a[j] / count".to_string()
+            }
+        };
+        kernel.line(format!(
         "    spk_vec<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, {value});\n    spk_store(y + i * {n}u, r);",
         element(y.dtype)
     ));
-    vec![kernel]
+        Ok(vec![kernel])
+    }
 }
 
-pub(crate) fn grad_kernels(op: &PoolGrad, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+impl CudaKernel for PoolGrad {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        if self.by_blocks() {
+            return Ok(Lowered::kernels(0, || Ok(vec![blocks_grad(self, cx)])));
+        }
+        if let Some(reach) = remembered(self) {
+            // A byte for each window: the number of its largest element.
+            let largest = TensorType::new(DType::F32, [cx.inputs[0].len().div_ceil(4)]);
+            return Ok(Lowered::kernels(largest.bytes(), move || {
+                Ok(overlapping_grad(self, cx, &reach, &largest))
+            }));
+        }
+        Ok(Lowered::kernels(0, || Ok(vec![any_grad(self, cx)])))
+    }
+}
+
+/// Windows of any kind: a thread looks for its elements in all windows that may have them.
+fn any_grad(op: &PoolGrad, cx: &LoweringContext<'_>) -> KernelSource {
     let pool = &op.pool;
     let (g, dx) = (&cx.inputs[0], &cx.outputs[0]);
     let (_, sizes, channels) = pool.split(&dx.shape);
     let (_, outputs, _) = pool.split(&g.shape);
-    if op.by_blocks() {
-        return vec![blocks_grad(pool, cx, sizes, channels)];
-    }
-    if let Some(reach) = remembered(op) {
-        return overlapping_grad(op, cx, &reach);
-    }
     let n = pack(cx, channels, dx.len());
     let packs = channels / n;
     let axes = sizes.len();
@@ -237,7 +250,7 @@ pub(crate) fn grad_kernels(op: &PoolGrad, cx: &LoweringContext<'_>) -> Vec<Kerne
         "    spk_vec<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, sum[j]);\n    spk_store(dx + i * {n}u, r);",
         element(dx.dtype)
     ));
-    vec![kernel]
+    kernel
 }
 
 /// The sizes of windows of maxima that overlap, whose elements are few enough to number them with a byte.
@@ -261,20 +274,13 @@ fn bytes_together(n: usize) -> &'static str {
     }
 }
 
-/// The bytes of the numbers of the largest elements.
-pub(crate) fn grad_workspace(op: &PoolGrad, cx: &LoweringContext<'_>) -> usize {
-    match remembered(op) {
-        Some(_) if !op.by_blocks() => cx.inputs[0].len().next_multiple_of(4),
-        _ => 0,
-    }
-}
-
 /// Overlapping windows, in two rounds: the first finds the largest element of each window and keeps its number in the window,
 /// the second adds for each element the gradients of the windows where it is the largest.
 fn overlapping_grad(
     op: &PoolGrad,
     cx: &LoweringContext<'_>,
     kernels: &[usize],
+    largest: &TensorType,
 ) -> Vec<KernelSource> {
     let pool = &op.pool;
     let (g, x, dx) = (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
@@ -282,12 +288,11 @@ fn overlapping_grad(
     let (_, outputs, _) = pool.split(&g.shape);
     let (n, axes) = (pack(cx, channels, g.len()), sizes.len());
     let packs = channels / n;
-    let bytes = TensorType::new(DType::F32, [g.len().div_ceil(4)]);
     let raw = bytes_together(n);
 
     let mut first = KernelSource::new("pool_largest", Geometry::Items(g.len() / n));
     first.argument("x", x, Binding::Read(1));
-    first.argument("largest", &bytes, Binding::Workspace(0));
+    first.argument("largest", largest, Binding::Workspace(0));
     first.line(coordinates(outputs, packs, "o"));
     first.line(format!(
         "    float a[{n}]; unsigned char where[{n}];
@@ -323,7 +328,7 @@ fn overlapping_grad(
     let raw = bytes_together(n);
     let mut second = KernelSource::new("pool_grad", Geometry::Items(dx.len() / n));
     second.argument("g", g, Binding::Read(0));
-    second.argument("largest", &bytes, Binding::Workspace(0));
+    second.argument("largest", largest, Binding::Workspace(0));
     second.argument("dx", dx, Binding::Write(0));
     second.line(coordinates(sizes, packs, "p"));
     second.line(format!("    float sum[{n}] = {{}};"));
@@ -363,14 +368,11 @@ fn overlapping_grad(
 }
 
 /// Non-overlapping blocks: a thread reads a block once and writes all of it.
-fn blocks_grad(
-    pool: &Pool,
-    cx: &LoweringContext<'_>,
-    sizes: &[usize],
-    channels: usize,
-) -> KernelSource {
+fn blocks_grad(op: &PoolGrad, cx: &LoweringContext<'_>) -> KernelSource {
+    let pool = &op.pool;
     let (g, x, dx): (&TensorType, &TensorType, &TensorType) =
         (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
+    let (_, sizes, channels) = pool.split(&dx.shape);
     let (_, outputs, _) = pool.split(&g.shape);
     let n = pack(cx, channels, g.len());
     let packs = channels / n;

@@ -6,12 +6,12 @@
 
 use super::channels::{ChannelReduceTiling, Join};
 use super::index::offset;
-use super::{LoweringContext, warp};
+use super::{CudaKernel, Lowered, LoweringContext, warp};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::dense_strides;
 use spikelet_graph::op::{Reduce, Reduction};
 use spikelet_graph::{DType, TensorType};
+use spikelet_graph::{Result, dense_strides};
 
 /// Elements of rows that a thread reduces.
 const SHORT_ROW: usize = 32;
@@ -105,7 +105,8 @@ fn channel_tiling(op: &Reduce, cx: &LoweringContext<'_>) -> Option<(ChannelReduc
 
 /// The sums of all rows of each channel.
 fn channel_kernels(
-    (tiling, rows): (ChannelReduceTiling, usize),
+    tiling: ChannelReduceTiling,
+    rows: usize,
     cx: &LoweringContext<'_>,
 ) -> Vec<KernelSource> {
     let (pack, channels, last) = (tiling.pack, tiling.channels, LOADS_IN_FLIGHT - 1);
@@ -139,49 +140,50 @@ fn channel_kernels(
     vec![first, second]
 }
 
-pub(crate) fn workspace(op: &Reduce, cx: &LoweringContext<'_>) -> usize {
-    if let Some((tiling, _)) = channel_tiling(op, cx) {
-        return tiling.partial(1).bytes();
+impl CudaKernel for Reduce {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        if let Some((tiling, rows)) = channel_tiling(self, cx) {
+            let workspace = tiling.partial(1).bytes();
+            let write = move || Ok(channel_kernels(tiling, rows, cx));
+            return Ok(Lowered::kernels(workspace, write));
+        }
+        let axes = ReduceAxes::new(self, &cx.inputs[0]);
+        let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
+        let chunks = axes.chunks(cx.gpu);
+        if chunks == 1 {
+            return Ok(Lowered::kernels(0, move || {
+                let mut kernel = pass(self.reduction, &axes, 1);
+                kernel.argument("x", x, Binding::Read(0));
+                kernel.argument("y", y, Binding::Write(0));
+                Ok(vec![kernel])
+            }));
+        }
+        let partial = TensorType::new(DType::F32, [chunks, axes.results]);
+        Ok(Lowered::kernels(partial.bytes(), move || {
+            let mut first = pass(self.reduction, &axes, chunks);
+            first.argument("x", x, Binding::Read(0));
+            first.argument("y", &partial, Binding::Workspace(0));
+            let (start, combine) = rule(self.reduction);
+            let combine = format!(
+                "const auto join = [](float a, float b) {{ return {combine}; }}; a[0] = join(b[0], a[0]);"
+            );
+            let joined = Join {
+                groups: chunks,
+                results: axes.results,
+                values: 1,
+                stride: axes.results,
+                start,
+                combine: &combine,
+            };
+            let mut second = joined.kernel("join", &partial, "spk_set(y[result], a[0]);");
+            second.argument("y", y, Binding::Write(0));
+            Ok(vec![first, second])
+        }))
     }
-    let layout = ReduceAxes::new(op, &cx.inputs[0]);
-    match layout.chunks(cx.gpu) {
-        1 => 0,
-        chunks => layout.results.saturating_mul(chunks).saturating_mul(4),
-    }
-}
 
-pub(crate) fn kernels(op: &Reduce, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    if let Some(tiled) = channel_tiling(op, cx) {
-        return channel_kernels(tiled, cx);
+    fn is_by_rows(&self) -> bool {
+        true
     }
-    let layout = ReduceAxes::new(op, &cx.inputs[0]);
-    let chunks = layout.chunks(cx.gpu);
-    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
-    if chunks == 1 {
-        let mut kernel = pass(op.reduction, &layout, 1);
-        kernel.argument("x", x, Binding::Read(0));
-        kernel.argument("y", y, Binding::Write(0));
-        return vec![kernel];
-    }
-    let partial = TensorType::new(DType::F32, [chunks, layout.results]);
-    let mut first = pass(op.reduction, &layout, chunks);
-    first.argument("x", x, Binding::Read(0));
-    first.argument("y", &partial, Binding::Workspace(0));
-    let (start, combine) = rule(op.reduction);
-    let combine = format!(
-        "const auto join = [](float a, float b) {{ return {combine}; }}; a[0] = join(b[0], a[0]);"
-    );
-    let joined = Join {
-        groups: chunks,
-        results: layout.results,
-        values: 1,
-        stride: layout.results,
-        start,
-        combine: &combine,
-    };
-    let mut second = joined.kernel("join", &partial, "spk_set(y[result], a[0]);");
-    second.argument("y", y, Binding::Write(0));
-    vec![first, second]
 }
 
 /// The value of no elements, and how two are joined.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::compiler;
 use crate::kernel_source::{small_source, source, wide_source};
+use crate::offline::OfflineTarget;
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
 use spikelet_graph::op::{
@@ -23,12 +24,12 @@ impl WorkspaceQuery for NoGpu {
 }
 
 impl SpikeStorage for NoGpu {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        reads_bits(&properties((9, 0)), graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        reads_bits(&properties((9, 0)), op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        writes_bits(op, inputs, result)
     }
 }
 
@@ -56,40 +57,18 @@ fn properties(capability: (i32, i32)) -> Properties {
     }
 }
 
-/// The workspace of a node that does not use a vendor's library.
-fn generated_workspace(cx: &LoweringContext<'_>) -> usize {
-    match &cx.node.op {
-        Op::Reduce(op) => reduce::workspace(op, cx),
-        Op::MeanVar(_) => mean_var::workspace(cx),
-        op if feeds_back(op) => recurrent::workspace(cx),
-        Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, cx),
-        Op::ScanGrad(op) => scan_grad::workspace(op, cx),
-        Op::MatMul(op) => matmul::spike_workspace(op, cx),
-        Op::Conv(op) => conv::small_channel_workspace(op, cx),
-        _ => 0,
-    }
-}
-
-/// The sources of a plan's kernels.
+/// The sources of a plan's kernels, with a workspace of which each uses no more than it asks for.
 fn sources(plan: &Plan, gpu: &Properties) -> Vec<(String, String)> {
+    let target = OfflineTarget::new(*gpu);
     let mut sources = vec![];
     let mut small = vec![];
     for kernel in &plan.kernels {
-        let node = &plan.graph.nodes[kernel.node];
-        let wanted = kernel
-            .writes
-            .iter()
-            .map(|w| *w != spikelet_graph::Location::Unused)
-            .collect();
-        let cx = LoweringContext::new(gpu, &plan.graph, node, wanted);
-        let kernels = match &node.op {
-            Op::MatMul(op) => matmul::spike_kernels(op, &cx),
-            Op::Conv(op) => conv::small_channel_kernels(op, &cx),
-            _ => kernels(&cx).expect("the operation has code"),
-        };
-        let lowered: Vec<LoweredOp> = kernels.iter().cloned().map(LoweredOp::Kernel).collect();
-        let used = lowered.iter().map(LoweredOp::workspace).max().unwrap_or(0);
-        assert!(used <= generated_workspace(&cx), "{}", cx.name());
+        let cx = LoweringContext::of_kernel(&target, plan, kernel, &HashMap::new());
+        let lowered = cx.lower().expect("the operation has code");
+        let workspace = lowered.workspace;
+        let kernels = lowered.sources().expect("the operation has code");
+        let used = kernels.iter().map(KernelSource::workspace).max();
+        assert!(used.unwrap_or(0) <= workspace, "{}", cx.name());
         for kernel in kernels {
             sources.push((kernel.name.clone(), source(&kernel)));
             if kernel.is_small() {
@@ -504,39 +483,6 @@ fn the_kernels_of_the_contracts_custom_operations_compile() {
 }
 
 #[test]
-fn work_is_refused_that_needs_more_workspace_than_the_plan_has() {
-    let tracer = Tracer::new(DType::F32);
-    let x = tracer.input("x", DType::F32, [1 << 16, 12]);
-    tracer.output("sum", &x.sum(&[0]));
-    let plan = Plan::new(tracer.finish().unwrap(), &NoGpu);
-    let node = plan.graph.nodes.iter();
-    let node = node
-        .clone()
-        .find(|n| matches!(n.op, Op::Reduce(_)))
-        .unwrap();
-    let gpu = properties((9, 0));
-    let mut cx = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
-    let Op::Reduce(op) = &node.op else {
-        unreachable!()
-    };
-    let needed = reduce::workspace(op, &cx);
-    assert!(needed > 0);
-    let lowered: Vec<LoweredOp> = kernels(&cx)
-        .unwrap()
-        .into_iter()
-        .map(LoweredOp::Kernel)
-        .collect();
-    let check = |cx: &LoweringContext<'_>| check_workspace("cuda:0", cx, &lowered);
-    cx.workspace_bytes = needed;
-    check(&cx).unwrap();
-    for workspace_bytes in [0, needed - 1] {
-        cx.workspace_bytes = workspace_bytes;
-        let error = check(&cx).unwrap_err();
-        assert!(matches!(error, Error::Backend { .. }), "{error}");
-    }
-}
-
-#[test]
 fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     let tracer = Tracer::new(DType::F32);
     // 2²⁷ rows of four elements are as many words, of sixteen threads each.
@@ -550,11 +496,10 @@ fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     let plan = Plan::new(tracer.finish().unwrap(), &NoGpu);
     let draws = |node: &&Node| matches!(node.op, Op::Draw(_));
     let node = plan.graph.nodes.iter().find(draws).unwrap();
-    let gpu = properties((9, 0));
-    let cx = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
+    let gpu = OfflineTarget::new(properties((9, 0)));
+    let cx = LoweringContext::new(&gpu, &plan.graph, node);
     assert_eq!(cx.outputs[0].dtype, DType::Bits);
-    assert!(check_context("cuda:0", &cx).is_ok());
-    assert!(kernels(&cx).unwrap()[0].launch().is_err());
+    assert!(cx.lower().unwrap().sources().unwrap()[0].launch().is_err());
 }
 
 #[test]
@@ -579,7 +524,15 @@ fn the_kernels_of_a_loop_compile() {
         .expect("a loop");
     let memory = loops::LoopMemory::new(&op, body.arena_bytes);
     assert_eq!(memory.counter % 256, 0);
-    assert_eq!(memory.bytes(), memory.counter + loops::workspace(&op));
+    let (node, target) = (
+        Node {
+            op: op.clone().into(),
+            ..plan.graph.nodes[0].clone()
+        },
+        OfflineTarget::new(properties((9, 0))),
+    );
+    let own = workspace(&target, &plan.graph, &node);
+    assert_eq!(memory.end, memory.counter + own);
     let types = [[1, 3, 8], [1, 3, 7], [1, 1, 1]].map(|shape| TensorType::new(DType::F32, shape));
     let halves = TensorType::new(DType::F16, [1, 3]);
     let pieces = [

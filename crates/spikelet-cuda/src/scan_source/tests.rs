@@ -102,20 +102,19 @@ fn the_text_equals_that_of_a_networks_plan() {
     tracer.output("loss", &loss);
     tracer.output("grad_x", &grads[0]);
     tracer.output("grad_w", &grads[1]);
-    let plan = Plan::new(tracer.finish().unwrap(), &OfflineTarget::new(gpu));
+    let target = OfflineTarget::new(gpu);
+    let plan = Plan::new(tracer.finish().unwrap(), &target);
     let fills = op::fills(&plan.graph);
     let mut compared = 0;
     for kernel in &plan.kernels {
-        let node = &plan.graph.nodes[kernel.node];
-        let pass = match &node.op {
+        let pass = match &plan.graph.nodes[kernel.node].op {
             Op::Scan(_) => Direction::Forward,
             Op::ScanGrad(ScanGrad { .. }) => Direction::Backward,
             _ => continue,
         };
-        let written = kernel.writes.iter().map(|w| *w != Location::Unused);
-        let mut cx = LoweringContext::new(&gpu, &plan.graph, node, written.collect());
-        cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        let theirs = kernel_source::source(&op::kernels(&cx).unwrap()[0]);
+        let cx = LoweringContext::of_kernel(&target, &plan, kernel, &fills);
+        let theirs = cx.lower().unwrap().sources().unwrap();
+        let theirs = kernel_source::source(&theirs[0]);
         assert_eq!(scan.source(pass, &gpu).unwrap().full_codes(), theirs);
         compared += 1;
     }

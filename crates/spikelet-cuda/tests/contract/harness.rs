@@ -2,10 +2,10 @@
 
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
-use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::op::{HostTensor, HostTensorMut, Op};
 use spikelet_graph::{
     Backend, Buffer, DType, Determinism, Executor, Graph, InPlaceUpdates, Location, Output, Plan,
-    Result, SchedulingPolicy, SpikeStorage, Target, Tensor, Tracer, ValueId, WorkspaceQuery,
+    Result, SchedulingPolicy, SpikeStorage, Target, Tensor, TensorType, Tracer, WorkspaceQuery,
 };
 use std::collections::BTreeMap;
 
@@ -258,12 +258,12 @@ impl WorkspaceQuery for KeepsNothing {
 }
 
 impl SpikeStorage for KeepsNothing {
-    fn reads_bits(&self, graph: &Graph, node: &spikelet_graph::Node, operand: usize) -> bool {
-        self.0.reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        self.0.reads_bits(op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &spikelet_graph::Node, value: ValueId) -> bool {
-        self.0.writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        self.0.writes_bits(op, inputs, result)
     }
 }
 

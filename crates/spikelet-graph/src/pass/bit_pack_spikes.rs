@@ -69,11 +69,15 @@ fn can_be_bits(
     }
     let reads_bits = |reader: &NodeId| {
         let node = graph.node(*reader);
+        let inputs = graph.graph().types(&node.inputs);
         let mut operands = (0..node.inputs.len()).filter(|k| node.inputs[*k] == value);
-        operands.all(|k| target.reads_bits(graph.graph(), node, k))
+        operands.all(|k| target.reads_bits(&node.op, &inputs, k))
     };
+    let node = graph.node(producer);
+    let result = node.outputs.iter().position(|v| *v == value);
     graph.readers(value).iter().all(reads_bits)
-        && target.writes_bits(graph.graph(), graph.node(producer), value)
+        && result
+            .is_some_and(|k| target.writes_bits(&node.op, &graph.graph().types(&node.inputs), k))
 }
 
 /// `reshape(bernoulli(g, p))` → `bernoulli(g, reshape(p))`, where axis 0 remains time.

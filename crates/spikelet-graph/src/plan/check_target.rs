@@ -55,14 +55,16 @@ impl Plan {
         }
         let packs = matches!(node.op, Op::Pack(_));
         let bits = |v| graph.ty(v).dtype == DType::Bits && !packs;
+        let inputs = graph.types(&node.inputs);
         let mut reads = node.inputs.iter().enumerate();
-        if let Some((k, _)) = reads.find(|(k, v)| bits(**v) && !target.reads_bits(graph, node, *k))
+        if let Some((k, _)) =
+            reads.find(|(k, v)| bits(**v) && !target.reads_bits(&node.op, &inputs, *k))
         {
             return Some(format!("cannot read its operand {k} as bits here"));
         }
         let mut writes = node.outputs.iter().enumerate();
         if let Some((k, _)) =
-            writes.find(|(_, v)| bits(**v) && !target.writes_bits(graph, node, **v))
+            writes.find(|(k, v)| bits(**v) && !target.writes_bits(&node.op, &inputs, *k))
         {
             return Some(format!("cannot write its result {k} as bits here"));
         }

@@ -2,7 +2,7 @@
 
 use spikelet_graph::op::Op;
 use spikelet_graph::{
-    Graph, InPlaceUpdates, Node, SchedulingPolicy, SpikeStorage, Target, ValueId, WorkspaceQuery,
+    Graph, InPlaceUpdates, Node, SchedulingPolicy, SpikeStorage, Target, TensorType, WorkspaceQuery,
 };
 
 /// Reads and writes no bits.
@@ -36,11 +36,11 @@ impl WorkspaceQuery for Binary {
 }
 
 impl SpikeStorage for Binary {
-    fn reads_bits(&self, _: &Graph, node: &Node, operand: usize) -> bool {
-        matches!(node.op, Op::MatMul(_)) && operand == 0
+    fn reads_bits(&self, op: &Op, _: &[TensorType], operand: usize) -> bool {
+        matches!(op, Op::MatMul(_)) && operand == 0
     }
 
-    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+    fn writes_bits(&self, _: &Op, _: &[TensorType], _: usize) -> bool {
         true
     }
 }

@@ -4,12 +4,11 @@
 //! only without tensor cores, several hundred times slower. With stride 1 the input gradient is the convolution of y's
 //! gradient with the kernel reversed along its axes, its channels exchanged, for which cuDNN has fast engines.
 
-use super::super::{Libraries, LoweredOp, LoweringContext};
+use super::super::{Device, Lowered, LoweredOp, LoweringContext};
 use crate::dnn::Convolution;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
-use crate::shared::Shared;
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
-use spikelet_graph::{DType, Result, TensorType};
+use spikelet_graph::{DType, TensorType};
 
 /// Alignment of the reversed kernel's end.
 const ALIGN: usize = 256;
@@ -19,7 +18,7 @@ pub(super) struct Reversed(Convolution);
 
 impl Reversed {
     /// The form of a convolution, if it has one and its own is slow.
-    pub(super) fn of(c: &Convolution, libraries: &dyn Libraries) -> Option<Self> {
+    pub(super) fn of(c: &Convolution, device: &dyn Device) -> Option<Self> {
         let (op, s) = (&c.op, &c.sizes);
         let plain = op.part == ConvPart::Input
             && op.groups == 1
@@ -31,7 +30,7 @@ impl Reversed {
             reach.checked_sub(op.padding[k])
         });
         let padding = padding.collect::<Option<_>>()?;
-        (plain && !libraries.convolution_on_tensor_cores(c)).then(|| {
+        (plain && !device.convolution_on_tensor_cores(c)).then(|| {
             Self(Convolution {
                 op: Conv {
                     padding,
@@ -50,32 +49,22 @@ impl Reversed {
         })
     }
 
-    /// Bytes of the reversed kernel.
-    fn bytes(&self) -> usize {
+    pub(super) fn lower<'a>(self, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
         let [_, w, _] = self.0.shapes();
         let bytes = TensorType::new(self.0.operands, w).bytes();
-        bytes.next_multiple_of(ALIGN)
-    }
-
-    pub(super) fn workspace(&self, libraries: &dyn Libraries) -> usize {
-        self.bytes()
-            .saturating_add(libraries.convolution_workspace(&self.0))
-    }
-
-    pub(super) fn lower(
-        &self,
-        shared: &Shared,
-        cx: &LoweringContext<'_>,
-    ) -> Result<Vec<LoweredOp>> {
-        Ok(vec![
-            LoweredOp::Kernel(self.reverse(&cx.inputs[1])),
-            LoweredOp::Conv {
-                call: shared.dnn.call(&self.0)?,
-                a: Binding::Read(0),
-                b: Binding::Workspace(0),
-                workspace: self.bytes(),
-            },
-        ])
+        let own = bytes.next_multiple_of(ALIGN);
+        let workspace = own.saturating_add(cx.device.convolution_workspace(&self.0));
+        Lowered::new(workspace, move || {
+            Ok(vec![
+                LoweredOp::Kernel(self.reverse(&cx.inputs[1])),
+                LoweredOp::Conv {
+                    convolution: self.0,
+                    a: Binding::Read(0),
+                    b: Binding::Workspace(0),
+                    workspace: own,
+                },
+            ])
+        })
     }
 
     /// `[outputs, taps, inputs] → [inputs, taps, outputs]`, the last tap first.

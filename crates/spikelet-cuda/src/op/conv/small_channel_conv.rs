@@ -5,8 +5,8 @@
 //! iterates over the positions; for the gradient of the weight it keeps their sums.
 
 use crate::kernel_source::{Binding, KernelSource, element};
-use crate::op::LoweringContext;
 use crate::op::channels::ChannelReduceTiling;
+use crate::op::{Lowered, LoweringContext};
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
 
 /// The most elements of a window: more would not stay in registers.
@@ -42,13 +42,6 @@ impl SmallChannelConv {
 
     fn taps(&self) -> usize {
         self.sizes.kernel.iter().product::<usize>() * self.sizes.inputs
-    }
-
-    pub(super) fn workspace(&self, op: &Conv) -> usize {
-        match op.part {
-            ConvPart::Weight => self.tiling.partial(self.taps()).bytes(),
-            _ => 0,
-        }
     }
 
     /// Code that loads the window of position `r` into `window`, with zeros outside the image.
@@ -89,11 +82,12 @@ impl SmallChannelConv {
         text
     }
 
-    pub(super) fn kernels(&self, op: &Conv, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-        match op.part {
-            ConvPart::Weight => self.weight(op, cx),
-            _ => vec![self.forward(op, cx)],
+    pub(super) fn lower<'a>(self, op: &'a Conv, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
+        if op.part != ConvPart::Weight {
+            return Lowered::kernels(0, move || Ok(vec![self.forward(op, cx)]));
         }
+        let workspace = self.tiling.partial(self.taps()).bytes();
+        Lowered::kernels(workspace, move || Ok(self.weight(op, cx)))
     }
 
     fn rows(&self) -> usize {

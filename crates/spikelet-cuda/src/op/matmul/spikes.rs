@@ -3,7 +3,7 @@
 //! The other operand is split into a sum of 16-bit terms: three for f32, two where TF32 is allowed
 //! (they are more precise than TF32), one for 16-bit operands.
 
-use super::super::LoweringContext;
+use super::super::{Lowered, LoweringContext};
 use crate::gemm::Product;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::MatMul;
@@ -123,36 +123,33 @@ impl WeightGradTiling {
     }
 }
 
-pub(super) fn workspace(op: &MatMul, p: Product, cx: &LoweringContext<'_>) -> usize {
+pub(super) fn lower<'a>(op: &MatMul, p: Product, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
     if op.transpose_a {
-        let splits = WeightGradTiling::new(p, cx.gpu.multiprocessors).splits;
-        [4, splits, p.m, p.n]
-            .into_iter()
-            .fold(1, usize::saturating_mul)
-    } else {
-        ForwardTiling::new(p)
-            .planes(&Terms::new(cx.inputs[1].dtype, p))
-            .bytes()
+        let tiling = WeightGradTiling::new(p, cx.gpu.multiprocessors);
+        let partial = TensorType::new(DType::F32, [tiling.splits, p.m, p.n]);
+        return Lowered::kernels(partial.bytes(), move || {
+            Ok(weight_grad(p, &tiling, &partial, cx))
+        });
     }
+    let (tiling, terms) = (ForwardTiling::new(p), Terms::new(cx.inputs[1].dtype, p));
+    let planes = tiling.planes(&terms);
+    Lowered::kernels(planes.bytes(), move || {
+        Ok(linear(p, &tiling, &terms, &planes, cx))
+    })
 }
 
-pub(super) fn kernels(op: &MatMul, p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    if op.transpose_a {
-        weight_grad(p, cx)
-    } else {
-        linear(p, cx)
-    }
-}
-
-fn linear(p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let terms = Terms::new(cx.inputs[1].dtype, p);
-    let f = ForwardTiling::new(p);
-    let planes = f.planes(&terms);
+fn linear(
+    p: Product,
+    f: &ForwardTiling,
+    terms: &Terms,
+    planes: &TensorType,
+    cx: &LoweringContext<'_>,
+) -> Vec<KernelSource> {
     let (columns, row) = (f.blocks * f.tile, f.words * 64);
     let mut split = KernelSource::new("spike_linear_parts", Geometry::Items(columns * row));
     split.before = terms.text();
     split.argument("w", &cx.inputs[1], Binding::Read(1));
-    split.argument("planes", &planes, Binding::Workspace(0));
+    split.argument("planes", planes, Binding::Workspace(0));
     split.line(format!(
         "    const Index n = i / {row}u, k = i % {row}u;
     float rest = n < {}u && k < {}u ? spk_get(w[n * {}u + k]) : 0.0f;
@@ -183,16 +180,19 @@ fn linear(p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
         include_str!("../../text/spike_linear.cuh")
     );
     product.argument("spikes", &cx.inputs[0], Binding::Read(0));
-    product.argument("planes", &planes, Binding::Workspace(0));
+    product.argument("planes", planes, Binding::Workspace(0));
     product.argument("y", &cx.outputs[0], Binding::Write(0));
     product.line("  spk_spike_linear_block(spikes, (const unsigned short*)planes, y);");
     vec![split, product]
 }
 
-fn weight_grad(p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+fn weight_grad(
+    p: Product,
+    b: &WeightGradTiling,
+    partial: &TensorType,
+    cx: &LoweringContext<'_>,
+) -> Vec<KernelSource> {
     let terms = Terms::new(cx.inputs[0].dtype, p);
-    let b = WeightGradTiling::new(p, cx.gpu.multiprocessors);
-    let partial = TensorType::new(DType::F32, [b.splits, p.m, p.n]);
     let mut product = KernelSource::new(
         "spike_weight_grad",
         Geometry::Blocks {
@@ -216,11 +216,11 @@ fn weight_grad(p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
     );
     product.argument("g", &cx.inputs[0], Binding::Read(0));
     product.argument("spikes", &cx.inputs[1], Binding::Read(1));
-    product.argument("partial", &partial, Binding::Workspace(0));
+    product.argument("partial", partial, Binding::Workspace(0));
     product.line("  spk_spike_weight_grad_block(g, (const unsigned*)spikes, partial);");
     let items = p.m * p.n;
     let mut sum = KernelSource::new("spike_weight_grad_sum", Geometry::Items(items));
-    sum.argument("partial", &partial, Binding::Workspace(0));
+    sum.argument("partial", partial, Binding::Workspace(0));
     sum.argument("y", &cx.outputs[0], Binding::Write(0));
     sum.line(format!(
         "    float total = 0.0f;

@@ -4,11 +4,10 @@
 //! weight gradient does for both operands) is a third to a half slower in the library. If it is large
 //! enough, its operands are transposed first, at the speed of memory.
 
-use super::super::{Libraries, LoweredOp, LoweringContext};
-use crate::gemm::{GemmCall, Product};
+use super::super::{Lowered, LoweredOp, LoweringContext};
+use crate::gemm::Product;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
-use crate::shared::Shared;
-use spikelet_graph::{DType, Result, TensorType};
+use spikelet_graph::{DType, TensorType};
 
 /// The smallest size for which transposing an operand is faster.
 const MIN_SIZE: usize = 1024;
@@ -40,59 +39,34 @@ impl Transposed {
         })
     }
 
-    fn bytes(&self) -> (usize, usize) {
-        let p = &self.product;
-        let size = |yes: bool, n: usize| {
+    pub(super) fn lower<'a>(self, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
+        let Self { product: p, a, b } = self;
+        let copy = |yes: bool, n: usize| {
             if yes {
                 (4 * n).next_multiple_of(ALIGN)
             } else {
                 0
             }
         };
-        (size(self.a, p.m * p.k), size(self.b, p.n * p.k))
-    }
-
-    pub(super) fn workspace(&self, libraries: &dyn Libraries) -> usize {
-        let (a, b) = self.bytes();
-        a + b + libraries.product_workspace(self.product)
-    }
-
-    pub(super) fn lower(
-        &self,
-        shared: &Shared,
-        cx: &LoweringContext<'_>,
-    ) -> Result<Vec<LoweredOp>> {
-        let call: GemmCall = shared.gemm.call(self.product)?;
-        let (bytes_a, bytes_b) = self.bytes();
-        let p = &self.product;
-        let mut lower = vec![];
-        if self.a {
-            lower.push(LoweredOp::Kernel(transpose(&cx.inputs[0], 0, p.k, p.m, 0)));
-        }
-        if self.b {
-            lower.push(LoweredOp::Kernel(transpose(
-                &cx.inputs[1],
-                1,
-                p.k,
-                p.n,
-                bytes_a,
-            )));
-        }
-        lower.push(LoweredOp::Gemm {
-            call,
-            a: if self.a {
-                Binding::Workspace(0)
-            } else {
-                Binding::Read(0)
-            },
-            b: if self.b {
-                Binding::Workspace(bytes_a)
-            } else {
-                Binding::Read(1)
-            },
-            workspace: bytes_a + bytes_b,
-        });
-        Ok(lower)
+        let (bytes_a, bytes_b) = (copy(a, p.m * p.k), copy(b, p.n * p.k));
+        let workspace = bytes_a + bytes_b + cx.device.product_workspace(p);
+        Lowered::new(workspace, move || {
+            let copies = [(a, p.m, 0), (b, p.n, bytes_a)].into_iter().enumerate();
+            let copies = copies.filter(|(_, (yes, _, _))| *yes);
+            let copies = copies.map(|(k, (_, n, at))| transpose(&cx.inputs[k], k, p.k, n, at));
+            let mut actions: Vec<LoweredOp> = copies.map(LoweredOp::Kernel).collect();
+            let operand = |k: usize, copied: bool, at: usize| match copied {
+                true => Binding::Workspace(at),
+                false => Binding::Read(k),
+            };
+            actions.push(LoweredOp::Gemm {
+                product: p,
+                a: operand(0, a, 0),
+                b: operand(1, b, bytes_a),
+                workspace: bytes_a + bytes_b,
+            });
+            Ok(actions)
+        })
     }
 }
 

@@ -35,18 +35,13 @@ pub(super) fn tiling(
     Tiling::new(gpu, demand)
 }
 
-pub(in super::super) fn kernels(
+pub(super) fn kernels(
     op: &ScanGrad,
+    feedback: &Feedback,
+    tiling: &Tiling,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.of.recurrence;
-    let found = op.of.feedback.as_ref().and_then(|feedback| {
-        let tiling = tiling(op, feedback, cx.gpu, &cx.inputs)?;
-        Some((feedback, tiling))
-    });
-    let Some((feedback, tiling)) = found else {
-        return Ok(vec![]);
-    };
     let (n_in, states) = (r.inputs.len(), r.states.len());
     let mut wanted_inputs = cx.wants_each(Port::Sequence, n_in);
     // It is needed for the product.
@@ -54,11 +49,11 @@ pub(in super::super) fn kernels(
     let wanted_params = cx.wants_each(Port::Param, r.params.len());
     let present = op.present_outputs();
     let text = step::backward(r, &present, &wanted_inputs, &wanted_params)?;
-    let mut kernel = KernelSource::new(format!("recurrent_{}_bptt", r.name), geometry(&tiling));
+    let mut kernel = KernelSource::new(format!("recurrent_{}_bptt", r.name), geometry(tiling));
     kernel.cluster = tiling.cluster;
     kernel.functions = text.functions;
     let weight = op.reads(Port::Weight);
-    kernel.before = product_text(&tiling, Direction::Backward, &cx.inputs[weight]) + &text.code;
+    kernel.before = product_text(tiling, Direction::Backward, &cx.inputs[weight]) + &text.code;
 
     let read = |kernel: &mut KernelSource, name: String, at: usize| {
         kernel.argument(name, &cx.inputs[at], Binding::Read(at));
@@ -94,7 +89,7 @@ pub(in super::super) fn kernels(
     let elements = tiling.elements();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
-    kernel.line(prologue(&tiling));
+    kernel.line(prologue(tiling));
     kernel.line(format!(
         "  unsigned short* gradients = (unsigned short*)(partial + SPLITS * ROWS * PARTIAL);
   unsigned long long* received = (unsigned long long*)(gradients + BUFFERS * ROWS * CLUSTER * GRADIENT_PLANES * COLUMNS);
@@ -118,7 +113,7 @@ pub(in super::super) fn kernels(
     let (param, load_params) = params(r, cx);
     load.push_str(&load_params);
     load.push_str("      spk_set_sum(partial, row, column, 0.0f);\n");
-    kernel.line(each_neuron(&tiling, &load));
+    kernel.line(each_neuron(tiling, &load));
 
     let mut fetched = Fetched::default();
     for k in 0..n_in {
@@ -226,7 +221,7 @@ pub(in super::super) fn kernels(
         )
     };
     let step = |part: &Part| {
-        let each = |body: &str| each_neuron_of(&tiling, *part, body);
+        let each = |body: &str| each_neuron_of(tiling, *part, body);
         let terms = terms.replace("PART_ROWS", &part.rows.to_string());
         let terms = terms.replace("FIRST_ROW", &part.first_row.to_string());
         format!(
@@ -264,7 +259,7 @@ pub(in super::super) fn kernels(
   for (Index step = 0; step < {time}u; ++step) {{
     const Index t = {time}u - 1 - step;
 {steps}  }}",
-        fetch = each_neuron(&tiling, &fetched.fetch),
+        fetch = each_neuron(tiling, &fetched.fetch),
         steps = parts.iter().map(step).collect::<String>(),
     ));
     let mut end = String::new();
@@ -291,9 +286,9 @@ pub(in super::super) fn kernels(
             op.writes(Port::Param(*k))
         );
     }
-    kernel.line(each_neuron(&tiling, &end));
+    kernel.line(each_neuron(tiling, &end));
     kernel.line("  spk_end();");
-    Ok(with_weights(kernel, &tiling, cx))
+    Ok(with_weights(kernel, tiling, cx))
 }
 
 /// What is read of sequences: it is fetched a step ahead, and converted when it is needed, since a conversion waits

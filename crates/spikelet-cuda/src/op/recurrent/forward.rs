@@ -52,25 +52,20 @@ pub(in super::super) fn writes_bits(
     fed && wide && is_smaller && inputs[0].shape.len() > 2
 }
 
-pub(in super::super) fn kernels(
+pub(super) fn kernels(
     op: &Scan,
+    feedback: &Feedback,
+    tiling: &Tiling,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
-    let found = op.feedback.as_ref().and_then(|feedback| {
-        let tiling = tiling(op, feedback, cx.gpu, &cx.inputs)?;
-        Some((feedback, tiling))
-    });
-    let Some((feedback, tiling)) = found else {
-        return Ok(vec![]);
-    };
     let (n_in, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
     let text = step::forward(r, &cx.wants_each(Port::Output, outputs))?;
-    let mut kernel = KernelSource::new(format!("recurrent_{}_fptt", r.name), geometry(&tiling));
+    let mut kernel = KernelSource::new(format!("recurrent_{}_fptt", r.name), geometry(tiling));
     kernel.cluster = tiling.cluster;
     kernel.functions = text.functions;
     let weight = &cx.inputs[op.reads(Port::Weight)];
-    kernel.before = product_text(&tiling, Direction::Forward, weight) + &text.code;
+    kernel.before = product_text(tiling, Direction::Forward, weight) + &text.code;
     arguments(&mut kernel, r, cx);
     let product = op.reads(Port::FirstProduct);
     kernel.argument("first", &cx.inputs[product], Binding::Read(product));
@@ -80,7 +75,7 @@ pub(in super::super) fn kernels(
         .collect();
     let elements = tiling.elements();
     let (param, load_params) = params(r, cx);
-    kernel.line(prologue(&tiling));
+    kernel.line(prologue(tiling));
     kernel.line(format!(
         "  unsigned* spikes = (unsigned*)(partial + SPLITS * ROWS * PARTIAL);
   unsigned long long* received = (unsigned long long*)(spikes + BUFFERS * CLUSTER * ROWS * WORDS);
@@ -136,7 +131,7 @@ pub(in super::super) fn kernels(
         (0..n_in).map(one).collect()
     };
     load.push_str(&fetch("own_place"));
-    kernel.line(each_neuron(&tiling, &load));
+    kernel.line(each_neuron(tiling, &load));
     kernel.line("  spk_begin(received);");
     // What was fetched is converted here: a conversion waits for the value.
     let mut drive = String::new();
@@ -203,7 +198,7 @@ pub(in super::super) fn kernels(
 {}      }}
 ",
             part.rows,
-            each_neuron_of(&tiling, *part, &word),
+            each_neuron_of(tiling, *part, &word),
         )
     };
     let parts = tiling.parts();
@@ -215,7 +210,7 @@ pub(in super::super) fn kernels(
         kernel.line(first.collect::<String>());
     }
     let step = |part: &Part| {
-        let each = |body: &str| each_neuron_of(&tiling, *part, body);
+        let each = |body: &str| each_neuron_of(tiling, *part, body);
         format!(
             "    if (round > 0) {{
       spk_receive(received + {barrier}, round);
@@ -255,7 +250,7 @@ pub(in super::super) fn kernels(
             let _ = writeln!(last, "      if (real) spk_set(y{result}[n], v[e][{k}]);");
         }
     }
-    kernel.line(each_neuron(&tiling, &last));
+    kernel.line(each_neuron(tiling, &last));
     kernel.line("  spk_end();");
-    Ok(with_weights(kernel, &tiling, cx))
+    Ok(with_weights(kernel, tiling, cx))
 }

@@ -5,34 +5,40 @@ mod forward;
 mod overlap;
 mod tiling;
 
-pub(super) use backward::kernels as backward_kernels;
-pub(super) use forward::{kernels as forward_kernels, writes_bits};
+pub(super) use forward::writes_bits;
 pub(crate) use overlap::overlap_chunks;
 
-use super::LoweringContext;
 use super::scan::start;
+use super::{Lowered, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
-use spikelet_graph::op::{MatmulPrecision, Op, Port, Recurrence};
-use spikelet_graph::{DType, TensorType};
+use spikelet_graph::op::{Feedback, MatmulPrecision, Port, Recurrence, Scan, ScanGrad};
+use spikelet_graph::{DType, Result, TensorType};
 use tiling::{Direction, Part, Tiling};
 
-/// The tiling of a node; `None` if no tile fits on a multiprocessor.
-fn tiling(cx: &LoweringContext<'_>) -> Option<Tiling> {
-    match &cx.node.op {
-        Op::Scan(op) => forward::tiling(op, op.feedback.as_ref()?, cx.gpu, &cx.inputs),
-        Op::ScanGrad(op) => backward::tiling(op, op.of.feedback.as_ref()?, cx.gpu, &cx.inputs),
-        _ => None,
-    }
+const NO_TILE: &str = "a tile of its neurons does not fit in a multiprocessor's shared memory; use fewer neurons, or bf16";
+
+pub(super) fn lower_forward<'a>(
+    op: &'a Scan,
+    feedback: &'a Feedback,
+    cx: &'a LoweringContext<'_>,
+) -> Result<Lowered<'a>> {
+    let tiling = forward::tiling(op, feedback, cx.gpu, &cx.inputs);
+    let tiling = tiling.ok_or_else(|| cx.refuse(NO_TILE))?;
+    Ok(Lowered::kernels(tiling.workspace(), move || {
+        forward::kernels(op, feedback, &tiling, cx).map_err(|e| cx.expression(e))
+    }))
 }
 
-/// Whether a tile of a node fits on a multiprocessor.
-pub(super) fn fits(cx: &LoweringContext<'_>) -> bool {
-    tiling(cx).is_some()
-}
-
-/// The workspace of a node, in bytes.
-pub(super) fn workspace(cx: &LoweringContext<'_>) -> usize {
-    tiling(cx).map_or(0, |tiling| tiling.workspace())
+pub(super) fn lower_backward<'a>(
+    op: &'a ScanGrad,
+    feedback: &'a Feedback,
+    cx: &'a LoweringContext<'_>,
+) -> Result<Lowered<'a>> {
+    let tiling = backward::tiling(op, feedback, cx.gpu, &cx.inputs);
+    let tiling = tiling.ok_or_else(|| cx.refuse(NO_TILE))?;
+    Ok(Lowered::kernels(tiling.workspace(), move || {
+        backward::kernels(op, feedback, &tiling, cx).map_err(|e| cx.expression(e))
+    }))
 }
 
 /// 16-bit terms of a weight: three bf16 have all bits of an f32, two more than TF32 or f16.

@@ -2,7 +2,6 @@
 
 use super::{backward, forward};
 use crate::gpu::Properties;
-use crate::op::types;
 use spikelet_graph::op::{DeviceShare, Feedback, Op};
 use spikelet_graph::{Graph, Node};
 
@@ -27,7 +26,7 @@ fn predicted(
     node: &Node,
     share: DeviceShare,
 ) -> Option<(usize, f64)> {
-    let inputs = types(graph, &node.inputs);
+    let inputs = graph.types(&node.inputs);
     let scan = node.op.ports()?.scan();
     let feedback = Feedback {
         share,

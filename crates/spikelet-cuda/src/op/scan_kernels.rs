@@ -1,0 +1,78 @@
+//! Scans and their backward passes: those with feedback, by blocks and others have other kernels.
+
+use super::{CudaKernel, Lowered, LoweringContext};
+use super::{block, block_grad, recurrent, scan, scan_grad};
+use crate::gpu::Properties;
+use spikelet_graph::op::{Port, Ports, Scan, ScanGrad};
+use spikelet_graph::{Result, TensorType};
+
+/// Whether a constant operand is a literal.
+fn takes_literal(op: &dyn Ports, operand: usize) -> bool {
+    matches!(op.operands()[operand], Port::Initial(_) | Port::Param(_))
+}
+
+/// Whether a backward scan is computed by [`block_grad`].
+fn is_by_blocks(op: &ScanGrad, inputs: &[TensorType]) -> bool {
+    (op.of.pool.is_some() || op.channel_sums) && block_grad::supports(op, inputs)
+}
+
+impl CudaKernel for Scan {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        if let Some(feedback) = &self.feedback {
+            return recurrent::lower_forward(self, feedback, cx);
+        }
+        Ok(Lowered::kernels(0, || {
+            let kernels = match self.pool {
+                Some(_) => block::kernels(self, cx),
+                None => scan::kernels(self, cx),
+            };
+            kernels.map_err(|e| cx.expression(e))
+        }))
+    }
+
+    fn takes_literal(&self, operand: usize) -> bool {
+        takes_literal(self, operand)
+    }
+
+    fn writes_bits(&self, inputs: &[TensorType], result: usize) -> bool {
+        let port = self.results()[result];
+        match &self.feedback {
+            Some(feedback) => recurrent::writes_bits(self, feedback, inputs, port),
+            None => self.pool.is_none() && scan::writes_bits(inputs, port),
+        }
+    }
+}
+
+impl CudaKernel for ScanGrad {
+    fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
+        let expression = |e| cx.expression(e);
+        if let Some(feedback) = &self.of.feedback {
+            return recurrent::lower_backward(self, feedback, cx);
+        }
+        Ok(match is_by_blocks(self, &cx.inputs) {
+            true => Lowered::kernels(block_grad::workspace(self, cx), move || {
+                block_grad::kernels(self, cx).map_err(expression)
+            }),
+            false => Lowered::kernels(scan_grad::workspace(self, cx), move || {
+                scan_grad::kernels(self, cx).map_err(expression)
+            }),
+        })
+    }
+
+    fn takes_literal(&self, operand: usize) -> bool {
+        takes_literal(self, operand)
+    }
+
+    fn reads_bits(&self, _: &Properties, _: &[TensorType], operand: usize) -> bool {
+        self.operand(Port::Before) == Some(operand)
+    }
+
+    fn sums_channels(&self, inputs: &[TensorType]) -> bool {
+        block_grad::supports(self, inputs)
+    }
+
+    fn checkpoint(&self, gpu: &Properties, inputs: &[TensorType]) -> Option<usize> {
+        let recomputes = self.of.feedback.is_none() && !is_by_blocks(self, inputs);
+        recomputes.then(|| scan_grad::segment(self, gpu, inputs))?
+    }
+}
