@@ -4,22 +4,23 @@ mod action;
 mod callable;
 mod custom_kernel;
 mod dependencies;
+mod pieces;
 mod planning;
 
 use crate::capture::CaptureNodes;
 use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
 use crate::launch;
-use crate::memory::DeviceMemory;
+use crate::memory::memory_of;
 use crate::shared::Shared;
 use crate::while_nodes::{WhileNodes, count_nodes};
-use action::{LoopRecorder, Starter, Step, recorded_loops};
+use action::{LoopRecorder, Starter, recorded_loops};
 pub use callable::CallablePlan;
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{
     CUevent_flags, CUgraphInstantiate_flags_enum, CUgraphNode, CUstreamCaptureMode,
 };
-use planning::Planned;
+use planning::Executable;
 pub(crate) use planning::arena;
 use spikelet_graph::{Bound, Buffer, Executor, Plan, Result};
 use std::cell::RefCell;
@@ -28,13 +29,11 @@ use std::sync::Arc;
 pub(crate) struct CudaExecutor {
     shared: Arc<Shared>,
     arena_bytes: usize,
-    /// Keeps the constants of custom kernels alive.
-    _constants: Option<DeviceMemory>,
-    steps: Vec<Step>,
-    /// Names of the plan's kernels, for errors.
-    names: Vec<String>,
-    /// The steps that each step of a recorded run waits for; `None`: the one before it.
-    dependencies: Option<Vec<Vec<usize>>>,
+    executable: Executable,
+    /// The addresses of the arena, the inputs and the outputs.
+    arena: usize,
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
     graph: Option<Recorded>,
     /// Whether the first run, kernel by kernel, is done.
     ran_once: bool,
@@ -58,20 +57,21 @@ unsafe impl Send for Recorded {}
 impl CudaExecutor {
     /// Binds a plan that was checked, for this GPU and with these buffers.
     pub(crate) fn new(shared: Arc<Shared>, plan: &Plan, bound: Bound<'_>) -> Result<Self> {
-        let Planned {
-            constants,
-            steps,
-            names,
-            dependencies,
-        } = planning::plan(&shared, plan, bound)?;
+        let address = |buffer: &Buffer| Ok(memory_of(&shared.gpu, buffer)?.pointer as usize);
+        let inputs = bound.inputs.iter().map(address).collect::<Result<_>>()?;
+        let outputs = bound.outputs.iter();
+        let outputs = outputs.map(|buffer| buffer.as_ref().map_or(Ok(0), address));
+        let outputs = outputs.collect::<Result<_>>()?;
+        let arena = address(bound.arena)?;
+        let executable = Executable::new(&shared, plan)?;
         shared.unload_unused()?;
         shared.forget_unused_plans()?;
         Ok(Self {
             arena_bytes: plan.arena_bytes,
-            _constants: constants,
-            steps,
-            names,
-            dependencies,
+            executable,
+            arena,
+            inputs,
+            outputs,
             graph: None,
             ran_once: false,
             check: launch::is_checked(),
@@ -90,12 +90,17 @@ impl CudaExecutor {
         &self.shared.gpu
     }
 
+    fn starter<'a>(&'a self, recorder: Option<LoopRecorder<'a>>) -> Starter<'a> {
+        let pieces = (self.executable).pieces(self.arena, &self.inputs, &self.outputs);
+        Starter::new(self.gpu(), &self.gpu().stream, pieces, recorder)
+    }
+
     /// Enqueues all work on the stream; with `wait`, waits for each kernel and names the one that
     /// fails. With a recorder, long loops become nodes of the graph that is captured.
     fn start_all(&self, wait: bool, recorder: Option<LoopRecorder<'_>>) -> Result<()> {
         let gpu = self.gpu();
-        let starter = Starter::new(gpu, recorder);
-        for step in &self.steps {
+        let starter = self.starter(recorder);
+        for step in &self.executable.steps {
             // SAFETY: the addresses point into the arena, the constants and the buffers that self
             // keeps alive; the plan was checked, and its kernels are generated for these types. The
             // arguments of a custom operation's kernels were compared with the parameters; the
@@ -103,7 +108,7 @@ impl CudaExecutor {
             unsafe { starter.start(&step.action) }?;
             if wait {
                 gpu.stream.synchronize().map_err(|error| {
-                    let name = self.names.get(step.kernel).map_or("a copy", String::as_str);
+                    let name = self.executable.name(step);
                     failure(
                         &gpu.name,
                         format!("kernel {name} failed: {}", describe(&error)),
@@ -122,10 +127,10 @@ impl CudaExecutor {
         recorder: Option<LoopRecorder<'_>>,
     ) -> Result<()> {
         let gpu = self.gpu();
-        let starter = Starter::new(gpu, recorder);
+        let starter = self.starter(recorder);
         // The nodes after which each step is complete.
         let mut complete: Vec<Vec<CUgraphNode>> = vec![];
-        for (step, waits_for) in self.steps.iter().zip(dependencies) {
+        for (step, waits_for) in self.executable.steps.iter().zip(dependencies) {
             let nodes = waits_for.iter().flat_map(|k| &complete[*k]);
             let mut nodes: Vec<CUgraphNode> = nodes.copied().collect();
             nodes.sort_unstable();
@@ -149,7 +154,7 @@ impl CudaExecutor {
     /// recorded one by one.
     fn record(&self) -> Result<Option<Recorded>> {
         let _capturing = self.gpu().captures.capturing();
-        let depth = recorded_loops(&self.steps);
+        let depth = recorded_loops(&self.executable.steps);
         let nodes = match depth {
             0 => None,
             _ => self.shared.while_nodes(),
@@ -183,7 +188,7 @@ impl CudaExecutor {
         gpu.stream
             .begin_capture(mode)
             .context(&gpu.name, "recording the plan")?;
-        let started = match (&self.dependencies, self.shared.capture_nodes()) {
+        let started = match (&self.executable.dependencies, self.shared.capture_nodes()) {
             (Some(dependencies), Some(capture)) => {
                 self.start_concurrently(dependencies, capture, recorder)
             }
@@ -259,15 +264,15 @@ impl Executor for CudaExecutor {
                 .context(&gpu.name, "recording an event")
         };
         let mut events = vec![event()?];
-        let starter = Starter::new(gpu, None);
-        for step in &self.steps {
+        let starter = self.starter(None);
+        for step in &self.executable.steps {
             // SAFETY: as in `start_all`.
             unsafe { starter.start(&step.action) }?;
             events.push(event()?);
         }
         gpu.synchronize()?;
-        let mut seconds = vec![0.0; self.names.len()];
-        for (step, pair) in self.steps.iter().zip(events.windows(2)) {
+        let mut seconds = vec![0.0; self.executable.names.len()];
+        for (step, pair) in self.executable.steps.iter().zip(events.windows(2)) {
             let ms = pair[0]
                 .elapsed_ms(&pair[1])
                 .context(&gpu.name, "reading a timer")?;

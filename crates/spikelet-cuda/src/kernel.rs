@@ -171,7 +171,7 @@ impl<'a> StreamLock<'a> {
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { launch.run(gpu, &gpu.stream) }?;
+        unsafe { launch.run(gpu, &gpu.stream, |word| word) }?;
         if launch::is_checked() {
             gpu.stream
                 .synchronize()

@@ -31,6 +31,8 @@ pub(crate) struct Launch {
 struct Argument {
     first: usize,
     bytes: usize,
+    /// Whether it is the name of an address, which a run replaces.
+    is_name: bool,
 }
 
 /// An upper bound on the number of a kernel's parameters, which occupy at most 32 KiB.
@@ -59,20 +61,28 @@ impl Launch {
 
     /// Adds an address or a size.
     pub(crate) fn word(&mut self, word: u64) {
-        self.arguments.push(Argument {
-            first: self.words.len(),
-            bytes: 8,
-        });
-        self.words.push(word);
+        self.argument(&[word], 8, false);
+    }
+
+    /// Adds the name of an address, which [`Launch::run`] replaces.
+    pub(crate) fn name(&mut self, name: u64) {
+        self.argument(&[name], 8, true);
     }
 
     /// Adds an argument of any size.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        let words: Vec<u64> = bytes.chunks(8).map(word_of).collect();
+        self.argument(&words, bytes.len(), false);
+    }
+
+    fn argument(&mut self, words: &[u64], bytes: usize, is_name: bool) {
+        let first = self.words.len();
+        self.words.extend(words);
         self.arguments.push(Argument {
-            first: self.words.len(),
-            bytes: bytes.len(),
+            first,
+            bytes,
+            is_name,
         });
-        self.words.extend(bytes.chunks(8).map(word_of));
     }
 
     /// Checks that the kernel has parameters of the arguments' sizes: the driver reads the size of the
@@ -89,75 +99,43 @@ impl Launch {
         }
     }
 
-    /// Starts the kernel on a stream of the GPU.
+    /// Starts the kernel on a stream of the GPU's context, which is current, with the `address` of each name.
     ///
     /// # Safety
     /// The arguments must match the kernel's parameters, and point to memory that is large enough and
     /// alive until the kernel has finished.
-    pub(crate) unsafe fn run(&self, gpu: &Gpu, stream: &CudaStream) -> Result<()> {
-        let mut arguments: Vec<*mut c_void> = self
-            .arguments
-            .iter()
-            .map(|a| self.words[a.first..].as_ptr().cast_mut().cast())
-            .collect();
-        // SAFETY: the caller's promise.
-        unsafe { self.start(gpu, stream.cu_stream(), &mut arguments) }
-    }
-
-    /// Whether all arguments are addresses or sizes in a word each.
-    pub(crate) fn has_words_only(&self) -> bool {
-        self.arguments.iter().all(|argument| argument.bytes == 8)
-    }
-
-    /// Starts the kernel on a stream of the GPU's context, with each argument mapped by `address`. The context is
-    /// current.
-    ///
-    /// # Safety
-    /// As [`Launch::run`], for the mapped arguments; all arguments must be words.
-    pub(crate) unsafe fn run_mapped(
+    pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,
-        stream: sys::CUstream,
+        stream: &CudaStream,
         address: impl Fn(u64) -> u64,
     ) -> Result<()> {
-        /// Arguments of most kernels, so that none are allocated.
+        /// Words of the arguments of most kernels, so that nothing is allocated.
         const FEW: usize = 48;
         let (mut few, mut many) = ([0_u64; FEW], vec![]);
         let words = match self.words.len() {
-            0..=FEW => &mut few[..self.words.len()],
+            count @ 0..=FEW => &mut few[..count],
             count => {
                 many.resize(count, 0);
                 &mut many[..]
             }
         };
-        for (to, word) in words.iter_mut().zip(&self.words) {
-            *to = address(*word);
+        words.copy_from_slice(&self.words);
+        for argument in self.arguments.iter().filter(|argument| argument.is_name) {
+            words[argument.first] = address(words[argument.first]);
         }
         let (mut few, mut many) = ([std::ptr::null_mut::<c_void>(); FEW], vec![]);
-        let arguments = match words.len() {
-            0..=FEW => &mut few[..words.len()],
+        let arguments = match self.arguments.len() {
+            count @ 0..=FEW => &mut few[..count],
             count => {
                 many.resize(count, std::ptr::null_mut());
                 &mut many[..]
             }
         };
-        for (to, word) in arguments.iter_mut().zip(words.iter_mut()) {
-            *to = std::ptr::from_mut(word).cast();
+        let start = words.as_mut_ptr();
+        for (to, argument) in arguments.iter_mut().zip(&self.arguments) {
+            *to = start.wrapping_add(argument.first).cast();
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.start(gpu, stream, arguments) }
-    }
-
-    /// Starts the kernel with these addresses of arguments.
-    ///
-    /// # Safety
-    /// As [`Launch::run`], for the arguments at the addresses.
-    unsafe fn start(
-        &self,
-        gpu: &Gpu,
-        stream: sys::CUstream,
-        arguments: &mut [*mut c_void],
-    ) -> Result<()> {
         // SAFETY: the caller's promise; the driver copies the arguments before it returns.
         unsafe {
             result::launch_kernel(
@@ -165,7 +143,7 @@ impl Launch {
                 self.grid.into(),
                 self.block.into(),
                 self.shared,
-                stream,
+                stream.cu_stream(),
                 arguments,
             )
         }

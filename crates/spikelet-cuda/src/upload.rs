@@ -165,7 +165,7 @@ impl Uploads {
             }
             // SAFETY: every copy is within the slab and fits its destination, as checked when it was
             // pushed.
-            unsafe { launch.run(&gpu, &gpu.stream) }?;
+            unsafe { launch.run(&gpu, &gpu.stream, |word| word) }?;
         }
         slab.free = Some(mark(&gpu, &gpu.stream)?);
         self.copies.clear();

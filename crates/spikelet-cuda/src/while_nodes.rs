@@ -151,7 +151,7 @@ impl WhileNodes {
         condition.word(counted.last as u64);
         condition.word(handle);
         // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
-        unsafe { condition.run(gpu, stream) }?;
+        unsafe { condition.run(gpu, stream, |word| word) }?;
         let body_graph = self.add(gpu, stream, handle)?;
 
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as c_uint;
@@ -168,7 +168,8 @@ impl WhileNodes {
         };
         self.succeed(gpu, status)?;
         // SAFETY: as for the first launch.
-        let recorded = body().and_then(|()| unsafe { condition.run(gpu, body_stream) });
+        let recorded =
+            body().and_then(|()| unsafe { condition.run(gpu, body_stream, |word| word) });
         // SAFETY: this thread has begun to capture the stream.
         let ended = unsafe { result::stream::end_capture(body_stream.cu_stream()) };
         recorded?;

@@ -1,5 +1,6 @@
-//! The actions of a plan on the stream, in order.
+//! The actions of a plan on the stream, in order. Memory is given by name ([`super::pieces`]).
 
+use super::pieces::Pieces;
 use crate::dnn::ConvCall;
 use crate::error::Context;
 use crate::gemm::GemmCall;
@@ -63,7 +64,7 @@ pub(super) struct Step {
 pub(super) struct Repeat {
     pub(super) body: Vec<Step>,
     pub(super) count: usize,
-    /// The address of the number of steps done, which is cleared before the loop and increased by the body.
+    /// The number of steps done, which is cleared before the loop and increased by the body.
     pub(super) counter: u64,
 }
 
@@ -138,6 +139,7 @@ pub(super) fn recorded_loops(steps: &[Step]) -> usize {
 pub(super) struct Starter<'a> {
     gpu: &'a Gpu,
     stream: &'a Arc<CudaStream>,
+    pieces: Pieces<'a>,
     recorder: Option<LoopRecorder<'a>>,
 }
 
@@ -152,12 +154,18 @@ pub(super) struct LoopRecorder<'a> {
 }
 
 impl<'a> Starter<'a> {
-    /// Starts actions on the GPU's stream; with a recorder, loops become nodes of the graph that the stream is
-    /// captured into.
-    pub(super) fn new(gpu: &'a Gpu, recorder: Option<LoopRecorder<'a>>) -> Self {
+    /// Starts actions on a stream of the GPU, in this memory; with a recorder, loops become nodes of the graph that the
+    /// stream is captured into.
+    pub(super) fn new(
+        gpu: &'a Gpu,
+        stream: &'a Arc<CudaStream>,
+        pieces: Pieces<'a>,
+        recorder: Option<LoopRecorder<'a>>,
+    ) -> Self {
         Self {
             gpu,
-            stream: &gpu.stream,
+            stream,
+            pieces,
             recorder,
         }
     }
@@ -165,37 +173,38 @@ impl<'a> Starter<'a> {
     /// Starts one action.
     ///
     /// # Safety
-    /// Its addresses must be those of memory of the planned sizes; nothing else may access the memory of
-    /// sums over ranks before they are done.
+    /// The pieces of memory have the planned sizes, and the GPU's context is current; nothing else may access the memory
+    /// of sums over ranks before they are done.
     pub(super) unsafe fn start(&self, action: &Action) -> Result<()> {
         let Self { gpu, stream, .. } = *self;
+        let at = |name: u64| self.pieces.address(name);
         // SAFETY: the caller's promise.
         unsafe {
             match action {
-                Action::Launch(launch) => launch.run(gpu, stream),
+                Action::Launch(launch) => launch.run(gpu, stream, at),
                 Action::Gemm {
                     call,
                     a,
                     b,
                     y,
                     workspace,
-                } => call.run(gpu, stream, [*a, *b, *y], *workspace),
+                } => call.run(gpu, stream, [at(*a), at(*b), at(*y)], at(*workspace)),
                 Action::Conv {
                     call,
                     a,
                     b,
                     y,
                     workspace,
-                } => call.run(gpu, stream, [*a, *b, *y], *workspace),
+                } => call.run(gpu, stream, [at(*a), at(*b), at(*y)], at(*workspace)),
                 Action::Clear { to, bytes } => {
-                    result::memset_d8_async(*to, 0, *bytes, stream.cu_stream())
+                    result::memset_d8_async(at(*to), 0, *bytes, stream.cu_stream())
                         .context(&gpu.name, "clearing memory")
                 }
                 Action::Copy { from, to, bytes } => {
-                    result::memcpy_dtod_async(*to, *from, *bytes, stream.cu_stream())
+                    result::memcpy_dtod_async(at(*to), at(*from), *bytes, stream.cu_stream())
                         .context(&gpu.name, "copying a result")
                 }
-                Action::AllReduceStart { group, sums } => group.start(gpu, sums),
+                Action::AllReduceStart { group, sums } => group.start(gpu, sums, at),
                 Action::AllReduceDone(done) => Group::arrive(gpu, done),
                 Action::Repeat(repeat) => self.repeat(repeat),
             }
@@ -232,17 +241,14 @@ impl<'a> Starter<'a> {
         let counted = CountedLoop {
             stream: self.stream,
             body_stream: stream,
-            counter: repeat.counter,
+            counter: self.pieces.address(repeat.counter),
             last: recorded,
         };
-        let body = Starter {
-            gpu: self.gpu,
-            stream,
-            recorder: Some(LoopRecorder {
-                streams,
-                ..recorder
-            }),
+        let recorder_of_body = LoopRecorder {
+            streams,
+            ..recorder
         };
+        let body = Starter::new(self.gpu, stream, self.pieces, Some(recorder_of_body));
         // SAFETY: the caller's promise; the stream is captured if there is a recorder, and each of its streams
         // captures one body at a time.
         let graph = unsafe {

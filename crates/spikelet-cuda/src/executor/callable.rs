@@ -1,16 +1,16 @@
 //! Plans that another program calls: in its memory, on its stream.
 //!
-//! A plan is lowered with addresses that name a piece of memory and an offset; a call replaces the pieces by addresses.
+//! A call gives the addresses of the plan's memory.
 
-use super::action::{Action, Repeat, Step};
-use super::planning::{self, Planned};
+use super::action::{Action, Repeat, Starter, Step};
+use super::planning::Executable;
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use crate::shared::Shared;
 use cudarc::driver::sys::{self, CUstream, CUstreamCaptureMode};
 use cudarc::driver::{CudaFunction, result};
 use spikelet_graph::op::Op;
-use spikelet_graph::{Location, Plan, Result};
+use spikelet_graph::{Plan, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,39 +21,10 @@ use std::sync::Arc;
 /// refer to them. Calls may come from several threads at the same time.
 pub struct CallablePlan {
     shared: Arc<Shared>,
-    steps: Vec<Step>,
+    executable: Executable,
     inputs: usize,
     outputs: usize,
     arena_bytes: usize,
-}
-
-/// The bits of an address that are the offset in a piece of memory; those above are the number of the piece, from 1.
-const OFFSET_BITS: u32 = 44;
-
-/// The name of a byte in a piece of memory: the arena, then the inputs, then the outputs.
-fn name_of(piece: usize, offset: usize) -> u64 {
-    (piece as u64 + 1) << OFFSET_BITS | offset as u64
-}
-
-/// The addresses of the pieces of memory in a call.
-struct Pieces<'a> {
-    arena: usize,
-    inputs: &'a [usize],
-    outputs: &'a [usize],
-}
-
-impl Pieces<'_> {
-    /// The address of a byte; 0 for a value that has no memory.
-    fn address(&self, name: u64) -> u64 {
-        let piece = (name >> OFFSET_BITS) as usize;
-        let base = match piece {
-            0 => return name,
-            1 => self.arena,
-            k if k - 2 < self.inputs.len() => self.inputs[k - 2],
-            k => self.outputs[k - 2 - self.inputs.len()],
-        };
-        base as u64 + (name & ((1 << OFFSET_BITS) - 1))
-    }
 }
 
 /// Makes the context of a GPU current, and afterwards the one that was.
@@ -110,17 +81,6 @@ impl CallablePlan {
     pub(crate) fn new(shared: Arc<Shared>, plan: &Plan) -> Result<Self> {
         let _context = CurrentContext::of(&shared.gpu)?;
         let _mode = RelaxedCapture::new();
-        let (inputs, outputs) = (plan.graph.inputs.len(), plan.graph.outputs.len());
-        let address = |place| {
-            Ok(match place {
-                Location::Arena(offset) => name_of(0, offset),
-                Location::Input(k) => name_of(1 + k, 0),
-                Location::Output(k) => name_of(1 + inputs + k, 0),
-                Location::InputAt(k, offset) => name_of(1 + k, offset),
-                Location::OutputAt(k, offset) => name_of(1 + inputs + k, offset),
-                Location::Unused => 0,
-            })
-        };
         let mut nodes = plan.graph.nodes.iter();
         if nodes.any(|node| matches!(node.op, Op::Custom(_))) {
             return Err(failure(
@@ -128,18 +88,18 @@ impl CallablePlan {
                 "the arguments of a custom operation's kernels cannot be replaced; load the plan with Backend::load",
             ));
         }
-        let Planned { steps, names, .. } = planning::plan_at(&shared, plan, &address)?;
-        for step in &steps {
-            check(&shared.gpu, step, &names)?;
+        let executable = Executable::new(&shared, plan)?;
+        for step in &executable.steps {
+            check(&shared.gpu, step, executable.name(step))?;
             for function in functions(&step.action) {
                 std::mem::forget(function);
             }
         }
         Ok(Self {
             shared,
-            steps,
-            inputs,
-            outputs,
+            executable,
+            inputs: plan.graph.inputs.len(),
+            outputs: plan.graph.outputs.len(),
             arena_bytes: plan.arena_bytes,
         })
     }
@@ -181,17 +141,13 @@ impl CallablePlan {
             ));
         }
         let _context = CurrentContext::of(gpu)?;
-        let pieces = Pieces {
-            arena,
-            inputs,
-            outputs,
-        };
-        let stream = stream as CUstream;
-        for step in &self.steps {
-            // SAFETY: the caller's promise; the plan was checked, and its kernels are generated for these types.
-            unsafe { start(gpu, &step.action, &pieces, stream) }?;
-        }
-        Ok(())
+        let pieces = self.executable.pieces(arena, inputs, outputs);
+        // SAFETY: the caller's promise; the stream is not destroyed.
+        let stream = unsafe { gpu.context.wrap_borrowed_stream(stream as CUstream) };
+        let starter = Starter::new(gpu, &stream, pieces, None);
+        let mut steps = self.executable.steps.iter();
+        // SAFETY: the caller's promise; the plan was checked, and its kernels are generated for these types.
+        steps.try_for_each(|step| unsafe { starter.start(&step.action) })
     }
 }
 
@@ -208,9 +164,9 @@ fn functions(action: &Action) -> Vec<Arc<CudaFunction>> {
 }
 
 /// Checks that a step can be called, and loads its kernel.
-fn check(gpu: &Gpu, step: &Step, names: &[String]) -> Result<()> {
+fn check(gpu: &Gpu, step: &Step, name: &str) -> Result<()> {
     match &step.action {
-        Action::Launch(launch) if launch.has_words_only() => {
+        Action::Launch(launch) => {
             launch.load();
             Ok(())
         }
@@ -218,65 +174,14 @@ fn check(gpu: &Gpu, step: &Step, names: &[String]) -> Result<()> {
             Ok(())
         }
         Action::Repeat(Repeat { body, .. }) => {
-            body.iter().try_for_each(|step| check(gpu, step, names))
+            body.iter().try_for_each(|step| check(gpu, step, name))
         }
-        _ => {
-            let name = names.get(step.kernel).map_or("a copy", String::as_str);
-            Err(failure(
-                &gpu.name,
-                format!(
-                    "{name} cannot be called with memory of a caller; load the plan with Backend::load"
-                ),
-            ))
-        }
-    }
-}
-
-/// Starts an action.
-///
-/// # Safety
-/// As [`CallablePlan::run`]; the context is current.
-unsafe fn start(gpu: &Gpu, action: &Action, pieces: &Pieces<'_>, stream: CUstream) -> Result<()> {
-    let at = |name: &u64| pieces.address(*name);
-    // SAFETY: the caller's promise.
-    unsafe {
-        match action {
-            Action::Launch(launch) => launch.run_mapped(gpu, stream, |word| pieces.address(word)),
-            Action::Gemm {
-                call,
-                a,
-                b,
-                y,
-                workspace,
-            } => {
-                let stream = gpu.context.wrap_borrowed_stream(stream);
-                call.run(gpu, &stream, [at(a), at(b), at(y)], at(workspace))
-            }
-            Action::Conv {
-                call,
-                a,
-                b,
-                y,
-                workspace,
-            } => {
-                let stream = gpu.context.wrap_borrowed_stream(stream);
-                call.run(gpu, &stream, [at(a), at(b), at(y)], at(workspace))
-            }
-            Action::Clear { to, bytes } => result::memset_d8_async(at(to), 0, *bytes, stream)
-                .context(&gpu.name, "clearing memory"),
-            Action::Copy { from, to, bytes } => {
-                result::memcpy_dtod_async(at(to), at(from), *bytes, stream)
-                    .context(&gpu.name, "copying a result")
-            }
-            Action::Repeat(Repeat { body, count, .. }) => (0..*count).try_for_each(|_| {
-                body.iter()
-                    .try_for_each(|step| start(gpu, &step.action, pieces, stream))
-            }),
-            Action::AllReduceStart { .. } | Action::AllReduceDone(_) => Err(failure(
-                &gpu.name,
-                "an operation that cannot be called was not rejected",
-            )),
-        }
+        _ => Err(failure(
+            &gpu.name,
+            format!(
+                "{name} cannot be called with memory of a caller; load the plan with Backend::load"
+            ),
+        )),
     }
 }
 
@@ -284,26 +189,7 @@ impl fmt::Debug for CallablePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallablePlan")
             .field("gpu", &self.shared.gpu.name)
-            .field("steps", &self.steps.len())
+            .field("steps", &self.executable.steps.len())
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_become_addresses_of_their_piece_and_offset() {
-        let pieces = Pieces {
-            arena: 0x7f00_0000_0000,
-            inputs: &[0x1000, 0x2000],
-            outputs: &[0x3000],
-        };
-        assert_eq!(pieces.address(0), 0);
-        assert_eq!(pieces.address(name_of(0, 256)), 0x7f00_0000_0100);
-        assert_eq!(pieces.address(name_of(1, 0)), 0x1000);
-        assert_eq!(pieces.address(name_of(2, 16)), 0x2010);
-        assert_eq!(pieces.address(name_of(3, 4)), 0x3004);
     }
 }

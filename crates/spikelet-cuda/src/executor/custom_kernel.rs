@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// Alignment of constants, sufficient for every CUDA type.
 const ALIGNMENT: usize = 256;
 
-/// An argument before the constants have an address.
 enum KernelArg {
     Address(u64),
     /// The constants at this offset in bytes.
@@ -58,7 +57,7 @@ impl CustomKernel {
         }
     }
 
-    /// Compiles it, for constants at address `constants`.
+    /// Compiles it, for constants of this name.
     pub(super) fn launch(self, gpu: &Gpu, constants: u64) -> Result<Launch> {
         let Self {
             kernel, arguments, ..
@@ -83,8 +82,8 @@ impl CustomKernel {
         launch.shared = kernel.shared;
         for argument in arguments {
             match argument {
-                KernelArg::Address(address) => launch.word(address),
-                KernelArg::Constant(at) => launch.word(constants + at as u64),
+                KernelArg::Address(name) => launch.name(name),
+                KernelArg::Constant(at) => launch.name(constants + at as u64),
                 KernelArg::Value(bytes) => launch.bytes(&bytes),
             }
         }

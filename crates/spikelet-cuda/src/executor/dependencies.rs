@@ -5,7 +5,7 @@
 
 use super::action::Step;
 use spikelet_graph::op::DeviceShare;
-use spikelet_graph::{Location, Plan, Result};
+use spikelet_graph::{Location, Plan};
 
 /// Memory that a step accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +40,17 @@ impl Access {
 pub(super) fn of_steps(
     plan: &Plan,
     steps: &[Step],
-    address: &dyn Fn(Location) -> Result<u64>,
-) -> Result<Option<Vec<Vec<usize>>>> {
+    address: &dyn Fn(Location) -> u64,
+) -> Option<Vec<Vec<usize>>> {
     if !overlaps(plan) {
-        return Ok(None);
+        return None;
     }
-    let of_kernels = accesses(plan, address)?;
+    let of_kernels = accesses(plan, address);
     let of_steps = steps.iter().map(|step| {
         let kernels = of_kernels[step.kernel..=step.last].iter();
         kernels.flatten().copied().collect()
     });
-    Ok(Some(dependencies(&of_steps.collect::<Vec<_>>())))
+    Some(dependencies(&of_steps.collect::<Vec<_>>()))
 }
 
 /// Whether kernels of a plan shall run at the same time.
@@ -61,37 +61,34 @@ fn overlaps(plan: &Plan) -> bool {
 }
 
 /// The memory that each kernel of a plan accesses, and the copies behind them.
-fn accesses(plan: &Plan, address: &dyn Fn(Location) -> Result<u64>) -> Result<Vec<Vec<Access>>> {
+fn accesses(plan: &Plan, address: &dyn Fn(Location) -> u64) -> Vec<Vec<Access>> {
     let mut all = vec![];
     for kernel in &plan.kernels {
         let node = &plan.graph.nodes[kernel.node];
         let mut own = vec![];
         for (place, value) in kernel.reads.iter().zip(&node.inputs) {
-            own.push(Access::read(
-                address(*place)?,
-                plan.graph.ty(*value).bytes(),
-            ));
+            own.push(Access::read(address(*place), plan.graph.ty(*value).bytes()));
         }
         for (place, value) in kernel.writes.iter().zip(&node.outputs) {
             if *place != Location::Unused {
                 own.push(Access::write(
-                    address(*place)?,
+                    address(*place),
                     plan.graph.ty(*value).bytes(),
                 ));
             }
         }
         if let Some((offset, bytes)) = kernel.workspace {
-            own.push(Access::write(address(Location::Arena(offset))?, bytes));
+            own.push(Access::write(address(Location::Arena(offset)), bytes));
         }
         all.push(own);
     }
     let mut copies = vec![];
     for (from, to, ty) in &plan.copies {
-        copies.push(Access::read(address(*from)?, ty.bytes()));
-        copies.push(Access::write(address(*to)?, ty.bytes()));
+        copies.push(Access::read(address(*from), ty.bytes()));
+        copies.push(Access::write(address(*to), ty.bytes()));
     }
     all.push(copies);
-    Ok(all)
+    all
 }
 
 /// For each step the earlier ones that it waits for, without those that these wait for.

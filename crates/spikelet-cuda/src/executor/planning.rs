@@ -1,15 +1,15 @@
-//! Lowering of a plan to actions on the stream: addresses, source text, compiled kernels.
+//! Lowering of a plan to actions on the stream: names of memory, source text, compiled kernels.
 
 use super::action::{self, Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
 use super::dependencies;
+use super::pieces::{Names, Pieces};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
 use crate::gpu::group::AllReduceBatch;
 use crate::horizontal_fusion::{BoundKernel, Group, fuse};
 use crate::kernel_source::{self, Binding, KernelSource, LaunchSize, TooLarge};
 use crate::launch::Launch;
-use crate::memory::memory_of;
 use crate::memory::{DeviceMemory, size};
 use crate::op::loops::{self, LoopMemory, Piece, PieceCopy};
 use crate::op::{self, LoweredOp, LoweringContext};
@@ -17,14 +17,14 @@ use crate::shared::Shared;
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
 use spikelet_graph::op::{Loop, Op};
-use spikelet_graph::{Bound, Buffer, DType, Error, Location, Plan, Result, TensorType, ValueId};
+use spikelet_graph::{Buffer, DType, Location, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A lowered plan.
-pub(super) struct Planned {
+/// A lowered plan, whose memory is given by name.
+pub(super) struct Executable {
     /// The constants of custom kernels, if any.
-    pub(super) constants: Option<DeviceMemory>,
+    constants: Option<DeviceMemory>,
     pub(super) steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     pub(super) names: Vec<String>,
@@ -52,68 +52,64 @@ struct Repeat {
 /// A kernel to be fused with its neighbors, or another step.
 type Item = std::result::Result<BoundKernel, Other>;
 
-/// Lowers a plan whose memory is that of buffers.
-pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Planned> {
-    let gpu = &shared.gpu;
-    let Bound {
-        inputs, outputs, ..
-    } = bound;
-    let arena = memory_of(gpu, bound.arena)?;
-    let input = |k: usize| Ok::<_, Error>(memory_of(gpu, &inputs[k])?.pointer);
-    let output = |k: usize| match &outputs[k] {
-        Some(buffer) => Ok::<_, Error>(memory_of(gpu, buffer)?.pointer),
-        None => Ok(0),
-    };
-    plan_at(shared, plan, &|place| {
-        Ok(match place {
-            Location::Arena(offset) => arena.pointer + offset as u64,
-            Location::Input(k) => input(k)?,
-            Location::Output(k) => output(k)?,
-            Location::InputAt(k, offset) => input(k)? + offset as u64,
-            Location::OutputAt(k, offset) => output(k)? + offset as u64,
-            Location::Unused => 0,
+impl Executable {
+    /// Lowers a plan and compiles its kernels.
+    pub(super) fn new(shared: &Shared, plan: &Plan) -> Result<Self> {
+        let gpu = &shared.gpu;
+        let memory = Names {
+            inputs: plan.graph.inputs.len(),
+            outputs: plan.graph.outputs.len(),
+        };
+        let address = |place| memory.of(place);
+        let mut lowering = Lowering {
+            shared,
+            constants: Constants::default(),
+            names: vec![],
+            in_loop: None,
+        };
+        let mut planned = lowering.kernels(plan, &address)?;
+        let last = plan.kernels.len();
+        for (from, to, ty) in &plan.copies {
+            if ty.bytes() > 0 {
+                let action = Action::Copy {
+                    from: address(*from),
+                    to: address(*to),
+                    bytes: ty.bytes(),
+                };
+                planned.push(Err(Other::Step(Box::new(Step::new(action, last)))));
+            }
+        }
+        let Lowering {
+            constants, names, ..
+        } = lowering;
+        let steps = compile(gpu, fuse(planned), &names, memory.constants())?;
+        Ok(Self {
+            constants: constants.upload(shared, gpu)?,
+            dependencies: dependencies::of_steps(plan, &steps, &address),
+            steps,
+            names,
         })
-    })
-}
+    }
 
-/// Lowers a plan whose values are at the addresses of their locations.
-pub(super) fn plan_at(
-    shared: &Shared,
-    plan: &Plan,
-    address: &dyn Fn(Location) -> Result<u64>,
-) -> Result<Planned> {
-    let gpu = &shared.gpu;
-    let mut lowering = Lowering {
-        shared,
-        constants: Constants::default(),
-        names: vec![],
-        in_loop: None,
-    };
-    let mut planned = lowering.kernels(plan, address)?;
-    let last = plan.kernels.len();
-    for (from, to, ty) in &plan.copies {
-        if ty.bytes() > 0 {
-            let action = Action::Copy {
-                from: address(*from)?,
-                to: address(*to)?,
-                bytes: ty.bytes(),
-            };
-            planned.push(Err(Other::Step(Box::new(Step::new(action, last)))));
+    /// The memory of a run.
+    pub(super) fn pieces<'a>(
+        &self,
+        arena: usize,
+        inputs: &'a [usize],
+        outputs: &'a [usize],
+    ) -> Pieces<'a> {
+        Pieces {
+            arena,
+            inputs,
+            outputs,
+            constants: self.constants.as_ref().map_or(0, |memory| memory.pointer),
         }
     }
-    let Lowering {
-        constants, names, ..
-    } = lowering;
-    let constants = constants.upload(shared, gpu)?;
-    let base = constants.as_ref().map_or(0, |memory| memory.pointer);
-    let steps = compile(gpu, fuse(planned), &names, base)?;
-    let dependencies = dependencies::of_steps(plan, &steps, address)?;
-    Ok(Planned {
-        constants,
-        steps,
-        names,
-        dependencies,
-    })
+
+    /// The name of the kernel of a step, for errors.
+    pub(super) fn name(&self, step: &Step) -> &str {
+        self.names.get(step.kernel).map_or("a copy", String::as_str)
+    }
 }
 
 /// The lowering of a plan and of the bodies of its loops.
@@ -127,15 +123,11 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// The kernels of a plan whose values are at the addresses of their locations.
-    fn kernels(
-        &mut self,
-        plan: &Plan,
-        address: &dyn Fn(Location) -> Result<u64>,
-    ) -> Result<Vec<Item>> {
+    /// The kernels of a plan whose locations have these names.
+    fn kernels(&mut self, plan: &Plan, address: &dyn Fn(Location) -> u64) -> Result<Vec<Item>> {
         let shared = self.shared;
         let gpu = &shared.gpu;
-        let addresses = |places: &[Location]| -> Result<Vec<u64>> {
+        let addresses = |places: &[Location]| -> Vec<u64> {
             places.iter().map(|place| address(*place)).collect()
         };
         let fills = op::fills(&plan.graph);
@@ -146,8 +138,8 @@ impl Lowering<'_> {
             let node = &plan.graph.nodes[kernel.node];
             let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
             let cx = LoweringContext::of_kernel(shared, plan, kernel, &fills);
-            let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
-            let workspace = address(Location::Arena(offset))?;
+            let (reads, writes) = (addresses(&kernel.reads), addresses(&kernel.writes));
+            let workspace = address(Location::Arena(offset));
             let index = match self.in_loop {
                 Some(outer) => outer,
                 None => {
@@ -322,7 +314,7 @@ impl Lowering<'_> {
         }
         planned.extend(bound(loops::copy_kernels(op, counter, &first)));
 
-        let address = |place: Location| Ok(at.address(place));
+        let address = |place: Location| at.address(place);
         let outer = self.in_loop.replace(at.kernel);
         let lowered = self.kernels(body, &address);
         self.in_loop = outer;
@@ -456,7 +448,7 @@ fn compile(
         let (first, last) = (kernels[0].kernel, kernels[kernels.len() - 1].kernel);
         launch.shared = shared;
         for word in kernels.into_iter().flat_map(|d| d.words) {
-            launch.word(word);
+            launch.name(word);
         }
         Ok(Step {
             action: Action::Launch(launch),

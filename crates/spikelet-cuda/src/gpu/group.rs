@@ -51,7 +51,7 @@ pub(crate) struct Group {
 
 /// Sums that are started together.
 pub(crate) struct AllReduceBatch {
-    /// Addresses of operand and result, and the number of elements.
+    /// Names of operand and result, and the number of elements.
     tensors: Vec<(u64, u64, usize)>,
     /// The operands are ready.
     ready: CudaEvent,
@@ -60,7 +60,7 @@ pub(crate) struct AllReduceBatch {
 }
 
 impl AllReduceBatch {
-    /// A batch of tensors: addresses of operand and result, and the number of elements.
+    /// A batch of tensors: names of operand and result, and the number of elements.
     pub(crate) fn new(gpu: &Gpu, tensors: Vec<(u64, u64, usize)>) -> Result<Self> {
         let event = || {
             let event = gpu.context.new_event(None);
@@ -236,7 +236,15 @@ impl Group {
     /// # Safety
     /// The addresses must be those of so many elements, which nothing else accesses before
     /// [`Group::arrive`].
-    pub(crate) unsafe fn start(&self, gpu: &Gpu, sums: &AllReduceBatch) -> Result<()> {
+    pub(crate) unsafe fn start(
+        &self,
+        gpu: &Gpu,
+        sums: &AllReduceBatch,
+        address: impl Fn(u64) -> u64,
+    ) -> Result<()> {
+        let tensors = sums.tensors.iter();
+        let tensors = tensors.map(|(from, to, count)| (address(*from), address(*to), *count));
+        let tensors: Vec<(u64, u64, usize)> = tensors.collect();
         let order = "ordering sums over ranks";
         sums.ready
             .record(&gpu.stream)
@@ -247,7 +255,7 @@ impl Group {
             // promise.
             Some(comm) => unsafe {
                 let stream = self.stream.cu_stream();
-                self.api.sums(comm.0, stream, &sums.tensors)
+                self.api.sums(comm.0, stream, &tensors)
             },
             None => return Err(self.aborted()),
         };

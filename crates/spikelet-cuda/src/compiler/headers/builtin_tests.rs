@@ -208,7 +208,7 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     // before they are dropped.
     unsafe {
         upload_async(from.pointer, crate::bytes::raw(&operands), &gpu.stream).unwrap();
-        launch.run(gpu, &gpu.stream).unwrap();
+        launch.run(gpu, &gpu.stream, |word| word).unwrap();
         let bytes = crate::bytes::raw_mut(&mut results);
         download_async(bytes, to.pointer, &gpu.stream).unwrap();
     }
