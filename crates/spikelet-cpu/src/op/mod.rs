@@ -7,6 +7,7 @@ mod concat;
 mod conv;
 mod convert;
 mod copy;
+mod cumprod;
 mod custom;
 mod delayed_matmul;
 mod draw;

@@ -8,6 +8,7 @@ mod attention;
 #[cfg(target_os = "linux")]
 mod callable;
 mod conv;
+mod cumprod;
 mod custom;
 mod delayed_matmul;
 mod draw;

@@ -8,6 +8,7 @@ mod block_grad;
 mod channels;
 mod concat;
 mod conv;
+mod cumprod;
 mod custom;
 mod delayed_matmul;
 mod draw;

@@ -369,7 +369,7 @@ fn functions_statistics_and_moved_elements_compile() {
         let pairs = x.pow(&y) + x.clamp(-1.0, &y) + x.gt(&y).where_(&x, 0.5) + x.logical_xor(&y);
         let moved = x.flip(0) + x.flip(2) + x.roll(1, 5) + x.pad(1, 1, 0, 0.0).slice(1, 1..65);
         let sums = x.var(&[0, 1], 1) + x.log_sum_exp(&[0, 1]) + x.norm(&[0, 1]);
-        let loss = (functions + pairs + moved + x.cumsum(0) + sums).sum_all();
+        let loss = (functions + pairs + moved + x.cumsum(0) + x.cumprod(1) + sums).sum_all();
         let grads = tracer.gradients(&loss, &[&x, &y]);
         tracer.output("loss", &loss);
         tracer.output("grad_x", &grads[0]);

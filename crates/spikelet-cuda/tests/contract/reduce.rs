@@ -136,3 +136,20 @@ fn gradients_of_sums_and_maxima_agree() {
         tracer.output("of sum", &of_sum[0]);
     });
 }
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn products_along_any_axis_and_their_gradients_agree() {
+    for shape in [[3, 7, 33], [20, 64, 100]] {
+        let x = scaled(&shape, 4, 1.0, 0.5);
+        same_by(&[("x", x.clone())], near, |tracer| {
+            let x = data(tracer, "x", &x);
+            for axis in 0..3 {
+                let y = x.cumprod(axis);
+                let grads = tracer.gradients(&y.square().sum_all(), &[&x]);
+                tracer.output(&format!("product {axis}"), &y);
+                tracer.output(&format!("gradient {axis}"), &grads[0]);
+            }
+        });
+    }
+}

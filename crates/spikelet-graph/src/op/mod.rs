@@ -8,6 +8,7 @@ mod arg_max;
 mod batch_matmul;
 mod concat;
 mod conv;
+mod cumprod;
 mod custom;
 mod delayed_matmul;
 mod draw;
@@ -48,6 +49,7 @@ pub use arg_max::ArgMax;
 pub use batch_matmul::{BatchMatMul, BatchMatMulSizes};
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
+pub use cumprod::CumProd;
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
 pub use delayed_matmul::{DelayedMatMul, DelayedSizes};
 pub use draw::{Distribution, Draw, GENERATOR_STATE};
@@ -204,7 +206,7 @@ macro_rules! operations {
 macro_rules! for_each_operation {
     ($macro:ident $($more:tt)*) => {
         $macro! {
-            AllReduceDone AllReduceStart ArgMax BatchMatMul Concat ConcatChunks Conv Custom
+            AllReduceDone AllReduceStart ArgMax BatchMatMul Concat ConcatChunks Conv CumProd Custom
             DelayedMatMul Draw Equal EventFrames Expand Fill Flip Gather GeneratorSteps LogSoftmax
             Loop Map MatMul MeanVar OneHot Pack Permute Pool PoolGrad RankUpdate
             Reduce Reshape Scan ScanGrad ScatterAdd Slice TimeChunk TopK

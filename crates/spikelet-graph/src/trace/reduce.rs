@@ -2,7 +2,7 @@
 
 use super::Var;
 use crate::error::InvalidOp;
-use crate::op::{LogSoftmax, Recurrence, Reduce};
+use crate::op::{CumProd, LogSoftmax, Recurrence, Reduce};
 use crate::types::elements;
 use spikelet_expr::Expr;
 use std::sync::Arc;
@@ -142,6 +142,19 @@ impl Var {
             &[],
         );
         results.into_iter().next().unwrap_or_else(|| self.clone())
+    }
+
+    /// The running product along an axis: `y[k] = x[0] · … · x[k]`. Its derivative is exact where elements are 0.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let decay = tracer.input("decay", DType::F32, [20, 8, 10]);
+    /// let weight = decay.cumprod(0); // of each step, relative to the first one
+    /// assert_eq!(weight.shape(), [20, 8, 10]);
+    /// ```
+    pub fn cumprod(&self, axis: usize) -> Var {
+        self.tracer.apply1(CumProd { axis }, &[self])
     }
 
     /// Logarithm of the softmax over the last axis.

@@ -1,0 +1,125 @@
+//! Running products along an axis.
+
+use super::{Concat, Fill, Flip, Map, Operation, Permute, Recurrence, Scan, Slice};
+use super::{arity, elements, inverse};
+use crate::backward::Backward;
+use crate::error::{InvalidOp, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+use spikelet_expr::Expr;
+use std::sync::Arc;
+
+/// `y[…, k, …] = x[…, 0, …] · … · x[…, k, …]` along one axis, multiplied in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CumProd {
+    /// The axis.
+    pub axis: usize,
+}
+
+impl CumProd {
+    /// `s[i] = g[i] + x[i + 1]·s[i + 1]`, by a scan from the last element to the first.
+    fn behind(&self, b: &mut Backward<'_>, g: ValueId, x: ValueId) -> Result<ValueId> {
+        let ty = b.graph.ty(x).clone();
+        let others = (0..ty.shape.len()).filter(|k| *k != self.axis);
+        let order: Vec<usize> = [self.axis].into_iter().chain(others).collect();
+        let permuted: Vec<usize> = order.iter().map(|k| ty.shape[*k]).collect();
+        let back = inverse(&order);
+        let columns = ty.len() / permuted[0];
+        let mut reversed = |value: ValueId| {
+            let front = match self.axis {
+                0 => value,
+                _ => b.push1(
+                    Permute {
+                        order: order.clone(),
+                    },
+                    &[value],
+                )?,
+            };
+            let rows = b.reshape(front, vec![permuted[0], columns])?;
+            b.push1(Flip { axis: 0 }, &[rows])
+        };
+        let sequences = [reversed(g)?, reversed(x)?];
+        let [g, x, carried] = ["g", "x", "carried"].map(Expr::symbol);
+        let sum = g + carried;
+        let step = Recurrence::new("cumprod_grad", ["g", "x"], ["carried"])
+            .output("s", sum.clone(), false)
+            .next(vec![sum * x]);
+        let zero = TensorType::new(ty.dtype.arithmetic(), []);
+        let zero = b.push1(
+            Fill {
+                ty: zero,
+                value: 0.0,
+            },
+            &[],
+        )?;
+        let scan = Scan::new(Arc::new(step), permuted[0]);
+        let sums = b.push(scan, &[sequences[0], sequences[1], zero])?[0];
+        let sums = b.push1(Flip { axis: 0 }, &[sums])?;
+        let sums = b.reshape(sums, permuted)?;
+        match self.axis {
+            0 => Ok(sums),
+            _ => b.push1(Permute { order: back }, &[sums]),
+        }
+    }
+}
+
+impl Operation for CumProd {
+    fn name(&self) -> String {
+        "cumprod".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("cumprod[{}]", self.axis)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
+        arity(inputs, 1)?;
+        let x = &inputs[0];
+        if self.axis >= x.shape.len() {
+            return Err(InvalidOp::new(
+                format!("axis {} of a tensor with {} axes", self.axis, x.shape.len()),
+                "axes are counted from 0",
+            ));
+        }
+        if !x.dtype.is_float() {
+            return Err(InvalidOp::new(
+                format!("products of {} are not supported", x.dtype),
+                "convert to a floating-point type",
+            ));
+        }
+        Ok(vec![x.clone()])
+    }
+
+    /// `dx[i] = x[0]·…·x[i − 1] · s[i]`, where `s[i] = g[i] + x[i + 1]·s[i + 1]`. Nothing is divided, so that elements may
+    /// be 0.
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        let (axis, ty) = (self.axis, b.graph.ty(node.inputs[0]).clone());
+        let length = ty.shape[axis];
+        if length == 1 || ty.is_empty() {
+            return Ok(vec![Some(g)]);
+        }
+        let mut first = ty.clone();
+        first.shape[axis] = 1;
+        let one = b.push1(
+            Fill {
+                ty: first,
+                value: 1.0,
+            },
+            &[],
+        )?;
+        let (start, end) = (0, length - 1);
+        let others = b.push1(Slice { axis, start, end }, &[node.outputs[0]])?;
+        let before = b.push1(Concat { axis }, &[one, others])?;
+        let behind = self.behind(b, g, node.inputs[0])?;
+        let product = Map::operand(0) * Map::operand(1);
+        let grad = b.map1(product, ty.shape, ty.dtype, &[before, behind])?;
+        Ok(vec![Some(grad)])
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        elements(inputs)
+    }
+}
