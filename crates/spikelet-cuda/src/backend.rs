@@ -9,15 +9,15 @@ use crate::gemm::{Gemm, Product};
 use crate::gpu::group::{self, Group};
 use crate::gpu::{Gpu, Properties};
 use crate::memory::{DeviceMemory, memory_of};
-use crate::op::{self, Device};
+use crate::op::Device;
 use crate::shared::Shared;
+use crate::target::target_of_device;
 use crate::transfer;
 use crate::upload::Uploads;
-use spikelet_graph::op::{HostTensor, HostTensorMut, Op};
+use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Bound, Buffer, DType, Determinism, DeviceKind, DeviceTransfer, Event, Executor, Graph,
-    HostFuture, InPlaceUpdates, Memory, Node, Plan, ProcessGroup, Result, SchedulingPolicy,
-    SpikeStorage, Target, TensorType, WorkspaceQuery,
+    Backend, Bound, Buffer, DType, Determinism, DeviceKind, DeviceTransfer, Event, Executor,
+    HostFuture, Memory, Plan, ProcessGroup, Result, TensorType,
 };
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -60,6 +60,10 @@ impl Device for Shared {
 
     fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool {
         self.dnn.is_on_tensor_cores(convolution)
+    }
+
+    fn overlaps(&self) -> bool {
+        self.capture_nodes().is_some()
     }
 }
 
@@ -203,52 +207,7 @@ impl Cuda {
     }
 }
 
-impl WorkspaceQuery for Cuda {
-    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        op::workspace(&*self.shared, graph, node)
-    }
-}
-
-impl SpikeStorage for Cuda {
-    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
-        op::reads_bits(&self.shared.gpu.properties, op, inputs, operand)
-    }
-
-    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
-        op::writes_bits(op, inputs, result)
-    }
-}
-
-impl SchedulingPolicy for Cuda {
-    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
-        op::sums_channels(graph, node)
-    }
-
-    fn unrolls(&self, steps: usize, operations: usize, bytes: usize) -> bool {
-        op::loops::unrolls(steps, operations, bytes)
-    }
-
-    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
-    }
-
-    fn overlap_chunks(&self, graph: &Graph, first: &Node, second: &Node) -> Option<usize> {
-        self.shared.capture_nodes()?;
-        op::overlap_chunks(&self.shared.gpu.properties, graph, first, second)
-    }
-}
-
-impl InPlaceUpdates for Cuda {
-    fn overwrites_sequences(&self) -> bool {
-        op::OVERWRITES_SEQUENCES
-    }
-}
-
-impl Target for Cuda {
-    fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
-        op::check(&*self.shared, graph, node)
-    }
-}
+target_of_device!(Cuda, |this| &*this.shared);
 
 impl Backend for Cuda {
     fn name(&self) -> String {

@@ -30,6 +30,7 @@ mod recent;
 pub mod scan_source;
 mod shared;
 pub mod source_file;
+mod target;
 mod transfer;
 mod upload;
 mod while_nodes;

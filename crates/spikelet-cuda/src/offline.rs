@@ -3,12 +3,9 @@
 use crate::dnn::Convolution;
 use crate::gemm::{self, Product};
 use crate::gpu::Properties;
-use crate::op::{self, Device};
-use spikelet_graph::op::Op;
-use spikelet_graph::{
-    DType, Graph, InPlaceUpdates, Node, Result, SchedulingPolicy, SpikeStorage, Target, TensorType,
-    WorkspaceQuery,
-};
+use crate::op::Device;
+use crate::target::target_of_device;
+use spikelet_graph::{DType, TensorType};
 
 /// A planning target for a GPU with these properties; needs no GPU, driver or vendor library.
 ///
@@ -67,50 +64,10 @@ impl Device for OfflineTarget {
     fn convolution_on_tensor_cores(&self, _: &Convolution) -> bool {
         true
     }
-}
 
-impl WorkspaceQuery for OfflineTarget {
-    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        op::workspace(self, graph, node)
+    fn overlaps(&self) -> bool {
+        true
     }
 }
 
-impl SpikeStorage for OfflineTarget {
-    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
-        op::reads_bits(&self.properties, op, inputs, operand)
-    }
-
-    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
-        op::writes_bits(op, inputs, result)
-    }
-}
-
-impl SchedulingPolicy for OfflineTarget {
-    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
-        op::sums_channels(graph, node)
-    }
-
-    fn unrolls(&self, steps: usize, operations: usize, bytes: usize) -> bool {
-        op::loops::unrolls(steps, operations, bytes)
-    }
-
-    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        op::scan_checkpoint(&self.properties, graph, node)
-    }
-
-    fn overlap_chunks(&self, graph: &Graph, first: &Node, second: &Node) -> Option<usize> {
-        op::overlap_chunks(&self.properties, graph, first, second)
-    }
-}
-
-impl InPlaceUpdates for OfflineTarget {
-    fn overwrites_sequences(&self) -> bool {
-        op::OVERWRITES_SEQUENCES
-    }
-}
-
-impl Target for OfflineTarget {
-    fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
-        op::check(self, graph, node)
-    }
-}
+target_of_device!(OfflineTarget, |this| this);

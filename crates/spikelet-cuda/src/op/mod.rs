@@ -107,7 +107,7 @@ pub(crate) trait CudaKernel {
 
 macro_rules! kernels {
     ($($name:ident)*) => {
-        fn kernel_of(op: &Op) -> &dyn CudaKernel {
+        pub(crate) fn kernel_of(op: &Op) -> &dyn CudaKernel {
             match op { $(Op::$name(op) => op,)* }
         }
     };
@@ -130,6 +130,9 @@ pub(crate) trait Device {
 
     /// Whether the engine of a convolution computes on tensor cores.
     fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool;
+
+    /// Whether kernels of a plan can run at the same time.
+    fn overlaps(&self) -> bool;
 }
 
 /// One of the actions of a node, which run in order.
@@ -358,42 +361,6 @@ pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
         at.all(|(k, _)| kernel_of(&node.op).takes_literal(k))
     };
     !is_output && graph.nodes.iter().all(read)
-}
-
-/// Scans may run in place: a thread loads its neurons' elements of some steps, or its block, before it
-/// stores there.
-pub(crate) const OVERWRITES_SEQUENCES: bool = true;
-
-/// The workspace of a node, in bytes; 0 for one that cannot be lowered, whose plan is rejected.
-pub(crate) fn workspace(device: &dyn Device, graph: &Graph, node: &Node) -> usize {
-    let cx = LoweringContext::new(device, graph, node);
-    cx.lower().map_or(0, |lowered| lowered.workspace)
-}
-
-/// Rejects a node that cannot be lowered.
-pub(crate) fn check(device: &dyn Device, graph: &Graph, node: &Node) -> Result<()> {
-    let cx = LoweringContext::new(device, graph, node);
-    cx.lower().map(|_| ())
-}
-
-/// Whether an operation reads an operand as bits.
-pub(crate) fn reads_bits(gpu: &Properties, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
-    kernel_of(op).reads_bits(gpu, inputs, operand)
-}
-
-/// Whether an operation writes a result as bits.
-pub(crate) fn writes_bits(op: &Op, inputs: &[TensorType], result: usize) -> bool {
-    kernel_of(op).writes_bits(inputs, result)
-}
-
-/// Whether a backward scan can sum its parameters' gradients over all axes but the channels.
-pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
-    kernel_of(&node.op).sums_channels(&graph.types(&node.inputs))
-}
-
-/// Steps between the checkpoints that a forward scan should write for the backward scan `node`.
-pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
-    kernel_of(&node.op).checkpoint(gpu, &graph.types(&node.inputs))
 }
 
 #[cfg(test)]

@@ -25,27 +25,31 @@ impl WorkspaceQuery for NoGpu {
 
 impl SpikeStorage for NoGpu {
     fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
-        reads_bits(&properties((9, 0)), op, inputs, operand)
+        offline().reads_bits(op, inputs, operand)
     }
 
     fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
-        writes_bits(op, inputs, result)
+        offline().writes_bits(op, inputs, result)
     }
 }
 
 impl SchedulingPolicy for NoGpu {
     fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
-        sums_channels(graph, node)
+        offline().sums_channels(graph, node)
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        scan_checkpoint(&properties((9, 0)), graph, node)
+        offline().scan_checkpoint(graph, node)
     }
 }
 
 impl InPlaceUpdates for NoGpu {}
 
 impl Target for NoGpu {}
+
+fn offline() -> OfflineTarget {
+    OfflineTarget::new(properties((9, 0)))
+}
 
 fn properties(capability: (i32, i32)) -> Properties {
     Properties {
@@ -496,7 +500,7 @@ fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     let plan = Plan::new(tracer.finish().unwrap(), &NoGpu);
     let draws = |node: &&Node| matches!(node.op, Op::Draw(_));
     let node = plan.graph.nodes.iter().find(draws).unwrap();
-    let gpu = OfflineTarget::new(properties((9, 0)));
+    let gpu = offline();
     let cx = LoweringContext::new(&gpu, &plan.graph, node);
     assert_eq!(cx.outputs[0].dtype, DType::Bits);
     assert!(cx.lower().unwrap().sources().unwrap()[0].launch().is_err());
@@ -524,14 +528,11 @@ fn the_kernels_of_a_loop_compile() {
         .expect("a loop");
     let memory = loops::LoopMemory::new(&op, body.arena_bytes);
     assert_eq!(memory.counter % 256, 0);
-    let (node, target) = (
-        Node {
-            op: op.clone().into(),
-            ..plan.graph.nodes[0].clone()
-        },
-        OfflineTarget::new(properties((9, 0))),
-    );
-    let own = workspace(&target, &plan.graph, &node);
+    let node = Node {
+        op: op.clone().into(),
+        ..plan.graph.nodes[0].clone()
+    };
+    let own = offline().workspace(&plan.graph, &node);
     assert_eq!(memory.end, memory.counter + own);
     let types = [[1, 3, 8], [1, 3, 7], [1, 1, 1]].map(|shape| TensorType::new(DType::F32, shape));
     let halves = TensorType::new(DType::F16, [1, 3]);
