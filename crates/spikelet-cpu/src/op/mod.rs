@@ -36,7 +36,6 @@ mod row_products;
 mod rows;
 mod scan;
 mod scan_grad;
-mod scan_kernels;
 mod scan_ports;
 mod slice;
 mod spike_sums;
@@ -301,11 +300,6 @@ fn moves(op: &Op) -> bool {
             | Op::Loop(_)
             | Op::Custom(_)
     )
-}
-
-/// Whether the kernel converts its 16-bit operands and results, a tile at a time.
-fn converts(op: &Op) -> bool {
-    op.ports().is_some()
 }
 
 /// The partition of the batch of a node with 16-bit operands or results, if it has one.

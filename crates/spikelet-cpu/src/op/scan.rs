@@ -9,7 +9,7 @@ use super::scan_ports::{Memory, Operands, Results, float_bytes, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::TileOperand;
 use super::tile_result::TileResult;
-use super::{Float, Kernel, MAX_OPERANDS, Types};
+use super::{CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
@@ -73,12 +73,30 @@ fn band_elements(op: &Scan, types: &Types) -> usize {
     })
 }
 
-pub(super) fn workspace_words(op: &Scan, types: &Types, threads: usize) -> usize {
-    if op.feedback.is_some() {
-        return Drive::workspace_words(op, types);
+impl CpuKernel for Scan {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        cx.boxed(ScanKernel::<R>::new(self, cx.types, cx.threads))
     }
-    let bytes = band_elements(op, types).saturating_mul(float_bytes(types));
-    bytes.div_ceil(8).saturating_mul(threads.max(1))
+
+    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
+        if self.feedback.is_some() {
+            return Drive::workspace_words(self, types);
+        }
+        let bytes = band_elements(self, types).saturating_mul(float_bytes(types));
+        bytes.div_ceil(8).saturating_mul(threads.max(1))
+    }
+
+    fn converts(&self) -> bool {
+        true
+    }
+
+    fn gathered(&self, types: &Types) -> usize {
+        types.inputs.len()
+    }
+
+    fn writes_bits(&self) -> bool {
+        self.feedback.is_some()
+    }
 }
 
 impl<R: Float> ScanKernel<R> {

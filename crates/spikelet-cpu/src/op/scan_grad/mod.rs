@@ -14,7 +14,7 @@ use super::scan_ports::{Gradients, Memory, Operands, float_bytes, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
-use super::{Float, Kernel, MAX_OPERANDS, Types};
+use super::{CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
@@ -125,17 +125,38 @@ fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     op.of.time_steps.saturating_mul(step).saturating_add(pooled)
 }
 
-pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> usize {
-    let Some(weight) = op.operand(Port::Weight).map(|at| &types.inputs[at]) else {
-        let bytes = history_elements(op, types, threads).saturating_mul(float_bytes(types));
-        return bytes.div_ceil(8).saturating_mul(threads);
-    };
-    let features = weight.shape.last().copied().unwrap_or(0);
-    let packed = match types.float() {
-        DType::F64 => row_products::packed_elements::<f64>(features, features),
-        _ => row_products::packed_elements::<f32>(features, features).div_ceil(2),
-    };
-    packed.saturating_add(tile_operand::weight_words(weight))
+impl CpuKernel for ScanGrad {
+    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+        cx.boxed(ScanGradKernel::<R>::new(self, cx.types, cx.threads))
+    }
+
+    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
+        let Some(weight) = self.operand(Port::Weight).map(|at| &types.inputs[at]) else {
+            let bytes = history_elements(self, types, threads).saturating_mul(float_bytes(types));
+            return bytes.div_ceil(8).saturating_mul(threads);
+        };
+        let features = weight.shape.last().copied().unwrap_or(0);
+        let packed = match types.float() {
+            DType::F64 => row_products::packed_elements::<f64>(features, features),
+            _ => row_products::packed_elements::<f32>(features, features).div_ceil(2),
+        };
+        packed.saturating_add(tile_operand::weight_words(weight))
+    }
+
+    fn converts(&self) -> bool {
+        true
+    }
+
+    /// A backward step reads the states and their gradients.
+    fn gathered(&self, types: &Types) -> usize {
+        let r = &self.of.recurrence;
+        let step = r.inputs.len() + 2 * r.states.len() + r.outputs.len();
+        types.inputs.len().max(step)
+    }
+
+    fn reads_bits(&self, _: &[TensorType], operand: usize) -> bool {
+        self.operand(Port::Before) == Some(operand)
+    }
 }
 
 impl Product {
