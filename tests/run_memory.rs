@@ -2,10 +2,10 @@
 
 use spikelet::data::synthetic;
 use spikelet::distributed::{RankGroup, Timeouts};
-use spikelet::graph::op::{HostTensor, HostTensorMut};
+use spikelet::graph::op::{HostTensor, HostTensorMut, Op};
 use spikelet::graph::{
     self, Buffer, DeviceKind, Executor, Graph, InPlaceUpdates, Memory, Node, Plan,
-    SchedulingPolicy, SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
+    SchedulingPolicy, SpikeStorage, Target, TensorType, WorkspaceQuery,
 };
 use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network, PlifNet, ResNet18};
 use spikelet::pipeline::{
@@ -55,12 +55,12 @@ impl WorkspaceQuery for Counting {
 }
 
 impl SpikeStorage for Counting {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.cpu.reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        self.cpu.reads_bits(op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.cpu.writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        self.cpu.writes_bits(op, inputs, result)
     }
 }
 

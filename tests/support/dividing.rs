@@ -1,9 +1,9 @@
 //! A device that divides time as a test asks for.
 
-use spikelet::graph::op::{HostTensor, HostTensorMut};
+use spikelet::graph::op::{HostTensor, HostTensorMut, Op};
 use spikelet::graph::{
     Backend, Buffer, Determinism, Executor, Graph, InPlaceUpdates, Node, Plan, Result,
-    SchedulingPolicy, SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
+    SchedulingPolicy, SpikeStorage, Target, TensorType, WorkspaceQuery,
 };
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ impl WorkspaceQuery for Dividing {
 }
 
 impl SpikeStorage for Dividing {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.backend.reads_bits(graph, node, operand)
+    fn reads_bits(&self, op: &Op, inputs: &[TensorType], operand: usize) -> bool {
+        self.backend.reads_bits(op, inputs, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.backend.writes_bits(graph, node, value)
+    fn writes_bits(&self, op: &Op, inputs: &[TensorType], result: usize) -> bool {
+        self.backend.writes_bits(op, inputs, result)
     }
 }
 
