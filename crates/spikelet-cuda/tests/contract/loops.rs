@@ -16,10 +16,8 @@ fn lif() -> Arc<Recurrence> {
     let u = &h - 0.2;
     let spike = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
     let next = &h * (1.0 - &spike);
-    Arc::new(Recurrence {
-        next: vec![next],
-        ..Recurrence::new("lif", ["x"], ["v"]).output("s", spike, true)
-    })
+    let lif = Recurrence::new("lif", ["x"], ["v"]).output("s", spike, true);
+    Arc::new(lif.next(vec![next]))
 }
 
 /// Numbers in steps of 1/16, whose sums are exact: spikes do not depend on the order of a sum.

@@ -2,7 +2,8 @@
 
 use crate::error::InvalidOp;
 use spikelet_expr::{CompileError, Expr, Program, vjp};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 /// One output of a step.
 #[derive(Clone, Debug)]
@@ -38,6 +39,32 @@ pub struct Recurrence {
     pub outputs: Vec<StepOutput>,
     /// The next value of each state.
     pub next: Vec<Expr>,
+    operations: OperationCounts,
+}
+
+/// The scalar operations of the programs of a recurrence, counted once for each: by whether it is the backward one, and the
+/// outputs that it computes or whose gradients it reads. A clone, which may be changed, counts again.
+#[derive(Debug, Default)]
+struct OperationCounts(Mutex<HashMap<(bool, Vec<bool>), usize>>);
+
+impl Clone for OperationCounts {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl OperationCounts {
+    /// 0 for a program with an unknown symbol.
+    fn get(
+        &self,
+        backward: bool,
+        outputs: &[bool],
+        compile: impl FnOnce() -> std::result::Result<Program, CompileError>,
+    ) -> usize {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry((backward, outputs.to_vec()));
+        *count.or_insert_with(|| compile().map_or(0, |program| program.operations()))
+    }
 }
 
 impl Recurrence {
@@ -55,6 +82,7 @@ impl Recurrence {
             params: vec![],
             outputs: vec![],
             next: vec![],
+            operations: OperationCounts::default(),
         }
     }
 
@@ -108,6 +136,19 @@ impl Recurrence {
             .map(String::as_str)
             .collect();
         Program::compile(&values, &names(&self.params), &step)
+    }
+
+    /// Scalar operations of [`Recurrence::forward_program`].
+    pub(super) fn forward_operations(&self, outputs: &[bool]) -> usize {
+        let compile = || self.forward_program(outputs);
+        self.operations.get(false, outputs, compile)
+    }
+
+    /// Scalar operations of [`Recurrence::backward_program`] with all gradients.
+    pub(super) fn backward_operations(&self, present: &[bool]) -> usize {
+        let (inputs, params) = (vec![true; self.inputs.len()], vec![true; self.params.len()]);
+        let compile = || self.backward_program(present, &inputs, &params);
+        self.operations.get(true, present, compile)
     }
 
     /// dL/d(input, state before, parameter) of one step, given the adjoints of its outputs and

@@ -399,7 +399,7 @@ impl Operation for Scan {
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let r = &self.recurrence;
-        let program = r.forward_program(&vec![true; r.outputs.len()]);
-        self.flops_of(program.map_or(0, |p| p.operations()), inputs)
+        let operations = r.forward_operations(&vec![true; r.outputs.len()]);
+        self.flops_of(operations, inputs)
     }
 }

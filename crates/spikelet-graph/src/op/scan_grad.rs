@@ -196,15 +196,11 @@ impl Operation for ScanGrad {
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let r = &self.of.recurrence;
-        let backward = r.backward_program(
-            &self.present_outputs(),
-            &vec![true; r.inputs.len()],
-            &vec![true; r.params.len()],
-        );
-        let recomputes = self.of.feedback.is_none();
-        let forward = recomputes.then(|| r.forward_program(&vec![false; r.outputs.len()]));
-        let programs = forward.into_iter().chain([backward]).flatten();
-        let operations = programs.map(|program| program.operations()).sum();
-        self.of.flops_of(operations, inputs)
+        let backward = r.backward_operations(&self.present_outputs());
+        let forward = match self.of.feedback {
+            Some(_) => 0,
+            None => r.forward_operations(&vec![false; r.outputs.len()]),
+        };
+        self.of.flops_of(forward + backward, inputs)
     }
 }

@@ -21,7 +21,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Map, MeanVar, Op, Pool, Pooling, Port, Ports, Recurrence, Scan, ScanId};
+use crate::op::{Map, MeanVar, Op, Pool, Pooling, Port, Ports, Scan, ScanId};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -208,10 +208,8 @@ fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option
         });
         let put =
             |e: &Expr| e.substitute(&|name: &str| (name == r.inputs[k]).then(|| inside.clone()));
-        let mut joined = Recurrence {
-            next: r.next.iter().map(put).collect(),
-            ..r.clone()
-        };
+        let mut joined = r.clone();
+        joined.next = r.next.iter().map(put).collect();
         for output in &mut joined.outputs {
             output.value = put(&output.value);
         }
