@@ -10,13 +10,15 @@ mod broadcast;
 mod callable;
 mod executor;
 pub mod gemm;
+mod lanes;
 mod machine;
 mod memory;
 mod op;
 mod parallel;
 mod scratch;
 mod shared;
-pub mod spikes;
+mod spikes;
+mod transpose;
 
 pub use backend::Cpu;
 pub use callable::CallablePlan;

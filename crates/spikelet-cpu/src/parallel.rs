@@ -150,6 +150,13 @@ pub(crate) fn thread_index() -> usize {
     }
 }
 
+/// The number of threads that share the work.
+pub(crate) fn threads() -> usize {
+    CURRENT
+        .get()
+        .map_or_else(rayon::current_num_threads, |current| current.threads)
+}
+
 /// Calls `work` with every number below `count`.
 pub(crate) fn for_each(count: usize, work: impl Fn(usize) + Sync + Send) {
     match CURRENT.get() {
@@ -164,41 +171,6 @@ pub(crate) fn for_each_task(count: usize, work: impl Fn(usize) + Sync + Send) {
         None => (0..count).into_par_iter().with_max_len(1).for_each(work),
         Some(current) => current.for_each(count, &work),
     }
-}
-
-/// The last error of pieces of work.
-struct LastError<E>(Mutex<Option<E>>);
-
-impl<E> LastError<E> {
-    /// Calls `run` with a place for errors, and returns the last of them.
-    fn of(run: impl FnOnce(&Self)) -> Result<(), E> {
-        let this = Self(Mutex::new(None));
-        run(&this);
-        let last = this.0.into_inner().unwrap_or_else(|e| e.into_inner());
-        last.map_or(Ok(()), Err)
-    }
-
-    fn keep(&self, done: Result<(), E>) {
-        if let Err(error) = done {
-            *self.0.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
-        }
-    }
-}
-
-/// As [`for_each`], and returns one of the errors if there are any.
-pub(crate) fn try_for_each<E: Send>(
-    count: usize,
-    work: impl Fn(usize) -> Result<(), E> + Sync + Send,
-) -> Result<(), E> {
-    LastError::of(|error| for_each(count, |k| error.keep(work(k))))
-}
-
-/// As [`for_each_task`], and returns one of the errors if there are any.
-pub(crate) fn try_for_each_task<E: Send>(
-    count: usize,
-    work: impl Fn(usize) -> Result<(), E> + Sync + Send,
-) -> Result<(), E> {
-    LastError::of(|error| for_each_task(count, |k| error.keep(work(k))))
 }
 
 /// Calls `work` with every chunk of `size` elements and its number; the last chunk may be shorter.

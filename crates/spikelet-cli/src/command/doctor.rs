@@ -104,7 +104,7 @@ impl Doctor {
                 line(
                     "",
                     console.dim(format!(
-                        "{choice}; it may be auto, mkl, openblas or gemm (built in)"
+                        "{choice}; it may be auto, mkl, openblas, gemm (built in) or ordered"
                     )),
                 );
             }

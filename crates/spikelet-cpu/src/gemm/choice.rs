@@ -13,12 +13,14 @@ pub enum GemmChoice {
     /// MKL if it is found, else OpenBLAS, else the built-in library.
     #[default]
     Auto,
-    /// The built-in library: the kernels of the `gemm` crate.
+    /// The built-in library.
     Gemm,
     /// Intel oneMKL; an error if it is not found.
     Mkl,
     /// OpenBLAS; an error if it is not found.
     OpenBlas,
+    /// The built-in library without fused operations: the same bits on every machine.
+    Ordered,
 }
 
 impl GemmChoice {
@@ -38,25 +40,28 @@ impl FromStr for GemmChoice {
     type Err = GemmError;
 
     fn from_str(text: &str) -> Result<Self, GemmError> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "" | "auto" => Ok(Self::Auto),
-            "gemm" => Ok(Self::Gemm),
-            "mkl" => Ok(Self::Mkl),
-            "openblas" => Ok(Self::OpenBlas),
-            _ => Err(GemmError::UnknownChoice {
-                given: text.to_owned(),
-            }),
+        let text = text.trim().to_ascii_lowercase();
+        let named = NAMES.iter().find(|(_, name)| *name == text);
+        match named {
+            Some((choice, _)) => Ok(*choice),
+            None if text.is_empty() => Ok(Self::Auto),
+            None => Err(GemmError::UnknownChoice { given: text }),
         }
     }
 }
 
+/// The names of the choices.
+const NAMES: [(GemmChoice, &str); 5] = [
+    (GemmChoice::Auto, "auto"),
+    (GemmChoice::Gemm, "gemm"),
+    (GemmChoice::Mkl, "mkl"),
+    (GemmChoice::OpenBlas, "openblas"),
+    (GemmChoice::Ordered, "ordered"),
+];
+
 impl fmt::Display for GemmChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Gemm => "gemm",
-            Self::Mkl => "mkl",
-            Self::OpenBlas => "openblas",
-        })
+        let named = NAMES.iter().find(|(choice, _)| choice == self);
+        f.write_str(named.map_or("", |(_, name)| name))
     }
 }

@@ -1,6 +1,5 @@
 //! Sizes and strides of operands, checked once.
 
-use super::GemmError;
 use std::ffi::c_int;
 
 /// A matrix inside a slice: element (i, j) lies at `i·row_stride + j·col_stride`.
@@ -13,7 +12,10 @@ pub(super) struct MatrixLayout {
 }
 
 impl MatrixLayout {
-    pub(super) fn new(rows: usize, cols: usize, (row_stride, col_stride): (usize, usize)) -> Self {
+    pub(super) fn new(
+        (rows, cols): (usize, usize),
+        (row_stride, col_stride): (usize, usize),
+    ) -> Self {
         Self {
             rows,
             cols,
@@ -22,25 +24,14 @@ impl MatrixLayout {
         }
     }
 
-    /// Rejects a slice of `len` elements that this matrix would exceed.
-    pub(super) fn check(self, operand: &'static str, len: usize) -> Result<(), GemmError> {
+    /// Panics for a slice of `len` elements that this matrix would exceed.
+    pub(super) fn check(self, operand: &str, len: usize) {
         // A reach above isize::MAX is rejected as well: pointer offsets are signed.
-        let needed = self
-            .reach()
-            .filter(|&needed| isize::try_from(needed).is_ok())
-            .unwrap_or(usize::MAX);
-        if needed <= len {
-            return Ok(());
-        }
-        Err(GemmError::TooShort {
-            operand,
-            rows: self.rows,
-            cols: self.cols,
-            row_stride: self.row_stride,
-            col_stride: self.col_stride,
-            needed,
-            len,
-        })
+        let needed = self.reach().filter(|&n| isize::try_from(n).is_ok());
+        assert!(
+            needed.is_some_and(|needed| needed <= len),
+            "gemm: operand {operand} is {self:?} and exceeds its slice of {len} elements"
+        );
     }
 
     /// Elements from the first to the last of the matrix, both included.

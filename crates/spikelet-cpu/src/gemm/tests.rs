@@ -1,5 +1,7 @@
-use super::product::{Partition, Product, Strided};
+use super::product::{Product, Strided};
+use super::tile::Split;
 use super::*;
+use proptest::prelude::*;
 
 /// A product of these sizes that overwrites its result.
 fn gemm<'a, T>(
@@ -12,20 +14,18 @@ fn gemm<'a, T>(
         n,
         k,
         a,
-        b,
+        b: Factor::Matrix(b),
         accumulate: false,
+        rounding: Rounding::Fused,
     }
 }
 
 /// Computes a product with a given library.
-fn multiply(
-    library: &GemmLibrary,
-    gemm: Gemm<'_, f32>,
-    c: &mut [f32],
-    c_row_stride: usize,
-) -> Result<(), GemmError> {
-    Product::new(&gemm, c, c_row_stride)?.multiply(library, Partition::Tiles);
-    Ok(())
+fn multiply(library: &GemmLibrary, gemm: Gemm<'_, f32>, c: &mut [f32], c_row_stride: usize) {
+    let product = Product::new(&gemm, c, c_row_stride);
+    if !product.by_vendor(library) {
+        product.built_in(Split::among(crate::parallel::threads()));
+    }
 }
 
 /// Uniform random numbers in −1 … 1.
@@ -88,7 +88,7 @@ fn products_of_all_layouts_agree_with_a_plain_loop() {
                         accumulate,
                         ..gemm((m, n, k), (&a, a_strides), (&b, b_strides))
                     };
-                    multiply(&library, product, &mut c, c_stride).unwrap();
+                    multiply(&library, product, &mut c, c_stride);
                     for i in 0..m {
                         for j in 0..n {
                             let sum: f64 = (0..k)
@@ -122,9 +122,8 @@ fn any_number_of_threads_gives_the_same_bits() {
                 let mut c = vec![0.0; m * n];
                 with_threads(threads, || {
                     let product = gemm((m, n, k), (&a, (k, 1)), (&b, (1, k)));
-                    multiply(&library, product, &mut c, n)
-                })
-                .unwrap();
+                    multiply(&library, product, &mut c, n);
+                });
                 c.into_iter().map(f32::to_bits).collect::<Vec<_>>()
             };
             let one = run(1);
@@ -140,7 +139,7 @@ fn the_space_between_the_rows_of_the_result_is_left_alone() {
         let (a, b) = (numbers(20 * 9, 6), numbers(9 * 11, 7));
         let mut c = vec![7.0; 20 * 16];
         let product = gemm((20, 11, 9), (&a, (9, 1)), (&b, (11, 1)));
-        multiply(&library, product, &mut c, 16).unwrap();
+        multiply(&library, product, &mut c, 16);
         assert!(c.chunks(16).all(|row| row[11..] == [7.0; 5]));
     }
 }
@@ -152,7 +151,7 @@ fn operands_with_two_wide_strides_and_broadcast_operands_are_multiplied() {
         let b = [2.0]; // one element, broadcast to 3×2
         let mut c = [0.0; 8];
         let product = gemm((4, 2, 3), (&a[..], (6, 2)), (&b[..], (0, 0)));
-        multiply(&library, product, &mut c, 2).unwrap();
+        multiply(&library, product, &mut c, 2);
         for i in 0..4 {
             let expected = 2.0 * (a[i * 6] + a[i * 6 + 2] + a[i * 6 + 4]);
             assert!((c[i * 2] - expected).abs() < 1e-5);
@@ -170,12 +169,12 @@ fn an_empty_sum_is_zero_and_an_empty_result_is_fine() {
             accumulate: true,
             ..empty
         };
-        multiply(&library, added, &mut c, 2).unwrap();
+        multiply(&library, added, &mut c, 2);
         assert_eq!(c, [3.0, 4.0]);
-        multiply(&library, empty, &mut c, 2).unwrap();
+        multiply(&library, empty, &mut c, 2);
         assert_eq!(c, [0.0, 0.0]);
         let no_rows = gemm((0, 2, 4), (&[], (4, 1)), (&[0.0; 8], (2, 1)));
-        multiply(&library, no_rows, &mut [], 2).unwrap();
+        multiply(&library, no_rows, &mut [], 2);
     }
 }
 
@@ -186,7 +185,7 @@ fn doubles_agree_with_a_plain_loop() {
     let b: Vec<f64> = numbers(k * n, 10).into_iter().map(f64::from).collect();
     let mut c = vec![0.0; m * n];
     let product = gemm((m, n, k), (&a[..], (1, m)), (&b[..], (n, 1)));
-    product.run(&mut c, n).unwrap();
+    product.run(&mut c, n);
     for i in 0..m {
         for j in 0..n {
             let expected: f64 = (0..k).map(|l| a[i + l * m] * b[l * n + j]).sum();
@@ -196,37 +195,107 @@ fn doubles_agree_with_a_plain_loop() {
 }
 
 #[test]
+#[should_panic(expected = "operand a is MatrixLayout { rows: 2, cols: 3")]
 fn a_slice_too_short_is_rejected_with_its_sizes() {
-    let mut c = [0.0; 4];
     let short = gemm((2, 2, 3), (&[0.0; 5], (3, 1)), (&[0.0; 6], (2, 1)));
-    assert_eq!(
-        short.run(&mut c, 2),
-        Err(GemmError::TooShort {
-            operand: "a",
-            rows: 2,
-            cols: 3,
-            row_stride: 3,
-            col_stride: 1,
-            needed: 6,
-            len: 5,
-        })
-    );
+    short.run(&mut [0.0; 4], 2);
+}
+
+#[test]
+#[should_panic(expected = "rows of c overlap")]
+fn overlapping_rows_are_rejected() {
     let product = gemm((2, 2, 1), (&[0.0; 2], (1, 1)), (&[0.0; 2], (2, 1)));
-    assert_eq!(
-        product.run_here(&mut c, 1),
-        Err(GemmError::OverlappingRows {
-            cols: 2,
-            row_stride: 1
-        })
-    );
+    product.run_here(&mut [0.0; 4], 1);
+}
+
+#[test]
+#[should_panic(expected = "exceeds its slice of 4 elements")]
+fn a_size_that_overflows_is_rejected() {
     let huge = gemm((2, 2, 2), (&[0.0; 4], (usize::MAX, 1)), (&[0.0; 4], (2, 1)));
-    assert!(matches!(
-        huge.run(&mut c, 2),
-        Err(GemmError::TooShort {
-            needed: usize::MAX,
-            ..
-        })
-    ));
+    huge.run(&mut [0.0; 4], 2);
+}
+
+/// A chain of sums for each element, as the documentation of the module defines it.
+fn chains<T: GemmElement>(gemm: &Gemm<'_, T>, c: &mut [T], link: impl Fn(T, T, T) -> T) {
+    let Factor::Matrix((b, b_strides)) = gemm.b else {
+        panic!("a matrix that is not packed")
+    };
+    let (a, a_strides) = gemm.a;
+    for (i, row) in c.chunks_mut(gemm.n).enumerate() {
+        for (j, c) in row.iter_mut().enumerate() {
+            let start = if gemm.accumulate { *c } else { T::ZERO };
+            *c = (0..gemm.k).fold(start, |sum, l| {
+                let a = a[i * a_strides.0 + l * a_strides.1];
+                link(a, b[l * b_strides.0 + j * b_strides.1], sum)
+            });
+        }
+    }
+}
+
+fn check_chains<T: GemmElement>(
+    (m, n, k): (usize, usize, usize),
+    [a_by_columns, b_by_columns, accumulate]: [bool; 3],
+    fused: impl Fn(T, T, T) -> T,
+) {
+    let numbers = |count, seed| -> Vec<T> {
+        let numbers = numbers(count, seed).into_iter();
+        numbers.map(|x| T::from_f64(f64::from(x))).collect()
+    };
+    let (a, b, before) = (numbers(m * k, 1), numbers(k * n, 2), numbers(m * n, 3));
+    let strides = |by_columns, rows, columns| match by_columns {
+        true => (1, rows),
+        false => (columns, 1),
+    };
+    let b = (&b[..], strides(b_by_columns, k, n));
+    let plain = Gemm {
+        accumulate,
+        ..gemm((m, n, k), (&a, strides(a_by_columns, m, k)), b)
+    };
+    let mut packed = vec![T::from_f64(f64::NAN); packed_elements(k, n)];
+    pack(b, (k, n), &mut packed);
+    for rounding in [Rounding::Separate, Rounding::Fused] {
+        let plain = Gemm { rounding, ..plain };
+        let mut expected = before.clone();
+        match rounding {
+            Rounding::Separate => chains(&plain, &mut expected, |a, b, sum| sum + a * b),
+            Rounding::Fused => chains(&plain, &mut expected, &fused),
+        }
+        let b = Factor::Packed(&packed);
+        for product in [plain, Gemm { b, ..plain }] {
+            let same = |run: &dyn Fn(&mut [T])| {
+                let mut c = before.clone();
+                run(&mut c);
+                assert!(c == expected, "{m}×{n}×{k} {rounding:?}");
+            };
+            same(&|c| product.run_here(c, n));
+            let tiles = |c: &mut [T]| Product::new(&product, c, n).built_in(Split::among(3));
+            same(&|c| with_threads(3, || tiles(c)));
+            same(&|c| crate::parallel::on_workers(&crate::CallingThread, 1, || tiles(c)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_product_is_a_chain_of_sums_in_ascending_order(
+        size in (1usize..90, 1usize..90, 1usize..300),
+        large in 0usize..4,
+        layout in any::<[bool; 3]>(),
+    ) {
+        let (m, n, k) = size;
+        let size = [(m, n, k), (9 * m, n, 3), (m, 9 * n, 3), (2, n, 9 * k)][large];
+        // Without fused operations in the processor the links are the same.
+        let fused = |a: f64, b: f64, sum: f64| match crate::Cpu::instructions() {
+            "baseline" if cfg!(target_arch = "x86_64") => sum + a * b,
+            _ => a.mul_add(b, sum),
+        };
+        check_chains::<f64>(size, layout, fused);
+        check_chains::<f32>(size, layout, |a, b, sum| match crate::Cpu::instructions() {
+            "baseline" if cfg!(target_arch = "x86_64") => sum + a * b,
+            _ => a.mul_add(b, sum),
+        });
+    }
 }
 
 #[test]
@@ -237,6 +306,7 @@ fn the_values_of_the_environment_variable_are_parsed() {
         ("GEMM", GemmChoice::Gemm),
         ("mkl", GemmChoice::Mkl),
         (" openblas ", GemmChoice::OpenBlas),
+        ("ordered", GemmChoice::Ordered),
     ] {
         assert_eq!(word.parse(), Ok(choice));
     }
@@ -255,6 +325,8 @@ fn a_library_has_a_name_a_path_and_a_version() {
         (built_in.name(), built_in.path(), built_in.version()),
         ("gemm", None, None)
     );
+    let ordered = GemmLibrary::open(GemmChoice::Ordered).unwrap();
+    assert_eq!((ordered.name(), ordered.ordered), ("ordered", true));
     for library in libraries().iter().skip(1) {
         assert!(library.path().is_some(), "{}", library.name());
     }

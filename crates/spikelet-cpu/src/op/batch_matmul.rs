@@ -1,7 +1,7 @@
-//! Products of many pairs of matrices, by the matrix library.
+//! Products of many pairs of matrices.
 
 use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
-use crate::gemm::Gemm;
+use crate::gemm::{Factor, Gemm, Rounding};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_graph::op::{BatchMatMul, BatchMatMulSizes};
@@ -45,20 +45,19 @@ impl<R: Float> Kernel for BatchMatMulKernel<R> {
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let products = c.len() / (m * n);
         let c = SharedSlice::new(c);
-        // A product is divided into tiles that depend on its sizes alone: any number of threads gives
-        // the same bits.
-        let done = parallel::try_for_each(products, |number| {
+        parallel::for_each(products, |number| {
             let product = Gemm {
                 m,
                 n,
                 k,
                 a: (chunk(a, m * k, number), self.a),
-                b: (chunk(b, k * n, number), self.b),
+                b: Factor::Matrix((chunk(b, k * n, number), self.b)),
                 accumulate: false,
+                rounding: Rounding::of(false),
             };
             // SAFETY: products are disjoint.
-            product.run(unsafe { c.range(number * m * n, m * n) }, n)
+            product.run(unsafe { c.range(number * m * n, m * n) }, n);
         });
-        done.map_err(|e| e.to_string())
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@
 //! where the processor can: its bits depend neither on the tiles nor on the number of time steps.
 
 use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use crate::gemm::Rounding;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
@@ -211,7 +212,7 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
                 }
                 let sums = &mut sums[..outputs * tile];
                 sums.fill(R::ZERO);
-                Arch::new().dispatch(Product {
+                let product = Product {
                     window,
                     weights,
                     starts,
@@ -219,7 +220,11 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
                     inputs,
                     length,
                     tile,
-                });
+                };
+                match Rounding::of(false) {
+                    Rounding::Fused => Arch::new().dispatch(Links::<R, true>(product)),
+                    Rounding::Separate => Arch::new().dispatch(Links::<R, false>(product)),
+                }
                 for step in 0..tile.min(steps - first) {
                     // SAFETY: a task writes the rows of its own sample and steps.
                     let to = unsafe { y.range(row(step), outputs) };
@@ -243,11 +248,21 @@ struct Product<'a, R> {
     tile: usize,
 }
 
-impl<R: Float> WithSimd for Product<'_, R> {
+/// A product whose links are fused or not.
+struct Links<'a, R, const FUSED: bool>(Product<'a, R>);
+
+impl<R: Float, const FUSED: bool> WithSimd for Links<'_, R, FUSED> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        self.0.run::<S, FUSED>(simd);
+    }
+}
+
+impl<R: Float> Product<'_, R> {
+    #[inline(always)]
+    fn run<S: Simd, const FUSED: bool>(self, simd: S) {
         for first in (0..self.inputs).step_by(INPUTS) {
             let range = first..(first + INPUTS).min(self.inputs);
             // Inputs that are silent in the window add nothing.
@@ -277,9 +292,9 @@ impl<R: Float> WithSimd for Product<'_, R> {
                 while at < sums.len() {
                     let (step, sums) = (at * width, &mut sums[at..]);
                     at += match sums.len() {
-                        8.. => row.add::<S, 8>(simd, active, step, sums),
-                        4.. => row.add::<S, 4>(simd, active, step, sums),
-                        _ => row.add::<S, 1>(simd, active, step, sums),
+                        8.. => row.add::<S, FUSED, 8>(simd, active, step, sums),
+                        4.. => row.add::<S, FUSED, 4>(simd, active, step, sums),
+                        _ => row.add::<S, FUSED, 1>(simd, active, step, sums),
                     };
                 }
             }
@@ -298,7 +313,7 @@ struct Row<'a, R> {
 impl<R: Float> Row<'_, R> {
     /// Adds the inputs `active` to the first `V` vectors, those of the steps from `step` on; returns `V`.
     #[inline(always)]
-    fn add<S: Simd, const V: usize>(
+    fn add<S: Simd, const FUSED: bool, const V: usize>(
         &self,
         simd: S,
         active: &[usize],
@@ -312,7 +327,7 @@ impl<R: Float> Row<'_, R> {
             let x = R::vectors::<S>(&self.window[from..(i + 1) * self.length]).0;
             let weight = R::splat(simd, self.weights[i]);
             for (sum, x) in sum.iter_mut().zip(&x[..V]) {
-                *sum = R::multiply_add(simd, weight, *x, *sum);
+                *sum = R::add_product::<S, FUSED>(simd, weight, *x, *sum);
             }
         }
         sums[..V].copy_from_slice(&sum);

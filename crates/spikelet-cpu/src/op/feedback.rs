@@ -4,10 +4,10 @@
 //! neurons that fired are added: the cost of the product is proportional to the number of spikes.
 
 use super::scan_ports::{Memory, float_bytes};
-use super::spike_sums::{self, Fired};
 use super::tile_operand;
 use super::{Float, Types};
 use crate::memory::View;
+use crate::spikes::{self, Fired};
 use spikelet_expr::Block;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{Feedback, Port, Ports, Scan};
@@ -57,7 +57,8 @@ impl Drive {
     pub(super) fn workspace_words(op: &Scan, types: &Types) -> usize {
         let weight = &types.inputs[op.reads(Port::Weight)];
         let features = weight.shape.last().copied().unwrap_or(0);
-        let table = spike_sums::table_elements(features).saturating_mul(float_bytes(types));
+        let table = spikes::table_elements(features, features);
+        let table = table.saturating_mul(float_bytes(types));
         let converted = tile_operand::weight_words(weight);
         table.div_ceil(8).saturating_add(converted)
     }
@@ -70,7 +71,7 @@ impl Drive {
     ) -> &'a [R] {
         let (weight, ty) = &self.weight;
         let (weight, table) = tile_operand::weight::<R>(&reads[*weight], ty, workspace);
-        spike_sums::transpose(weight, self.features, table);
+        spikes::fill_table(weight, (self.features, self.features), table);
         table
     }
 
@@ -94,7 +95,9 @@ impl Drive {
         let before = &memory.results[self.before];
         if t == 0 && !self.feedback.continues {
             let product = &memory.reads[self.first_product][start..start + length];
-            spike_sums::add(x, product, driven);
+            for ((driven, x), product) in driven.iter_mut().zip(x).zip(product) {
+                *driven = *x + *product;
+            }
             // SAFETY: as above.
             unsafe { before.clear((at, length), features) };
         } else {

@@ -1,11 +1,11 @@
-//! Matrix products: of dense operands by the matrix library, of spikes by sums of weight rows.
+//! Matrix products: of dense operands by the matrix library, of spikes and mostly silent rows by sums of weight rows.
+//! The bits of a row do not depend on the number of rows, so that single steps give the same bits as all steps at once.
 
-use super::spike_sums::{Fired, listed_rows};
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types, rows};
-use crate::gemm::Gemm;
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use crate::gemm::{Factor, Gemm, Rounding};
 use crate::memory::{Element, View, ViewMut};
-use crate::parallel;
-use crate::spikes::{self, LinearShape};
+use crate::spikes::{self, DenseRow, LinearShape, SparseRows};
+use crate::transpose::transpose;
 use spikelet_graph::op::MatMul;
 use spikelet_graph::{DType, TensorType};
 
@@ -42,12 +42,8 @@ impl CpuKernel for MatMul {
     fn workspace_words(&self, types: &Types, _: usize) -> usize {
         let (m, n, k) = self.sizes(&types.inputs[0], &types.inputs[1]);
         match path(*self, types) {
-            Path::Dense => {
-                let bytes = if types.float() == DType::F64 { 8 } else { 4 };
-                let elements = Dense::<f32>::scratch_elements(*self, Sizes { m, n, k });
-                elements.saturating_mul(bytes).div_ceil(8)
-            }
-            Path::Forward => k.saturating_mul(spikes::row_stride(n)).div_ceil(2),
+            Path::Dense => 0,
+            Path::Forward => spikes::table_elements(k, n).div_ceil(2),
             Path::WeightGrad => {
                 let shape = Sizes { m, n, k }.weight_grad_shape();
                 line_words(n.saturating_mul(m))
@@ -90,29 +86,12 @@ impl Sizes {
     }
 }
 
-/// The algorithm of a dense product. The bits of a row do not depend on the number of rows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rows {
-    /// The library: for many rows, or a sum over rows.
-    Library,
-    /// The library, with rows of zeros appended.
-    Padded,
-    /// Row by row.
-    OneByOne,
-}
-
-/// A row of a sparse operand with more nonzero elements than this part of it is multiplied as a dense one.
-const SPARSE: usize = 8;
-
-/// Products from which on a sparse row is divided among threads: fewer take less time than to wake a thread.
-const DIVIDED: usize = 1 << 16;
-
-/// Output features of one task of a sparse row.
-const TASK: usize = 64;
+/// Products with weights of at most this many elements are rounded before they are added.
+const SMALL_WEIGHTS: usize = 16 * 1024;
 
 struct Dense<R> {
     sizes: Sizes,
-    rows: Rows,
+    rounding: Rounding,
     /// The rows of `a`, if they are mostly zeros.
     sparse: Option<SparseRows>,
     a: (usize, usize),
@@ -125,32 +104,11 @@ impl<R> Dense<R> {
         let Sizes { m, n, k } = sizes;
         Self {
             sizes,
-            rows: Self::rows(op, sizes),
+            rounding: Rounding::of(!op.transpose_a && n.saturating_mul(k) <= SMALL_WEIGHTS),
             sparse: (op.sparse && !op.transpose_a && n > 0 && k > 0).then(|| SparseRows::new(m, k)),
             a: if op.transpose_a { (1, m) } else { (k, 1) },
             b: if op.transpose_b { (1, k) } else { (n, 1) },
             element: std::marker::PhantomData,
-        }
-    }
-
-    fn rows(op: MatMul, Sizes { m, n, k }: Sizes) -> Rows {
-        if op.transpose_a {
-            Rows::Library
-        } else if n.saturating_mul(k) <= rows::SMALL_WEIGHTS {
-            Rows::OneByOne
-        } else if m < rows::MIN_LIBRARY_ROWS {
-            Rows::Padded
-        } else {
-            Rows::Library
-        }
-    }
-
-    fn scratch_elements(op: MatMul, sizes: Sizes) -> usize {
-        let Sizes { n, k, .. } = sizes;
-        match Self::rows(op, sizes) {
-            Rows::Library => 0,
-            Rows::Padded => rows::MIN_LIBRARY_ROWS.saturating_mul(k.saturating_add(n)),
-            Rows::OneByOne => rows::packed_elements(n, k),
         }
     }
 }
@@ -160,9 +118,8 @@ impl<R: Float> Kernel for Dense<R> {
         &mut self,
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
-        workspace: &mut [u64],
+        _: &mut [u64],
     ) -> Result<(), String> {
-        let scratch = R::from_words(workspace);
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let c = R::of_mut(&mut writes[0]);
         let Sizes { m, n, k } = self.sizes;
@@ -177,106 +134,15 @@ impl<R: Float> Kernel for Dense<R> {
             n,
             k,
             a: (a, self.a),
-            b: (b, self.b),
+            b: Factor::Matrix((b, self.b)),
             accumulate: false,
+            rounding: self.rounding,
         };
-        let done = match self.rows {
-            Rows::OneByOne => {
-                rows::multiply((n, k), a, b, self.b, c, scratch);
-                Ok(())
-            }
-            Rows::Library => product.run(c, n),
-            Rows::Padded => {
-                let (padded, result) = scratch.split_at_mut(rows::MIN_LIBRARY_ROWS * k);
-                let result = &mut result[..rows::MIN_LIBRARY_ROWS * n];
-                padded[..m * k].copy_from_slice(a);
-                padded[m * k..].fill(R::ZERO);
-                let padded = Gemm {
-                    m: rows::MIN_LIBRARY_ROWS,
-                    a: (padded, self.a),
-                    ..product
-                };
-                let done = padded.run(result, n);
-                c.copy_from_slice(&result[..m * n]);
-                done
-            }
-        };
+        product.run(c, n);
         if let Some(rows) = sparse {
             rows.multiply(a, (b, self.b), (n, k), c, DenseRow::Skip);
         }
-        done.map_err(|e| e.to_string())
-    }
-}
-
-/// How a product continues at a row that is not mostly zeros.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum DenseRow {
-    Stop,
-    Skip,
-}
-
-/// Products of rows that are mostly zeros, some rows after the other.
-struct SparseRows {
-    nonzero: Fired,
-    /// Rows of one list.
-    rows: usize,
-}
-
-impl SparseRows {
-    fn new(m: usize, k: usize) -> Self {
-        let rows = listed_rows(m, k);
-        Self {
-            nonzero: Fired::new(rows, k),
-            rows,
-        }
-    }
-
-    /// Overwrites the sparse rows of `c`, and returns whether all are. The sums are in ascending order of the nonzero
-    /// elements. The bits of a row do not depend on other rows.
-    fn multiply<R: Float>(
-        &mut self,
-        a: &[R],
-        b: (&[R], (usize, usize)),
-        (n, k): (usize, usize),
-        c: &mut [R],
-        at_dense: DenseRow,
-    ) -> bool {
-        let mut all = true;
-        for (a, c) in a.chunks(self.rows * k).zip(c.chunks_mut(self.rows * n)) {
-            self.nonzero.set(a, k);
-            let rows = a.chunks_exact(k).zip(self.nonzero.rows(a.len() / k));
-            for (c, (a, nonzero)) in c.chunks_exact_mut(n).zip(rows) {
-                if nonzero.len() <= k / SPARSE {
-                    multiply_sparse((a, nonzero), b, c);
-                    continue;
-                }
-                all = false;
-                if at_dense == DenseRow::Stop {
-                    return all;
-                }
-            }
-        }
-        all
-    }
-}
-
-/// One row: `b` with the strides of its rows and columns.
-fn multiply_sparse<R: Float>(
-    (a, nonzero): (&[R], &[u32]),
-    (b, strides): (&[R], (usize, usize)),
-    c: &mut [R],
-) {
-    let work = nonzero.len() * c.len();
-    let columns = |first: usize, c: &mut [R]| {
-        for (j, c) in (first..).zip(c) {
-            let at = |l: usize| b[l * strides.0 + j * strides.1];
-            let products = nonzero.iter().map(|l| a[*l as usize] * at(*l as usize));
-            *c = products.fold(R::ZERO, |sum, product| sum + product);
-        }
-    };
-    match work < DIVIDED {
-        true => columns(0, c),
-        false => parallel::for_each_chunk(c, TASK, |task, c| columns(task * TASK, c)),
+        Ok(())
     }
 }
 
@@ -296,12 +162,11 @@ impl Kernel for SpikesForward {
             in_features: k,
             out_features: n,
         };
-        let stride = spikes::row_stride(n);
-        let weights = &mut f32::from_words(workspace)[..k * stride];
         let out = f32::of_mut(&mut writes[0]);
-        spikes::transpose_strided(f32::of(&reads[1]), n, k, weights, stride)
-            .and_then(|()| spikes::forward(shape, u64::of(&reads[0]), weights, None, out))
-            .map_err(|e| e.to_string())
+        let table = &mut f32::from_words(workspace)[..spikes::table_elements(k, n)];
+        spikes::fill_table(f32::of(&reads[1]), (n, k), table);
+        spikes::forward(shape, u64::of(&reads[0]), table, out);
+        Ok(())
     }
 }
 
@@ -320,9 +185,9 @@ impl Kernel for SpikesWeightGrad {
         let (transposed, scratch) = workspace.split_at_mut(line_words(n * m));
         let transposed = &mut f32::from_words(transposed)[..n * m];
         let (grad, bits) = (f32::of(&reads[0]), u64::of(&reads[1]));
+        spikes::weight_grad(shape, bits, grad, transposed, scratch);
         let out = f32::of_mut(&mut writes[0]);
-        spikes::weight_grad(shape, bits, grad, transposed, scratch)
-            .and_then(|()| spikes::transpose(transposed, n, m, out))
-            .map_err(|e| e.to_string())
+        transpose(transposed, (n, m), (out, n), 0.0);
+        Ok(())
     }
 }

@@ -19,7 +19,6 @@ mod fill;
 mod flip;
 mod gather;
 mod generator_steps;
-mod lanes;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -32,13 +31,10 @@ mod pool;
 mod pool_tiles;
 mod rank_update;
 mod reduce;
-mod row_products;
-mod rows;
 mod scan;
 mod scan_grad;
 mod scan_ports;
 mod slice;
-mod spike_sums;
 mod step_program;
 mod tile_operand;
 mod tile_result;
@@ -141,7 +137,7 @@ impl PrepareContext<'_> {
 }
 
 /// The floating-point types that kernels are written for.
-pub(crate) trait Float: GemmElement + Element + lanes::Lanes {
+pub(crate) trait Float: GemmElement + Element {
     const DTYPE: DType;
 
     /// Workspace words as elements.

@@ -7,17 +7,14 @@ use spikelet_graph::op::Pack;
 use std::marker::PhantomData;
 
 struct PackKernel<R> {
-    rows: usize,
     columns: usize,
     element: PhantomData<R>,
 }
 
 impl CpuKernel for Pack {
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        let (rows, columns) = cx.types.inputs[0].rows_and_columns();
         Ok(Box::new(PackKernel::<R> {
-            rows,
-            columns,
+            columns: cx.types.inputs[0].rows_and_columns().1,
             element: PhantomData,
         }))
     }
@@ -30,15 +27,14 @@ impl<R: Float> Kernel for PackKernel<R> {
         writes: &mut [ViewMut<'_>],
         _: &mut [u64],
     ) -> Result<(), String> {
-        let (rows, columns) = (self.rows, self.columns);
         if let ViewMut::Bits(bits) = &mut writes[0] {
             let x = R::of(&reads[0]);
-            spikes::pack(x, rows, columns, bits, |&x| u8::from(x != R::ZERO))
+            spikes::pack(x, self.columns, bits, |&x| u8::from(x != R::ZERO));
         } else {
             let x = R::of_mut(&mut writes[0]);
             let values = [R::ZERO, R::ONE];
-            spikes::unpack(u64::of(&reads[0]), rows, columns, x, values)
+            spikes::unpack(u64::of(&reads[0]), self.columns, x, values);
         }
-        .map_err(|e| e.to_string())
+        Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! Updates of a matrix by sums of outer products. The cost is that of the rows and columns that are not 0.
 
-use super::spike_sums::{Fired, listed_rows};
 use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
+use crate::spikes::{Fired, listed_rows};
 use spikelet_expr::vectorized;
 use spikelet_graph::op::RankUpdate;
 

@@ -2,11 +2,8 @@
 
 use super::CHUNK;
 use crate::parallel;
+use crate::transpose::{EDGE, transpose_block};
 use spikelet_graph::dense_strides;
-
-/// Elements of the last axis of the result that are copied together: those of the neighboring elements of the operand are in
-/// the same cache lines, and are copied next.
-const TILE: usize = 16;
 
 /// An axis of the result: its length, and its strides in the result and in the operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +58,7 @@ impl Transpose {
         let least = CHUNK.div_ceil(self.first.to).max(1);
         let each = match self.rows {
             Some(_) => least,
-            None => least.next_multiple_of(TILE),
+            None => least.next_multiple_of(EDGE),
         };
         parallel::for_each_chunk(to, each * self.first.to, |part, to| {
             let start = part * each * self.first.from;
@@ -95,17 +92,8 @@ impl Transpose {
                 rest /= axis.len;
             }
             let (to, from) = (&mut to[offsets[0]..], &from[offsets[1]..]);
-            for column in (0..self.columns.len).step_by(TILE) {
-                let width = TILE.min(self.columns.len - column);
-                let from = &from[column * self.columns.from..];
-                for row in 0..rows.len {
-                    let at = row * rows.to + column;
-                    let tile = &mut to[at..at + width];
-                    for (k, value) in tile.iter_mut().enumerate() {
-                        *value = from[row + k * self.columns.from];
-                    }
-                }
-            }
+            let matrix = (self.columns.len, rows.len);
+            transpose_block((from, self.columns.from), matrix, (to, rows.to));
         }
     }
 }

@@ -3,7 +3,6 @@
 //! A row of spikes takes `words(features)` words of 64 bits; bit `i % 64` of word `i / 64` is
 //! feature `i`. The bits past the last feature are written as zero and ignored when read.
 
-use super::error::{SpikeError, check};
 use crate::parallel::{chunk, for_each_chunk};
 use pulp::Arch;
 
@@ -11,11 +10,7 @@ use pulp::Arch;
 const ROWS_PER_TASK: usize = 64;
 
 /// The number of 64-bit words in a row of spikes.
-///
-/// ```
-/// assert_eq!(spikelet_cpu::spikes::words(784), 13);
-/// ```
-pub const fn words(features: usize) -> usize {
+pub(crate) const fn words(features: usize) -> usize {
     features.div_ceil(64)
 }
 
@@ -29,39 +24,19 @@ pub(super) const fn last_mask(features: usize) -> u64 {
 
 /// Packs rows of `x` [rows, features] into `bits` [rows, words(features)]: elements for which
 /// `spike` returns 1 become set bits, those for which it returns 0 clear ones.
-///
-/// ```
-/// # use spikelet_cpu::spikes;
-/// let mut bits = [0];
-/// spikes::pack(&[1.0, 0.0, 1.0], 1, 3, &mut bits, |&x| u8::from(x != 0.0))?;
-/// assert_eq!(bits, [0b101]);
-/// # Ok::<(), spikelet_cpu::spikes::SpikeError>(())
-/// ```
-///
-/// # Errors
-/// [`SpikeError::Length`].
-pub fn pack<T: Sync>(
+pub(crate) fn pack<T: Sync>(
     x: &[T],
-    rows: usize,
     features: usize,
     bits: &mut [u64],
     spike: impl Fn(&T) -> u8 + Sync,
-) -> Result<(), SpikeError> {
-    check("x", "[rows, features]", &[rows, features], x.len())?;
-    check(
-        "bits",
-        "[rows, words(features)]",
-        &[rows, words(features)],
-        bits.len(),
-    )?;
+) {
     if x.is_empty() {
-        return Ok(());
+        return;
     }
     for_each_chunk(bits, ROWS_PER_TASK * words(features), |k, bits| {
         let x = chunk(x, ROWS_PER_TASK * features, k);
         pack_rows(x, features, bits, &spike);
     });
-    Ok(())
 }
 
 /// As [`pack`], in the calling thread.
@@ -81,31 +56,19 @@ pub(crate) fn pack_rows<T>(x: &[T], features: usize, bits: &mut [u64], spike: im
 
 /// Unpacks `bits` [rows, words(features)] into `x` [rows, features]: `one` for a spike, `zero` for
 /// none.
-///
-/// # Errors
-/// [`SpikeError::Length`].
-pub fn unpack<T: Copy + Send + Sync>(
+pub(crate) fn unpack<T: Copy + Send + Sync>(
     bits: &[u64],
-    rows: usize,
     features: usize,
     x: &mut [T],
-    [zero, one]: [T; 2],
-) -> Result<(), SpikeError> {
-    check(
-        "bits",
-        "[rows, words(features)]",
-        &[rows, words(features)],
-        bits.len(),
-    )?;
-    check("x", "[rows, features]", &[rows, features], x.len())?;
+    values: [T; 2],
+) {
     if x.is_empty() {
-        return Ok(());
+        return;
     }
     for_each_chunk(x, ROWS_PER_TASK * features, |k, x| {
         let bits = chunk(bits, ROWS_PER_TASK * words(features), k);
-        unpack_rows(bits, features, x, [zero, one]);
+        unpack_rows(bits, features, x, values);
     });
-    Ok(())
 }
 
 /// As [`unpack`], in the calling thread.
@@ -134,7 +97,7 @@ pub(crate) fn unpack_rows<T: Copy>(
 ///
 /// Six rounds of swapping ever smaller blocks (Warren, *Hacker's Delight*, 7–3).
 #[inline(always)]
-pub fn transpose_64(block: &mut [u64; 64]) {
+pub(super) fn transpose_64(block: &mut [u64; 64]) {
     swap_blocks::<32>(block, 0x0000_0000_FFFF_FFFF);
     swap_blocks::<16>(block, 0x0000_FFFF_0000_FFFF);
     swap_blocks::<8>(block, 0x00FF_00FF_00FF_00FF);
@@ -182,10 +145,10 @@ mod tests {
         for features in [1, 7, 63, 64, 65, 784] {
             let (bits, x) = spikes(70, features, 0.3, 1);
             let mut packed = vec![u64::MAX; bits.len()];
-            pack(&x, 70, features, &mut packed, |&x| u8::from(x != 0.0)).unwrap();
+            pack(&x, features, &mut packed, |&x| u8::from(x != 0.0));
             assert!(packed == bits, "{features} packed");
             let mut unpacked = vec![f32::NAN; x.len()];
-            unpack(&bits, 70, features, &mut unpacked, [0.0, 1.0]).unwrap();
+            unpack(&bits, features, &mut unpacked, [0.0, 1.0]);
             assert!(unpacked == x, "{features} unpacked");
         }
     }

@@ -1,67 +1,45 @@
 //! The forward pass of a linear layer on spikes.
 
+use super::LinearShape;
 use super::bits::{last_mask, words};
-use super::error::{SpikeError, check};
-use super::rows::{Chunk, Indices, TILE_WORDS, TableColumns, chunks, load, row_stride, store};
-use super::{LinearShape, rows::with_vectors};
+use super::fired::{BATCH, decode};
+use super::table::{
+    Chunk, TableColumns, chunks, load, row_stride, store, table_elements, with_vectors,
+};
 use crate::parallel::{chunk, for_each_chunk};
 use pulp::{Arch, Simd, WithSimd};
+
+/// The most words decoded at once.
+pub(super) const TILE_WORDS: usize = 16;
+
+/// Space for the indices of the set bits of [`TILE_WORDS`] words.
+pub(super) const INDICES: usize = TILE_WORDS * 64 + BATCH;
+pub(super) type Indices = [u32; INDICES];
 
 /// The most rows of one task. Rows are independent, so the partition does not affect the result.
 const ROWS_PER_TASK: usize = 128;
 
-/// y = x·Wᵀ + b for spikes x: each output row is the bias plus the rows of `wt` whose feature
-/// spikes.
+/// y = x·Wᵀ for spikes x: each output row is the sum of the rows of the table whose feature spikes, in ascending order:
+/// bitwise the same on every machine.
 ///
 /// | argument | shape |
 /// |---|---|
 /// | `bits` | `[rows, words(in)]`, bits past the last feature are ignored |
-/// | `wt` | `[in, row_stride(out)]`, W transposed and padded, see [`transpose_strided`](super::transpose_strided); the padding is not used |
-/// | `bias` | `[out]` |
+/// | `table` | the weight by [`super::fill_table`]; it is fastest if it starts on a multiple of 64 bytes |
 /// | `out` | `[rows, out]`, overwritten |
 ///
-/// Every element is `((bias + w₁) + w₂) + …` in `f32` over the spiking features in increasing order:
-/// bitwise the same on every machine and for any number of threads. Cost: one addition per spike
-/// and output feature; nothing is allocated. It is fastest if `wt` starts on a multiple of 64
-/// bytes.
-///
-/// # Errors
-/// [`SpikeError::Length`].
-pub fn forward(
-    shape: LinearShape,
-    bits: &[u64],
-    wt: &[f32],
-    bias: Option<&[f32]>,
-    out: &mut [f32],
-) -> Result<(), SpikeError> {
+/// Cost: one addition per spike and output feature; nothing is allocated.
+pub(crate) fn forward(shape: LinearShape, bits: &[u64], table: &[f32], out: &mut [f32]) {
     let LinearShape {
         rows,
         in_features,
         out_features,
     } = shape;
     let width = words(in_features);
-    check("bits", "[rows, words(in)]", &[rows, width], bits.len())?;
-    check(
-        "wt",
-        "[in, row_stride(out)]",
-        &[in_features, row_stride(out_features)],
-        wt.len(),
-    )?;
-    if let Some(bias) = bias {
-        check("bias", "[out]", &[out_features], bias.len())?;
-    }
-    check("out", "[rows, out]", &[rows, out_features], out.len())?;
-    if out.is_empty() {
-        return Ok(());
-    }
-    if in_features == 0 {
-        match bias {
-            Some(bias) => out
-                .chunks_exact_mut(out_features)
-                .for_each(|out| out.copy_from_slice(bias)),
-            None => out.fill(0.0),
-        }
-        return Ok(());
+    let table = &table[..table_elements(in_features, out_features)];
+    let out = &mut out[..rows * out_features];
+    if out.is_empty() || in_features == 0 {
+        return out.fill(0.0);
     }
     // Small batches take fewer rows per task, so that all cores are used.
     let block = rows.div_ceil(64).clamp(8, ROWS_PER_TASK);
@@ -70,20 +48,17 @@ pub fn forward(
         arch.dispatch(RowBlock {
             shape,
             bits: chunk(bits, block * width, k),
-            wt,
-            bias,
+            table,
             out,
         });
     });
-    Ok(())
 }
 
 /// Some rows of the result.
 struct RowBlock<'a> {
     shape: LinearShape,
     bits: &'a [u64],
-    wt: &'a [f32],
-    bias: Option<&'a [f32]>,
+    table: &'a [f32],
     out: &'a mut [f32],
 }
 
@@ -92,8 +67,8 @@ impl WithSimd for RowBlock<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let mut indices = Indices::new();
-        for chunk in chunks::<S>(self.shape.out_features) {
+        let mut indices: Indices = [0; INDICES];
+        for chunk in chunks::<S, f32>(self.shape.out_features) {
             let block = &mut self;
             with_vectors!(chunk.vectors, block.columns(simd, &chunk, &mut indices));
         }
@@ -102,7 +77,7 @@ impl WithSimd for RowBlock<'_> {
 
 impl RowBlock<'_> {
     /// The columns of one chunk. The features are processed a tile at a time, so that the part of
-    /// `wt` in use stays in the L2 cache for all rows.
+    /// the table in use stays in the L2 cache for all rows.
     #[inline(always)]
     fn columns<S: Simd, const N: usize>(&mut self, simd: S, chunk: &Chunk, indices: &mut Indices) {
         let LinearShape {
@@ -111,11 +86,8 @@ impl RowBlock<'_> {
             ..
         } = self.shape;
         let width = words(in_features);
-        let columns = TableColumns::<S>::new(self.wt, row_stride(out_features), chunk.first);
-        let start = match self.bias {
-            Some(bias) => load::<S, N>(simd, &bias[chunk.floats.clone()]),
-            None => [simd.splat_f32s(0.0); N],
-        };
+        let columns =
+            TableColumns::<S, f32>::new(self.table, row_stride(out_features), chunk.first);
         for tile in (0..width).step_by(TILE_WORDS) {
             let end = (tile + TILE_WORDS).min(width);
             let mask = if end == width {
@@ -125,16 +97,15 @@ impl RowBlock<'_> {
             };
             let rows = self.out.chunks_exact_mut(out_features);
             for (out, bits) in rows.zip(self.bits.chunks_exact(width)) {
-                let out = &mut out[chunk.floats.clone()];
+                let out = &mut out[chunk.elements.clone()];
                 let last = std::iter::once(bits[end - 1] & mask);
-                let spikes =
-                    indices.decode(bits[tile..end - 1].iter().copied().chain(last), 64 * tile);
-                let sum = if tile == 0 {
-                    start
-                } else {
-                    load::<S, N>(simd, out)
+                let words = bits[tile..end - 1].iter().copied().chain(last);
+                let count = decode(words, 64 * tile, indices);
+                let sum = match tile {
+                    0 => [simd.splat_f32s(0.0); N],
+                    _ => load(simd, out),
                 };
-                store(simd, out, columns.add(simd, spikes, sum));
+                store(simd, out, columns.add(simd, &indices[..count], sum));
             }
         }
     }
@@ -155,15 +126,13 @@ mod tests {
             };
             let (bits, _) = spikes(9, 70, 0.4, 22);
             let mut random = Random(23);
-            let wt = random.take(70 * row_stride(out_features));
-            let bias = random.take(out_features);
+            let table = random.take(70 * row_stride(out_features));
             let run = |with: &dyn Fn(RowBlock)| {
                 let mut out = vec![f32::NAN; 9 * out_features];
                 with(RowBlock {
                     shape,
                     bits: &bits,
-                    wt: &wt,
-                    bias: Some(&bias),
+                    table: &table,
                     out: &mut out,
                 });
                 bits_of(&out)

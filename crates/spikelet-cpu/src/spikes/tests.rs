@@ -59,9 +59,9 @@ fn shapes() -> impl Iterator<Item = LinearShape> {
     })
 }
 
-/// Weights [in, out] in the padded layout, with padding that must not matter.
-fn padded(wt: &[f32], shape: LinearShape) -> Vec<f32> {
-    let stride = row_stride(shape.out_features);
+/// The table of weights [in, out], with padding that must not matter.
+fn table_of(wt: &[f32], shape: LinearShape) -> Vec<f32> {
+    let stride = table::row_stride(shape.out_features);
     let mut table = vec![f32::NAN; shape.in_features * stride];
     for (to, from) in table
         .chunks_mut(stride.max(1))
@@ -72,16 +72,16 @@ fn padded(wt: &[f32], shape: LinearShape) -> Vec<f32> {
     table
 }
 
-fn run_forward(shape: LinearShape, bits: &[u64], wt: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+fn run_forward(shape: LinearShape, bits: &[u64], wt: &[f32]) -> Vec<f32> {
     let mut out = vec![f32::NAN; shape.rows * shape.out_features];
-    forward(shape, bits, &padded(wt, shape), bias, &mut out).unwrap();
+    forward(shape, bits, &table_of(wt, shape), &mut out);
     out
 }
 
 fn run_weight_grad(shape: LinearShape, bits: &[u64], grad_out: &[f32]) -> Vec<f32> {
     let mut dwt = vec![f32::NAN; shape.in_features * shape.out_features];
     let mut scratch = vec![u64::MAX; weight_grad_scratch_words(shape)];
-    weight_grad(shape, bits, grad_out, &mut dwt, &mut scratch).unwrap();
+    weight_grad(shape, bits, grad_out, &mut dwt, &mut scratch);
     dwt
 }
 
@@ -106,7 +106,6 @@ fn the_forward_pass_agrees_with_a_plain_loop() {
         } = shape;
         let (bits, x) = spikes(rows, in_features, 0.1, 1);
         let wt = Random(2).take(in_features * out_features);
-        let bias = Random(3).take(out_features);
         let mut sums = vec![0.0; rows * out_features];
         for (sums, x) in sums.chunks_mut(out_features).zip(x.chunks(in_features)) {
             for (&x, wt) in x.iter().zip(wt.chunks(out_features)) {
@@ -115,13 +114,7 @@ fn the_forward_pass_agrees_with_a_plain_loop() {
                 }
             }
         }
-        assert_close(&run_forward(shape, &bits, &wt, None), &sums, shape);
-        for sums in sums.chunks_mut(out_features) {
-            for (sum, &b) in sums.iter_mut().zip(&bias) {
-                *sum += f64::from(b);
-            }
-        }
-        assert_close(&run_forward(shape, &bits, &wt, Some(&bias)), &sums, shape);
+        assert_close(&run_forward(shape, &bits, &wt), &sums, shape);
     }
 }
 
@@ -156,33 +149,21 @@ fn sums_run_in_the_order_that_is_documented() {
     };
     let (bits, x) = spikes(shape.rows, 65, 0.3, 6);
     let wt = Random(7).take(65 * 10);
-    let bias = Random(8).take(10);
-    let mut expected: Vec<f32> = bias.repeat(shape.rows);
+    let mut expected = vec![0.0f32; shape.rows * 10];
     for (sums, x) in expected.chunks_mut(10).zip(x.chunks(65)) {
         for (_, wt) in x.iter().zip(wt.chunks(10)).filter(|(x, _)| **x == 1.0) {
             sums.iter_mut().zip(wt).for_each(|(sum, w)| *sum += w);
         }
     }
-    assert!(bits_of(&run_forward(shape, &bits, &wt, Some(&bias))) == bits_of(&expected));
+    assert!(bits_of(&run_forward(shape, &bits, &wt)) == bits_of(&expected));
 
     let grad_out = Random(9).take(shape.rows * 10);
-    let tile = weight_grad_row_tile(10);
-    assert!(tile < shape.rows);
     let mut expected = vec![0.0f32; 65 * 10];
-    for (x, grad_out) in x.chunks(tile * 65).zip(grad_out.chunks(tile * 10)) {
-        let mut sums = vec![0.0f32; 65 * 10];
-        for (x, grad) in x.chunks(65).zip(grad_out.chunks(10)) {
-            let named = sums.chunks_mut(10).zip(x).filter(|(_, x)| **x == 1.0);
-            for (sums, _) in named {
-                sums.iter_mut()
-                    .zip(grad)
-                    .for_each(|(sum, grad)| *sum += grad);
-            }
+    for (x, grad) in x.chunks(65).zip(grad_out.chunks(10)) {
+        let fired = expected.chunks_mut(10).zip(x).filter(|(_, x)| **x == 1.0);
+        for (sums, _) in fired {
+            sums.iter_mut().zip(grad).for_each(|(sum, g)| *sum += g);
         }
-        expected
-            .iter_mut()
-            .zip(sums)
-            .for_each(|(all, sum)| *all += sum);
     }
     assert!(bits_of(&run_weight_grad(shape, &bits, &grad_out)) == bits_of(&expected));
 }
@@ -201,7 +182,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let run = |threads| {
             with_threads(threads, || {
                 (
-                    bits_of(&run_forward(shape, &bits, &wt, None)),
+                    bits_of(&run_forward(shape, &bits, &wt)),
                     bits_of(&run_weight_grad(shape, &bits, &grad_out)),
                 )
             })
@@ -225,7 +206,7 @@ fn every_density_from_silence_to_all_spikes_is_summed() {
             .chunks(words(130))
             .map(|row| row.iter().map(|word| word.count_ones()).sum::<u32>() as f32)
             .collect();
-        let out = run_forward(shape, &bits, &[1.0; 130 * 20], None);
+        let out = run_forward(shape, &bits, &[1.0; 130 * 20]);
         for (out, spikes) in out.chunks(20).zip(spikes) {
             assert!(out.iter().all(|&out| out == spikes));
         }
@@ -247,8 +228,8 @@ fn bits_past_the_last_feature_are_ignored() {
     let wt = Random(14).take(15);
     let grad_out = Random(15).take(66 * 5);
     assert_eq!(
-        run_forward(shape, &dirty, &wt, None),
-        run_forward(shape, &clean, &wt, None)
+        run_forward(shape, &dirty, &wt),
+        run_forward(shape, &clean, &wt)
     );
     assert_eq!(
         run_weight_grad(shape, &dirty, &grad_out),
@@ -265,42 +246,33 @@ fn empty_layers_and_batches_are_fine() {
             out_features,
         };
         let bits = vec![0; rows * words(in_features)];
-        let bias = vec![2.0; out_features];
         let wt = vec![1.0; in_features * out_features];
-        let out = run_forward(shape, &bits, &wt, Some(&bias));
-        assert!(out.iter().all(|&out| out == 2.0));
+        let out = run_forward(shape, &bits, &wt);
+        assert!(out.iter().all(|&out| out == 0.0));
         let dwt = run_weight_grad(shape, &bits, &vec![1.0; rows * out_features]);
         assert!(dwt.iter().all(|&dwt| dwt == 0.0));
     }
 }
 
 #[test]
-fn slices_of_the_wrong_length_are_rejected_with_their_shape() {
-    let shape = LinearShape {
-        rows: 2,
-        in_features: 65,
-        out_features: 3,
-    };
-    let wt = vec![0.0; 65 * 16];
-    let error = forward(shape, &[0; 2], &wt, None, &mut [0.0; 6]).unwrap_err();
-    assert_eq!(
-        error,
-        SpikeError::Length {
-            slice: "bits",
-            shape: "[rows, words(in)]",
-            expected: 4,
-            given: 2
+fn spikes_that_feed_back_drive_neurons_by_their_sums() {
+    for features in [1, 10, 100, 300] {
+        let (_, fired) = spikes(7, features, 0.2, 16);
+        let (weight, x) = (
+            Random(17).take(features * features),
+            Random(18).take(7 * features),
+        );
+        let mut table = vec![f32::NAN; table_elements(features, features)];
+        fill_table(&weight, (features, features), &mut table);
+        let mut out = vec![f32::NAN; 7 * features];
+        let mut lists = Fired::new(7, features);
+        lists.set(&fired, features);
+        lists.drive(&table, &x, features, &mut out);
+        for (i, out) in out.iter().enumerate() {
+            let (row, to) = (i / features * features, i % features);
+            let from = (0..features).filter(|from| fired[row + from] == 1.0);
+            let sum = from.fold(0.0, |sum, from| sum + weight[to * features + from]);
+            assert_eq!(*out, x[i] + sum, "{features}: {i}");
         }
-    );
-    assert!(forward(shape, &[0; 4], &wt[1..], None, &mut [0.0; 6]).is_err());
-    assert!(forward(shape, &[0; 4], &wt, Some(&[0.0; 2]), &mut [0.0; 6]).is_err());
-    let mut dwt = [0.0; 65 * 3];
-    let error = weight_grad(shape, &[0; 4], &[0.0; 6], &mut dwt, &mut [0; 3]).unwrap_err();
-    assert_eq!(
-        error,
-        SpikeError::Scratch {
-            needed: weight_grad_scratch_words(shape),
-            given: 3
-        }
-    );
+    }
 }

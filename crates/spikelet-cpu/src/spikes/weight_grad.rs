@@ -1,9 +1,10 @@
 //! The gradient of the weights of a linear layer on spikes.
 
+use super::LinearShape;
 use super::bits::{transpose_64, words};
-use super::error::{SpikeError, check};
-use super::rows::{Chunk, Indices, TILE_WORDS, TableColumns, chunks, load, row_stride, store};
-use super::{LinearShape, rows::with_vectors};
+use super::fired::decode;
+use super::forward::{INDICES, Indices, TILE_WORDS};
+use super::table::{Chunk, TableColumns, chunks, load, row_stride, store, with_vectors};
 use crate::memory::SharedSlice;
 use crate::parallel::{chunk, for_each, for_each_chunk};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
@@ -15,23 +16,9 @@ const TILE_FLOATS: usize = 1 << 17;
 /// Words of a cache line, the most by which the start of the scratch is moved for alignment.
 const LINE_WORDS: usize = 8;
 
-/// The number of rows summed before they are added to the gradient. It depends on the width of the
-/// layer alone and is a multiple of 64 from 64 to 1024.
-pub const fn weight_grad_row_tile(out_features: usize) -> usize {
-    let stride = row_stride(out_features);
-    let rows = TILE_FLOATS / if stride == 0 { 1 } else { stride } / 64 * 64;
-    if rows < 64 {
-        64
-    } else if rows > 64 * TILE_WORDS {
-        64 * TILE_WORDS
-    } else {
-        rows
-    }
-}
-
 /// The scratch size of [`weight_grad`] in 64-bit words: about 512 KiB for a tile of `grad_out` and at
 /// most 128 bytes per input feature, for any number of rows.
-pub fn weight_grad_scratch_words(shape: LinearShape) -> usize {
+pub(crate) fn weight_grad_scratch_words(shape: LinearShape) -> usize {
     let tile = tile_rows(shape);
     let bits = words(shape.in_features)
         .saturating_mul(64)
@@ -40,9 +27,10 @@ pub fn weight_grad_scratch_words(shape: LinearShape) -> usize {
     bits.saturating_add(grads).saturating_add(LINE_WORDS)
 }
 
-/// Rows of a tile.
+/// Rows of a tile, a multiple of 64 up to [`TILE_WORDS`] words of bits.
 fn tile_rows(shape: LinearShape) -> usize {
-    weight_grad_row_tile(shape.out_features).min(shape.rows.next_multiple_of(64))
+    let rows = TILE_FLOATS / row_stride(shape.out_features).max(1) / 64;
+    (rows.clamp(1, TILE_WORDS) * 64).min(shape.rows.next_multiple_of(64))
 }
 
 /// dWᵀ = xᵀ·dY for spikes x: each row of `dwt` is the sum of the rows of `grad_out` in which
@@ -55,47 +43,24 @@ fn tile_rows(shape: LinearShape) -> usize {
 /// | `dwt` | `[in, out]`, overwritten; the transpose of the layout of W |
 /// | `scratch` | at least [`weight_grad_scratch_words`] |
 ///
-/// The order of summation is fixed: rows are split into tiles of [`weight_grad_row_tile`]; within a
-/// tile the rows are added in increasing order, starting from zero; the sums of the tiles are
-/// added in increasing order. The result is bitwise the same on every machine and for any number
-/// of threads. Cost: one addition per spike and output feature; nothing is allocated.
-///
-/// # Errors
-/// [`SpikeError::Length`] and [`SpikeError::Scratch`].
-pub fn weight_grad(
+/// The rows are added in ascending order: bitwise the same on every machine. Cost: one addition per spike and output
+/// feature; nothing is allocated.
+pub(crate) fn weight_grad(
     shape: LinearShape,
     bits: &[u64],
     grad_out: &[f32],
     dwt: &mut [f32],
     scratch: &mut [u64],
-) -> Result<(), SpikeError> {
+) {
     let LinearShape {
         rows,
         in_features,
         out_features,
     } = shape;
     let width = words(in_features);
-    check("bits", "[rows, words(in)]", &[rows, width], bits.len())?;
-    check(
-        "grad_out",
-        "[rows, out]",
-        &[rows, out_features],
-        grad_out.len(),
-    )?;
-    check("dwt", "[in, out]", &[in_features, out_features], dwt.len())?;
-    let needed = weight_grad_scratch_words(shape);
-    if scratch.len() < needed {
-        return Err(SpikeError::Scratch {
-            needed,
-            given: scratch.len(),
-        });
-    }
-    if dwt.is_empty() {
-        return Ok(());
-    }
-    if rows == 0 {
-        dwt.fill(0.0);
-        return Ok(());
+    let dwt = &mut dwt[..in_features * out_features];
+    if dwt.is_empty() || rows == 0 {
+        return dwt.fill(0.0);
     }
     let tile = tile_rows(shape);
     let stride = row_stride(out_features);
@@ -128,7 +93,6 @@ pub fn weight_grad(
             });
         });
     }
-    Ok(())
 }
 
 /// Rows of a gradient, their width, and the wider rows of the scratch with theirs.
@@ -205,8 +169,8 @@ impl WithSimd for FeatureBlock<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let mut indices = Indices::new();
-        for chunk in chunks::<S>(self.out_features) {
+        let mut indices: Indices = [0; INDICES];
+        for chunk in chunks::<S, f32>(self.out_features) {
             let block = &mut self;
             with_vectors!(chunk.vectors, block.add(simd, &chunk, &mut indices));
         }
@@ -216,19 +180,17 @@ impl WithSimd for FeatureBlock<'_> {
 impl FeatureBlock<'_> {
     #[inline(always)]
     fn add<S: Simd, const N: usize>(&mut self, simd: S, chunk: &Chunk, indices: &mut Indices) {
-        let grads = TableColumns::<S>::new(self.grads, row_stride(self.out_features), chunk.first);
+        let grads =
+            TableColumns::<S, f32>::new(self.grads, row_stride(self.out_features), chunk.first);
         let features = self.dwt.chunks_exact_mut(self.out_features);
         for (dwt, column) in features.zip(self.columns.chunks_exact(self.column_words)) {
-            let dwt = &mut dwt[chunk.floats.clone()];
-            let rows = indices.decode(column.iter().copied(), 0);
-            let mut sum = grads.add(simd, rows, [simd.splat_f32s(0.0); N]);
-            if !self.fresh {
-                let before = load::<S, N>(simd, dwt);
-                for j in 0..N {
-                    sum[j] = simd.add_f32s(before[j], sum[j]);
-                }
-            }
-            store(simd, dwt, sum);
+            let dwt = &mut dwt[chunk.elements.clone()];
+            let count = decode(column.iter().copied(), 0, indices);
+            let before = match self.fresh {
+                true => [simd.splat_f32s(0.0); N],
+                false => load(simd, dwt),
+            };
+            store(simd, dwt, grads.add(simd, &indices[..count], before));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::Float;
 use super::window::Windows;
 use super::{ConvProduct, ConvScratch, Pieces, rounded};
-use crate::gemm::GemmError;
+use crate::gemm;
 use crate::parallel;
 use spikelet_expr::vectorized;
 
@@ -33,7 +33,8 @@ impl Channelwise {
     /// The product, if every channel is a group with one output.
     pub(super) fn new(windows: Windows, outputs: usize, product: Product) -> Option<Self> {
         let depthwise = windows.groups > 1 && windows.per_group() == 1 && outputs == windows.groups;
-        let rows = windows.rows().div_ceil(32).max(ROWS);
+        let most = if gemm::is_ordered() { 1 } else { 32 };
+        let rows = windows.rows().div_ceil(most).max(ROWS);
         depthwise.then(|| Self {
             chunks: windows.rows().div_ceil(rows),
             rows,
@@ -140,15 +141,15 @@ impl ConvProduct for Channelwise {
         out: &mut [R],
         shared: &mut [R],
         _: &Pieces<'_, R>,
-    ) -> Result<(), GemmError> {
+    ) {
         let (w, channels) = (&self.windows, self.windows.channels);
         if self.kernel_elements() == 0 {
             out.fill(R::ZERO);
-            return Ok(());
+            return;
         }
         if self.product == Product::Weight {
             self.weight([first, second], out, shared);
-            return Ok(());
+            return;
         }
         let kernel = &mut shared[..self.kernel_elements()];
         self.arrange(second, kernel);
@@ -163,7 +164,7 @@ impl ConvProduct for Channelwise {
                     [from, row * channels, tap * channels]
                 });
             });
-            return Ok(());
+            return;
         }
         parallel::for_each_chunk(out, ROWS * channels, |k, out| {
             out.fill(R::ZERO);
@@ -173,6 +174,5 @@ impl ConvProduct for Channelwise {
                 [(row - start) * channels, from, tap * channels]
             });
         });
-        Ok(())
     }
 }

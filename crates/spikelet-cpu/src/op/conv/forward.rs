@@ -2,8 +2,8 @@
 
 use super::super::Float;
 use super::window::Windows;
-use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, rounded, small, tile_rows};
-use crate::gemm::{Gemm, GemmError};
+use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, rounded, tile_rows};
+use crate::gemm::{Factor, Gemm, Rounding, pack, pack_rows, packed_elements};
 use crate::memory::SharedSlice;
 use crate::parallel;
 
@@ -33,32 +33,30 @@ impl Forward {
         self.outputs / self.windows.groups
     }
 
-    /// The kernel as one matrix `[window, outputs of the group]` for each group.
-    fn arrange<R: Float>(&self, kernel: &[R], to: &mut [R]) {
+    /// Elements of the packed kernel of a group.
+    fn packed_elements(&self) -> usize {
+        packed_elements(self.windows.window(), self.per_group())
+    }
+
+    /// Packs the kernel of each group, a matrix of window × outputs of the group.
+    fn pack<R: Float>(&self, kernel: &[R], to: &mut [R]) {
         let (taps, channels) = (self.windows.taps(), self.windows.per_group());
         let (window, n) = (self.windows.window(), self.per_group());
-        if window * n == 0 {
-            return;
-        }
-        parallel::for_each_chunk(to, channels * n, |k, to| {
-            let (group, tap) = (k / taps, k % taps);
+        for group in 0..self.windows.groups {
+            let to = &mut to[group * self.packed_elements()..][..self.packed_elements()];
             if self.flipped {
                 // `kernel` is [channels of the image, taps, n].
-                for (c, to) in to.chunks_exact_mut(n).enumerate() {
-                    let row = (group * channels + c) * taps + taps - 1 - tap;
-                    to.copy_from_slice(&kernel[row * n..(row + 1) * n]);
-                }
+                let row = |l: usize| {
+                    let (tap, channel) = (l / channels, group * channels + l % channels);
+                    &kernel[(channel * taps + taps - 1 - tap) * n..][..n]
+                };
+                pack_rows(row, (window, n), to);
             } else {
-                // `kernel` is [n, taps, channels].
-                for o in 0..n {
-                    let row = (group * n + o) * taps + tap;
-                    let from = &kernel[row * channels..(row + 1) * channels];
-                    for (to, x) in to[o..].iter_mut().step_by(n).zip(from) {
-                        *to = *x;
-                    }
-                }
+                // `kernel` is [n, window].
+                let kernel = &kernel[group * n * window..];
+                pack((kernel, (1, window)), (window, n), to);
             }
-        });
+        }
     }
 
     fn run_tile<R: Float>(
@@ -66,63 +64,42 @@ impl Forward {
         start: usize,
         [image, kernel]: [&[R]; 2],
         out: &mut [R],
-        scratch: &mut [R],
-    ) -> Result<(), GemmError> {
+        cells: &mut [R],
+    ) {
         let w = &self.windows;
         let (m, n, window) = (out.len() / self.outputs, self.per_group(), w.window());
-        let (cells, product) = scratch.split_at_mut(self.tile * window);
+        let rows = start..start + m;
         for group in 0..w.groups {
-            let kernel = &kernel[group * window * n..(group + 1) * window * n];
-            let out = &mut out[group * n..];
-            if window <= FEW {
-                columns::gather_columns(w, image, group, start..start + m, cells, self.tile);
-                let operands = small::Operands {
-                    a: cells,
-                    a_strides: (1, self.tile),
-                    b: kernel,
-                    b_stride: n,
-                };
-                small::multiply((m, n, window), &operands, false, out, self.outputs);
-                continue;
-            }
-            let rows = m.next_multiple_of(ROUND);
-            let a = if w.pointwise() && rows == m {
+            let a = if window <= FEW {
+                columns::gather_columns(w, image, group, rows.clone(), cells, self.tile);
+                (&*cells, (1, self.tile))
+            } else if w.pointwise() {
                 let first = start * w.channels + group * w.per_group();
                 (&image[first..], (w.channels, 1))
             } else {
-                let (filled, zeros) = cells[..rows * window].split_at_mut(m * window);
-                columns::gather(w, image, group, start..start + m, filled);
-                zeros.fill(R::ZERO);
+                columns::gather(w, image, group, rows.clone(), &mut cells[..m * window]);
                 (&*cells, (window, 1))
             };
-            let gemm = Gemm {
-                m: rows,
+            let product = Gemm {
+                m,
                 n,
                 k: window,
                 a,
-                b: (kernel, (n, 1)),
+                b: Factor::Packed(&kernel[group * self.packed_elements()..]),
                 accumulate: false,
+                rounding: Rounding::of(window <= FEW),
             };
-            if rows == m {
-                gemm.run_here(out, self.outputs)?;
-            } else {
-                gemm.run_here(product, n)?;
-                let out = out.chunks_mut(self.outputs);
-                for (to, from) in out.zip(product.chunks_exact(n)).take(m) {
-                    to[..n].copy_from_slice(from);
-                }
-            }
+            product.run_here(&mut out[group * n..], self.outputs);
         }
-        Ok(())
     }
 }
 
 impl ConvProduct for Forward {
     fn scratch(&self) -> ConvScratch {
-        let (w, n) = (&self.windows, self.per_group());
+        let w = &self.windows;
         ConvScratch {
-            shared: rounded(w.groups.saturating_mul(w.window()).saturating_mul(n)),
-            each: self.tile.saturating_mul(w.window().saturating_add(n)),
+            shared: rounded(w.groups.saturating_mul(self.packed_elements())),
+            each: self.tile.saturating_mul(w.window()),
         }
     }
 
@@ -132,18 +109,16 @@ impl ConvProduct for Forward {
         out: &mut [R],
         shared: &mut [R],
         own: &Pieces<'_, R>,
-    ) -> Result<(), GemmError> {
-        let w = &self.windows;
-        let shared = &mut shared[..w.groups * w.window() * self.per_group()];
-        self.arrange(kernel, shared);
-        let (rows, kernel) = (w.rows(), &*shared);
+    ) {
+        self.pack(kernel, shared);
+        let (rows, kernel) = (self.windows.rows(), &*shared);
         let out = SharedSlice::new(out);
-        parallel::try_for_each_task(rows.div_ceil(self.tile), |k| {
+        parallel::for_each_task(rows.div_ceil(self.tile), |k| {
             let start = k * self.tile;
             let m = self.tile.min(rows - start);
             // SAFETY: every tile has its own rows.
             let out = unsafe { out.range(start * self.outputs, m * self.outputs) };
-            own.with(|scratch| self.run_tile(start, [image, kernel], out, scratch))
-        })
+            own.with(|cells| self.run_tile(start, [image, kernel], out, cells));
+        });
     }
 }

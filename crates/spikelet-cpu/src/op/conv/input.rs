@@ -4,7 +4,7 @@
 use super::super::Float;
 use super::window::Windows;
 use super::{ConvProduct, ConvScratch, Pieces, columns, tile_rows};
-use crate::gemm::{Gemm, GemmError};
+use crate::gemm::{Factor, Gemm, Rounding};
 use crate::memory::SharedSlice;
 use crate::parallel;
 
@@ -25,12 +25,7 @@ impl Input {
     }
 
     /// One image, from the gradients of its windows.
-    fn run_image<R: Float>(
-        &self,
-        [g, kernel]: [&[R]; 2],
-        image: &mut [R],
-        cells: &mut [R],
-    ) -> Result<(), GemmError> {
+    fn run_image<R: Float>(&self, [g, kernel]: [&[R]; 2], image: &mut [R], cells: &mut [R]) {
         let w = &self.windows;
         let (positions, window, n) = (w.positions(), w.window(), self.outputs / w.groups);
         image.fill(R::ZERO);
@@ -42,14 +37,14 @@ impl Input {
                     n: window,
                     k: n,
                     a: (&g[start * self.outputs + group * n..], (self.outputs, 1)),
-                    b: (&kernel[group * n * window..], (window, 1)),
+                    b: Factor::Matrix((&kernel[group * n * window..], (window, 1))),
                     accumulate: false,
+                    rounding: Rounding::of(false),
                 };
-                product.run_here(cells, window)?;
+                product.run_here(cells, window);
                 columns::scatter(w, &cells[..m * window], group, start..start + m, image);
             }
         }
-        Ok(())
     }
 }
 
@@ -67,19 +62,18 @@ impl ConvProduct for Input {
         out: &mut [R],
         _: &mut [R],
         own: &Pieces<'_, R>,
-    ) -> Result<(), GemmError> {
+    ) {
         if self.windows.window() == 0 {
-            out.fill(R::ZERO);
-            return Ok(());
+            return out.fill(R::ZERO);
         }
         let image = self.windows.image_elements().max(1);
         let each = self.windows.positions() * self.outputs;
         let (images, out) = (out.len() / image, SharedSlice::new(out));
-        parallel::try_for_each_task(images, |k| {
+        parallel::for_each_task(images, |k| {
             let g = &g[k * each..(k + 1) * each];
             // SAFETY: every image is one task's.
             let image = unsafe { out.range(k * image, image) };
-            own.with(|own| self.run_image([g, kernel], image, own))
-        })
+            own.with(|own| self.run_image([g, kernel], image, own));
+        });
     }
 }

@@ -1,19 +1,16 @@
 //! Convolutions, channels last.
 //!
-//! Windows are copied into the rows of a matrix, a tile at a time, and multiplied by the kernel;
-//! windows of a few elements have a separate loop. The tiles depend on the sizes alone and each is
-//! computed by one thread, so that results do not depend on the number of threads.
+//! Windows are copied into the rows of a matrix, those of a few elements into its columns, a tile at a time, and
+//! multiplied by the kernel. Each tile is computed by one thread.
 
 mod channelwise;
 mod columns;
 mod forward;
 mod input;
-mod small;
 mod weight;
 mod window;
 
 use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
-use crate::gemm::GemmError;
 use crate::memory::{View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
 use channelwise::{Channelwise, Product};
@@ -22,13 +19,13 @@ use spikelet_graph::op::{Conv, ConvPart};
 use std::marker::PhantomData;
 use window::Windows;
 
-/// The most elements of windows that are multiplied by [`small`].
+/// The most elements of windows whose products are rounded before they are added.
 const FEW: usize = 32;
 
 /// Elements of the windows of one tile, which stay in the L2 cache.
 const TILE: usize = 128 * 1024;
 
-/// The matrix library computes rows identically for any number that is a multiple of this.
+/// Windows of a tile are a multiple of this.
 const ROUND: usize = 16;
 
 /// Windows of one tile.
@@ -61,7 +58,7 @@ trait ConvProduct: Send + Sync {
         out: &mut [R],
         shared: &mut [R],
         own: &Pieces<'_, R>,
-    ) -> Result<(), GemmError>;
+    );
 }
 
 struct ConvKernel<R, P> {
@@ -82,8 +79,8 @@ impl<R: Float, P: ConvProduct> Kernel for ConvKernel<R, P> {
         let own = Pieces::new(rest, each, &self.threads);
         let operands = [R::of(&reads[0]), R::of(&reads[1])];
         let out = R::of_mut(&mut writes[0]);
-        let done = self.part.run(operands, out, shared, &own);
-        done.map_err(|e| e.to_string())
+        self.part.run(operands, out, shared, &own);
+        Ok(())
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::super::{CHUNK, Float};
 use super::window::Windows;
-use super::{ConvProduct, ConvScratch, FEW, Pieces, columns, rounded, small, tile_rows};
-use crate::gemm::{Gemm, GemmError};
+use super::{ConvProduct, ConvScratch, FEW, Pieces, columns, rounded, tile_rows};
+use crate::gemm::{Factor, Gemm, Rounding, is_ordered};
 use crate::memory::SharedSlice;
 use crate::parallel;
 
@@ -30,7 +30,10 @@ impl Weight {
         let window = windows.window();
         let tile = tile_rows(window);
         let tiles = windows.rows().div_ceil(tile);
-        let most = (SUMS / (outputs * window).max(1)).clamp(4, 32);
+        let most = match is_ordered() {
+            true => 1,
+            false => (SUMS / (outputs * window).max(1)).clamp(4, 32),
+        };
         let per_chunk = tiles.div_ceil(most).max(1);
         let n = outputs / windows.groups;
         Self {
@@ -61,7 +64,7 @@ impl Weight {
         [image, g]: [&[R]; 2],
         sums: &mut [R],
         cells: &mut [R],
-    ) -> Result<(), GemmError> {
+    ) {
         let w = &self.windows;
         let window = w.window();
         let first = group * (self.outputs / w.groups) + from;
@@ -71,35 +74,32 @@ impl Weight {
             let m = self.tile.min(end - start);
             let (add, rows) = (start > begin, start..start + m);
             let g = &g[start * self.outputs + first..];
-            if window <= FEW {
+            let few = window <= FEW;
+            let cells = if few {
                 columns::gather_columns(w, image, group, rows, cells, self.tile);
-                let operands = small::Operands {
-                    a: cells,
-                    a_strides: (self.tile, 1),
-                    b: g,
-                    b_stride: self.outputs,
-                };
-                small::multiply((window, count, m), &operands, add, sums, count);
-                continue;
-            }
-            let cells = if w.pointwise() {
+                (&*cells, (self.tile, 1))
+            } else if w.pointwise() {
                 let first = start * w.channels + group * w.per_group();
                 (&image[first..], (w.channels, 1))
             } else {
                 columns::gather(w, image, group, rows, &mut cells[..m * window]);
                 (&*cells, (window, 1))
             };
-            let product = Gemm {
-                m: count,
-                n: window,
-                k: m,
-                a: (g, (1, self.outputs)),
-                b: cells,
-                accumulate: add,
+            let (sizes, a, b) = match few {
+                true => ((window, count), cells, (g, (self.outputs, 1))),
+                false => ((count, window), (g, (1, self.outputs)), cells),
             };
-            product.run_here(sums, window)?;
+            let product = Gemm {
+                m: sizes.0,
+                n: sizes.1,
+                k: m,
+                a,
+                b: Factor::Matrix(b),
+                accumulate: add,
+                rounding: Rounding::of(few),
+            };
+            product.run_here(sums, sizes.1);
         }
-        Ok(())
     }
 
     /// Adds the chunks' sums in order.
@@ -140,24 +140,23 @@ impl ConvProduct for Weight {
         out: &mut [R],
         shared: &mut [R],
         own: &Pieces<'_, R>,
-    ) -> Result<(), GemmError> {
+    ) {
         let (window, groups) = (self.windows.window(), self.windows.groups);
         if window == 0 {
-            return Ok(());
+            return;
         }
         let n = self.outputs / groups;
         let pieces = n.div_ceil(self.piece);
         let sums = SharedSlice::new(&mut *shared);
-        parallel::try_for_each_task(self.chunks * groups * pieces, |task| {
+        parallel::for_each_task(self.chunks * groups * pieces, |task| {
             let (chunk, rest) = (task / (groups * pieces), task % (groups * pieces));
             let (group, from) = (rest / pieces, rest % pieces * self.piece);
             let count = self.piece.min(n - from);
             let at = (chunk * self.outputs + group * n + from) * window;
             // SAFETY: every task has its own chunk, group and channels.
             let sums = unsafe { sums.range(at, count * window) };
-            own.with(|cells| self.run_chunk(chunk, (group, from, count), operands, sums, cells))
-        })?;
+            own.with(|cells| self.run_chunk(chunk, (group, from, count), operands, sums, cells));
+        });
         self.join(shared, out);
-        Ok(())
     }
 }

@@ -9,20 +9,20 @@ mod pieces;
 mod read_at;
 
 use super::pool_tiles::PoolTiles;
-use super::row_products;
 use super::scan_ports::{Gradients, Memory, Operands, float_bytes, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
 use super::{CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types};
+use crate::gemm::{self, Factor, Gemm, Rounding};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
 use read_at::ReadAt;
 use spikelet_expr::{Block, CompileError};
+use spikelet_graph::TensorType;
 use spikelet_graph::op::{Feedback, Port, Ports, ScanGrad};
-use spikelet_graph::{DType, TensorType};
 
 /// Elements of a thread's recomputed states: 512 KiB of f32, a part of the L2 cache.
 const HISTORY: usize = 128 * 1024;
@@ -136,10 +136,8 @@ impl CpuKernel for ScanGrad {
             return bytes.div_ceil(8).saturating_mul(threads);
         };
         let features = weight.shape.last().copied().unwrap_or(0);
-        let packed = match types.float() {
-            DType::F64 => row_products::packed_elements::<f64>(features, features),
-            _ => row_products::packed_elements::<f32>(features, features).div_ceil(2),
-        };
+        let packed = gemm::packed_elements(features, features);
+        let packed = packed.saturating_mul(float_bytes(types)).div_ceil(8);
         packed.saturating_add(tile_operand::weight_words(weight))
     }
 
@@ -424,8 +422,16 @@ impl<R: Float> ScanGradKernel<R> {
                 let dx = unsafe { memory.results[grads.of_inputs[0]].range(at, length) };
                 let dx: &[R] = dx.unwrap_or(&mut input_grads[0][..length]);
                 if t > 0 || feedback.continues {
-                    let to = &mut before[feedback.state][..length];
-                    row_products::multiply_add(dx, memory.weight, (features, features), to);
+                    let product = Gemm {
+                        m: length / features,
+                        n: features,
+                        k: features,
+                        a: (dx, (features, 1)),
+                        b: Factor::Packed(memory.weight),
+                        accumulate: true,
+                        rounding: Rounding::of(false),
+                    };
+                    product.run_here(&mut before[feedback.state][..length], features);
                 } else {
                     put(*of_first, dx);
                 }
@@ -481,7 +487,8 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         };
         let (weight, ty) = &product.weight;
         let (weight, packed) = tile_operand::weight::<R>(&reads[*weight], ty, workspace);
-        row_products::pack(weight, (this.features, this.features), packed);
+        let size = (this.features, this.features);
+        gemm::pack((weight, (size.1, 1)), size, packed);
         memory.weight = packed;
         parallel::for_each(elements.div_ceil(this.tile), |k| {
             let start = k * this.tile;

@@ -1,11 +1,16 @@
 //! Floating-point types as SIMD vectors, for kernels that are written for any of them.
 
 use pulp::Simd;
+use pulp::bytemuck::Pod;
 
 /// A floating-point type as SIMD vectors.
-pub(crate) trait Lanes: Copy {
+pub(crate) trait Lanes: Pod {
     type Vector<S: Simd>: Copy;
 
+    /// Elements of a vector.
+    fn lanes<S: Simd>() -> usize {
+        size_of::<Self::Vector<S>>() / size_of::<Self>()
+    }
     fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
     /// a·b + c, fused where the processor can.
     fn multiply_add<S: Simd>(
@@ -15,6 +20,20 @@ pub(crate) trait Lanes: Copy {
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
     fn sum<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn product<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// a·b + c: fused where the processor can, or the product rounded before it is added.
+    #[inline(always)]
+    fn add_product<S: Simd, const FUSED: bool>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S> {
+        match FUSED {
+            true => Self::multiply_add(simd, a, b, c),
+            false => Self::sum(simd, Self::product(simd, a, b), c),
+        }
+    }
     /// The vectors of a slice, and the elements that do not fill one.
     fn vectors<S: Simd>(slice: &[Self]) -> (&[Self::Vector<S>], &[Self]);
     fn vectors_mut<S: Simd>(slice: &mut [Self]) -> (&mut [Self::Vector<S>], &mut [Self]);
@@ -24,7 +43,7 @@ pub(crate) trait Lanes: Copy {
 }
 
 macro_rules! lanes {
-    ($type:ty, $vector:ident, $splat:ident, $multiply_add:ident, $add:ident, $as_simd:ident,
+    ($type:ty, $vector:ident, $splat:ident, $multiply_add:ident, $add:ident, $mul:ident, $as_simd:ident,
      $as_mut_simd:ident, $load:ident, $store:ident) => {
         impl Lanes for $type {
             type Vector<S: Simd> = S::$vector;
@@ -45,6 +64,10 @@ macro_rules! lanes {
             #[inline(always)]
             fn sum<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
                 simd.$add(a, b)
+            }
+            #[inline(always)]
+            fn product<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
+                simd.$mul(a, b)
             }
             #[inline(always)]
             fn vectors<S: Simd>(slice: &[Self]) -> (&[S::$vector], &[Self]) {
@@ -72,6 +95,7 @@ lanes!(
     splat_f32s,
     mul_add_e_f32s,
     add_f32s,
+    mul_f32s,
     as_simd_f32s,
     as_mut_simd_f32s,
     partial_load_f32s,
@@ -83,6 +107,7 @@ lanes!(
     splat_f64s,
     mul_add_e_f64s,
     add_f64s,
+    mul_f64s,
     as_simd_f64s,
     as_mut_simd_f64s,
     partial_load_f64s,
