@@ -105,17 +105,13 @@ impl ConductanceLif {
             ];
             let states = starts.map(|(name, start)| cx.state(name, shape, start));
             let inputs = [excitation, inhibition];
-            let made = Var::scan(
-                &Arc::new(self.step()),
-                1,
-                &inputs,
-                &states.each_ref(),
-                &[theta],
-            );
-            for (state, next) in states.iter().zip(&made[1..]) {
-                cx.set_state(state, next);
+            let step = Arc::new(self.step());
+            let made = Var::scan(&step, 1, &inputs, &states.each_ref(), &[theta]);
+            let [outputs, lasts, _] = step.split_results(&made);
+            for (state, last) in states.iter().zip(lasts) {
+                cx.set_state(state, last);
             }
-            Ok(made[0].clone())
+            Ok(outputs[0].clone())
         })
     }
 }

@@ -109,6 +109,13 @@ impl Recurrence {
         self
     }
 
+    /// The results of a scan: the output sequences, the last states, and then the state sequences.
+    pub fn split_results<'a, T>(&self, results: &'a [T]) -> [&'a [T]; 3] {
+        let (outputs, states) = results.split_at(self.outputs.len());
+        let (last, state_seqs) = states.split_at(self.states.len());
+        [outputs, last, state_seqs]
+    }
+
     /// Whether a step computes elementary functions of values that change over time.
     pub fn needs_functions(&self) -> bool {
         let varies = |name: &str| !self.params.iter().any(|param| param == name);

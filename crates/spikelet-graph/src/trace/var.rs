@@ -235,7 +235,8 @@ impl Var {
         first.tracer.apply(Custom(op), operands)
     }
 
-    /// Runs a recurrence over the sequences. Returns output sequences, last states and state sequences.
+    /// Runs a recurrence over the sequences. Returns output sequences, last states and state sequences
+    /// ([`Recurrence::split_results`]).
     ///
     /// # Panics
     /// When no sequence is given.

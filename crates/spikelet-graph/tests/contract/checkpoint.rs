@@ -124,6 +124,35 @@ fn a_backward_pass_without_its_scan_starts_from_the_first_state() {
 }
 
 #[test]
+fn scans_of_one_operation_keep_states_for_their_own_backward_passes() {
+    let t = Tracer::new(DType::F32);
+    let (scan, v) = (Scan::new(neuron(), 6), t.state("v", [8]));
+    let inputs = ["a", "b"].map(|name| t.parameter(name, [6, 8]));
+    let outputs = inputs
+        .each_ref()
+        .map(|x| t.apply(scan.clone(), &[x, &v]).swap_remove(0));
+    let loss = (&outputs[0] * &outputs[1]).sum_all();
+    for (name, grad) in ["d_a", "d_b"]
+        .iter()
+        .zip(t.gradients(&loss, &inputs.each_ref()))
+    {
+        t.output(name, &grad);
+    }
+    let mut graph = t.finish().unwrap();
+    let run = pass::checkpoint::run(&mut graph, &Checkpoints(2));
+    assert_eq!(run.changes, 2, "{graph}");
+    for node in &graph.nodes {
+        let Op::ScanGrad(grad) = &node.op else {
+            continue;
+        };
+        let stored = node.inputs[grad.reads(Port::Checkpoint(0))];
+        let forward = graph.nodes.iter().find(|n| n.outputs.contains(&stored));
+        let forward = forward.expect("a scan stores the states");
+        assert_eq!(forward.inputs[0], node.inputs[0], "{graph}");
+    }
+}
+
+#[test]
 fn states_that_cannot_be_kept_are_refused() {
     let error = |op: Op, kept: bool| {
         let t = Tracer::new(DType::F32);

@@ -121,9 +121,11 @@ fn run(cx: &Context, step: Recurrence, sequence: &Var) -> Var {
         .map(|name| cx.state(name, shape, 0.0))
         .collect();
     let before: Vec<&Var> = states.iter().collect();
-    let made = Var::scan(&Arc::new(step), sequence.dim(0), &[sequence], &before, &[]);
-    for (state, last) in states.iter().zip(&made[1..]) {
+    let step = Arc::new(step);
+    let made = Var::scan(&step, sequence.dim(0), &[sequence], &before, &[]);
+    let [outputs, lasts, _] = step.split_results(&made);
+    for (state, last) in states.iter().zip(lasts) {
         cx.set_state(state, last);
     }
-    made[0].clone()
+    outputs[0].clone()
 }

@@ -261,9 +261,10 @@ impl<const D: usize> BatchNorm<D> {
         let step = Recurrence::new("running_statistics", ["measured"], ["running"])
             .output("y", value.clone(), false)
             .next(vec![value]);
-        let made = Var::scan(&Arc::new(step), steps, &[measured], &[running], &[]);
-        // The last state, behind the output.
-        made.into_iter().nth(1).unwrap_or_else(|| running.clone())
+        let step = Arc::new(step);
+        let made = Var::scan(&step, steps, &[measured], &[running], &[]);
+        let [_, lasts, _] = step.split_results(&made);
+        lasts[0].clone()
     }
 }
 

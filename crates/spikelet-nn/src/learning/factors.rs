@@ -76,28 +76,28 @@ impl SideValues<'_> {
                 step = step.output(&format!("factor{k}"), factor.clone(), false);
             }
         }
-        let outputs = step.outputs.len();
         let befores: Vec<Var> = traces
             .iter()
             .map(|t| cx.state(&t.name, &x.shape()[1..], 0.0))
             .collect();
+        let step = Arc::new(step);
         let made = Var::scan(
-            &Arc::new(step),
+            &step,
             x.dim(0),
             &sequences.iter().collect::<Vec<_>>(),
             &befores.iter().collect::<Vec<_>>(),
             &[],
         );
-        let lasts = &made[outputs..];
+        let [outputs, lasts, sequences_after] = step.split_results(&made);
         for (before, last) in befores.iter().zip(lasts) {
             cx.set_state(before, last);
         }
         if cx.watches() {
-            for (trace, sequence) in traces.iter().zip(&lasts[traces.len()..]) {
+            for (trace, sequence) in traces.iter().zip(sequences_after) {
                 cx.record(&trace.name, sequence);
             }
         }
-        let mut computed = made[..outputs].iter();
+        let mut computed = outputs.iter();
         let of = |factor: &Expr| match passed(factor) {
             Some(k) => sequences[k].clone(),
             None => computed.next().unwrap_or(&x).clone(),

@@ -127,6 +127,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     sequences.extend(layout.sequences.iter().map(|l| layer.sequence(l)));
     let by_step = layout.sequences.iter().map(|l| l.name.as_str());
     known.extend(by_step.rev().zip(sequences.iter().rev().cloned()));
+    let step = Arc::new(step);
     let made = if states.is_empty() {
         let known = [
             unfused::named(&step.inputs, &sequences),
@@ -139,7 +140,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         unfused::forward(neuron, &step, &sequences, &states, &params).map_err(wrong)?
     } else {
         Var::scan(
-            &Arc::new(step),
+            &step,
             time_steps,
             &sequences.iter().collect::<Vec<_>>(),
             &carried.iter().collect::<Vec<_>>(),
@@ -147,21 +148,21 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         )
     };
     cx.tracer().check()?;
-    for (state, last) in states.iter().zip(&made[1..]) {
+    let [outputs, lasts, state_seqs] = step.split_results(&made);
+    for (state, last) in states.iter().zip(lasts) {
         cx.set_state(state, last);
     }
-    let mut out = made[0].clone();
+    let mut out = outputs[0].clone();
     match neuron.output_kind() {
         OutputKind::Spikes => cx.record_binary("spike_seq", &out),
         OutputKind::Counts | OutputKind::Ternary => cx.record("spike_seq", &out),
         OutputKind::Real => {}
     }
-    if counts {
-        let count = &made[1 + states.len()];
+    if let Some(count) = lasts.last().filter(|_| counts) {
         let one_step = [&[1], count.shape()].concat();
         cx.record(SPIKE_COUNT, &count.reshape(one_step));
     }
-    let state_seqs = names.iter().zip(&made[1 + carried.len()..]);
+    let state_seqs = names.iter().zip(state_seqs);
     let state_seqs: Vec<_> = state_seqs.map(|(s, v)| (s.name, v.clone())).collect();
     if cx.counts_operations() {
         let kind = neuron.output_kind();

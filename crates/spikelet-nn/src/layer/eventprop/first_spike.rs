@@ -35,15 +35,11 @@ impl Module for FirstSpikeTime {
         let start = |value| x.tracer().fill(x.ty().dtype.arithmetic(), [], value);
         let states = [start(1.0), start(0.0)];
         let steps = x.dim(0);
-        let made = Var::scan(
-            &Arc::new(recurrence),
-            steps,
-            &[&x],
-            &[&states[0], &states[1]],
-            &[],
-        );
+        let recurrence = Arc::new(recurrence);
+        let made = Var::scan(&recurrence, steps, &[&x], &[&states[0], &states[1]], &[]);
         let shape = [&[1], &x.shape()[1..]].concat();
-        Ok(made[1].reshape(shape))
+        let [_, lasts, _] = recurrence.split_results(&made);
+        Ok(lasts[1].reshape(shape))
     }
 
     fn tree(&self) -> Tree {

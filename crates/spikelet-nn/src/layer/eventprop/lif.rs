@@ -106,11 +106,13 @@ impl EventPropLif {
             .next(step.next([&sv, &sx], &weights, &spikes).into());
         let sequences = [&input.weights, &input.spikes];
         let steps = input.weights.dim(0);
-        let made = Var::scan(&Arc::new(recurrence), steps, &sequences, &[v, x], &[]);
-        for (state, last) in [v, x].into_iter().zip(&made[1..]) {
+        let recurrence = Arc::new(recurrence);
+        let made = Var::scan(&recurrence, steps, &sequences, &[v, x], &[]);
+        let [outputs, lasts, _] = recurrence.split_results(&made);
+        for (state, last) in [v, x].into_iter().zip(lasts) {
             cx.set_state(state, last);
         }
-        made[0].clone()
+        outputs[0].clone()
     }
 
     /// One time step after the other.

@@ -69,17 +69,19 @@ impl Module for EventPropReadout {
         let input = Product::new(&x, &weight);
         let shape = &input.weights.shape()[1..];
         let states = ["v", "x"].map(|name| cx.state(name, shape, 0.0));
+        let step = Arc::new(self.recurrence());
         let made = Var::scan(
-            &Arc::new(self.recurrence()),
+            &step,
             x.dim(0),
             &[&input.weights, &input.spikes],
             &[&states[0], &states[1]],
             &[],
         );
-        for (state, last) in states.iter().zip(&made[1..]) {
+        let [outputs, lasts, _] = step.split_results(&made);
+        for (state, last) in states.iter().zip(lasts) {
             cx.set_state(state, last);
         }
-        Ok(made[0].clone())
+        Ok(outputs[0].clone())
     }
 
     fn tree(&self) -> Tree {
