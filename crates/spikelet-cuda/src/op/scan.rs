@@ -7,7 +7,7 @@ use super::step::{self, array_len};
 use super::{LoweringContext, float_literal};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
-use spikelet_graph::op::{Port, Ports, Recurrence, Scan};
+use spikelet_graph::op::{Port, Ports, Recurrence, Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 
 /// The functions that access a sequence: cached, or streaming.
@@ -67,6 +67,19 @@ pub(super) fn arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &Lowering
         sequence_argument(kernel, cx, k);
     }
     neuron_arguments(kernel, cx);
+}
+
+/// The present gradients of outputs and of state sequences: the index of each, and its operand.
+pub(super) fn sequence_grads(op: &ScanGrad) -> [Vec<(usize, usize)>; 2] {
+    let [mut outputs, mut states] = [vec![], vec![]];
+    for port in &op.present {
+        match port {
+            Port::OutputGrad(k) => outputs.push((*k, op.reads(*port))),
+            Port::StateSeqGrad(k) => states.push((*k, op.reads(*port))),
+            _ => {}
+        }
+    }
+    [outputs, states]
 }
 
 /// Declares the arguments of all results that are read.

@@ -7,7 +7,8 @@
 
 use super::LoweringContext;
 use super::scan::{
-    access, by_threads, declare, inputs, load_constants, load_neurons, result_arguments, unrolled,
+    access, by_threads, declare, inputs, load_constants, load_neurons, result_arguments,
+    sequence_grads, unrolled,
 };
 use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
@@ -76,21 +77,10 @@ pub(crate) fn kernels(
     load_neurons(&mut kernel, r, cx, pack);
 
     // Incoming gradients.
-    let mut grads: Vec<(String, usize)> = vec![];
-    let (mut output_grads, mut state_grads) = (vec![], vec![]);
-    for port in &op.present {
-        match port {
-            Port::OutputGrad(k) => {
-                output_grads.push(*k);
-                grads.push((format!("g{k}"), op.reads(*port)));
-            }
-            Port::StateSeqGrad(k) => {
-                state_grads.push(*k);
-                grads.push((format!("gv{k}"), op.reads(*port)));
-            }
-            _ => {}
-        }
-    }
+    let [output_grads, state_grads] = sequence_grads(op);
+    let outputs = output_grads.iter().map(|(k, at)| (format!("g{k}"), *at));
+    let states_after = state_grads.iter().map(|(k, at)| (format!("gv{k}"), *at));
+    let grads: Vec<(String, usize)> = outputs.chain(states_after).collect();
     for (name, at) in &grads {
         kernel.argument(format!("{name}_seq"), &cx.inputs[*at], Binding::Read(*at));
     }
@@ -196,7 +186,10 @@ pub(crate) fn kernels(
         array_len(states)
     ));
     let mut inside = format!("        {}\n", inputs(r, &varying, "k"));
-    let values: Vec<String> = output_grads.iter().map(|k| format!("g{k}[k][j]")).collect();
+    let values: Vec<String> = output_grads
+        .iter()
+        .map(|(k, _)| format!("g{k}[k][j]"))
+        .collect();
     inside.push_str(&format!(
         "        const float g[{}] = {{{}}};\n        float dx[{}], dp[{}];\n",
         array_len(output_grads.len()),
@@ -204,7 +197,7 @@ pub(crate) fn kernels(
         array_len(out_inputs.len()),
         array_len(out_params.len())
     ));
-    for k in &state_grads {
+    for (k, _) in &state_grads {
         inside.push_str(&format!("        d[j][{k}] += gv{k}[k][j];\n"));
     }
     inside.push_str("        spk_back(x, before[k][j], p[j], g, d[j], dx, dp);\n");

@@ -1,7 +1,7 @@
 //! The derived multi-step backward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{arguments, result_arguments, start};
+use super::super::scan::{arguments, result_arguments, sequence_grads, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
@@ -63,20 +63,12 @@ pub(super) fn kernels(
     for (k, at) in state_sequences.iter().enumerate() {
         read(&mut kernel, format!("v_seq{k}"), *at);
     }
-    let (mut output_grads, mut state_grads) = (vec![], vec![]);
-    for port in &op.present {
-        let at = op.reads(*port);
-        match port {
-            Port::OutputGrad(k) => {
-                output_grads.push((*k, at));
-                read(&mut kernel, format!("g_seq{k}"), at);
-            }
-            Port::StateSeqGrad(k) => {
-                state_grads.push((*k, at));
-                read(&mut kernel, format!("gv_seq{k}"), at);
-            }
-            _ => {}
-        }
+    let [output_grads, state_grads] = sequence_grads(op);
+    for (k, at) in &output_grads {
+        read(&mut kernel, format!("g_seq{k}"), *at);
+    }
+    for (k, at) in &state_grads {
+        read(&mut kernel, format!("gv_seq{k}"), *at);
     }
     let last: Vec<Option<usize>> = (0..states).map(|k| op.operand(Port::LastGrad(k))).collect();
     for (k, at) in last.iter().enumerate() {
