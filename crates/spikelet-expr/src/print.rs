@@ -1,4 +1,7 @@
 //! Printed equations: infix, with as few parentheses as the order of evaluation allows.
+//!
+//! `{}` is for people: custom gradients print as their value, numbers with the digits of f32 if they are f32
+//! numbers. `{:#}` can be read back, see `parse.rs`.
 
 use crate::expr::{Binary, Expr, Node};
 use crate::unary::Unary;
@@ -29,11 +32,20 @@ fn binding(expr: &Expr) -> u8 {
 fn number(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
     // A number converted from f32 prints with the digits of f32.
     let short = value as f32;
-    if f64::from(short) == value {
+    if f64::from(short) == value && !f.alternate() {
         write!(f, "{short}")
     } else {
         write!(f, "{value}")
     }
+}
+
+/// Whether a symbol can be read without quotes.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let mut chars = name.chars();
+    let first = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    first
+        && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '.')
+        && name.parse::<f64>().is_err()
 }
 
 /// Subexpressions with a name, children before parents.
@@ -45,15 +57,18 @@ struct Named {
 
 impl Named {
     /// The shared subexpressions, if the tree is too long to print.
-    fn of(root: &Expr) -> Self {
+    fn of(root: &Expr, printed: fn(&Expr) -> &Expr) -> Self {
         // The tree size of each node, and the number of its parents.
         let mut known: HashMap<*const Node, (u64, usize)> = HashMap::new();
         let mut parts = vec![];
         let operands = |expr: &Expr| -> Vec<Expr> {
-            let children = expr.children().into_iter();
-            children.map(|child| child.valued().clone()).collect()
+            let children = expr.children();
+            children
+                .iter()
+                .map(|child| printed(child).clone())
+                .collect()
         };
-        let root = root.valued();
+        let root = printed(root);
         children_first(
             &mut known,
             root,
@@ -91,7 +106,12 @@ enum Item<'a> {
     Operand(&'a Expr, u8),
 }
 
-fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result {
+fn print(
+    f: &mut fmt::Formatter<'_>,
+    root: &Expr,
+    named: &Named,
+    printed: fn(&Expr) -> &Expr,
+) -> fmt::Result {
     use Item::{Operand, Text};
     let mut open = vec![Operand(root, 0)];
     let mut at_root = true;
@@ -101,7 +121,7 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
                 f.write_str(text)?;
                 continue;
             }
-            Operand(expr, at_least) => (expr.valued(), at_least),
+            Operand(expr, at_least) => (printed(expr), at_least),
         };
         let inside = !std::mem::take(&mut at_root);
         if let Some(k) = named.numbers.get(&expr.pointer()).filter(|_| inside) {
@@ -115,8 +135,17 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
         }
         match expr.node() {
             Node::Const(value) => number(f, *value)?,
+            Node::Symbol(name) if f.alternate() && !is_plain(name) => write!(f, "`{name}`")?,
             Node::Symbol(name) => f.write_str(name)?,
-            Node::CustomGradient { .. } => {}
+            Node::CustomGradient { value, tangent } => {
+                f.write_str("{")?;
+                open.extend([
+                    Text("}"),
+                    Operand(tangent, 0),
+                    Text(" ∂ "),
+                    Operand(value, 0),
+                ]);
+            }
             Node::Unary(Unary::Neg, a) => {
                 f.write_str("-")?;
                 open.push(Operand(a, 4));
@@ -161,13 +190,18 @@ impl fmt::Display for Expr {
     /// Prints the equation. Shared subexpressions of a very long one are printed once, in front:
     /// `#0 = x · x + 1; #0 · #0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Named::of(self);
+        let printed: fn(&Expr) -> &Expr = if f.alternate() {
+            |expr| expr
+        } else {
+            Expr::valued
+        };
+        let named = Named::of(self, printed);
         for (k, part) in named.parts.iter().enumerate() {
             write!(f, "#{k} = ")?;
-            print(f, part, &named)?;
+            print(f, part, &named, printed)?;
             f.write_str("; ")?;
         }
-        print(f, self, &named)
+        print(f, self, &named, printed)
     }
 }
 

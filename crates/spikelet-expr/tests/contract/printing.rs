@@ -1,7 +1,9 @@
 //! Printed equations.
 
+use crate::dag::dags;
 use insta::assert_snapshot;
-use spikelet_expr::Expr;
+use proptest::prelude::*;
+use spikelet_expr::{Expr, Node};
 
 fn symbols<const N: usize>(names: [&str; N]) -> [Expr; N] {
     names.map(Expr::symbol)
@@ -62,4 +64,60 @@ fn a_custom_gradient_is_printed_by_its_value_and_differentiated_by_its_tangent()
     assert_snapshot!(spike, @"x - 1 ≥ 0");
     assert_snapshot!(spike.derivative("x"), @"σ(4 · (x - 1)) · (1 - σ(4 · (x - 1))) · 4");
     assert_snapshot!((&x * (1.0 - &spike)).derivative("x"), @"1 - (x - 1 ≥ 0) + -x · (σ(4 · (x - 1)) · (1 - σ(4 · (x - 1)))) · 4");
+}
+
+fn read(text: &str) -> Expr {
+    let (expr, length) = Expr::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    assert_eq!(length, text.len(), "{text}");
+    expr
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_in_full_is_read_back(dag in dags(40)) {
+        let all = dag.expressions();
+        let (value, tangent) = (&all[all.len() - 1], &all[all.len() / 2]);
+        let gradient = Expr::custom_gradient(value, tangent) - f64::from(0.1_f32);
+        for expr in all.iter().chain([&gradient]) {
+            let text = format!("{expr:#}");
+            prop_assert_eq!(format!("{:#}", read(&text)), text);
+        }
+    }
+}
+
+#[test]
+fn names_numbers_and_shared_parts_are_read_back() {
+    let odd = Expr::symbol("2nd w, é");
+    assert_snapshot!(format!("{:#}", read(&format!("{:#}", odd + f64::from(0.1_f32)))), @"`2nd w, é` + 0.10000000149011612");
+    for value in [
+        0.1,
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        5e-324,
+        f64::MAX,
+    ] {
+        let back = read(&format!("{:#}", Expr::constant(value)));
+        let Node::Const(back) = back.node() else {
+            panic!("{back}");
+        };
+        assert!(back.to_bits() == value.to_bits() || value.is_nan() && back.is_nan());
+    }
+    let doubled = (0..60).fold(Expr::symbol("x"), |x, _| &x + &x);
+    let text = format!("{doubled:#}");
+    assert!(text.starts_with("#0 = x + x; #1 = #0 + #0; "), "{text}");
+    assert_eq!(format!("{:#}", read(&text)), text);
+}
+
+#[test]
+fn a_text_that_is_no_expression_says_where_and_what_was_expected() {
+    let error =
+        |text: &str| Expr::parse(text).map_or_else(|e| e.to_string(), |(e, _)| format!("{e:#}"));
+    assert_snapshot!(error("a + "), @"byte 4: expected a number, a name, a function or a parenthesis");
+    assert_snapshot!(error("exp(a"), @"byte 5: expected `)`");
+    assert_snapshot!(error("a ? b"), @"byte 5: expected ` : `");
+    assert_snapshot!(error("gelu(a)"), @"byte 0: expected a function that expressions have");
+    assert_snapshot!(error(&"-".repeat(1_000_000)), @"byte 500: expected no more than 500 nested expressions");
+    assert_snapshot!(error(&"(".repeat(1_000_000)), @"byte 500: expected no more than 500 nested expressions");
 }
