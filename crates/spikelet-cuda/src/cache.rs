@@ -2,26 +2,31 @@
 //!
 //! A kernel's key is a hash of everything that its code depends on. In memory, threads that request
 //! the same kernel at the same time compile it once; different kernels compile concurrently. On disk,
-//! in `$SPIKELET_CACHE/kernels` or `~/.cache/spikelet/kernels`, see [`disk`]. A folder that cannot be
+//! in `$SPIKELET_CACHE/kernels` or `~/.cache/spikelet/kernels`, see [`disk_store`]. A folder that cannot be
 //! used is no error: kernels are then compiled in each process, and [`kernel_cache`] reports the
 //! reason.
 
-mod disk;
 pub(crate) mod disk_store;
 mod folder;
 
 use crate::compiler::{Architecture, CompileError, Compiler};
 use crate::library::{self, Library};
 use crate::recent::Recent;
-use disk::Disk;
+use disk_store::{DiskStore, Format};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub use disk::KernelCache;
+pub use disk_store::KernelCache;
 
 /// The hash of everything that a cached content depends on.
 pub(crate) type Key = [u8; 32];
+
+static FORMAT: Format = Format {
+    magic: b"spikelet kernel1",
+    suffix: ".kernel",
+    contents: "kernels",
+};
 
 /// The environment variable of the folder of this program's caches.
 const VARIABLE: &str = "SPIKELET_CACHE";
@@ -52,13 +57,18 @@ pub(crate) fn get_or_compile(
         driver.and_then(|driver| driver.version.as_deref()),
     );
     CACHE
-        .get_or_init(|| Cache::new(Disk::new(folder())))
+        .get_or_init(|| Cache::new(disk(folder())))
         .get(key, || compiler.compile(source, name, target, headers))
 }
 
 /// The cache of compiled kernels on disk: its folder, content and usability.
 pub fn kernel_cache() -> KernelCache {
-    Disk::new(folder()).status()
+    disk(folder()).status()
+}
+
+/// The kernels in a folder.
+fn disk(folder: Option<PathBuf>) -> DiskStore {
+    DiskStore::new(folder, &FORMAT)
 }
 
 fn folder() -> Option<PathBuf> {
@@ -98,11 +108,11 @@ const MAX_UNUSED: usize = 1024;
 
 struct Cache {
     memory: Mutex<Recent<Key, Slot>>,
-    disk: Disk,
+    disk: DiskStore,
 }
 
 impl Cache {
-    fn new(disk: Disk) -> Self {
+    fn new(disk: DiskStore) -> Self {
         Cache {
             memory: Mutex::new(Recent::new(MAX_UNUSED)),
             disk,
@@ -146,21 +156,20 @@ impl Cache {
 /// For the fuzz targets: files of the cache on disk.
 #[doc(hidden)]
 pub mod kernel_files {
-    use super::Disk;
+    use super::disk;
     use std::path::{Path, PathBuf};
 
     const KEY: [u8; 32] = [1; 32];
 
     /// Writes code into the cache in a folder; the path of its file.
     pub fn write(folder: &Path, code: &[u8]) -> PathBuf {
-        let disk = Disk::new(Some(folder.to_path_buf()));
-        disk.write(&KEY, code);
+        disk(Some(folder.to_path_buf())).write(&KEY, code);
         folder.join(format!("{}.kernel", "01".repeat(KEY.len())))
     }
 
     /// The code that was written, if its file is intact.
     pub fn read(folder: &Path) -> Option<Vec<u8>> {
-        Disk::new(Some(folder.to_path_buf())).read(&KEY)
+        disk(Some(folder.to_path_buf())).read(&KEY)
     }
 }
 
@@ -174,7 +183,7 @@ mod tests {
 
     #[test]
     fn threads_that_request_the_same_kernel_compile_it_once() {
-        let cache = Cache::new(Disk::new(None));
+        let cache = Cache::new(disk(None));
         let compiled = AtomicUsize::new(0);
         let start = Barrier::new(8);
         std::thread::scope(|scope| {
@@ -194,7 +203,7 @@ mod tests {
 
     #[test]
     fn different_kernels_compile_concurrently() {
-        let cache = Cache::new(Disk::new(None));
+        let cache = Cache::new(disk(None));
         // Each waits for the other while it compiles: sequential compilation would deadlock.
         let both = Barrier::new(2);
         std::thread::scope(|scope| {
@@ -213,7 +222,7 @@ mod tests {
 
     #[test]
     fn an_error_is_not_cached() {
-        let cache = Cache::new(Disk::new(None));
+        let cache = Cache::new(disk(None));
         assert_eq!(cache.get([1; 32], || Err("no")), Err("no"));
         assert!(cache.get([1; 32], || Ok::<_, &str>(vec![1])).is_ok());
     }
@@ -221,7 +230,7 @@ mod tests {
     #[test]
     fn a_kernel_that_was_compiled_is_read_from_disk_by_the_next_process() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = || Cache::new(Disk::new(Some(folder.path().join("kernels"))));
+        let cache = || Cache::new(disk(Some(folder.path().join("kernels"))));
         let first = cache().get([7; 32], || Ok::<_, &str>(vec![4, 5])).unwrap();
         let second = cache().get([7; 32], || Err("compiled again")).unwrap();
         assert_eq!(first, second);
@@ -232,7 +241,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "not a folder").unwrap();
-        let cache = Cache::new(Disk::new(Some(file.join("kernels"))));
+        let cache = Cache::new(disk(Some(file.join("kernels"))));
         let code = cache.get([7; 32], || Ok::<_, Infallible>(vec![4])).unwrap();
         assert_eq!(&code[..], [4]);
     }

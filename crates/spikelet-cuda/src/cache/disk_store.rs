@@ -4,15 +4,20 @@
 //! Several processes may use a folder at the same time. A file is written under a temporary name and
 //! renamed when it is complete, so a reader sees all of it or nothing; a damaged file fails its
 //! checksum and is replaced. The checksum does not authenticate the author of a file: the folder is
-//! used only under the conditions of [`folder`]. Only files named as above are ever touched.
+//! used only under the conditions of [`folder`]. Only files named as above are ever touched. The
+//! folder is kept below a size by removing the least recently used files.
+
+#[cfg(test)]
+mod tests;
 
 use super::{Key, folder};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::time::{Duration, SystemTime};
 
 /// The files of one cache.
 pub(crate) struct Format {
@@ -20,24 +25,42 @@ pub(crate) struct Format {
     pub(crate) magic: &'static [u8; 16],
     /// The end of a file's name.
     pub(crate) suffix: &'static str,
-    /// The start of the name of a file that is being written.
-    pub(crate) unfinished: &'static str,
-    /// Bytes of the largest file that is read.
-    pub(crate) largest: u64,
     /// The contents, in the plural.
     pub(crate) contents: &'static str,
 }
 
-impl Format {
-    /// Bytes of a file before its content.
-    pub(crate) const HEADER: usize = 16 + 32 + 32;
-}
+/// Bytes of a file before its content.
+const HEADER: usize = 16 + 32 + 32;
+/// Bytes of the largest file that is read; a kernel has some thousand.
+const LARGEST: u64 = 64 << 20;
+/// The most bytes of a folder.
+const LIMIT: u64 = 256 << 20;
+/// The start of the name of a file that is being written.
+const UNFINISHED: &str = ".unfinished-";
+/// An unfinished file of this age belongs to a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// The files of one format in a folder; without a folder nothing is stored.
 pub(crate) struct DiskStore {
     folder: Option<PathBuf>,
     format: &'static Format,
+    limit: u64,
     warned: Once,
+}
+
+/// The cache of compiled kernels on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelCache {
+    /// Its folder; `None` if `SPIKELET_CACHE`, `XDG_CACHE_HOME` and `HOME` are all unset.
+    pub folder: Option<PathBuf>,
+    /// The number of kernels in it.
+    pub kernels: usize,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// The size in bytes above which the oldest are removed.
+    pub limit: u64,
+    /// The reason why the folder cannot be used, if any.
+    pub problem: Option<String>,
 }
 
 impl DiskStore {
@@ -45,16 +68,13 @@ impl DiskStore {
         Self {
             folder,
             format,
+            limit: LIMIT,
             warned: Once::new(),
         }
     }
 
-    pub(crate) fn folder(&self) -> Option<&Path> {
-        self.folder.as_deref()
-    }
-
     /// The path of a key's file.
-    pub(crate) fn file(&self, key: &Key) -> Option<PathBuf> {
+    fn file(&self, key: &Key) -> Option<PathBuf> {
         let mut name = String::new();
         for byte in key {
             // Writing to a string cannot fail.
@@ -77,29 +97,33 @@ impl DiskStore {
         None
     }
 
-    /// The content stored for a key and its file; `None` if there is none or it is damaged.
-    pub(crate) fn read(&self, key: &Key) -> Option<(File, Vec<u8>)> {
+    /// The content stored for a key; `None` if there is none or it is damaged.
+    pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
         self.trusted()?;
-        let (file, mut bytes) = folder::read(&self.file(key)?, self.format.largest).ok()?;
-        let (header, content) = bytes.split_at_checked(Format::HEADER)?;
-        let expected = self.header(key, content);
-        if header != &expected[..] {
+        let (file, mut bytes) = folder::read(&self.file(key)?, LARGEST).ok()?;
+        let (header, content) = bytes.split_at_checked(HEADER)?;
+        if header != &self.header(key, content)[..] {
             return None;
         }
-        bytes.drain(..Format::HEADER);
-        Some((file, bytes))
+        bytes.drain(..HEADER);
+        // The time of the last use. If it cannot be set, the file is only removed earlier.
+        let _ = file.set_modified(SystemTime::now());
+        Some(bytes)
     }
 
-    /// Stores a content. Returns the folder, or `None` if it cannot be written.
-    pub(crate) fn write(&self, key: &Key, content: &[u8]) -> Option<&Path> {
-        let (folder, file) = (self.trusted()?, self.file(key)?);
-        self.write_file(folder, &file, key, content).ok()?;
-        Some(folder)
+    /// Stores a content, if the folder can be written, and removes the oldest if it became too large.
+    pub(crate) fn write(&self, key: &Key, content: &[u8]) {
+        let (Some(folder), Some(file)) = (self.trusted(), self.file(key)) else {
+            return;
+        };
+        if self.write_file(folder, &file, key, content).is_ok() {
+            self.evict(folder);
+        }
     }
 
     fn write_file(&self, folder: &Path, file: &Path, key: &Key, content: &[u8]) -> io::Result<()> {
         folder::create(folder)?;
-        let mut unfinished = self.unfinished(folder)?;
+        let mut unfinished = unfinished(folder)?;
         unfinished.write_all(&self.header(key, content))?;
         unfinished.write_all(content)?;
         unfinished.persist(file)?;
@@ -110,65 +134,85 @@ impl DiskStore {
         [&self.format.magic[..], key, &Sha256::digest(content)].concat()
     }
 
-    /// Creates a file to write to.
-    pub(crate) fn unfinished(&self, folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-        tempfile::Builder::new()
-            .prefix(self.format.unfinished)
-            .tempfile_in(folder)
+    /// Removes the least recently used files until the rest fits.
+    fn evict(&self, folder: &Path) {
+        let mut by_age = self.files(folder);
+        let mut total: u64 = by_age.iter().map(|file| file.bytes).sum();
+        by_age.sort_by_key(|file| file.used);
+        for file in &by_age {
+            if total <= self.limit {
+                break;
+            }
+            // Another process may have removed it already.
+            let _ = fs::remove_file(&file.path);
+            total -= file.bytes;
+        }
+        for file in files(folder, |name| name.starts_with(UNFINISHED)) {
+            if file.used.elapsed().is_ok_and(|age| age > ABANDONED) {
+                let _ = fs::remove_file(file.path);
+            }
+        }
+    }
+
+    /// The complete files of the store.
+    fn files(&self, folder: &Path) -> Vec<CachedFile> {
+        let is_key = |key: &str| key.len() == 64 && key.bytes().all(|b| b.is_ascii_hexdigit());
+        files(folder, |name| {
+            name.strip_suffix(self.format.suffix).is_some_and(is_key)
+        })
+    }
+
+    pub(crate) fn status(&self) -> KernelCache {
+        let folder = self.folder.as_deref();
+        let files = folder.map(|folder| self.files(folder)).unwrap_or_default();
+        KernelCache {
+            kernels: files.len(),
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            limit: self.limit,
+            problem: match folder {
+                None => Some("none of SPIKELET_CACHE, XDG_CACHE_HOME and HOME is set".to_string()),
+                Some(folder) => folder::distrust_reason(folder).or_else(|| {
+                    let error = try_writing(folder).err()?;
+                    Some(format!("it is not writable: {}", error.kind()))
+                }),
+            },
+            folder: self.folder.clone(),
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
+/// Creates a file to write to.
+fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempfile_in(folder)
+}
 
-    static FORMAT: Format = Format {
-        magic: b"spikelet  test 1",
-        suffix: ".test",
-        unfinished: ".unfinished-test-",
-        largest: 1 << 10,
-        contents: "tests",
-    };
+/// Whether a file can be created in `folder`, or in the folder that it would be created in; leaves
+/// nothing behind.
+fn try_writing(folder: &Path) -> io::Result<()> {
+    let nearest = folder.ancestors().find(|ancestor| ancestor.exists());
+    // The last ancestor of a relative path is empty and means the current folder.
+    unfinished(nearest.unwrap_or(Path::new("."))).map(drop)
+}
 
-    fn content(store: &DiskStore, key: &Key) -> Option<Vec<u8>> {
-        store.read(key).map(|(_, content)| content)
-    }
+struct CachedFile {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
 
-    #[test]
-    fn a_content_is_read_as_it_was_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = DiskStore::new(Some(folder.path().join("a/b")), &FORMAT);
-        assert_eq!(content(&store, &[1; 32]), None);
-        store.write(&[1; 32], b"content");
-        store.write(&[2; 32], b"");
-        assert_eq!(content(&store, &[1; 32]).unwrap(), b"content");
-        assert_eq!(content(&store, &[2; 32]).unwrap(), b"");
-        assert_eq!(content(&store, &[3; 32]), None);
-        let none = DiskStore::new(None, &FORMAT);
-        assert_eq!(none.write(&[1; 32], b"content"), None);
-        assert_eq!(content(&none, &[1; 32]), None);
-    }
-
-    #[test]
-    fn a_damaged_truncated_or_foreign_file_is_not_read_and_is_replaced() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = DiskStore::new(Some(folder.path().to_path_buf()), &FORMAT);
-        store.write(&[1; 32], b"content");
-        let file = store.file(&[1; 32]).unwrap();
-        let complete = fs::read(&file).unwrap();
-        assert_eq!(complete.len(), Format::HEADER + 7);
-        for at in 0..complete.len() {
-            let mut damaged = complete.clone();
-            damaged[at] ^= 1;
-            fs::write(&file, &damaged).unwrap();
-            assert_eq!(content(&store, &[1; 32]), None, "byte {at}");
-            fs::write(&file, &complete[..at]).unwrap();
-            assert_eq!(content(&store, &[1; 32]), None, "length {at}");
-        }
-        fs::write(store.file(&[2; 32]).unwrap(), &complete).unwrap();
-        assert_eq!(content(&store, &[2; 32]), None);
-        store.write(&[1; 32], b"content");
-        assert_eq!(content(&store, &[1; 32]).unwrap(), b"content");
-    }
+/// The files of a folder whose names belong to a cache.
+fn files(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<CachedFile> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_ours))
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+        .filter(|(_, data)| data.is_file())
+        .map(|(path, data)| CachedFile {
+            path,
+            bytes: data.len(),
+            used: data.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        })
+        .collect()
 }

@@ -1,5 +1,5 @@
 //! Choices of engines as files of a [`DiskStore`]: the engine and its knobs, each number in eight
-//! bytes. A file has about a hundred bytes, so files are never removed.
+//! bytes.
 
 use super::Convolution;
 use super::descriptor::Knob;
@@ -12,8 +12,6 @@ use std::path::PathBuf;
 static FORMAT: Format = Format {
     magic: b"spikelet conv  1",
     suffix: ".convolution",
-    unfinished: ".unfinished-convolution-",
-    largest: 1 << 16,
     contents: "choices of cuDNN's engines",
 };
 
@@ -33,7 +31,7 @@ impl Store {
 
     /// The choice stored for a key.
     pub(super) fn read(&self, key: &Key) -> Option<Choice> {
-        let (_, bytes) = self.0.read(key)?;
+        let bytes = self.0.read(key)?;
         let (numbers, rest) = bytes.as_chunks::<8>();
         let numbers: Vec<i64> = numbers.iter().copied().map(i64::from_le_bytes).collect();
         let (engine, knobs) = numbers.split_first()?;
