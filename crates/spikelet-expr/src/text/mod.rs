@@ -1,12 +1,9 @@
 //! Expressions and elementary functions as text of a kernel language.
 //!
 //! [`print()`] writes expressions as straight-line code. A [`Dialect`] spells the parts in which the
-//! languages differ; [`cuda`] and [`c99`] are the dialects of this crate. The elementary functions
-//! come from [`Dialect::library`].
+//! languages differ; [`cuda`] is the dialect of this crate, and the tests have that of C99. The
+//! elementary functions come from [`Dialect::library`].
 
-pub mod c99;
-#[doc(hidden)]
-pub mod cases;
 pub mod cuda;
 mod division;
 mod functions;

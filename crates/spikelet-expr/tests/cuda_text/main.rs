@@ -1,13 +1,15 @@
 //! The text of each dialect, compiled for the host, gives the interpreter's bits.
 
+mod c99;
+mod cases;
 mod compiler;
 mod printing;
 
+use c99::C99;
+use cases::Case;
 use compiler::Compiler;
 use spikelet_expr::cuda::Cuda;
 use spikelet_expr::text::Dialect;
-use spikelet_expr::text::c99::C99;
-use spikelet_expr::text::cases::{self, Case};
 
 const C: Compiler = Compiler {
     program: "gcc",

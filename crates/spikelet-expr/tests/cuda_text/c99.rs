@@ -2,25 +2,11 @@
 //!
 //! The prelude includes `math.h`, `stdbool.h` and `string.h`. Compiled without contraction and
 //! unsafe optimizations (gcc and clang: `-std=c99 -ffp-contract=off`), on a machine that evaluates
-//! `float` in f32 (`FLT_EVAL_METHOD` 0), the code gives the bits of [`Program`](crate::Program) in
+//! `float` in f32 (`FLT_EVAL_METHOD` 0), the code gives the bits of `Program` in
 //! f32; only the sign and payload of a NaN are unspecified.
-//!
-//! ```
-//! use spikelet_expr::Expr;
-//! use spikelet_expr::text::{Dialect, Rounding, c99::C99, print};
-//! let h = Expr::symbol("v") + Expr::symbol("x").abs().sqrt();
-//! let names = |name: &str| Some(name.to_string());
-//! let printed = print(&C99, Rounding::Exact, &[h], &names, "t", 0)?;
-//! assert_eq!(
-//!     printed.code,
-//!     "const float t0 = fabsf(x);\nconst float t1 = sqrtf(t0);\nconst float t2 = v + t1;\n"
-//! );
-//! assert!(C99.library(&printed.functions).contains("#include <math.h>"));
-//! # Ok::<(), spikelet_expr::CompileError>(())
-//! ```
 
-use super::literal::finite;
-use super::{Approximate, Builtin, Dialect};
+use spikelet_expr::cuda::Cuda;
+use spikelet_expr::text::{Approximate, Builtin, Dialect};
 
 /// C99.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,12 +56,13 @@ impl Dialect for C99 {
     }
 
     fn literal(&self, value: f32) -> String {
-        let text = match value {
-            f32::INFINITY => "INFINITY",
-            f32::NEG_INFINITY => "-INFINITY",
-            _ => "NAN",
-        };
-        finite(value).unwrap_or_else(|| text.to_string())
+        match value {
+            f32::INFINITY => "INFINITY".to_string(),
+            f32::NEG_INFINITY => "-INFINITY".to_string(),
+            value if value.is_nan() => "NAN".to_string(),
+            // The literals of finite numbers are those of C++.
+            value => Cuda.literal(value),
+        }
     }
 
     fn builtin(&self, function: Builtin) -> &'static str {

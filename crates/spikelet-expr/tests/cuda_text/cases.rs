@@ -1,12 +1,8 @@
-//! The cases in which printed text is compared with the interpreter, by a compiler of the host and
-//! on a device.
+//! The cases in which printed text is compared with the interpreter, by a compiler of the host.
 
-use super::{Dialect, Function, Rounding, Statements, print};
-use crate::expr::{Binary, Expr};
-use crate::unary::Unary;
-use crate::{Program, math};
+use spikelet_expr::text::{Dialect, Function, Rounding, Statements, print};
+use spikelet_expr::{Binary, Expr, Program, Unary, math};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fmt::Write;
 
 /// Expressions or a call whose values are computed from text and in Rust, for the same inputs.
@@ -269,14 +265,5 @@ impl Random {
             4 => Expr::custom_gradient(a, b),
             _ => Expr::binary(self.choose(&Binary::ALL), &a, &b),
         }
-    }
-}
-
-impl fmt::Debug for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Case")
-            .field("name", &self.name)
-            .field("inputs", &self.inputs)
-            .finish_non_exhaustive()
     }
 }
