@@ -3,6 +3,8 @@
 use crate::expr::{Binary, Expr, Node};
 use crate::print::is_plain;
 use crate::unary::Unary;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Expressions in more parentheses are not read: each takes a frame of the stack.
@@ -18,38 +20,75 @@ pub struct ParseError {
     pub expected: String,
 }
 
-impl Expr {
-    /// Reads the expression at the beginning of a text that was printed with `{:#}`, and returns it with the
-    /// number of bytes that it takes. The nodes are those that were printed; nothing is simplified.
+/// Reads expressions that were printed in full, one after the other. The nodes are those that were printed;
+/// nothing is simplified.
+///
+/// ```
+/// use spikelet_expr::{ExprReader, Listing};
+/// let mut reader = ExprReader::default();
+/// reader.define("v · 0.5 + x")?; // #0
+/// let text = "#0 ≥ 1; the rest";
+/// let (spike, length) = reader.read(text)?;
+/// assert_eq!((spike.to_string().as_str(), &text[length..]), ("v · 0.5 + x ≥ 1", "; the rest"));
+/// # Ok::<(), spikelet_expr::ParseError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ExprReader {
+    named: Vec<Expr>,
+    /// The node of each symbol, with the primes of its name.
+    symbols: RefCell<HashMap<String, Expr>>,
+}
+
+impl ExprReader {
+    /// How the text of the next shared part begins: `#0 = `.
+    pub fn next_name(&self) -> String {
+        format!("#{} = ", self.named.len())
+    }
+
+    /// Reads the next shared part at the beginning of a text, and returns the number of bytes that it takes.
     ///
-    /// ```
-    /// use spikelet_expr::Expr;
-    /// let text = "v + (x - v) · 0.5; the rest";
-    /// let (h, length) = Expr::parse(text)?;
-    /// assert_eq!((format!("{h:#}"), &text[length..]), ("v + (x - v) · 0.5".into(), "; the rest"));
-    /// # Ok::<(), spikelet_expr::ParseError>(())
-    /// ```
+    /// # Errors
+    /// As [`ExprReader::read`].
+    pub fn define(&mut self, text: &str) -> Result<usize, ParseError> {
+        let (part, length) = self.read(text)?;
+        self.named.push(part);
+        Ok(length)
+    }
+
+    /// Reads the expression at the beginning of a text, and returns it with the number of bytes that it takes.
     ///
     /// # Errors
     /// When the text does not begin with an expression, or one is nested too deeply.
-    pub fn parse(text: &str) -> Result<(Expr, usize), ParseError> {
+    pub fn read(&self, text: &str) -> Result<(Expr, usize), ParseError> {
         let mut parser = Parser {
             text,
             at: 0,
             depth: 0,
-            named: vec![],
+            reader: self,
         };
-        // #0 = …; #1 = …; the expression
-        loop {
-            let begin = parser.at;
-            if parser.name(parser.named.len()) && parser.take(" = ") {
-                let part = parser.select()?;
-                parser.expect("; ")?;
-                parser.named.push(part);
-            } else {
-                parser.at = begin;
-                return Ok((parser.select()?, parser.at));
-            }
+        Ok((parser.select()?, parser.at))
+    }
+}
+
+impl std::str::FromStr for Expr {
+    type Err = ParseError;
+
+    /// Reads an expression that was printed with `{:#}`.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let (mut reader, mut at) = (ExprReader::default(), 0);
+        let further = |at: usize| move |e: ParseError| ParseError { at: e.at + at, ..e };
+        while text[at..].starts_with(&reader.next_name()) {
+            at += reader.next_name().len();
+            at += reader.define(&text[at..]).map_err(further(at))?;
+            at += if text[at..].starts_with("; ") { 2 } else { 0 };
+        }
+        let (expr, length) = reader.read(&text[at..]).map_err(further(at))?;
+        match text.len() - at - length {
+            0 => Ok(expr),
+            _ => Err(ParseError {
+                at: at + length,
+                expected: "the end of the expression".to_string(),
+            }),
         }
     }
 }
@@ -58,8 +97,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// The shared subexpressions `#0`, `#1`, ….
-    named: Vec<Expr>,
+    reader: &'a ExprReader,
 }
 
 impl<'a> Parser<'a> {
@@ -129,6 +167,18 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A symbol, with the primes behind its name.
+    fn symbol(&mut self, name: &str) -> Expr {
+        let begin = self.at;
+        while self.take("'") {}
+        let key = format!("{name}{}", &self.text[begin..self.at]);
+        let mut symbols = self.reader.symbols.borrow_mut();
+        symbols
+            .entry(key)
+            .or_insert_with(|| Expr::symbol(name))
+            .clone()
+    }
+
     fn operand(&mut self) -> Result<Expr, ParseError> {
         if self.depth == MAX_DEPTH {
             return self.error(format!("no more than {MAX_DEPTH} nested expressions"));
@@ -168,16 +218,16 @@ impl<'a> Parser<'a> {
             };
             let name = &self.rest()[..length];
             self.at += length + 1;
-            return Ok(Expr::symbol(name));
+            return Ok(self.symbol(name));
         }
-        if let Some(k) = (0..self.named.len()).rev().find(|&k| {
+        if let Some(k) = (0..self.reader.named.len()).rev().find(|&k| {
             let begin = self.at;
             self.name(k) || {
                 self.at = begin;
                 false
             }
         }) {
-            return Ok(self.named[k].clone());
+            return Ok(self.reader.named[k].clone());
         }
         let begin = self.at;
         let negative = self.take("-");
@@ -198,7 +248,7 @@ impl<'a> Parser<'a> {
         }
         self.at += word.len();
         if !self.take("(") {
-            return Ok(Expr::symbol(word));
+            return Ok(self.symbol(word));
         }
         let first = self.select()?;
         let unary_op = Unary::ALL.into_iter().find(|op| op.name() == word);

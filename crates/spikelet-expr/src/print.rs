@@ -1,17 +1,22 @@
 //! Printed equations: infix, with as few parentheses as the order of evaluation allows.
 //!
 //! `{}` is for people: custom gradients print as their value, numbers with the digits of f32 if they are f32
-//! numbers. `{:#}` can be read back, see `parse.rs`.
+//! numbers. `{:#}` and a [`Listing`] are read back as they were (`parse.rs`), with all that is shared: the
+//! derivative of a shared part is a sum, which has other bits than the derivatives of two equal parts.
 
 use crate::expr::{Binary, Expr, Node};
 use crate::unary::Unary;
 use crate::walk::children_first;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Expressions whose tree has more nodes are printed with names for shared subexpressions: the tree
 /// of 60 doublings has 2^60 nodes.
 const MAX_TREE_NODES: u64 = 10_000;
+
+/// Parts of so many levels have a name where a text is read back: readers need not be recursive without end.
+const LEVELS: usize = 64;
 
 /// The precedence of an operator; larger binds tighter.
 fn binding(expr: &Expr) -> u8 {
@@ -53,50 +58,68 @@ pub(crate) fn is_plain(name: &str) -> bool {
 struct Named {
     parts: Vec<Expr>,
     numbers: HashMap<*const Node, usize>,
+    /// Which node of its name a symbol is, where nodes are told apart.
+    nodes: HashMap<*const Node, usize>,
 }
 
 impl Named {
-    /// The shared subexpressions, if the tree is too long to print.
-    fn of(root: &Expr, printed: fn(&Expr) -> &Expr) -> Self {
-        // The tree size of each node, and the number of its parents.
-        let mut known: HashMap<*const Node, (u64, usize)> = HashMap::new();
+    /// The shared subexpressions: all of them if the text is read back, otherwise if the tree is too long.
+    fn of(roots: &[Expr], full: bool) -> Self {
+        // The tree size of each node, the number of its parents, the levels below it.
+        let mut known: HashMap<*const Node, (u64, usize, usize)> = HashMap::new();
         let mut parts = vec![];
         let operands = |expr: &Expr| -> Vec<Expr> {
             let children = expr.children();
             children
                 .iter()
-                .map(|child| printed(child).clone())
+                .map(|child| printed(child, full).clone())
                 .collect()
         };
-        let root = printed(root);
-        children_first(
-            &mut known,
-            root,
-            |known, expr| known.contains_key(&expr.pointer()),
-            operands,
-            |known, expr| {
-                let mut length = 1_u64;
-                for child in operands(expr) {
-                    if let Some((own, places)) = known.get_mut(&child.pointer()) {
-                        length = length.saturating_add(*own);
-                        *places += 1;
+        let mut size = 0_u64;
+        for root in roots {
+            let root = printed(root, full);
+            children_first(
+                &mut known,
+                root,
+                |known, expr| known.contains_key(&expr.pointer()),
+                operands,
+                |known, expr| {
+                    let (mut length, mut levels) = (1_u64, 0);
+                    for child in operands(expr) {
+                        if let Some((own, places, below)) = known.get_mut(&child.pointer()) {
+                            length = length.saturating_add(*own);
+                            levels = levels.max(*below + 1);
+                            *places += 1;
+                        }
                     }
-                }
-                known.insert(expr.pointer(), (length, 0));
-                parts.push(expr.clone());
-            },
-        );
-        if known[&root.pointer()].0 <= MAX_TREE_NODES {
+                    known.insert(expr.pointer(), (length, 0, levels));
+                    parts.push(expr.clone());
+                },
+            );
+            if let Some((length, places, _)) = known.get_mut(&root.pointer()) {
+                size = size.saturating_add(*length);
+                *places += 1;
+            }
+        }
+        if size <= MAX_TREE_NODES && !full {
             return Self::default();
         }
-        let shared = |expr: &Expr| known[&expr.pointer()].1 > 1 && !expr.children().is_empty();
-        parts.retain(shared);
+        parts.retain(|expr| {
+            let (_, places, levels) = known[&expr.pointer()];
+            places > 1 && levels > 0 || full && levels > 0 && levels % LEVELS == 0
+        });
         let numbers = parts.iter().enumerate().map(|(k, e)| (e.pointer(), k));
         Self {
             numbers: numbers.collect(),
             parts,
+            nodes: HashMap::new(),
         }
     }
+}
+
+/// The expression as it is printed: with its custom gradients, or without.
+fn printed(expr: &Expr, full: bool) -> &Expr {
+    if full { expr } else { expr.valued() }
 }
 
 /// The rest of the text.
@@ -106,22 +129,18 @@ enum Item<'a> {
     Operand(&'a Expr, u8),
 }
 
-fn print(
-    f: &mut fmt::Formatter<'_>,
-    root: &Expr,
-    named: &Named,
-    printed: fn(&Expr) -> &Expr,
-) -> fmt::Result {
+/// Prints an expression; `whole`: even if it has a name itself.
+fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named, whole: bool) -> fmt::Result {
     use Item::{Operand, Text};
     let mut open = vec![Operand(root, 0)];
-    let mut at_root = true;
+    let mut at_root = whole;
     while let Some(item) = open.pop() {
         let (expr, at_least) = match item {
             Text(text) => {
                 f.write_str(text)?;
                 continue;
             }
-            Operand(expr, at_least) => (printed(expr), at_least),
+            Operand(expr, at_least) => (printed(expr, f.alternate()), at_least),
         };
         let inside = !std::mem::take(&mut at_root);
         if let Some(k) = named.numbers.get(&expr.pointer()).filter(|_| inside) {
@@ -135,8 +154,14 @@ fn print(
         }
         match expr.node() {
             Node::Const(value) => number(f, *value)?,
-            Node::Symbol(name) if f.alternate() && !is_plain(name) => write!(f, "`{name}`")?,
-            Node::Symbol(name) => f.write_str(name)?,
+            Node::Symbol(name) => {
+                match f.alternate() && !is_plain(name) {
+                    true => write!(f, "`{name}`")?,
+                    false => f.write_str(name)?,
+                }
+                let node = named.nodes.get(&expr.pointer());
+                f.write_str(&"'".repeat(node.copied().unwrap_or(0)))?;
+            }
             Node::CustomGradient { value, tangent } => {
                 f.write_str("{")?;
                 open.extend([
@@ -190,18 +215,80 @@ impl fmt::Display for Expr {
     /// Prints the equation. Shared subexpressions of a very long one are printed once, in front:
     /// `#0 = x · x + 1; #0 · #0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let printed: fn(&Expr) -> &Expr = if f.alternate() {
-            |expr| expr
-        } else {
-            Expr::valued
-        };
-        let named = Named::of(self, printed);
+        let named = Named::of(std::slice::from_ref(self), f.alternate());
         for (k, part) in named.parts.iter().enumerate() {
             write!(f, "#{k} = ")?;
-            print(f, part, &named, printed)?;
+            print(f, part, &named, true)?;
             f.write_str("; ")?;
         }
-        print(f, self, &named, printed)
+        print(f, self, &named, true)
+    }
+}
+
+/// Expressions as text that [`ExprReader`](crate::ExprReader) reads back.
+///
+/// ```
+/// use spikelet_expr::{Expr, Listing};
+/// let h = Expr::symbol("v") * 0.5 + Expr::symbol("x");
+/// let listing = Listing::of(&[h.ge(1.0), h]);
+/// assert_eq!(listing.shared, ["v · 0.5 + x"]);
+/// assert_eq!(listing.values, ["#0 ≥ 1", "#0"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The parts that several expressions share, or one at several places: `#0`, `#1`, ….
+    pub shared: Vec<String>,
+    /// The expressions.
+    pub values: Vec<String>,
+}
+
+impl Listing {
+    /// The text of expressions, read back with one node for each symbol.
+    pub fn of(exprs: &[Expr]) -> Self {
+        Self::from(exprs, Named::of(exprs, true))
+    }
+
+    /// The text of expressions whose derivative has the same bits when it is read back: `v'` is another node of the
+    /// symbol `v`, since the order of a sum of derivatives depends on it.
+    pub fn exact(exprs: &[Expr]) -> Self {
+        let mut named = Named::of(exprs, true);
+        let mut names: HashMap<Arc<str>, usize> = HashMap::new();
+        for expr in exprs {
+            children_first(
+                &mut named.nodes,
+                expr,
+                |nodes, expr| nodes.contains_key(&expr.pointer()),
+                Expr::children,
+                |nodes, expr| {
+                    let mut node = 0;
+                    if let Node::Symbol(name) = expr.node() {
+                        let count = names.entry(name.clone()).or_default();
+                        (node, *count) = (*count, *count + 1);
+                    }
+                    nodes.insert(expr.pointer(), node);
+                },
+            );
+        }
+        Self::from(exprs, named)
+    }
+
+    fn from(exprs: &[Expr], named: Named) -> Self {
+        struct Full<'a>(&'a Expr, &'a Named, bool);
+        impl fmt::Display for Full<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                print(f, self.0, self.1, self.2)
+            }
+        }
+        let texts = |exprs: &[Expr], whole| {
+            let texts = exprs
+                .iter()
+                .map(|e| format!("{:#}", Full(e, &named, whole)));
+            texts.collect()
+        };
+        Self {
+            shared: texts(&named.parts, true),
+            values: texts(exprs, false),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::dag::dags;
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use spikelet_expr::{Expr, Node};
+use spikelet_expr::{Expr, ExprReader, Listing, Node, vjp};
 
 fn symbols<const N: usize>(names: [&str; N]) -> [Expr; N] {
     names.map(Expr::symbol)
@@ -67,9 +67,7 @@ fn a_custom_gradient_is_printed_by_its_value_and_differentiated_by_its_tangent()
 }
 
 fn read(text: &str) -> Expr {
-    let (expr, length) = Expr::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
-    assert_eq!(length, text.len(), "{text}");
-    expr
+    text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
 proptest! {
@@ -81,6 +79,19 @@ proptest! {
         for expr in all.iter().chain([&gradient]) {
             let text = format!("{expr:#}");
             prop_assert_eq!(format!("{:#}", read(&text)), text);
+        }
+        // Equal parts are not joined, and shared ones not copied: the derivative has the same terms.
+        let all = [&all[..], &all[..1], &[gradient, Expr::symbol("x") * Expr::symbol("x")]].concat();
+        let listing = Listing::exact(&all);
+        let mut reader = ExprReader::default();
+        for part in &listing.shared {
+            prop_assert_eq!(reader.define(part), Ok(part.len()));
+        }
+        for (text, expr) in listing.values.iter().zip(&all) {
+            let (back, length) = reader.read(text).unwrap();
+            prop_assert_eq!(length, text.len());
+            let derivatives = |e: &Expr| format!("{:#}", vjp(&[(e.clone(), 1.0.into())], &["x"])[0]);
+            prop_assert_eq!(derivatives(&back), derivatives(expr));
         }
     }
 }
@@ -104,6 +115,9 @@ fn names_numbers_and_shared_parts_are_read_back() {
         };
         assert!(back.to_bits() == value.to_bits() || value.is_nan() && back.is_nan());
     }
+    let deep = (0..10_000).fold(Expr::symbol("x"), |x, _| x.exp());
+    let text = format!("{deep:#}");
+    assert_eq!(format!("{:#}", read(&text)), text);
     let doubled = (0..60).fold(Expr::symbol("x"), |x, _| &x + &x);
     let text = format!("{doubled:#}");
     assert!(text.starts_with("#0 = x + x; #1 = #0 + #0; "), "{text}");
@@ -112,11 +126,15 @@ fn names_numbers_and_shared_parts_are_read_back() {
 
 #[test]
 fn a_text_that_is_no_expression_says_where_and_what_was_expected() {
-    let error =
-        |text: &str| Expr::parse(text).map_or_else(|e| e.to_string(), |(e, _)| format!("{e:#}"));
+    let error = |text: &str| {
+        text.parse::<Expr>()
+            .map_or_else(|e| e.to_string(), |e| e.to_string())
+    };
     assert_snapshot!(error("a + "), @"byte 4: expected a number, a name, a function or a parenthesis");
     assert_snapshot!(error("exp(a"), @"byte 5: expected `)`");
     assert_snapshot!(error("a ? b"), @"byte 5: expected ` : `");
+    assert_snapshot!(error("a b"), @"byte 1: expected the end of the expression");
+    assert_snapshot!(error("#0 = a; #0 + #1"), @"byte 13: expected a number, a name, a function or a parenthesis");
     assert_snapshot!(error("gelu(a)"), @"byte 0: expected a function that expressions have");
     assert_snapshot!(error(&"-".repeat(1_000_000)), @"byte 500: expected no more than 500 nested expressions");
     assert_snapshot!(error(&"(".repeat(1_000_000)), @"byte 500: expected no more than 500 nested expressions");
