@@ -6,7 +6,6 @@ use crate::probe;
 use gpu::gpu;
 use probe::{Probe, assert_close, values};
 use spikelet::device;
-use spikelet::graph::op::Operation;
 use spikelet::module::{TracedState, TracedTensor};
 use spikelet::neuron::State;
 use spikelet::prelude::*;

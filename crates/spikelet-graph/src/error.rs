@@ -57,6 +57,16 @@ pub enum Error {
         /// The reason.
         problem: String,
     },
+    /// A text is no graph.
+    #[error("line {line}, column {column}: {problem}")]
+    Text {
+        /// The line, from 1.
+        line: usize,
+        /// The character of the line, from 1.
+        column: usize,
+        /// Why it is none.
+        problem: String,
+    },
     /// A plan cannot run on this device, or with these buffers.
     #[error("the plan cannot be loaded: {problem}")]
     Plan {

@@ -3,7 +3,6 @@
 use crate::error::{Error, InvalidOp, Result};
 use crate::op::{Map, Op, Operation};
 use crate::types::{DType, TensorType};
-use std::fmt;
 use std::sync::Arc;
 
 /// The id of a value of a graph.
@@ -108,6 +107,13 @@ impl Graph {
         let id = u32::try_from(self.types.len()).expect("a graph has fewer than 2^32 values");
         self.types.push(ty);
         ValueId(id)
+    }
+
+    /// Gives a value of any number its type.
+    pub(crate) fn set_type(&mut self, value: ValueId, ty: TensorType) {
+        let values = self.values().max(value.index() + 1);
+        self.types.resize_with(values, TensorType::default);
+        self.types[value.index()] = ty;
     }
 
     pub(crate) fn set_dtype(&mut self, value: ValueId, dtype: DType) {
@@ -289,48 +295,5 @@ impl Graph {
 
     pub(crate) fn has_counted(&self) -> bool {
         self.counted.is_some()
-    }
-}
-
-impl fmt::Display for Graph {
-    /// One line for each node: `%3 = matmul(%0, %2)  f32[8, 10]  fc.0`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for input in &self.inputs {
-            let (id, ty) = (input.value.0, self.ty(input.value));
-            writeln!(f, "%{id} = {:?} `{}`  {ty}", input.kind, input.name)?;
-        }
-        let list = |values: &[ValueId]| -> String {
-            let names: Vec<String> = values.iter().map(|v| format!("%{}", v.0)).collect();
-            names.join(", ")
-        };
-        for node in &self.nodes {
-            let types: Vec<String> = node
-                .outputs
-                .iter()
-                .map(|&v| self.ty(v).to_string())
-                .collect();
-            let line = format!(
-                "{} = {}({})  {}  {}",
-                list(&node.outputs),
-                node.op.describe(),
-                list(&node.inputs),
-                types.join(", "),
-                node.layer
-            );
-            writeln!(f, "{}", line.trim_end())?;
-            if let Some(body) = node.op.body() {
-                for line in body.to_string().lines() {
-                    writeln!(f, "    {line}")?;
-                }
-            }
-        }
-        for output in &self.outputs {
-            let (name, id) = (&output.name, output.value.0);
-            match output.updates {
-                Some(input) => writeln!(f, "`{name}`: %{} becomes %{id}", input.0)?,
-                None => writeln!(f, "`{name}` = %{id}")?,
-            }
-        }
-        Ok(())
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 /// The type of a tensor's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
     /// 32-bit floating point.
+    #[default]
     F32,
     /// 64-bit floating point: references and gradient checks.
     F64,
@@ -21,6 +22,28 @@ pub enum DType {
 }
 
 impl DType {
+    /// All types.
+    pub const ALL: [Self; 6] = [
+        Self::F32,
+        Self::F64,
+        Self::F16,
+        Self::BF16,
+        Self::I64,
+        Self::Bits,
+    ];
+
+    /// The name, as in `f32`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::F16 => "f16",
+            Self::BF16 => "bf16",
+            Self::I64 => "i64",
+            Self::Bits => "bits",
+        }
+    }
+
     /// Whether it is one of the floating-point types.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::BF16)
@@ -55,19 +78,12 @@ impl DType {
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::F16 => "f16",
-            Self::BF16 => "bf16",
-            Self::I64 => "i64",
-            Self::Bits => "bits",
-        })
+        f.write_str(self.name())
     }
 }
 
 /// Element type and shape.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TensorType {
     /// The elements.
     pub dtype: DType,

@@ -4,6 +4,7 @@ use super::{Operation, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// Starts to sum tensors over all ranks: one result for each operand, of its shape, in f32.
@@ -11,7 +12,7 @@ use crate::types::{DType, TensorType};
 /// All ranks run the same program, and therefore start the same sums in the same order. A result is
 /// read only by its [`AllReduceDone`]: the sum overlaps with the operations between the two. A
 /// result is stored in the memory of its operand, if no other operation reads the operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AllReduceStart {
     /// The number of ranks.
     pub ranks: usize,
@@ -19,7 +20,7 @@ pub struct AllReduceStart {
 
 /// Waits for the sums of one [`AllReduceStart`]: its operands are all results of that, and its results
 /// are views of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AllReduceDone;
 
 fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), InvalidOp> {
@@ -46,8 +47,10 @@ impl Operation for AllReduceStart {
         "all_reduce_start".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("all_reduce_start[{} ranks]", self.ranks)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("all_reduce_start[")
+            .value(&mut self.ranks)
+            .word(" ranks]");
     }
 
     fn outputs(&self, operands: usize) -> usize {
@@ -85,6 +88,10 @@ impl Operation for AllReduceStart {
 impl Operation for AllReduceDone {
     fn name(&self) -> String {
         "all_reduce_done".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("all_reduce_done");
     }
 
     fn outputs(&self, operands: usize) -> usize {

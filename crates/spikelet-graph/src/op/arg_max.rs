@@ -4,15 +4,20 @@ use super::{Operation, arity, elements, expect_float};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// The index of the largest element along the last axis; the first of equal ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArgMax;
 
 impl Operation for ArgMax {
     fn name(&self) -> String {
         "argmax".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("argmax");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

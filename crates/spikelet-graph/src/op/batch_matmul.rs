@@ -1,10 +1,11 @@
 //! Products of many pairs of matrices.
 
-use super::matmul::describe_product;
+use super::matmul::product_text;
 use super::{MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, ShapeText, TensorType};
 
 /// `y[b…] = op(a[b…]) · op(b[b…])` for matrices `[b…, rows, columns]` with the same leading axes.
@@ -73,9 +74,10 @@ impl Operation for BatchMatMul {
         "batch_matmul".to_string()
     }
 
-    fn describe(&self) -> String {
-        let transposed = [self.transpose_a, self.transpose_b];
-        describe_product("batch_matmul", transposed, self.precision)
+    fn text(&mut self, t: &mut Text<'_>) {
+        let transposed = [&mut self.transpose_a, &mut self.transpose_b];
+        product_text(t.word("batch_matmul["), transposed, &mut self.precision);
+        t.word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

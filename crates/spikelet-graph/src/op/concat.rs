@@ -4,10 +4,11 @@ use super::{Operation, Slice};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// Concatenates tensors along one axis; all other axes must be equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Concat {
     /// The axis.
     pub axis: usize,
@@ -18,8 +19,8 @@ impl Operation for Concat {
         "concat".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("concat[{}]", self.axis)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("concat[").value(&mut self.axis).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

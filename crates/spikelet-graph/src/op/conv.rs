@@ -9,12 +9,14 @@ use super::{MAX_STEP, MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{ShapeText, TensorType, elements};
 
 /// The product of `y = conv(x, w)` that is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ConvPart {
     /// `(x, w) → y`
+    #[default]
     Forward,
     /// `(gradient of y, w) → gradient of x`
     Input,
@@ -22,11 +24,18 @@ pub enum ConvPart {
     Weight,
 }
 
+/// How the name of a convolution ends.
+const PARTS: [(&str, ConvPart); 3] = [
+    ("_input", ConvPart::Input),
+    ("_weight", ConvPart::Weight),
+    ("", ConvPart::Forward),
+];
+
 /// A convolution, or one of its gradients.
 ///
 /// `x` is `[…, spatial…, in]`, `w` is `[out, kernel…, in / groups]`, `y` is `[…, spatial…, out]`;
 /// all axes before the spatial ones are folded into the batch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// The product.
     pub part: ConvPart,
@@ -207,31 +216,26 @@ impl Conv {
 
 impl Operation for Conv {
     fn name(&self) -> String {
-        let axes = self.axes();
-        match self.part {
-            ConvPart::Forward => format!("conv{axes}d"),
-            ConvPart::Input => format!("conv{axes}d_input"),
-            ConvPart::Weight => format!("conv{axes}d_weight"),
-        }
+        let part = PARTS.iter().find(|(_, part)| *part == self.part);
+        format!("conv{}d{}", self.axes(), part.map_or("", |part| part.0))
     }
 
-    fn describe(&self) -> String {
-        let mut text = format!(
-            "{}[stride {}, padding {}",
-            self.name(),
-            ShapeText(&self.stride),
-            ShapeText(&self.padding)
-        );
-        if self.dilation.iter().any(|d| *d != 1) {
-            text.push_str(&format!(", dilation {}", ShapeText(&self.dilation)));
-        }
-        if self.groups != 1 {
-            text.push_str(&format!(", {} groups", self.groups));
-        }
-        if self.precision == MatmulPrecision::Tf32 {
-            text.push_str(", tf32");
-        }
-        text + "]"
+    fn text(&mut self, t: &mut Text<'_>) {
+        let mut axes = self.axes();
+        t.word("conv")
+            .value(&mut axes)
+            .word("d")
+            .one_of(&mut self.part, &PARTS);
+        t.word("[stride ")
+            .list(&mut self.stride)
+            .word(", padding ")
+            .list(&mut self.padding);
+        let near = vec![1; self.axes()];
+        t.unless(&mut self.dilation, near, ", dilation ", Text::list)
+            .unless(&mut self.groups, 1, ", groups ", Text::value)
+            .unless(&mut self.size, vec![], ", size ", Text::list);
+        self.precision.text(t);
+        t.word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

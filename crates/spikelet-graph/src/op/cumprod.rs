@@ -5,12 +5,13 @@ use super::{arity, elements, inverse};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
 /// `y[…, k, …] = x[…, 0, …] · … · x[…, k, …]` along one axis, multiplied in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CumProd {
     /// The axis.
     pub axis: usize,
@@ -68,8 +69,8 @@ impl Operation for CumProd {
         "cumprod".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("cumprod[{}]", self.axis)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("cumprod[").value(&mut self.axis).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -6,6 +6,7 @@ use crate::device_code::{DeviceCall, DeviceCode};
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
 use crate::host_tensor::{HostTensor, HostTensorMut};
+use crate::text::Text;
 use crate::types::TensorType;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -172,6 +173,10 @@ impl Custom {
 impl Operation for Custom {
     fn name(&self) -> String {
         self.0.name()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word(&self.name());
     }
 
     fn outputs(&self, _: usize) -> usize {

@@ -10,6 +10,7 @@ use super::{Concat, Conv, ConvPart, Fill, Map, Operation, Permute, Reduce, arity
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 use spikelet_expr::Expr;
 
@@ -17,7 +18,7 @@ use spikelet_expr::Expr;
 ///
 /// Lags are floating-point numbers, rounded down after ½ is added, and clamped to 0 and `lags`. They have no gradient. Products
 /// are added in ascending order of `i`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelayedMatMul {
     /// The number of steps of `x` before the first result, the largest lag.
     pub lags: usize,
@@ -90,8 +91,10 @@ impl Operation for DelayedMatMul {
         "delayed_matmul".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("delayed_matmul[{} lags]", self.lags)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("delayed_matmul[")
+            .value(&mut self.lags)
+            .word(" lags]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

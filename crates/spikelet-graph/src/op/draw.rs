@@ -4,18 +4,26 @@ use super::{Operation, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, ShapeText, TensorType, broadcast};
 
 /// The distribution of a draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Distribution {
     /// Uniform on (0, 1].
+    #[default]
     Uniform,
     /// Standard normal.
     Normal,
     /// 1 with the probability in the second operand, else 0.
     Bernoulli,
 }
+
+const DISTRIBUTIONS: [(&str, Distribution); 3] = [
+    ("uniform", Distribution::Uniform),
+    ("normal", Distribution::Normal),
+    ("bernoulli", Distribution::Bernoulli),
+];
 
 /// Independent random numbers, the same on every device and for every number of threads.
 ///
@@ -24,7 +32,7 @@ pub enum Distribution {
 /// probability, broadcast to the shape. A draw is indexed by its element in the time step, the time
 /// step, the stream and the step: see `spikelet_random::Stream`. Micro-batches draw the numbers of the
 /// complete batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draw {
     /// The distribution of a draw.
     pub distribution: Distribution,
@@ -57,20 +65,23 @@ impl Draw {
 
 impl Operation for Draw {
     fn name(&self) -> String {
-        match self.distribution {
-            Distribution::Uniform => "uniform",
-            Distribution::Normal => "normal",
-            Distribution::Bernoulli => "bernoulli",
-        }
-        .to_string()
+        let of = |(_, other): &&(&str, Distribution)| *other == self.distribution;
+        let name = DISTRIBUTIONS.iter().find(of);
+        name.map_or("draw", |name| name.0).to_string()
     }
 
-    fn describe(&self) -> String {
-        let (name, stream) = (self.name(), self.stream);
-        match self.first_step {
-            0 => format!("{name}[stream {stream}]"),
-            step => format!("{name}[stream {stream}, from step {step}]"),
-        }
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.one_of(&mut self.distribution, &DISTRIBUTIONS)
+            .word("[stream ")
+            .value(&mut self.stream);
+        t.unless(&mut self.first_step, 0, ", from step ", Text::value)
+            .flag(&mut self.over_time, ", over time")
+            .unless(&mut self.per_image, 0, ", image of ", Text::value)
+            .word("]")
+            .results(|types| {
+                self.shape.clone_from(&types[0].shape);
+                self.dtype = types[0].dtype;
+            });
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,10 +4,11 @@ use super::{Operation, arity, elements, expect_float, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// 1 where two integer tensors agree, else 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Equal {
     /// The element type of the result.
     pub dtype: DType,
@@ -16,6 +17,10 @@ pub struct Equal {
 impl Operation for Equal {
     fn name(&self) -> String {
         "equal".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("equal").results(|types| self.dtype = types[0].dtype);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

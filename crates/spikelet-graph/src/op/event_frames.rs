@@ -4,12 +4,14 @@ use super::{Operation, arity, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// How the events of a sample, sorted by time, are cut into frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EventSlicing {
     /// Equal numbers of events; the last frame has the rest.
+    #[default]
     Number,
     /// Equal durations from the first event; the last frame has the rest.
     Time,
@@ -27,7 +29,7 @@ pub enum EventSlicing {
 /// It has no derivative: the gradient of the events is zero.
 ///
 /// Source: W. Fang et al., SpikingJelly, 2023 (`split_by`, `duration`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventFrames {
     /// How events are cut into frames.
     pub slicing: EventSlicing,
@@ -112,6 +114,37 @@ impl Operation for EventFrames {
             "event_frames[{:?}, {} of {height}×{width}]",
             self.slicing, self.frames
         )
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("event_frames[");
+        let mut duration = match self.slicing {
+            EventSlicing::Duration(duration) => Some(duration),
+            _ => None,
+        };
+        t.optional(&mut duration, "duration ", Text::value);
+        match duration {
+            Some(duration) => self.slicing = EventSlicing::Duration(duration),
+            None => {
+                t.one_of(
+                    &mut self.slicing,
+                    &[
+                        ("number", EventSlicing::Number),
+                        ("time", EventSlicing::Time),
+                    ],
+                );
+            }
+        }
+        t.word(", ").value(&mut self.frames).word(" of ");
+        let ([h, w], [height, width]) = (&mut self.size, &mut self.sensor);
+        t.value(h)
+            .word("×")
+            .value(w)
+            .word(" from ")
+            .value(height)
+            .word("×")
+            .value(width)
+            .word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,10 +4,11 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
-use crate::types::{ShapeText, TensorType, broadcast};
+use crate::text::Text;
+use crate::types::{TensorType, broadcast};
 
 /// Repeats along new axes and axes of length 1. It is not materialized if the reader can broadcast.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expand {
     /// The new shape.
     pub shape: Vec<usize>,
@@ -18,8 +19,8 @@ impl Operation for Expand {
         "expand".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("expand{}", ShapeText(&self.shape))
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("expand").list(&mut self.shape);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

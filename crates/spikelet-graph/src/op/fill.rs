@@ -5,10 +5,11 @@ use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::tensor::rounded;
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// A tensor whose elements all have one value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fill {
     /// The tensor's type.
     pub ty: TensorType,
@@ -28,8 +29,11 @@ impl Operation for Fill {
         "fill".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("fill[{}]", self.value)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("fill[")
+            .value(&mut self.value)
+            .word("]")
+            .results(|types| self.ty.clone_from(&types[0]));
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

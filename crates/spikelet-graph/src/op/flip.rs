@@ -4,10 +4,11 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// `y[…, k, …] = x[…, n − 1 − k, …]` along one axis of n elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flip {
     /// The axis.
     pub axis: usize,
@@ -18,8 +19,8 @@ impl Operation for Flip {
         "flip".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("flip[{}]", self.axis)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("flip[").value(&mut self.axis).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,13 +4,15 @@ use super::{Operation, arity, elements, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType, elements as product};
 
 /// What an index selects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Indexed {
     /// A slice across the axis, such as a row of a table: `y[o…, k…, i…] = x[o…, index[k…], i…]`. The
     /// axes of the index take the place of the axis.
+    #[default]
     Slices,
     /// One element: `y[o…, k, i…] = x[o…, index[o…, k, i…], i…]`. The index has the axes of `x`, of
     /// which only the indexed one may have another length.
@@ -20,7 +22,7 @@ pub enum Indexed {
 /// Selects by i64 indices along an axis: operands `x` and the index.
 ///
 /// An index below 0 counts as 0, one beyond the end as the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gather {
     /// The axis of `x`.
     pub axis: usize,
@@ -33,7 +35,7 @@ pub struct Gather {
 ///
 /// Elements with the same place are added in ascending order, on every device. A 16-bit operand is
 /// summed in f32, and the result is f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScatterAdd {
     /// The axis of the result.
     pub axis: usize,
@@ -57,14 +59,10 @@ pub struct GatherSizes {
     pub inner: usize,
 }
 
-impl Indexed {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Slices => "slices",
-            Self::Elements => "elements",
-        }
-    }
+const INDEXED: [(&str, Indexed); 2] =
+    [("slices", Indexed::Slices), ("elements", Indexed::Elements)];
 
+impl Indexed {
     /// The number of axes that the index has in place of the indexed one.
     fn axes(self, index: &TensorType) -> usize {
         match self {
@@ -114,8 +112,12 @@ impl Operation for Gather {
         "gather".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("gather[{}, {}]", self.axis, self.indexed.name())
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("gather[")
+            .value(&mut self.axis)
+            .word(", ")
+            .one_of(&mut self.indexed, &INDEXED)
+            .word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
@@ -185,9 +187,12 @@ impl Operation for ScatterAdd {
         "scatter_add".to_string()
     }
 
-    fn describe(&self) -> String {
-        let what = self.indexed.name();
-        format!("scatter_add[{} of {}, {what}]", self.axis, self.length)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("scatter_add[")
+            .value(&mut self.axis)
+            .word(" of ")
+            .value(&mut self.length);
+        t.word(", ").one_of(&mut self.indexed, &INDEXED).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,6 +4,7 @@ use super::{GENERATOR_STATE, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// The element of a generator's state that is the offset of the program's first time step.
@@ -12,7 +13,7 @@ pub const GENERATOR_TIME: usize = 2;
 /// The generator's state for each of `length` time steps: i64 `[4]` → `[length, 4]`. Row t is the operand
 /// with the offset in time steps increased by t, so that a [`Draw`](super::Draw) of one step from row t
 /// has the numbers of step t of a draw over all steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GeneratorSteps {
     /// The number of time steps.
     pub length: usize,
@@ -21,6 +22,11 @@ pub struct GeneratorSteps {
 impl Operation for GeneratorSteps {
     fn name(&self) -> String {
         "generator_steps".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("generator_steps")
+            .results(|types| self.length = types[0].shape.first().copied().unwrap_or(0));
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,15 +4,20 @@ use super::{Map, Operation, Reduce, arity, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// `y = x − max − ln Σ exp(x − max)` along the last axis. The result of 16-bit scores is f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogSoftmax;
 
 impl Operation for LogSoftmax {
     fn name(&self) -> String {
         "log_softmax".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("log_softmax");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,8 +4,9 @@ use super::{Operation, product};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType, broadcast};
-use spikelet_expr::{CompileError, Expr, Node as ExprNode, Program, vjp};
+use spikelet_expr::{CompileError, Expr, Listing, Node as ExprNode, Program, vjp};
 use std::sync::Arc;
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// In the expressions the operands are the symbols of [`Map::operand`]. Arithmetic is in f64 if the
 /// operands are f64, and in f32 for any mix of f32, f16 and bf16; each output is then rounded to its
 /// storage type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Map {
     /// One expression for each output.
     pub expressions: Vec<Expr>,
@@ -157,9 +158,21 @@ impl Operation for Map {
         "map".to_string()
     }
 
-    fn describe(&self) -> String {
-        let texts: Vec<String> = self.expressions.iter().map(Expr::to_string).collect();
-        format!("map[{}]", texts.join("; "))
+    fn text(&mut self, t: &mut Text<'_>) {
+        let all = self.expressions.iter().enumerate();
+        let mut all: Vec<_> = all
+            .map(|(k, e)| (e.clone(), self.dtypes.get(k).copied()))
+            .collect();
+        let blank = (Expr::constant(0.0), None);
+        t.word("map[")
+            .shared(Listing::of(&self.expressions), false)
+            .many(&mut all, &blank, "; ", |t, (expr, dtype)| {
+                t.expr(expr).optional(dtype, " as ", Text::dtype)
+            });
+        t.word("]")
+            .results(|types| self.shape.clone_from(&types[0].shape));
+        self.dtypes = all.iter().filter_map(|(_, dtype)| *dtype).collect();
+        self.expressions = all.into_iter().map(|(expr, _)| expr).collect();
     }
 
     fn outputs(&self, _: usize) -> usize {

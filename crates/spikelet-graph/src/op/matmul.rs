@@ -4,6 +4,7 @@ use super::{Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// The precision of the multiplications of an f32 product.
@@ -63,18 +64,21 @@ impl MatMul {
     }
 }
 
-/// A product with its settings: `matmul[aᵀ·b, tf32]`.
-pub(super) fn describe_product(
-    name: &str,
-    [a, b]: [bool; 2],
-    precision: MatmulPrecision,
-) -> String {
-    let mark = |transposed: bool| if transposed { "ᵀ" } else { "" };
-    let precision = match precision {
-        MatmulPrecision::Full => "",
-        MatmulPrecision::Tf32 => ", tf32",
-    };
-    format!("{name}[a{}·b{}{precision}]", mark(a), mark(b))
+/// The settings of a product, as in `matmul[aᵀ·b, tf32]`.
+pub(super) fn product_text(
+    t: &mut Text<'_>,
+    [a, b]: [&mut bool; 2],
+    precision: &mut MatmulPrecision,
+) {
+    t.word("a").flag(a, "ᵀ").word("·b").flag(b, "ᵀ");
+    precision.text(t);
+}
+
+impl MatmulPrecision {
+    pub(super) fn text(&mut self, t: &mut Text<'_>) {
+        let names = [(", tf32", Self::Tf32), ("", Self::Full)];
+        t.one_of(self, &names);
+    }
 }
 
 impl Operation for MatMul {
@@ -82,16 +86,11 @@ impl Operation for MatMul {
         "matmul".to_string()
     }
 
-    fn describe(&self) -> String {
-        describe_product(
-            if self.sparse {
-                "sparse_matmul"
-            } else {
-                "matmul"
-            },
-            [self.transpose_a, self.transpose_b],
-            self.precision,
-        )
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.flag(&mut self.sparse, "sparse_").word("matmul[");
+        let transposed = [&mut self.transpose_a, &mut self.transpose_b];
+        product_text(t, transposed, &mut self.precision);
+        t.optional(&mut self.out, " as ", Text::dtype).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,6 +4,7 @@ use super::{Map, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// Mean and biased variance over all axes but the last: `x [.., C] → mean [C], variance [C]`,
@@ -14,6 +15,10 @@ pub struct MeanVar;
 impl Operation for MeanVar {
     fn name(&self) -> String {
         "mean_var".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("mean_var");
     }
 
     fn outputs(&self, _: usize) -> usize {

@@ -87,6 +87,7 @@ pub use with_body::WithBody;
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// The rules of an operation.
@@ -94,10 +95,8 @@ pub trait Operation {
     /// The name in error messages.
     fn name(&self) -> String;
 
-    /// The name with the parameters, as in a printed graph.
-    fn describe(&self) -> String {
-        self.name()
-    }
+    /// The name and the parameters as they are printed and read: one description for both directions.
+    fn text(&mut self, t: &mut Text<'_>);
 
     /// The types of the results.
     ///
@@ -166,8 +165,23 @@ pub trait OpKind: Sized {
     fn of(op: &Op) -> Option<&Self>;
 }
 
+/// An operation to read a text into.
+macro_rules! blank {
+    // Its code is not in the text.
+    (Custom) => { None };
+    ($name:ident) => { Some(Op::from($name::default())) };
+}
+
 macro_rules! operations {
     ($($(#[$attribute:meta])* $name:ident)*) => {
+        impl Op {
+            /// An operation of each kind whose text can be read, to be read into.
+            pub(crate) fn blanks() -> Vec<Op> {
+                let blanks = [$($(#[$attribute])* blank!($name),)*];
+                blanks.into_iter().flatten().collect()
+            }
+        }
+
         /// An operation of a graph.
         #[derive(Clone, Debug)]
         pub enum Op {
@@ -222,8 +236,8 @@ impl Operation for Op {
         self.operation().name()
     }
 
-    fn describe(&self) -> String {
-        self.operation().describe()
+    fn text(&mut self, t: &mut Text<'_>) {
+        self.operation_mut().text(t);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

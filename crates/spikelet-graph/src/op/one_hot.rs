@@ -4,11 +4,12 @@ use super::{Operation, arity, expect_float, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// `y[…, c] = 1` where `label[…] = c`, else 0. A label outside the classes gives all zeros, and so does the
 /// ignored one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OneHot {
     /// The number of classes.
     pub classes: usize,
@@ -21,6 +22,17 @@ pub struct OneHot {
 impl Operation for OneHot {
     fn name(&self) -> String {
         "one_hot".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("one_hot")
+            .optional(&mut self.ignored, "[ignores ", |t, label| {
+                t.value(label).word("]")
+            });
+        t.results(|types| {
+            self.classes = types[0].shape.last().copied().unwrap_or(0);
+            self.dtype = types[0].dtype;
+        });
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,11 +4,12 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// Converts values that are 0 or 1 from a floating-point type to bits or back. Inserted by the planner for
 /// values that are known to be binary; other values than 0 become 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pack {
     /// The new type.
     pub to: DType,
@@ -20,6 +21,12 @@ impl Operation for Pack {
             DType::Bits => "pack".to_string(),
             _ => "unpack".to_string(),
         }
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        let mut to_bits = self.to == DType::Bits;
+        t.one_of(&mut to_bits, &[("pack", true), ("unpack", false)])
+            .results(|types| self.to = types[0].dtype);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,10 +4,11 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{ShapeText, TensorType};
 
 /// Output axis `k` is input axis `order[k]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permute {
     /// The input axis for each output axis.
     pub order: Vec<usize>,
@@ -27,8 +28,8 @@ impl Operation for Permute {
         "permute".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("permute{}", ShapeText(&self.order))
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("permute").list(&mut self.order);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

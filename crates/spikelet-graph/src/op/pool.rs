@@ -4,6 +4,7 @@ use super::{MAX_STEP, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{ShapeText, TensorType};
 
 /// The windows along one axis.
@@ -102,10 +103,11 @@ impl Window {
 }
 
 /// The value computed from a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Pooling {
     /// The maximum; of equal elements the first in row-major order gets the gradient. NaN is the
     /// largest.
+    #[default]
     Max,
     /// The mean.
     Average {
@@ -115,7 +117,7 @@ pub enum Pooling {
 }
 
 /// Pooling of `[…, spatial…, channels]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pool {
     /// Maximum or mean.
     pub pooling: Pooling,
@@ -189,17 +191,55 @@ fn title(pooling: Pooling) -> &'static str {
     }
 }
 
-fn windows_text(windows: &[Window]) -> String {
-    let one = |w: &Window| match w {
-        Window::Adaptive { outputs } => format!("to {outputs}"),
-        Window::Sliding {
+/// `max_pool2d[2 by 2, padding 0; to 3`
+fn pool_text(t: &mut Text<'_>, pool: &mut Pool, name: &str) {
+    let (max, average) = (Pooling::Max, |count_padding| Pooling::Average {
+        count_padding,
+    });
+    let mut axes = pool.windows.len();
+    let mut counts_padding = pool.pooling == average(true);
+    let mut averages = pool.pooling != max;
+    t.one_of(&mut averages, &[("max_pool", false), ("avg_pool", true)]);
+    t.value(&mut axes).word(name);
+    t.many(&mut pool.windows, &Window::blocks(1), "; ", |t, window| {
+        window.text(t)
+    });
+    t.flag(&mut counts_padding, ", counts padding");
+    pool.pooling = if averages {
+        average(counts_padding)
+    } else {
+        max
+    };
+}
+
+impl Window {
+    fn text<'t, 'a>(&mut self, t: &'t mut Text<'a>) -> &'t mut Text<'a> {
+        let mut to = match self {
+            Self::Adaptive { outputs } => Some(*outputs),
+            Self::Sliding { .. } => None,
+        };
+        t.optional(&mut to, "to ", Text::value);
+        if let Some(outputs) = to {
+            *self = Self::Adaptive { outputs };
+        }
+        if let Self::Sliding {
             kernel,
             stride,
             padding,
-            ..
-        } => format!("{kernel} by {stride}, padding {padding}"),
-    };
-    windows.iter().map(one).collect::<Vec<_>>().join("; ")
+            dilation,
+            ceil,
+        } = self
+        {
+            t.value(kernel)
+                .word(" by ")
+                .value(stride)
+                .word(", padding ")
+                .value(padding);
+            t.unless(dilation, 1, ", dilation ", Text::value)
+                .flag(ceil, ", ceil");
+        }
+        t
+    }
 }
 
 impl Operation for Pool {
@@ -207,8 +247,9 @@ impl Operation for Pool {
         format!("{}{}d", title(self.pooling), self.windows.len())
     }
 
-    fn describe(&self) -> String {
-        format!("{}[{}]", self.name(), windows_text(&self.windows))
+    fn text(&mut self, t: &mut Text<'_>) {
+        pool_text(t, self, "d[");
+        t.word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
@@ -241,7 +282,7 @@ impl Operation for Pool {
 }
 
 /// The gradient of a [`Pool`]. Operands: the gradient of its result and, for maxima, its operand.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PoolGrad {
     /// The pooling.
     pub pool: Pool,
@@ -262,8 +303,9 @@ impl Operation for PoolGrad {
         format!("{}_grad", self.pool.name())
     }
 
-    fn describe(&self) -> String {
-        format!("{}[{}]", self.name(), windows_text(&self.pool.windows))
+    fn text(&mut self, t: &mut Text<'_>) {
+        pool_text(t, &mut self.pool, "d_grad[");
+        t.word(" of ").list(&mut self.size).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

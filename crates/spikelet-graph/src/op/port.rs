@@ -1,6 +1,7 @@
 //! The named operands and results of scans.
 
 use super::{Op, Scan};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// An operand or result of a [`Scan`] or of a [`ScanGrad`](super::ScanGrad).
@@ -49,6 +50,20 @@ impl Port {
             Self::StateSeq(k) => Some(Self::StateSeqGrad(k)),
             _ => None,
         }
+    }
+
+    /// The result whose gradient it is, as in the text of a backward scan.
+    pub(super) fn text<'t, 'a>(&mut self, t: &'t mut Text<'a>) -> &'t mut Text<'a> {
+        let (mut kind, mut k) = match *self {
+            Self::LastGrad(k) => (1, k),
+            Self::StateSeqGrad(k) => (2, k),
+            Self::OutputGrad(k) => (0, k),
+            _ => (0, 0),
+        };
+        t.one_of(&mut kind, &[("output ", 0), ("last ", 1), ("steps ", 2)])
+            .value(&mut k);
+        *self = [Self::OutputGrad, Self::LastGrad, Self::StateSeqGrad][kind](k);
+        t
     }
 
     /// Whether it is the gradient of a result.

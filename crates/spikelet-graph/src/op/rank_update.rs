@@ -4,6 +4,7 @@ use super::{Operation, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// A rank-k update: `y = clamp(w + Σₖ aₖᵀ·bₖ)`.
@@ -23,11 +24,11 @@ impl Operation for RankUpdate {
         "rank_update".to_string()
     }
 
-    fn describe(&self) -> String {
-        match self.bounds {
-            None => self.name(),
-            Some([low, high]) => format!("rank_update[{low} to {high}]"),
-        }
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("rank_update")
+            .optional(&mut self.bounds, "[", |t, [low, high]| {
+                t.value(low).word(" to ").value(high).word("]")
+            });
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -25,7 +25,7 @@ pub struct StepOutput {
 /// let sum = Recurrence::new("sum", ["x"], ["v"]).output("y", &v + &x, false).next(vec![v + x]);
 /// assert_eq!(sum.step_gradients()[0].to_string(), "d_v + d_y");
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recurrence {
     /// The name in plans and kernels, such as `lif`.
     pub name: String,

@@ -4,12 +4,14 @@ use super::{Map, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, ShapeText, TensorType};
 
 /// The function of a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
     /// The sum.
+    #[default]
     Sum,
     /// The maximum; equal elements share the gradient.
     Max,
@@ -18,7 +20,7 @@ pub enum Reduction {
 /// Reduces over `axes`, which are removed from the shape.
 ///
 /// The order of summation is fixed: it does not depend on the number of threads or the load of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reduce {
     /// Sum or maximum.
     pub reduction: Reduction,
@@ -71,8 +73,13 @@ impl Operation for Reduce {
         }
     }
 
-    fn describe(&self) -> String {
-        format!("{}{}", self.name(), ShapeText(&self.axes))
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.one_of(
+            &mut self.reduction,
+            &[("sum", Reduction::Sum), ("max", Reduction::Max)],
+        )
+        .list(&mut self.axes);
+        t.optional(&mut self.out, " as ", Text::dtype);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,10 +4,11 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{ShapeText, TensorType};
 
 /// The same elements in the same order, with another shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reshape {
     /// The new shape.
     pub shape: Vec<usize>,
@@ -18,8 +19,8 @@ impl Operation for Reshape {
         "reshape".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("reshape{}", ShapeText(&self.shape))
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("reshape").list(&mut self.shape);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

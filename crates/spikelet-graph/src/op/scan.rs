@@ -7,6 +7,7 @@ use super::{
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,6 +55,16 @@ pub struct ScanId {
 }
 
 impl ScanId {
+    /// The id of the whole scan, and of which part of it this one is.
+    pub(crate) fn whole_and_part(self) -> (Self, usize) {
+        (Self { part: 0, ..self }, self.part)
+    }
+
+    /// The id of a part by its number.
+    pub(crate) fn with_part(self, part: usize) -> Self {
+        Self { part, ..self }
+    }
+
     /// An id that no other scan of the process has.
     #[allow(clippy::new_without_default, reason = "two of them are never equal")]
     pub fn new() -> Self {
@@ -125,6 +136,20 @@ pub enum DeviceShare {
 }
 
 impl Feedback {
+    fn text(&mut self, t: &mut Text<'_>, states: &[String]) {
+        let states: Vec<(&str, usize)> = states.iter().map(String::as_str).zip(0..).collect();
+        t.word(", feeds ").one_of(&mut self.state, &states);
+        self.precision.text(t);
+        t.flag(&mut self.local_gradient, ", local gradient")
+            .flag(&mut self.continues, ", continues");
+        let shares = [
+            (", half of the device", DeviceShare::First),
+            (", other half of the device", DeviceShare::Second),
+            ("", DeviceShare::Whole),
+        ];
+        t.one_of(&mut self.share, &shares);
+    }
+
     /// The feedback of a state, in full precision.
     pub fn of(state: usize) -> Self {
         Self {
@@ -182,6 +207,12 @@ impl Ports for Scan {
     }
 }
 
+impl Default for Scan {
+    fn default() -> Self {
+        Self::new(Arc::default(), 0)
+    }
+}
+
 impl Scan {
     /// A scan without checkpoints, pooling and feedback.
     pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
@@ -206,31 +237,22 @@ impl Scan {
         &inputs[0].shape[1..]
     }
 
-    /// What names and descriptions of a scan with feedback start with.
-    pub(super) fn prefix(&self) -> &'static str {
-        self.feedback.as_ref().map_or("", |_| "recurrent_")
-    }
-
-    /// `lif, T=50, pooled 2×2, checkpoint every 10`
-    pub(super) fn text(&self) -> String {
-        let mut text = format!("{}, T={}", self.recurrence.name, self.time_steps);
-        if let Some(feedback) = &self.feedback {
-            text += &format!(", feeds {}", self.recurrence.states[feedback.state]);
-            let marks = [
-                (feedback.precision == MatmulPrecision::Tf32, ", tf32"),
-                (feedback.local_gradient, ", local gradient"),
-                (feedback.continues, ", continues"),
-                (feedback.share != DeviceShare::Whole, ", half of the device"),
-            ];
-            text.extend(marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark));
+    /// `recurrent_scan[lif #0, T=50, feeds s`: the name, then what the backward scan has too.
+    pub(super) fn settings(&mut self, t: &mut Text<'_>, name: &str) {
+        let mut feeds_back = self.feedback.is_some();
+        t.flag(&mut feeds_back, "recurrent_").word(name);
+        let number = t.step(&mut self.recurrence);
+        t.scan(&mut self.id, number)
+            .word(", T=")
+            .value(&mut self.time_steps);
+        self.feedback = feeds_back.then(|| self.feedback.take().unwrap_or(Feedback::of(0)));
+        if let Some(feedback) = &mut self.feedback {
+            feedback.text(t, &self.recurrence.states);
         }
-        if let Some([h, w]) = self.pool {
-            text += &format!(", pooled {h}×{w}");
-        }
-        if let Some(every) = self.checkpoint {
-            text += &format!(", checkpoint every {every}");
-        }
-        text
+        t.optional(&mut self.pool, ", pooled ", |t, [h, w]| {
+            t.value(h).word("×").value(w)
+        });
+        t.optional(&mut self.checkpoint, ", checkpoint every ", Text::value);
     }
 
     /// The operations of a program of each step, and of the products with the weight.
@@ -323,11 +345,13 @@ impl Scan {
 
 impl Operation for Scan {
     fn name(&self) -> String {
-        format!("{}{}", self.prefix(), self.recurrence.name)
+        let prefix = self.feedback.as_ref().map_or("", |_| "recurrent_");
+        format!("{prefix}{}", self.recurrence.name)
     }
 
-    fn describe(&self) -> String {
-        format!("{}scan[{}]", self.prefix(), self.text())
+    fn text(&mut self, t: &mut Text<'_>) {
+        self.settings(t, "scan[");
+        t.word("]");
     }
 
     fn outputs(&self, _: usize) -> usize {

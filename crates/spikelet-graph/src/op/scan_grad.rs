@@ -5,6 +5,7 @@ use super::{Operation, Port, Ports, Scan};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// Runs the derived step of a [`Scan`] backwards in time.
@@ -31,7 +32,7 @@ use crate::types::TensorType;
 ///
 /// With `channel_sums` the gradients of the parameters are sums over all axes but the last, computed in the
 /// same pass over memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ScanGrad {
     /// The differentiated scan.
     pub of: Scan,
@@ -134,15 +135,20 @@ impl Operation for ScanGrad {
         format!("{}_grad", self.of.name())
     }
 
-    fn describe(&self) -> String {
-        let marks = [
-            (self.channel_sums, ", channel sums"),
-            (!self.accumulates.is_empty(), ", accumulates"),
-        ];
-        let marks = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark);
-        let marks: String = marks.collect();
-        let (prefix, scan) = (self.of.prefix(), self.of.text());
-        format!("{prefix}scan_grad[{scan}{marks}]")
+    fn text(&mut self, t: &mut Text<'_>) {
+        self.of.settings(t, "scan_grad[");
+        t.flag(&mut self.channel_sums, ", channel sums");
+        t.word("; of ")
+            .many(&mut self.present, &Port::OutputGrad(0), ", ", |t, port| {
+                port.text(t)
+            });
+        t.unless(
+            &mut self.accumulates,
+            vec![],
+            "; accumulates ",
+            |t, list| t.many(list, &0, ", ", Text::value),
+        );
+        t.word("]");
     }
 
     fn outputs(&self, _: usize) -> usize {

@@ -4,10 +4,11 @@ use super::{Concat, Fill, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// The elements `start..end` of one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// The axis.
     pub axis: usize,
@@ -22,8 +23,12 @@ impl Operation for Slice {
         "slice".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("slice[{}: {}..{}]", self.axis, self.start, self.end)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("slice[")
+            .value(&mut self.axis)
+            .word(": ")
+            .value(&mut self.start);
+        t.word("..").value(&mut self.end).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,11 +4,12 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 
 /// Chunk `index` of `count` equal chunks along the first axis: a view of the operand's memory.
 /// Inserted by the planner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeChunk {
     /// The number of the chunk, from 0.
     pub index: usize,
@@ -18,7 +19,7 @@ pub struct TimeChunk {
 
 /// The concatenation of chunks that were computed one by one, as a view: their memory is contiguous.
 /// Inserted by the planner; no operand is an operand of another `ConcatChunks` or of a view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConcatChunks;
 
 /// The type of one of `count` equal chunks; `None` if `count` does not divide the first axis or the
@@ -46,8 +47,14 @@ impl Operation for TimeChunk {
         "time_chunk".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("time_chunk[{} of {}]", self.index + 1, self.count)
+    fn text(&mut self, t: &mut Text<'_>) {
+        let mut number = self.index + 1;
+        t.word("time_chunk[")
+            .value(&mut number)
+            .word(" of ")
+            .value(&mut self.count)
+            .word("]");
+        self.index = number.saturating_sub(1);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
@@ -77,6 +84,10 @@ impl Operation for TimeChunk {
 impl Operation for ConcatChunks {
     fn name(&self) -> String {
         "concat_chunks".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("concat_chunks");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -4,12 +4,13 @@ use super::{Indexed, Operation, ScatterAdd, arity, elements, expect_float};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 
 /// The `k` largest elements along the last axis, the largest first, and their i64 indices.
 ///
 /// Of equal elements the first is taken first. NaN counts as larger than all numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopK {
     /// The number of elements.
     pub k: usize,
@@ -20,8 +21,8 @@ impl Operation for TopK {
         "topk".to_string()
     }
 
-    fn describe(&self) -> String {
-        format!("topk[{}]", self.k)
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("topk[").value(&mut self.k).word("]");
     }
 
     fn outputs(&self, _: usize) -> usize {

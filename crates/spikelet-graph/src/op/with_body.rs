@@ -10,17 +10,22 @@ use crate::plan::Plan;
 use crate::precision::Precision;
 use crate::rewrite::for_each_graph;
 use crate::target::{InPlaceUpdates, SchedulingPolicy, SpikeStorage, Target, WorkspaceQuery};
+use crate::text::Text;
 use crate::types::{DType, TensorType};
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
 /// Runs its graph once: its operands are the graph's inputs, its results the graph's outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WithBody(pub Graph);
 
 impl Operation for WithBody {
     fn name(&self) -> String {
         "with_body".to_string()
+    }
+
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word("with_body").body(&mut self.0);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

@@ -8,7 +8,7 @@ use spikelet_graph::{Graph, Tracer, Var, pass};
 
 /// Gradients through a neuron whose parameter has this shape, and through scale and shift before
 /// it.
-fn trained(param: &[usize]) -> Graph {
+pub fn trained(param: &[usize]) -> Graph {
     let t = Tracer::new(F);
     let x = t.input("x", F, [4, 2, 6, 3]);
     let [scale, shift] = ["scale", "shift"].map(|name| t.parameter(name, [3]));
@@ -31,15 +31,19 @@ fn sums_over_everything_but_channels_are_taken_in() {
     %2 = Parameter `shift`  f32[3]
     %3 = Parameter `k`  f32[3]
     %4 = fill[0]()  f32[]
-    %6, %7, %8 = scan[li, T=4](%0, %4, %3, %1, %2)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[4, 2, 6, 3]
-    %11 = fill[1]()  f32[]  loss
-    %12 = reshape[1, 1, 1, 1](%11)  f32[1, 1, 1, 1]
-    %13 = expand[4, 2, 6, 3](%12)  f32[4, 2, 6, 3]
-    %14 = map[x1 · x0 + x1 · x0](%6, %13)  f32[4, 2, 6, 3]
-    %15, %16, %17, %18, %19 = scan_grad[li, T=4](%0, %4, %3, %1, %2, %14)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[2, 6, 3], f32[2, 6, 3], f32[2, 6, 3]
-    %20 = sum[0, 1](%17)  f32[3]
-    %21 = sum[0, 1](%18)  f32[3]
-    %22 = sum[0, 1](%19)  f32[3]
+    %6, %7, %8 = scan[li #0, T=4](%0, %4, %3, %1, %2)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[4, 2, 6, 3]
+        x; v; k, x_in0, x_in1; y
+        #0 = x · x_in0 + x_in1
+        y = tanh(v · 0.5 + #0 · k)
+        v ← v · 0.5 + #0 · k
+    %11 = fill[1]()  f32[]  ∂ loss
+    %12 = reshape[1, 1, 1, 1](%11)  f32[1, 1, 1, 1]  ∂
+    %13 = expand[4, 2, 6, 3](%12)  f32[4, 2, 6, 3]  ∂
+    %14 = map[x1 · x0 + x1 · x0 as f32](%6, %13)  f32[4, 2, 6, 3]  ∂
+    %15, %16, %17, %18, %19 = scan_grad[li #0, T=4; of output 0](%0, %4, %3, %1, %2, %14)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[2, 6, 3], f32[2, 6, 3], f32[2, 6, 3]  ∂
+    %20 = sum[0, 1](%17)  f32[3]  ∂
+    %21 = sum[0, 1](%18)  f32[3]  ∂
+    %22 = sum[0, 1](%19)  f32[3]  ∂
     `d_x` = %15
     `d_scale` = %21
     `d_shift` = %22
@@ -56,15 +60,19 @@ fn sums_over_everything_but_channels_are_taken_in() {
     %2 = Parameter `shift`  f32[3]
     %3 = Parameter `k`  f32[3]
     %4 = fill[0]()  f32[]
-    %6, %7, %8 = scan[li, T=4](%0, %4, %3, %1, %2)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[4, 2, 6, 3]
-    %11 = fill[1]()  f32[]  loss
-    %12 = reshape[1, 1, 1, 1](%11)  f32[1, 1, 1, 1]
-    %13 = expand[4, 2, 6, 3](%12)  f32[4, 2, 6, 3]
-    %14 = map[x1 · x0 + x1 · x0](%6, %13)  f32[4, 2, 6, 3]
-    %15, %16, %23, %24, %25 = scan_grad[li, T=4, channel sums](%0, %4, %3, %1, %2, %14)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[3], f32[3], f32[3]
-    %20 = reshape[3](%23)  f32[3]
-    %21 = reshape[3](%24)  f32[3]
-    %22 = reshape[3](%25)  f32[3]
+    %6, %7, %8 = scan[li #0, T=4](%0, %4, %3, %1, %2)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[4, 2, 6, 3]
+        x; v; k, x_in0, x_in1; y
+        #0 = x · x_in0 + x_in1
+        y = tanh(v · 0.5 + #0 · k)
+        v ← v · 0.5 + #0 · k
+    %11 = fill[1]()  f32[]  ∂ loss
+    %12 = reshape[1, 1, 1, 1](%11)  f32[1, 1, 1, 1]  ∂
+    %13 = expand[4, 2, 6, 3](%12)  f32[4, 2, 6, 3]  ∂
+    %14 = map[x1 · x0 + x1 · x0 as f32](%6, %13)  f32[4, 2, 6, 3]  ∂
+    %15, %16, %23, %24, %25 = scan_grad[li #0, T=4, channel sums; of output 0](%0, %4, %3, %1, %2, %14)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[3], f32[3], f32[3]  ∂
+    %20 = reshape[3](%23)  f32[3]  ∂
+    %21 = reshape[3](%24)  f32[3]  ∂
+    %22 = reshape[3](%25)  f32[3]  ∂
     `d_x` = %15
     `d_scale` = %21
     `d_shift` = %22
@@ -81,7 +89,10 @@ fn of_a_parameter_that_all_channels_share_the_sum_over_them_is_left() {
     let mut graph = trained(&[]);
     assert_eq!(pass::channel_sums::run(&mut graph, &Sums).changes, 1);
     let text = graph.to_string();
-    assert!(text.contains("scan_grad[li, T=4, channel sums]"), "{text}");
+    assert!(
+        text.contains("scan_grad[li #0, T=4, channel sums; of "),
+        "{text}"
+    );
     assert!(text.contains("sum[0](%23)  f32[]"), "{text}");
 }
 
@@ -165,11 +176,15 @@ fn a_parameters_gradient_that_nobody_reads_does_not_hinder_the_others() {
     %1 = Parameter `scale`  f32[3]
     %2 = Parameter `k`  f32[6, 3]
     %3 = fill[0]()  f32[]
-    %9 = fill[1]()  f32[]  loss
-    %10 = reshape[1, 1, 1, 1](%9)  f32[1, 1, 1, 1]
-    %11 = expand[4, 2, 6, 3](%10)  f32[4, 2, 6, 3]
-    %12, %13, %18, %17 = scan_grad[li, T=4, channel sums](%0, %3, %2, %1, %11)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[3], f32[3]
-    %16 = reshape[3](%17)  f32[3]
+    %9 = fill[1]()  f32[]  ∂ loss
+    %10 = reshape[1, 1, 1, 1](%9)  f32[1, 1, 1, 1]  ∂
+    %11 = expand[4, 2, 6, 3](%10)  f32[4, 2, 6, 3]  ∂
+    %12, %13, %18, %17 = scan_grad[li #0, T=4, channel sums; of output 0](%0, %3, %2, %1, %11)  f32[4, 2, 6, 3], f32[2, 6, 3], f32[3], f32[3]  ∂
+        x; v; k, x_in0; y
+        #0 = x · x_in0
+        y = tanh(v · 0.5 + #0 · k)
+        v ← v · 0.5 + #0 · k
+    %16 = reshape[3](%17)  f32[3]  ∂
     `d_scale` = %16
     ");
 }

@@ -19,7 +19,7 @@ fn neuron() -> Arc<Recurrence> {
 
 /// A scan over a current that is cheap to make again, and its gradient. Both of its factors vary
 /// over time: the scan does not take it in.
-fn traced() -> Graph {
+pub fn traced() -> Graph {
     let t = Tracer::new(DType::F32);
     let (x, w) = (t.input("x", DType::F32, [11, 8]), t.parameter("w", [11, 8]));
     let v = t.state("v", [8]);
@@ -40,12 +40,16 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
     %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6 = scan[li, T=11](%3, %2)  f32[11, 8], f32[8], f32[11, 8]
-    %9 = fill[1]()  f32[]  loss
-    %10 = reshape[1, 1](%9)  f32[1, 1]
-    %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11](%3, %2, %12)  f32[11, 8], f32[8]
-    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
+    %4, %5, %6 = scan[li #0, T=11](%3, %2)  f32[11, 8], f32[8], f32[11, 8]
+        x; v; ; y
+        #0 = v · 0.5 + x
+        y = tanh(#0)
+        v ← #0
+    %9 = fill[1]()  f32[]  ∂ loss
+    %10 = reshape[1, 1](%9)  f32[1, 1]  ∂
+    %12 = map[x1 · x0 + x1 · x0 as f32](%4, %10)  f32[11, 8]  ∂
+    %13, %14 = scan_grad[li #0, T=11; of output 0](%3, %2, %12)  f32[11, 8], f32[8]  ∂
+    %15 = map[x1 · x0 as f32](%0, %13)  f32[11, 8]  ∂
     `dw` = %15
     `v`: %2 becomes %5
     ");
@@ -55,12 +59,16 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
     %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6, %16 = scan[li, T=11, checkpoint every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
-    %9 = fill[1]()  f32[]  loss
-    %10 = reshape[1, 1](%9)  f32[1, 1]
-    %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11, checkpoint every 5](%3, %2, %12, %16)  f32[11, 8], f32[8]
-    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
+    %4, %5, %6, %16 = scan[li #0, T=11, checkpoint every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+        x; v; ; y
+        #0 = v · 0.5 + x
+        y = tanh(#0)
+        v ← #0
+    %9 = fill[1]()  f32[]  ∂ loss
+    %10 = reshape[1, 1](%9)  f32[1, 1]  ∂
+    %12 = map[x1 · x0 + x1 · x0 as f32](%4, %10)  f32[11, 8]  ∂
+    %13, %14 = scan_grad[li #0, T=11, checkpoint every 5; of output 0](%3, %2, %12, %16)  f32[11, 8], f32[8]  ∂
+    %15 = map[x1 · x0 as f32](%0, %13)  f32[11, 8]  ∂
     `dw` = %15
     `v`: %2 becomes %5
     ");
@@ -81,13 +89,17 @@ fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
     %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
     %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6, %16 = scan[li, T=11, checkpoint every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
-    %9 = fill[1]()  f32[]  loss
-    %10 = reshape[1, 1](%9)  f32[1, 1]
-    %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %17 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11, checkpoint every 4](%17, %2, %12, %16)  f32[11, 8], f32[8]
-    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
+    %4, %5, %6, %16 = scan[li #0, T=11, checkpoint every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+        x; v; ; y
+        #0 = v · 0.5 + x
+        y = tanh(#0)
+        v ← #0
+    %9 = fill[1]()  f32[]  ∂ loss
+    %10 = reshape[1, 1](%9)  f32[1, 1]  ∂
+    %12 = map[x1 · x0 + x1 · x0 as f32](%4, %10)  f32[11, 8]  ∂
+    %17 = map[x0 · x1](%0, %1)  f32[11, 8]  ∂
+    %13, %14 = scan_grad[li #0, T=11, checkpoint every 4; of output 0](%17, %2, %12, %16)  f32[11, 8], f32[8]  ∂
+    %15 = map[x1 · x0 as f32](%0, %13)  f32[11, 8]  ∂
     `dw` = %15
     `v`: %2 becomes %5
     ");

@@ -97,11 +97,11 @@ fn the_backward_operation_reads_what_it_names_and_nothing_else_is_kept() {
     %4, %5 = neuron(%3, %1)  f32[4, 8, 6], f32[4, 8, 6]  lif
     %6 = map[x0 · x0](%4)  f32[4, 8, 6]
     %7 = sum[0, 1, 2](%6)  f32[]
-    %8 = fill[1]()  f32[]  loss
-    %9 = reshape[1, 1, 1](%8)  f32[1, 1, 1]
-    %11 = map[x1 · x0 + x1 · x0](%4, %9)  f32[4, 8, 6]
-    %12, %13 = neuron_grad(%11, %5)  f32[4, 8, 6], f32[8, 6]  lif
-    %14 = matmul[aᵀ·b](%12, %0)  f32[6, 6]
+    %8 = fill[1]()  f32[]  ∂ loss
+    %9 = reshape[1, 1, 1](%8)  f32[1, 1, 1]  ∂
+    %11 = map[x1 · x0 + x1 · x0 as f32](%4, %9)  f32[4, 8, 6]  ∂
+    %12, %13 = neuron_grad(%11, %5)  f32[4, 8, 6], f32[8, 6]  ∂ lif
+    %14 = matmul[aᵀ·b](%12, %0)  f32[6, 6]  ∂
     %15 = map[x0 - x1](%2, %14)  f32[6, 6]
     `loss` = %7
     `w`: %2 becomes %15

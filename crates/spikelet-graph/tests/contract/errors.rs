@@ -249,8 +249,8 @@ fn a_loss_that_does_not_depend_on_a_parameter_gives_zeros() {
     %0 = Data `x`  f32[3]
     %1 = Parameter `w`  f32[2]
     %2 = sum[0](%0)  f32[]
-    %3 = fill[1]()  f32[]  loss
-    %4 = fill[0]()  f32[2]  loss
+    %3 = fill[1]()  f32[]  ∂ loss
+    %4 = fill[0]()  f32[2]  ∂ loss
     `dw` = %4
     ");
 }

@@ -61,7 +61,11 @@ fn scale_and_shift_become_parameters_of_the_neuron() {
     %2 = Parameter `shift`  f32[3]
     %3 = map[x0 · x1 + x2](%0, %1, %2)  f32[4, 2, 8, 6, 3]
     %4 = fill[0]()  f32[]
-    %5, %6, %7 = scan[if, T=4](%3, %4)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %5, %6, %7 = scan[if #0, T=4](%3, %4)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     `s` = %5
     ");
     assert_snapshot!(absorbed(&graph), @"
@@ -69,7 +73,11 @@ fn scale_and_shift_become_parameters_of_the_neuron() {
     %1 = Parameter `scale`  f32[3]
     %2 = Parameter `shift`  f32[3]
     %4 = fill[0]()  f32[]
-    %5, %6, %7 = scan[if, T=4](%0, %4, %1, %2)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %5, %6, %7 = scan[if #0, T=4](%0, %4, %1, %2)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; x_in0, x_in1; s spikes
+        #0 = x · x_in0 + x_in1
+        s = v + #0 ≥ 1
+        v ← v + #0
     `s` = %5
     1 elementwise operations and 0 poolings fused into neuron scans
     ");
@@ -93,7 +101,11 @@ fn operations_in_a_row_are_taken_in_from_the_last_to_the_first() {
     %2 = Parameter `scale`  f32[3]
     %3 = Parameter `shift`  f32[3]
     %6 = fill[0]()  f32[]
-    %7, %8, %9 = scan[if, T=4](%0, %6, %2, %3, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %7, %8, %9 = scan[if #0, T=4](%0, %6, %2, %3, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; x_in0, x_in1, x_in2; s spikes
+        #0 = x + x_in2
+        s = v + (#0 · x_in0 + x_in1) ≥ 1
+        v ← v + (#0 · x_in0 + x_in1)
     `s` = %7
     2 elementwise operations and 0 poolings fused into neuron scans
     ");
@@ -130,7 +142,11 @@ fn a_learnt_neuron_keeps_its_own_parameters_first() {
     %1 = State `v`  f32[2, 8, 6, 3]
     %2 = Parameter `k`  f32[]
     %3 = Parameter `scale`  f32[3]
-    %5, %6, %7 = scan[li, T=4](%0, %1, %2, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %5, %6, %7 = scan[li #0, T=4](%0, %1, %2, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; k, x_in0; s spikes
+        #0 = x · x_in0
+        s = v · k + #0 ≥ 1
+        v ← v · k + #0
     `s` = %5
     `v`: %1 becomes %6
     1 elementwise operations and 0 poolings fused into neuron scans
@@ -223,7 +239,11 @@ fn an_image_that_is_constant_over_time_is_taken_in_as_well() {
     %0 = Data `x`  f32[1, 2, 8, 6, 3]
     %1 = Parameter `scale`  f32[3]
     %3 = fill[0]()  f32[]
-    %4, %5, %6 = scan[if, T=4](%0, %3, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %4, %5, %6 = scan[if #0, T=4](%0, %3, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; x_in0; s spikes
+        #0 = x · x_in0
+        s = v + #0 ≥ 1
+        v ← v + #0
     `s` = %4
     1 elementwise operations and 0 poolings fused into neuron scans
     ");
@@ -254,7 +274,11 @@ fn a_bias_moves_behind_maxima_and_into_the_neuron() {
     %2 = map[x0 + x1](%0, %1)  f32[4, 2, 8, 6, 3]
     %3 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%2)  f32[4, 2, 4, 3, 3]
     %4 = fill[0]()  f32[]
-    %5, %6, %7 = scan[if, T=4](%3, %4)  f32[4, 2, 4, 3, 3], f32[2, 4, 3, 3], f32[4, 2, 4, 3, 3]
+    %5, %6, %7 = scan[if #0, T=4](%3, %4)  f32[4, 2, 4, 3, 3], f32[2, 4, 3, 3], f32[4, 2, 4, 3, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     `s` = %5
     ");
     assert_snapshot!(absorbed(&graph), @"
@@ -262,7 +286,11 @@ fn a_bias_moves_behind_maxima_and_into_the_neuron() {
     %1 = Parameter `bias`  f32[3]
     %8 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%0)  f32[4, 2, 4, 3, 3]
     %4 = fill[0]()  f32[]
-    %5, %6, %7 = scan[if, T=4](%8, %4, %1)  f32[4, 2, 4, 3, 3], f32[2, 4, 3, 3], f32[4, 2, 4, 3, 3]
+    %5, %6, %7 = scan[if #0, T=4](%8, %4, %1)  f32[4, 2, 4, 3, 3], f32[2, 4, 3, 3], f32[4, 2, 4, 3, 3]
+        x; v; x_in0; s spikes
+        #0 = x + x_in0
+        s = v + #0 ≥ 1
+        v ← v + #0
     `s` = %5
     2 elementwise operations and 0 poolings fused into neuron scans
     ");
@@ -311,7 +339,11 @@ fn a_bias_moves_behind_mean_and_variance() {
     %3, %4 = mean_var(%2)  f32[3], f32[3]
     %5 = map[(x0 - x1) / sqrt(x2)](%2, %3, %4)  f32[4, 2, 8, 6, 3]
     %6 = fill[0]()  f32[]
-    %7, %8, %9 = scan[if, T=4](%5, %6)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %7, %8, %9 = scan[if #0, T=4](%5, %6)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     `mean` = %3
     `s` = %7
     ");
@@ -321,7 +353,11 @@ fn a_bias_moves_behind_mean_and_variance() {
     %10, %4 = mean_var(%0)  f32[3], f32[3]
     %3 = map[x0 + x1](%10, %1)  f32[3]
     %6 = fill[0]()  f32[]
-    %7, %8, %9 = scan[if, T=4](%0, %6, %3, %4, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %7, %8, %9 = scan[if #0, T=4](%0, %6, %3, %4, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; x_in0, x_in1, x_in2; s spikes
+        #0 = x + x_in2
+        s = v + (#0 - x_in0) / sqrt(x_in1) ≥ 1
+        v ← v + (#0 - x_in0) / sqrt(x_in1)
     `mean` = %3
     `s` = %7
     3 elementwise operations and 0 poolings fused into neuron scans
@@ -348,7 +384,11 @@ fn maxima_of_blocks_leave_the_neuron_instead_of_spikes() {
     %1 = Parameter `scale`  f32[3]
     %2 = map[x0 · x1](%0, %1)  f32[4, 2, 8, 6, 3]
     %3 = fill[0]()  f32[]
-    %4, %5, %6 = scan[if, T=4](%2, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %4, %5, %6 = scan[if #0, T=4](%2, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %7 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%4)  f32[4, 2, 4, 3, 3]
     `y` = %7
     ");
@@ -356,7 +396,11 @@ fn maxima_of_blocks_leave_the_neuron_instead_of_spikes() {
     %0 = Data `x`  f32[4, 2, 8, 6, 3]
     %1 = Parameter `scale`  f32[3]
     %3 = fill[0]()  f32[]
-    %7, %8, %9 = scan[if, T=4, pooled 2×2](%0, %3, %1)  f32[4, 2, 4, 3, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %7, %8, %9 = scan[if #0, T=4, pooled 2×2](%0, %3, %1)  f32[4, 2, 4, 3, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; x_in0; s spikes
+        #0 = x · x_in0
+        s = v + #0 ≥ 1
+        v ← v + #0
     `y` = %7
     1 elementwise operations and 1 poolings fused into neuron scans
     ");
@@ -470,14 +514,18 @@ fn the_backward_pass_is_that_of_what_was_taken_in() {
     %1 = Parameter `scale`  f32[3]
     %2 = Parameter `shift`  f32[3]
     %4 = fill[0]()  f32[]
-    %8, %11, %12 = scan[if, T=4, pooled 2×2](%0, %4, %1, %2)  f32[4, 2, 4, 3, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
-    %13 = fill[1]()  f32[]  loss
-    %14 = reshape[1, 1, 1, 1, 1](%13)  f32[1, 1, 1, 1, 1]
-    %15 = expand[4, 2, 4, 3, 3](%14)  f32[4, 2, 4, 3, 3]
-    %16 = map[x1 · x0 + x1 · x0](%8, %15)  f32[4, 2, 4, 3, 3]
-    %17, %18, %19, %20 = scan_grad[if, T=4, pooled 2×2](%0, %4, %1, %2, %16)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[2, 8, 6, 3], f32[2, 8, 6, 3]
-    %21 = sum[0, 1, 2](%19)  f32[3]
-    %22 = sum[0, 1, 2](%20)  f32[3]
+    %8, %11, %12 = scan[if #0, T=4, pooled 2×2](%0, %4, %1, %2)  f32[4, 2, 4, 3, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; x_in0, x_in1; s spikes
+        #0 = x · x_in0 + x_in1
+        s = v + #0 ≥ 1
+        v ← v + #0
+    %13 = fill[1]()  f32[]  ∂ loss
+    %14 = reshape[1, 1, 1, 1, 1](%13)  f32[1, 1, 1, 1, 1]  ∂
+    %15 = expand[4, 2, 4, 3, 3](%14)  f32[4, 2, 4, 3, 3]  ∂
+    %16 = map[x1 · x0 + x1 · x0 as f32](%8, %15)  f32[4, 2, 4, 3, 3]  ∂
+    %17, %18, %19, %20 = scan_grad[if #0, T=4, pooled 2×2; of output 0](%0, %4, %1, %2, %16)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[2, 8, 6, 3], f32[2, 8, 6, 3]  ∂
+    %21 = sum[0, 1, 2](%19)  f32[3]  ∂
+    %22 = sum[0, 1, 2](%20)  f32[3]  ∂
     `d_scale` = %21
     `d_shift` = %22
     `d_x` = %17

@@ -48,7 +48,7 @@ fn elementwise_results_have_the_operands_type_or_one_of_their_own() {
     %2 = map[exp(x0)](%0)  bf16[2, 3]
     %3 = map[x0 · x1](%0, %1)  f32[2, 3]
     %5 = map[x0 + x1](%0, %4)  f32[2, 3]
-    %6 = map[x0](%1)  f16[3]
+    %6 = map[x0 as f16](%1)  f16[3]
     `one type` = %2
     `mixed` = %3
     `two halves` = %5
@@ -77,37 +77,41 @@ fn a_gradient_has_the_type_of_what_it_belongs_to() {
     %2 = Parameter `bias`  f32[3]
     %3 = State `v`  f32[4, 3]
     %4 = Parameter `gain`  f32[]
-    %5 = map[x0](%0)  bf16[5, 4, 6]
-    %6 = map[x0](%1)  bf16[3, 6]
+    %5 = map[x0 as bf16](%0)  bf16[5, 4, 6]
+    %6 = map[x0 as bf16](%1)  bf16[3, 6]
     %7 = matmul[a·bᵀ](%5, %6)  bf16[5, 4, 3]
     %8 = map[x0 + x1](%7, %2)  f32[5, 4, 3]
-    %9 = map[x0](%8)  bf16[5, 4, 3]
-    %10, %11, %12 = scan[if, T=5](%9, %3, %4)  bf16[5, 4, 3], f32[4, 3], bf16[5, 4, 3]
-    %13 = sum[0, 1](%10)  f32[3]
+    %9 = map[x0 as bf16](%8)  bf16[5, 4, 3]
+    %10, %11, %12 = scan[if #0, T=5](%9, %3, %4)  bf16[5, 4, 3], f32[4, 3], bf16[5, 4, 3]
+        x; v; w; s spikes
+        #0 = v + x · w
+        s = #0 ≥ 1
+        v ← #0
+    %13 = sum[0, 1] as f32(%10)  f32[3]
     %14 = max[0](%11)  f32[3]
     %15 = map[x0 + x1](%13, %14)  f32[3]
     %16 = map[x0 · x0](%15)  f32[3]
     %17 = sum[0](%16)  f32[]
-    %18 = fill[1]()  f32[]  loss
-    %19 = reshape[1](%18)  f32[1]
-    %20 = expand[3](%19)  f32[3]
-    %21 = map[x1 · x0 + x1 · x0](%15, %20)  f32[3]
-    %22 = reshape[1, 3](%21)  f32[1, 3]
-    %23 = reshape[1, 3](%14)  f32[1, 3]
-    %24 = map[x0 = x1](%11, %23)  f32[4, 3]
-    %25 = sum[0](%24)  f32[3]
-    %26 = reshape[1, 3](%25)  f32[1, 3]
-    %27 = map[x0 · (x1 / x2)](%24, %22, %26)  f32[4, 3]
-    %28 = map[x0](%21)  bf16[3]
-    %29 = reshape[1, 1, 3](%28)  bf16[1, 1, 3]
-    %30 = expand[5, 4, 3](%29)  bf16[5, 4, 3]
-    %31, %32, %33 = scan_grad[if, T=5](%9, %3, %4, %30, %27)  bf16[5, 4, 3], f32[4, 3], f32[4, 3]
-    %34 = sum[0, 1](%33)  f32[]
-    %35 = map[x0](%31)  f32[5, 4, 3]
-    %36 = map[x0](%35)  bf16[5, 4, 3]
-    %37 = sum[0, 1](%35)  f32[3]
-    %38 = matmul[aᵀ·b](%36, %5)  bf16[3, 6]
-    %39 = map[x0](%38)  f32[3, 6]
+    %18 = fill[1]()  f32[]  ∂ loss
+    %19 = reshape[1](%18)  f32[1]  ∂
+    %20 = expand[3](%19)  f32[3]  ∂
+    %21 = map[x1 · x0 + x1 · x0 as f32](%15, %20)  f32[3]  ∂
+    %22 = reshape[1, 3](%21)  f32[1, 3]  ∂
+    %23 = reshape[1, 3](%14)  f32[1, 3]  ∂
+    %24 = map[x0 = x1 as f32](%11, %23)  f32[4, 3]  ∂
+    %25 = sum[0] as f32(%24)  f32[3]  ∂
+    %26 = reshape[1, 3](%25)  f32[1, 3]  ∂
+    %27 = map[x0 · (x1 / x2) as f32](%24, %22, %26)  f32[4, 3]  ∂
+    %28 = map[x0 as bf16](%21)  bf16[3]  ∂
+    %29 = reshape[1, 1, 3](%28)  bf16[1, 1, 3]  ∂
+    %30 = expand[5, 4, 3](%29)  bf16[5, 4, 3]  ∂
+    %31, %32, %33 = scan_grad[if #0, T=5; of output 0, last 0](%9, %3, %4, %30, %27)  bf16[5, 4, 3], f32[4, 3], f32[4, 3]  ∂
+    %34 = sum[0, 1](%33)  f32[]  ∂
+    %35 = map[x0 as f32](%31)  f32[5, 4, 3]  ∂
+    %36 = map[x0 as bf16](%35)  bf16[5, 4, 3]  ∂
+    %37 = sum[0, 1](%35)  f32[3]  ∂
+    %38 = matmul[aᵀ·b](%36, %5)  bf16[3, 6]  ∂
+    %39 = map[x0 as f32](%38)  f32[3, 6]  ∂
     `dw` = %39
     `dbias` = %37
     `dgain` = %34
@@ -125,13 +129,13 @@ fn a_product_of_halves_may_be_stored_as_f32_and_a_derivative_keeps_the_precision
     }), @"
     %0 = Data `x`  bf16[4, 6]
     %1 = Data `w`  bf16[3, 6]
-    %2 = matmul[a·bᵀ](%0, %1)  f32[4, 3]
+    %2 = matmul[a·bᵀ as f32](%0, %1)  f32[4, 3]
     %3 = sum[0, 1](%2)  f32[]
-    %4 = fill[1]()  f32[]  loss
-    %5 = reshape[1, 1](%4)  f32[1, 1]
-    %6 = expand[4, 3](%5)  f32[4, 3]
-    %7 = map[x0](%6)  bf16[4, 3]
-    %8 = matmul[aᵀ·b](%7, %0)  bf16[3, 6]
+    %4 = fill[1]()  f32[]  ∂ loss
+    %5 = reshape[1, 1](%4)  f32[1, 1]  ∂
+    %6 = expand[4, 3](%5)  f32[4, 3]  ∂
+    %7 = map[x0 as bf16](%6)  bf16[4, 3]  ∂
+    %8 = matmul[aᵀ·b](%7, %0)  bf16[3, 6]  ∂
     `dw` = %8
     ");
     assert_snapshot!(traced(|t| {
@@ -144,10 +148,10 @@ fn a_product_of_halves_may_be_stored_as_f32_and_a_derivative_keeps_the_precision
     %1 = Data `w`  f32[3, 6]
     %2 = matmul[a·bᵀ, tf32](%0, %1)  f32[4, 3]
     %3 = sum[0, 1](%2)  f32[]
-    %4 = fill[1]()  f32[]  loss
-    %5 = reshape[1, 1](%4)  f32[1, 1]
-    %6 = expand[4, 3](%5)  f32[4, 3]
-    %7 = matmul[aᵀ·b, tf32](%6, %0)  f32[3, 6]
+    %4 = fill[1]()  f32[]  ∂ loss
+    %5 = reshape[1, 1](%4)  f32[1, 1]  ∂
+    %6 = expand[4, 3](%5)  f32[4, 3]  ∂
+    %7 = matmul[aᵀ·b, tf32](%6, %0)  f32[3, 6]  ∂
     `dw` = %7
     ");
 }
@@ -170,21 +174,21 @@ fn scores_may_be_halves() {
     %6 = sum[0, 1](%5)  f32[]
     %7 = max[0, 1](%0)  bf16[]
     %8 = map[x0 + x1](%6, %7)  f32[]
-    %9 = fill[1]()  f32[]  loss
-    %10 = map[x0](%9)  bf16[]
-    %11 = reshape[1, 1](%10)  bf16[1, 1]
-    %12 = reshape[1, 1](%7)  bf16[1, 1]
-    %13 = map[x0 = x1](%0, %12)  bf16[8, 10]
-    %14 = sum[0, 1](%13)  f32[]
-    %15 = reshape[1, 1](%14)  f32[1, 1]
-    %16 = map[x0 · (x1 / x2)](%13, %11, %15)  bf16[8, 10]
-    %17 = reshape[1, 1](%9)  f32[1, 1]
-    %18 = expand[8, 10](%17)  f32[8, 10]
-    %19 = map[x1 · x0](%4, %18)  f32[8, 10]
-    %20 = sum[1](%19)  f32[8]
-    %21 = reshape[8, 1](%20)  f32[8, 1]
-    %22 = map[x0 - exp(x1) · x2](%19, %3, %21)  bf16[8, 10]
-    %23 = map[x0 + x1](%16, %22)  bf16[8, 10]
+    %9 = fill[1]()  f32[]  ∂ loss
+    %10 = map[x0 as bf16](%9)  bf16[]  ∂
+    %11 = reshape[1, 1](%10)  bf16[1, 1]  ∂
+    %12 = reshape[1, 1](%7)  bf16[1, 1]  ∂
+    %13 = map[x0 = x1 as bf16](%0, %12)  bf16[8, 10]  ∂
+    %14 = sum[0, 1] as f32(%13)  f32[]  ∂
+    %15 = reshape[1, 1](%14)  f32[1, 1]  ∂
+    %16 = map[x0 · (x1 / x2) as bf16](%13, %11, %15)  bf16[8, 10]  ∂
+    %17 = reshape[1, 1](%9)  f32[1, 1]  ∂
+    %18 = expand[8, 10](%17)  f32[8, 10]  ∂
+    %19 = map[x1 · x0 as f32](%4, %18)  f32[8, 10]  ∂
+    %20 = sum[1](%19)  f32[8]  ∂
+    %21 = reshape[8, 1](%20)  f32[8, 1]  ∂
+    %22 = map[x0 - exp(x1) · x2 as bf16](%19, %3, %21)  bf16[8, 10]  ∂
+    %23 = map[x0 + x1](%16, %22)  bf16[8, 10]  ∂
     `class` = %2
     `gradient` = %23
     ");
@@ -202,8 +206,8 @@ fn maps_are_not_joined_where_a_rounding_would_be_lost() {
     assert_snapshot!(graph, @"
     %0 = Data `a`  f32[4]
     %1 = Data `b`  f32[4]
-    %3 = map[x0 · x1](%0, %1)  bf16[4]
-    %7 = map[x0 - x1 + 0.100097656](%3, %1)  f32[4]
+    %3 = map[x0 · x1 as bf16](%0, %1)  bf16[4]
+    %7 = map[x0 - x1 + 0.10009765625 as f32](%3, %1)  f32[4]
     `y` = %7
     ");
 }

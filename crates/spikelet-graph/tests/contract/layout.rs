@@ -38,7 +38,11 @@ fn permutations_between_convolutions_and_a_neuron_cancel() {
     %4 = conv2d[stride [1, 1], padding [1, 1]](%3, %1)  f32[4, 2, 8, 6, 5]
     %5 = permute[0, 1, 4, 2, 3](%4)  f32[4, 2, 5, 8, 6]
     %6 = fill[0]()  f32[]  if
-    %7, %8, %9 = scan[if, T=4](%5, %6)  f32[4, 2, 5, 8, 6], f32[2, 5, 8, 6], f32[4, 2, 5, 8, 6]  if
+    %7, %8, %9 = scan[if #0, T=4](%5, %6)  f32[4, 2, 5, 8, 6], f32[2, 5, 8, 6], f32[4, 2, 5, 8, 6]  if
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %10 = permute[0, 1, 3, 4, 2](%7)  f32[4, 2, 8, 6, 5]
     %11 = conv2d[stride [1, 1], padding [1, 1]](%10, %2)  f32[4, 2, 8, 6, 7]
     %12 = permute[0, 1, 4, 2, 3](%11)  f32[4, 2, 7, 8, 6]
@@ -51,7 +55,11 @@ fn permutations_between_convolutions_and_a_neuron_cancel() {
     %3 = permute[0, 1, 3, 4, 2](%0)  f32[4, 2, 8, 6, 3]
     %4 = conv2d[stride [1, 1], padding [1, 1]](%3, %1)  f32[4, 2, 8, 6, 5]
     %6 = fill[0]()  f32[]  if
-    %13, %14, %15 = scan[if, T=4](%4, %6)  f32[4, 2, 8, 6, 5], f32[2, 8, 6, 5], f32[4, 2, 8, 6, 5]  if
+    %13, %14, %15 = scan[if #0, T=4](%4, %6)  f32[4, 2, 8, 6, 5], f32[2, 8, 6, 5], f32[4, 2, 8, 6, 5]  if
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %11 = conv2d[stride [1, 1], padding [1, 1]](%13, %2)  f32[4, 2, 8, 6, 7]
     %12 = permute[0, 1, 4, 2, 3](%11)  f32[4, 2, 7, 8, 6]
     `y` = %12
@@ -84,7 +92,11 @@ fn states_and_parameters_of_a_neuron_are_turned_with_its_sequence() {
     %2 = Parameter `k`  f32[3, 1, 1]
     %3 = Parameter `b`  f32[3, 8, 6]
     %4 = permute[0, 1, 4, 2, 3](%0)  f32[4, 2, 3, 8, 6]
-    %5, %6, %7 = scan[li, T=4](%4, %1, %2, %3)  f32[4, 2, 3, 8, 6], f32[2, 3, 8, 6], f32[4, 2, 3, 8, 6]
+    %5, %6, %7 = scan[li #0, T=4](%4, %1, %2, %3)  f32[4, 2, 3, 8, 6], f32[2, 3, 8, 6], f32[4, 2, 3, 8, 6]
+        x; v; k, b; s spikes
+        #0 = v · k + x + b
+        s = #0 ≥ 1
+        v ← #0
     %8 = permute[0, 1, 3, 4, 2](%5)  f32[4, 2, 8, 6, 3]
     %9 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%8)  f32[4, 2, 4, 3, 3]
     `y` = %9
@@ -99,7 +111,11 @@ fn states_and_parameters_of_a_neuron_are_turned_with_its_sequence() {
     %11 = reshape[3](%2)  f32[3]
     %12 = reshape[1, 3, 8, 6](%3)  f32[1, 3, 8, 6]
     %13 = permute[0, 2, 3, 1](%12)  f32[1, 8, 6, 3]
-    %14, %15, %16 = scan[li, T=4](%0, %10, %11, %13)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %14, %15, %16 = scan[li #0, T=4](%0, %10, %11, %13)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; k, b; s spikes
+        #0 = v · k + x + b
+        s = #0 ≥ 1
+        v ← #0
     %6 = permute[0, 3, 1, 2](%15)  f32[2, 3, 8, 6]
     %9 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%14)  f32[4, 2, 4, 3, 3]
     `y` = %9
@@ -122,7 +138,11 @@ fn both_paths_of_a_residual_sum_are_read_channels_last() {
     %1 = Parameter `w`  f32[3, 3, 3, 3]
     %2 = permute[0, 1, 4, 2, 3](%0)  f32[4, 2, 3, 8, 6]
     %3 = fill[0]()  f32[]
-    %4, %5, %6 = scan[if, T=4](%2, %3)  f32[4, 2, 3, 8, 6], f32[2, 3, 8, 6], f32[4, 2, 3, 8, 6]
+    %4, %5, %6 = scan[if #0, T=4](%2, %3)  f32[4, 2, 3, 8, 6], f32[2, 3, 8, 6], f32[4, 2, 3, 8, 6]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %7 = permute[0, 1, 3, 4, 2](%4)  f32[4, 2, 8, 6, 3]
     %8 = conv2d[stride [1, 1], padding [1, 1]](%7, %1)  f32[4, 2, 8, 6, 3]
     %9 = permute[0, 1, 4, 2, 3](%8)  f32[4, 2, 3, 8, 6]
@@ -135,7 +155,11 @@ fn both_paths_of_a_residual_sum_are_read_channels_last() {
     %0 = Data `x`  f32[4, 2, 8, 6, 3]
     %1 = Parameter `w`  f32[3, 3, 3, 3]
     %3 = fill[0]()  f32[]
-    %13, %14, %15 = scan[if, T=4](%0, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %13, %14, %15 = scan[if #0, T=4](%0, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %8 = conv2d[stride [1, 1], padding [1, 1]](%13, %1)  f32[4, 2, 8, 6, 3]
     %16 = map[x0 + x1](%13, %8)  f32[4, 2, 8, 6, 3]
     %12 = conv2d[stride [1, 1], padding [1, 1]](%16, %1)  f32[4, 2, 8, 6, 3]
@@ -283,7 +307,11 @@ fn who_still_reads_the_old_order_finds_it() {
     %1 = Parameter `w`  f32[5, 3, 3, 3]
     %2 = permute[0, 1, 4, 2, 3](%0)  f32[4, 2, 3, 8, 6]
     %3 = fill[0]()  f32[]
-    %4, %5, %6 = scan[if, T=4](%2, %3)  f32[4, 2, 3, 8, 6], f32[2, 3, 8, 6], f32[4, 2, 3, 8, 6]
+    %4, %5, %6 = scan[if #0, T=4](%2, %3)  f32[4, 2, 3, 8, 6], f32[2, 3, 8, 6], f32[4, 2, 3, 8, 6]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %7 = reshape[4, 2, 144](%4)  f32[4, 2, 144]
     %8 = permute[0, 1, 3, 4, 2](%4)  f32[4, 2, 8, 6, 3]
     %9 = conv2d[stride [1, 1], padding [1, 1]](%8, %1)  f32[4, 2, 8, 6, 5]
@@ -295,7 +323,11 @@ fn who_still_reads_the_old_order_finds_it() {
     %0 = Data `x`  f32[4, 2, 8, 6, 3]
     %1 = Parameter `w`  f32[5, 3, 3, 3]
     %3 = fill[0]()  f32[]
-    %10, %11, %12 = scan[if, T=4](%0, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %10, %11, %12 = scan[if #0, T=4](%0, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %4 = permute[0, 1, 4, 2, 3](%10)  f32[4, 2, 3, 8, 6]
     %7 = reshape[4, 2, 144](%4)  f32[4, 2, 144]
     %9 = conv2d[stride [1, 1], padding [1, 1]](%10, %1)  f32[4, 2, 8, 6, 5]
@@ -316,7 +348,11 @@ fn a_neuron_whose_time_is_turned_away_stays() {
     %0 = Data `x`  f32[2, 4, 3]
     %1 = permute[1, 0, 2](%0)  f32[4, 2, 3]
     %2 = fill[0]()  f32[]
-    %3, %4, %5 = scan[if, T=4](%1, %2)  f32[4, 2, 3], f32[2, 3], f32[4, 2, 3]
+    %3, %4, %5 = scan[if #0, T=4](%1, %2)  f32[4, 2, 3], f32[2, 3], f32[4, 2, 3]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     `s` = %3
     0 permutations moved or cancelled
     ");
@@ -382,7 +418,11 @@ fn a_sequence_of_another_length_in_time_is_turned_with_the_first() {
     %1 = Data `z`  f32[1, 2, 3, 8, 6]
     %2 = fill[0]()  f32[]
     %8 = permute[0, 1, 3, 4, 2](%1)  f32[1, 2, 8, 6, 3]
-    %9, %10, %11 = scan[two, T=4](%0, %8, %2)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+    %9, %10, %11 = scan[two #0, T=4](%0, %8, %2)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
+        x, z; v; ; s spikes
+        #0 = v + x · z
+        s = #0 ≥ 1
+        v ← #0
     %7 = reshape[4, 2, 8, 6, 3](%9)  f32[4, 2, 8, 6, 3]
     `y` = %7
     2 permutations moved or cancelled

@@ -21,5 +21,6 @@ mod plans;
 mod precision;
 mod sizes;
 mod targets;
+mod text;
 mod thread_process_group;
 mod time_chunking;

@@ -48,7 +48,11 @@ fn what_is_constant_over_time_is_computed_once() {
     %3 = expand[10, 8, 6](%2)  f32[10, 8, 6]  fc
     %4 = matmul[a·bᵀ](%3, %1)  f32[10, 8, 4]  fc
     %5 = map[x0 · 0.5](%4)  f32[10, 8, 4]  fc
-    %7, %8, %9 = scan[if, T=10](%5, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %7, %8, %9 = scan[if #0, T=10](%5, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %10 = sum[0](%5)  f32[8, 4]
     `s` = %7
     `total` = %10
@@ -64,7 +68,11 @@ fn what_is_constant_over_time_is_computed_once() {
     %4 = expand[10, 8, 4](%11)  f32[10, 8, 4]  fc
     %12 = map[x0 · 0.5](%11)  f32[1, 8, 4]  fc
     %5 = expand[10, 8, 4](%12)  f32[10, 8, 4]  fc
-    %7, %8, %9 = scan[if, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %7, %8, %9 = scan[if #0, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %13 = sum[0](%12)  f32[8, 4]
     %10 = map[x0 · 10](%13)  f32[8, 4]
     `s` = %7
@@ -79,7 +87,11 @@ fn what_is_constant_over_time_is_computed_once() {
     %2 = reshape[1, 8, 6](%0)  f32[1, 8, 6]  fc
     %11 = matmul[a·bᵀ](%2, %1)  f32[1, 8, 4]  fc
     %12 = map[x0 · 0.5](%11)  f32[1, 8, 4]  fc
-    %7, %8, %9 = scan[if, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %7, %8, %9 = scan[if #0, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %13 = sum[0](%12)  f32[8, 4]
     %10 = map[x0 · 10](%13)  f32[8, 4]
     `s` = %7
@@ -120,7 +132,11 @@ fn a_constant_image_passes_convolution_statistics_and_pooling_once() {
     %8 = map[(x0 - x1) / sqrt(x2)](%5, %6, %7)  f32[10, 8, 6, 4, 5]
     %9 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%8)  f32[10, 8, 3, 2, 5]
     %10 = permute[0, 1, 4, 2, 3](%9)  f32[10, 8, 5, 3, 2]
-    %12, %13, %14 = scan[if, T=10](%10, %11)  f32[10, 8, 5, 3, 2], f32[8, 5, 3, 2], f32[10, 8, 5, 3, 2]
+    %12, %13, %14 = scan[if #0, T=10](%10, %11)  f32[10, 8, 5, 3, 2], f32[8, 5, 3, 2], f32[10, 8, 5, 3, 2]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %15 = slice[0: 1..2](%10)  f32[1, 8, 5, 3, 2]
     %16 = slice[0: 2..5](%10)  f32[3, 8, 5, 3, 2]
     %17 = sum[0](%16)  f32[8, 5, 3, 2]
@@ -140,7 +156,11 @@ fn a_constant_image_passes_convolution_statistics_and_pooling_once() {
     %20 = map[(x0 - x1) / sqrt(x2)](%19, %6, %7)  f32[1, 8, 6, 4, 5]
     %21 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%20)  f32[1, 8, 3, 2, 5]
     %22 = permute[0, 1, 4, 2, 3](%21)  f32[1, 8, 5, 3, 2]
-    %12, %13, %14 = scan[if, T=10](%22, %11)  f32[10, 8, 5, 3, 2], f32[8, 5, 3, 2], f32[10, 8, 5, 3, 2]
+    %12, %13, %14 = scan[if #0, T=10](%22, %11)  f32[10, 8, 5, 3, 2], f32[8, 5, 3, 2], f32[10, 8, 5, 3, 2]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %15 = reshape[1, 8, 5, 3, 2](%22)  f32[1, 8, 5, 3, 2]
     %23 = sum[0](%22)  f32[8, 5, 3, 2]
     %17 = map[x0 · 3](%23)  f32[8, 5, 3, 2]
@@ -272,13 +292,13 @@ fn cheap_values_are_made_again_in_the_backward_pass() {
     %3 = map[x0 · 2](%2)  f32[5, 3]
     %4 = matmul[a·bᵀ](%2, %1)  f32[5, 4]
     %5 = matmul[a·bᵀ](%3, %1)  f32[5, 4]
-    %8 = fill[1]()  f32[]  loss
-    %9 = reshape[1, 1](%8)  f32[1, 1]
-    %10 = expand[5, 4](%9)  f32[5, 4]
-    %11, %12 = map[x2 · x1; x2 · x0](%4, %5, %10)  f32[5, 4], f32[5, 4]
-    %13 = matmul[aᵀ·b](%12, %3)  f32[4, 3]
-    %14 = matmul[aᵀ·b](%11, %2)  f32[4, 3]
-    %15 = map[x0 + x1](%13, %14)  f32[4, 3]
+    %8 = fill[1]()  f32[]  ∂ loss
+    %9 = reshape[1, 1](%8)  f32[1, 1]  ∂
+    %10 = expand[5, 4](%9)  f32[5, 4]  ∂
+    %11, %12 = map[x2 · x1 as f32; x2 · x0 as f32](%4, %5, %10)  f32[5, 4], f32[5, 4]  ∂
+    %13 = matmul[aᵀ·b](%12, %3)  f32[4, 3]  ∂
+    %14 = matmul[aᵀ·b](%11, %2)  f32[4, 3]  ∂
+    %15 = map[x0 + x1](%13, %14)  f32[4, 3]  ∂
     `dw` = %15
     ");
     let report = pass::recompute_cheap::run(&mut graph);
@@ -289,15 +309,15 @@ fn cheap_values_are_made_again_in_the_backward_pass() {
     %3 = map[x0 · 2](%2)  f32[5, 3]
     %4 = matmul[a·bᵀ](%2, %1)  f32[5, 4]
     %5 = matmul[a·bᵀ](%3, %1)  f32[5, 4]
-    %8 = fill[1]()  f32[]  loss
-    %9 = reshape[1, 1](%8)  f32[1, 1]
-    %10 = expand[5, 4](%9)  f32[5, 4]
-    %11, %12 = map[x2 · x1; x2 · x0](%4, %5, %10)  f32[5, 4], f32[5, 4]
-    %16 = map[x0 - 1](%0)  f32[5, 3]
-    %17 = map[x0 · 2](%16)  f32[5, 3]
-    %13 = matmul[aᵀ·b](%12, %17)  f32[4, 3]
-    %14 = matmul[aᵀ·b](%11, %16)  f32[4, 3]
-    %15 = map[x0 + x1](%13, %14)  f32[4, 3]
+    %8 = fill[1]()  f32[]  ∂ loss
+    %9 = reshape[1, 1](%8)  f32[1, 1]  ∂
+    %10 = expand[5, 4](%9)  f32[5, 4]  ∂
+    %11, %12 = map[x2 · x1 as f32; x2 · x0 as f32](%4, %5, %10)  f32[5, 4], f32[5, 4]  ∂
+    %16 = map[x0 - 1](%0)  f32[5, 3]  ∂
+    %17 = map[x0 · 2](%16)  f32[5, 3]  ∂
+    %13 = matmul[aᵀ·b](%12, %17)  f32[4, 3]  ∂
+    %14 = matmul[aᵀ·b](%11, %16)  f32[4, 3]  ∂
+    %15 = map[x0 + x1](%13, %14)  f32[4, 3]  ∂
     `dw` = %15
     ");
     assert_snapshot!(report.summary, @"2 tensors (160 bytes) saved, 2 recomputed");
@@ -327,7 +347,7 @@ fn spikes_travel_as_bits_where_their_readers_can_use_them() {
     %0 = Data `p`  f32[5, 8, 2, 4]
     %1 = Data `generator`  i64[4]
     %2 = Parameter `w`  f32[4, 8]
-    %3 = bernoulli[stream 0](%1, %0)  f32[5, 8, 2, 4]
+    %3 = bernoulli[stream 0, over time](%1, %0)  f32[5, 8, 2, 4]
     %4 = reshape[5, 8, 8](%3)  f32[5, 8, 8]
     %5 = matmul[a·bᵀ](%4, %2)  f32[5, 8, 4]
     `y` = %5
@@ -338,7 +358,7 @@ fn spikes_travel_as_bits_where_their_readers_can_use_them() {
     %1 = Data `generator`  i64[4]
     %2 = Parameter `w`  f32[4, 8]
     %6 = reshape[5, 8, 8](%0)  f32[5, 8, 8]
-    %4 = bernoulli[stream 0](%1, %6)  bits[5, 8, 8]
+    %4 = bernoulli[stream 0, over time](%1, %6)  bits[5, 8, 8]
     %5 = matmul[a·bᵀ](%4, %2)  f32[5, 8, 4]
     `y` = %5
     ");
@@ -384,7 +404,11 @@ fn a_neurons_spikes_become_bits_and_other_outputs_do_not() {
     %0 = Data `x`  f32[3, 8, 4]
     %1 = State `v`  f32[8, 4]
     %5 = Parameter `w`  f32[2, 4]
-    %2, %3, %4 = scan[if, T=3](%0, %1)  bits[3, 8, 4], f32[8, 4], f32[3, 8, 4]
+    %2, %3, %4 = scan[if #0, T=3](%0, %1)  bits[3, 8, 4], f32[8, 4], f32[3, 8, 4]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %6 = matmul[a·bᵀ](%2, %5)  f32[3, 8, 2]
     %7 = matmul[a·bᵀ](%4, %5)  f32[3, 8, 2]
     %8 = map[x0 + x1](%6, %7)  f32[3, 8, 2]
@@ -415,7 +439,7 @@ fn equal_products_are_computed_once_in_loops_too() {
     %0 = Data `x`  f32[5, 2, 4]
     %1 = Data `start`  f32[2, 4]
     %2 = Parameter `w`  f32[4, 4]
-    %11 = loop[T=5](%1, %0, %2)  f32[2, 4]
+    %11 = loop[T=5, carries 1, reads 1 sequences](%1, %0, %2)  f32[2, 4]
         %0 = State `carried 0`  f32[2, 4]
         %1 = Data `sequence 0`  f32[1, 2, 4]
         %2 = Parameter `invariant 0`  f32[4, 4]
@@ -450,9 +474,13 @@ fn all_passes_run_in_order_and_say_what_they_did() {
     %2 = Parameter `w`  f32[4, 12]
     %3 = State `v`  f32[8, 4]
     %4 = reshape[1, 8, 12](%0)  f32[1, 8, 12]
-    %6 = bernoulli[stream 0](%1, %4)  bits[6, 8, 12]
+    %6 = bernoulli[stream 0, over time](%1, %4)  bits[6, 8, 12]
     %7 = matmul[a·bᵀ](%6, %2)  f32[6, 8, 4]
-    %8, %9, %10 = scan[if, T=6](%7, %3)  f32[6, 8, 4], f32[8, 4], f32[6, 8, 4]
+    %8, %9, %10 = scan[if #0, T=6](%7, %3)  f32[6, 8, 4], f32[8, 4], f32[6, 8, 4]
+        x; v; ; s spikes
+        #0 = v + x
+        s = #0 ≥ 1
+        v ← #0
     %11 = sum[0](%8)  f32[8, 4]
     %13 = map[x0 / 6 · 2](%11)  f32[8, 4]
     `rate` = %13

@@ -8,7 +8,7 @@ use spikelet_graph::{Allocation, DType, Graph, Kernel, Location, Plan, Tracer, V
 
 const F: DType = DType::F32;
 
-fn training_step() -> Graph {
+pub fn training_step() -> Graph {
     let t = Tracer::new(F);
     let (x, y) = (t.input("x", F, [16, 6]), t.input("y", F, [16, 4]));
     let w = t.parameter("w", [4, 6]);

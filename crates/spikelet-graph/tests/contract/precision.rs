@@ -54,14 +54,19 @@ fn sequences_around_products_are_halved_and_everything_named_stays_f32() {
     %4 = State `v`  f32[8, 4]
     %5 = reshape[1, 8, 12](%0)  f32[1, 8, 12]
     %6 = expand[6, 8, 12](%5)  f32[6, 8, 12]
-    %7 = bernoulli[stream 0](%1, %5)  bf16[6, 8, 12]
-    %15 = map[x0](%2)  bf16[4, 12]
+    %7 = bernoulli[stream 0, over time](%1, %5)  bf16[6, 8, 12]
+    %15 = map[x0 as bf16](%2)  bf16[4, 12]
     %8 = matmul[a·bᵀ](%7, %15)  bf16[6, 8, 4]
-    %9 = map[x0 + x1](%8, %3)  bf16[6, 8, 4]
-    %10, %11, %12 = scan[if, T=6](%8, %4, %3)  bf16[6, 8, 4], f32[8, 4], bf16[6, 8, 4]
-    %13 = sum[0](%10)  f32[8, 4]
+    %9 = map[x0 + x1 as bf16](%8, %3)  bf16[6, 8, 4]
+    %10, %11, %12 = scan[if #0, T=6](%8, %4, %3)  bf16[6, 8, 4], f32[8, 4], bf16[6, 8, 4]
+        x; v; x_in0; s spikes
+        #0 = x + x_in0
+        #1 = v + #0
+        s = {#1 ≥ 1 ∂ σ(#1)}
+        v ← v + #0
+    %13 = sum[0] as f32(%10)  f32[8, 4]
     %14 = map[x0 / 6](%13)  f32[8, 4]
-    %16 = map[x0](%10)  f32[6, 8, 4]
+    %16 = map[x0 as f32](%10)  f32[6, 8, 4]
     `v`: %4 becomes %11
     `spikes` = %16
     `rate` = %14
@@ -90,29 +95,34 @@ fn a_training_step_has_gradients_in_f32() {
     %3 = Parameter `bias`  f32[4]
     %4 = State `v`  f32[8, 4]
     %5 = reshape[1, 8, 12](%0)  f32[1, 8, 12]
-    %7 = bernoulli[stream 0](%1, %5)  f16[6, 8, 12]
-    %18 = map[x0](%2)  f16[4, 12]
+    %7 = bernoulli[stream 0, over time](%1, %5)  f16[6, 8, 12]
+    %18 = map[x0 as f16](%2)  f16[4, 12]
     %8 = matmul[a·bᵀ](%7, %18)  f16[6, 8, 4]
-    %10, %11, %12 = scan[if, T=6](%8, %4, %3)  f16[6, 8, 4], f32[8, 4], f16[6, 8, 4]
-    %13 = sum[0](%10)  f32[8, 4]
+    %10, %11, %12 = scan[if #0, T=6](%8, %4, %3)  f16[6, 8, 4], f32[8, 4], f16[6, 8, 4]
+        x; v; x_in0; s spikes
+        #0 = x + x_in0
+        #1 = v + #0
+        s = {#1 ≥ 1 ∂ σ(#1)}
+        v ← v + #0
+    %13 = sum[0] as f32(%10)  f32[8, 4]
     %14 = map[x0 / 6](%13)  f32[8, 4]
     %15 = map[x0 · x0](%14)  f32[8, 4]
     %16 = sum[0, 1](%15)  f32[]
     %17 = map[x0 · 0.03125](%16)  f32[]
-    %19 = fill[1]()  f32[]  loss
-    %20 = map[x0 · 0.03125](%19)  f32[]
-    %21 = reshape[1, 1](%20)  f32[1, 1]
-    %25 = map[(x1 · x0 + x1 · x0) / 6](%14, %21)  f16[8, 4]
-    %26 = reshape[1, 8, 4](%25)  f16[1, 8, 4]
-    %27 = expand[6, 8, 4](%26)  f16[6, 8, 4]
-    %28, %29, %30 = scan_grad[if, T=6](%8, %4, %3, %27)  f16[6, 8, 4], f32[8, 4], f32[8, 4]
-    %31 = sum[0](%30)  f32[4]
-    %33 = matmul[aᵀ·b](%28, %7)  f32[4, 12]
+    %19 = fill[1]()  f32[]  ∂ loss
+    %20 = map[x0 · 0.03125 as f32](%19)  f32[]  ∂
+    %21 = reshape[1, 1](%20)  f32[1, 1]  ∂
+    %25 = map[(x1 · x0 + x1 · x0) / 6 as f16](%14, %21)  f16[8, 4]  ∂
+    %26 = reshape[1, 8, 4](%25)  f16[1, 8, 4]  ∂
+    %27 = expand[6, 8, 4](%26)  f16[6, 8, 4]  ∂
+    %28, %29, %30 = scan_grad[if #0, T=6; of output 0](%8, %4, %3, %27)  f16[6, 8, 4], f32[8, 4], f32[8, 4]  ∂
+    %31 = sum[0](%30)  f32[4]  ∂
+    %33 = matmul[aᵀ·b as f32](%28, %7)  f32[4, 12]  ∂
     %35 = map[x0 - x1 · 0.1](%2, %33)  f32[4, 12]
     %37 = map[x0 - x1 · 0.1](%3, %31)  f32[4]
-    %38 = sum[0, 1, 2](%10)  f32[]
+    %38 = sum[0, 1, 2] as f32(%10)  f32[]
     %39 = map[x0 / 192](%38)  f32[]
-    %40 = map[x0](%10)  f32[6, 8, 4]
+    %40 = map[x0 as f32](%10)  f32[6, 8, 4]
     %41 = slice[0: 5..6](%40)  f32[1, 8, 4]
     `v`: %4 becomes %11
     `loss` = %17
@@ -167,22 +177,22 @@ fn each_value_is_cast_once_and_what_moves_elements_follows() {
     %0 = Data `x`  f32[6, 4]
     %1 = Parameter `w`  f32[4, 4]
     %2 = Parameter `u`  f32[4, 4]
-    %15 = map[x0](%0)  bf16[6, 4]
-    %16 = map[x0](%1)  bf16[4, 4]
+    %15 = map[x0 as bf16](%0)  bf16[6, 4]
+    %16 = map[x0 as bf16](%1)  bf16[4, 4]
     %3 = matmul[a·bᵀ](%15, %16)  bf16[6, 4]
     %4 = concat[0](%3, %15)  bf16[12, 4]
     %5 = permute[1, 0](%4)  bf16[4, 12]
     %14 = slice[0: 0..4](%4)  bf16[4, 4]
     %6 = permute[1, 0](%14)  bf16[4, 4]
-    %17 = map[x0](%2)  bf16[4, 4]
+    %17 = map[x0 as bf16](%2)  bf16[4, 4]
     %7 = matmul[a·bᵀ](%15, %17)  bf16[6, 4]
     %8 = slice[0: 0..4](%7)  bf16[4, 4]
     %9 = matmul[a·b](%6, %8)  bf16[4, 4]
     %10 = matmul[a·bᵀ](%15, %16)  bf16[6, 4]
     %11 = log_softmax(%10)  f32[6, 4]
     %12 = matmul[a·bᵀ](%15, %16)  bf16[6, 4]
-    %13 = map[x0 · x1](%12, %0)  f32[6, 4]
-    %18 = map[x0](%9)  f32[4, 4]
+    %13 = map[x0 · x1 as f32](%12, %0)  f32[6, 4]
+    %18 = map[x0 as f32](%9)  f32[4, 4]
     `y` = %18
     `scores` = %11
     `mixed` = %13
@@ -206,9 +216,9 @@ fn a_draw_and_a_product_write_what_their_only_reader_casts_to() {
     %1 = Data `g`  i64[4]
     %4 = Data `w`  bf16[3, 4]
     %3 = bernoulli[stream 0](%1, %0)  bf16[8, 4]
-    %6 = matmul[a·bᵀ](%3, %4)  f32[8, 3]
+    %6 = matmul[a·bᵀ as f32](%3, %4)  f32[8, 3]
     %7 = matmul[a·bᵀ](%3, %4)  bf16[8, 3]
-    %8 = map[x0](%7)  f32[8, 3]
+    %8 = map[x0 as f32](%7)  f32[8, 3]
     `y` = %6
     `half` = %7
     `single` = %8

@@ -7,7 +7,7 @@ use spikelet_graph::op::{Conv, Op};
 use spikelet_graph::{Graph, Plan, Tracer, Var, pass};
 
 /// Six steps of so many layers of convolution, statistics and a neuron, and their gradients.
-fn trained(layers: usize) -> Graph {
+pub fn trained(layers: usize) -> Graph {
     let t = Tracer::new(F);
     let mut x = t.input("x", F, [6, 2, 8, 32]);
     let zero = t.fill(F, [], 0.0);
@@ -62,25 +62,29 @@ fn convolutions_and_statistics_are_cut_where_they_lie() {
     %40 = reshape[3, 32](%39)  f32[3, 32]
     %41 = sum[0](%38)  f32[32]
     %5 = map[x0 · 0.3333333333333333](%41)  f32[32]
-    %43 = map[x0 + (x1 - x2) · (x1 - x2)](%40, %38, %5)  f32[3, 32]
+    %43 = map[#0 = x1 - x2; x0 + #0 · #0](%40, %38, %5)  f32[3, 32]
     %44 = sum[0](%43)  f32[32]
     %6 = map[x0 · 0.3333333333333333](%44)  f32[32]
-    %8, %9, %10 = scan[li, T=6](%4, %1, %3, %5)  f32[6, 2, 8, 32], f32[2, 8, 32], f32[6, 2, 8, 32]
-    %13 = fill[1]()  f32[]  loss
-    %14 = reshape[1, 1, 1, 1](%13)  f32[1, 1, 1, 1]
-    %15 = expand[6, 2, 8, 32](%14)  f32[6, 2, 8, 32]
-    %16 = map[x1 · x0 + x1 · x0](%8, %15)  f32[6, 2, 8, 32]
-    %17, %18, %19, %20 = scan_grad[li, T=6](%4, %1, %3, %5, %16)  f32[6, 2, 8, 32], f32[2, 8, 32], f32[2, 8, 32], f32[2, 8, 32]
-    %21 = sum[0, 1](%19)  f32[32]
-    %22 = sum[0, 1](%20)  f32[32]
-    %23 = map[x1 + x0 · 0.010416666666666666](%22, %17)  f32[6, 2, 8, 32]
-    %46 = time_chunk[1 of 3](%23)  f32[2, 2, 8, 32]
-    %47 = conv1d_weight[stride [1], padding [0]](%25, %46)  f32[32, 1, 32]
-    %48 = time_chunk[2 of 3](%23)  f32[2, 2, 8, 32]
-    %49 = conv1d_weight[stride [1], padding [0]](%27, %48)  f32[32, 1, 32]
-    %50 = time_chunk[3 of 3](%23)  f32[2, 2, 8, 32]
-    %51 = conv1d_weight[stride [1], padding [0]](%29, %50)  f32[32, 1, 32]
-    %24 = map[x0 + x1 + x2](%47, %49, %51)  f32[32, 1, 32]
+    %8, %9, %10 = scan[li #0, T=6](%4, %1, %3, %5)  f32[6, 2, 8, 32], f32[2, 8, 32], f32[6, 2, 8, 32]
+        x; v; k, x_in0; y
+        #0 = x - x_in0
+        y = tanh(v · 0.5 + #0 · k)
+        v ← v · 0.5 + #0 · k
+    %13 = fill[1]()  f32[]  ∂ loss
+    %14 = reshape[1, 1, 1, 1](%13)  f32[1, 1, 1, 1]  ∂
+    %15 = expand[6, 2, 8, 32](%14)  f32[6, 2, 8, 32]  ∂
+    %16 = map[x1 · x0 + x1 · x0 as f32](%8, %15)  f32[6, 2, 8, 32]  ∂
+    %17, %18, %19, %20 = scan_grad[li #0, T=6; of output 0](%4, %1, %3, %5, %16)  f32[6, 2, 8, 32], f32[2, 8, 32], f32[2, 8, 32], f32[2, 8, 32]  ∂
+    %21 = sum[0, 1](%19)  f32[32]  ∂
+    %22 = sum[0, 1](%20)  f32[32]  ∂
+    %23 = map[x1 + x0 · 0.010416666666666666 as f32](%22, %17)  f32[6, 2, 8, 32]  ∂
+    %46 = time_chunk[1 of 3](%23)  f32[2, 2, 8, 32]  ∂
+    %47 = conv1d_weight[stride [1], padding [0], size [1]](%25, %46)  f32[32, 1, 32]  ∂
+    %48 = time_chunk[2 of 3](%23)  f32[2, 2, 8, 32]  ∂
+    %49 = conv1d_weight[stride [1], padding [0], size [1]](%27, %48)  f32[32, 1, 32]  ∂
+    %50 = time_chunk[3 of 3](%23)  f32[2, 2, 8, 32]  ∂
+    %51 = conv1d_weight[stride [1], padding [0], size [1]](%29, %50)  f32[32, 1, 32]  ∂
+    %24 = map[x0 + x1 + x2 as f32](%47, %49, %51)  f32[32, 1, 32]  ∂
     `d_0` = %24
     `d_1` = %21
     ");
@@ -115,15 +119,17 @@ fn under_a_tight_budget_parts_run_through_all_operations_one_after_the_other() {
     assert!(plan.is_sound());
     // The parts of the second layer's neuron, last one first, run between those around it.
     let lines: Vec<String> = plan.graph.to_string().lines().map(String::from).collect();
-    let at = |text: &str| -> Vec<usize> {
-        let here = |(k, line): (usize, &String)| line.contains(text).then_some(k);
-        lines.iter().enumerate().filter_map(here).collect()
+    let at = |text: &str, steps: &str| -> Vec<usize> {
+        let all = lines.iter().enumerate();
+        all.filter(|(_, line)| line.contains(text) && line.contains(steps))
+            .map(|(k, _)| k)
+            .collect()
     };
-    let (scans, convolutions) = (at("scan[li, T=2]"), at("conv1d["));
+    let (scans, convolutions) = (at(" scan[li", "T=2]"), at("conv1d[", ""));
     assert!(scans.len() >= 9, "{}", plan.graph);
     assert!(convolutions.iter().any(|c| scans[0] < *c && *c < scans[1]));
-    assert!(at("scan[li, T=6]").is_empty());
-    assert!(at("scan_grad[li, T=2, accumulates]").len() >= 6);
+    assert!(at(" scan[li", "T=6]").is_empty());
+    assert!(at("scan_grad[li", "; accumulates").len() >= 6);
 }
 
 #[test]
@@ -153,7 +159,7 @@ fn a_convolution_that_stays_whole_has_its_workspace() {
 }
 
 /// A tanh layer with feedback over so many steps, and the gradients of its weights.
-fn recurrent(steps: usize) -> Graph {
+pub fn recurrent(steps: usize) -> Graph {
     let t = Tracer::new(F);
     let x = t.input("x", F, [steps, 8, 4]);
     let weights =

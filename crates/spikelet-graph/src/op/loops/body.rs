@@ -9,7 +9,7 @@ use crate::types::TensorType;
 /// The inputs of the graph are, in order: the carried values, one piece of each sequence, the invariants.
 /// Its outputs are the next carried values, in the order of the carried inputs, each of which updates its
 /// input, and one piece of each stacked result. The graph reads no value of the graph around it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LoopBody {
     graph: Graph,
     carried: usize,

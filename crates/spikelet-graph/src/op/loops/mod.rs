@@ -10,6 +10,7 @@ use super::Operation;
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
+use crate::text::Text;
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ use std::sync::Arc;
 /// A sequence `[T, N, …]` is read in steps `[1, N, …]`, and results `[1, N, …]` are stacked to `[T, N, …]`.
 /// With `reverse` the last piece comes first. The derivative is a loop in the other direction, which
 /// recomputes the step from the carried values before it; these become stacked results of the forward loop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Loop {
     /// What a step computes. Shared by clones of the node.
     pub body: Arc<LoopBody>,
@@ -74,11 +75,26 @@ impl Operation for Loop {
         "loop".to_string()
     }
 
-    fn describe(&self) -> String {
-        let order = if self.reverse { ", reverse" } else { "" };
-        let unfused = self.unfused.as_ref();
-        let unfused = unfused.map_or(String::new(), |why| format!(", not one kernel: {why}"));
-        format!("loop[T={}{order}{unfused}]", self.length)
+    fn text(&mut self, t: &mut Text<'_>) {
+        let (mut carried, mut sequences) = (self.body.carried_count(), self.body.sequence_count());
+        let (mut graph, mut stays) = (self.body.graph().clone(), !self.hoist);
+        let mut why = self.unfused.as_ref().map(|why| why.to_string());
+        t.word("loop[T=").value(&mut self.length);
+        t.flag(&mut self.reverse, ", reverse")
+            .word(", carries ")
+            .value(&mut carried);
+        t.word(", reads ")
+            .value(&mut sequences)
+            .word(" sequences")
+            .flag(&mut stays, ", all in the body");
+        t.optional(&mut why, ", not one kernel: ", Text::quoted)
+            .word("]")
+            .body(&mut graph)
+            .read(|| {
+                (self.hoist, self.unfused) = (!stays, why.map(Arc::from));
+                self.body = LoopBody::new(graph, carried, sequences)?.into();
+                Ok(())
+            });
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
