@@ -98,7 +98,7 @@ fn lif(fire: fn(&'static Expr) -> Expr) -> [Expr; 2] {
 }
 
 // In the engine: `nn/neuron/lif.rs`, a file for each neuron; `nn/neuron/step.rs` joins charge, fire
-// and reset; `graph/op/scan.rs` derives the step back.
+// and reset; `graph/op/recurrence.rs` derives the step back for `graph/op/scan_grad.rs`.
 
 // 4. Tracing =====================================================================================
 // A network is a function that is called once, without numbers: each operation that it applies
@@ -243,8 +243,8 @@ fn fold_repetitions(graph: &mut Graph, op: Op, inputs: &[usize]) -> Option<usize
     (repeats && known).then(|| graph.push(op, &[*x, *w]))
 }
 
-// In the engine: `graph/pass/mod.rs` lists the passes, `graph/rewrite.rs` is their toolkit. This one
-// is `graph/pass/hoist_time.rs`; `graph/pass/fuse.rs` puts formulas into formulas.
+// In the engine: `graph/pass/pipeline.rs` lists the passes, `graph/rewrite.rs` is their toolkit. This
+// one is `graph/pass/hoist_time.rs`; `graph/pass/fuse.rs` puts formulas into formulas.
 
 // 7. The plan ====================================================================================
 // Where a value lies in memory is decided before anything runs. It lives from its node to its last
@@ -397,4 +397,4 @@ fn main() {
 }
 
 // In the engine: `train/step/trace.rs` is `trace`, `train/fit.rs` the loop in `main`; `spikelet plan`
-// prints the plan of a network.
+// prints the plan of a network; `graph/text.rs` prints graphs and reads them.

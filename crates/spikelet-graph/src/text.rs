@@ -408,10 +408,8 @@ impl<'a> Text<'a> {
                 "expected at most {next}: steps are numbered as they occur"
             ));
         } else {
-            let mut read = Recurrence {
-                name,
-                ..(**step).clone()
-            };
+            let mut read = (**step).clone();
+            read.name = name;
             read.text(self);
             if self.source.is_some() {
                 *step = read.into();
