@@ -5,11 +5,11 @@
 //! derived step backward. Gradients of parameters shared by a channel are summed over the thread's
 //! blocks, then over threads, in a fixed order.
 
-use super::LoweringContext;
 use super::block::{PooledTiling, load_inputs, load_params, load_states, step_loop};
 use super::channels::ChannelReduceTiling;
 use super::scan::arguments;
 use super::step::{self, array_len};
+use super::{Lowered, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
@@ -44,21 +44,25 @@ fn channel_sums(
     })
 }
 
-pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
+pub(super) fn lower<'a>(op: &'a ScanGrad, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
     let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, op.of.time_steps, op.of.pool);
-    channel_sums(op, cx, &tiling).map_or(0, |(channel_sums, wanted)| {
-        channel_sums.partial(wanted.len()).bytes()
+    let sums = channel_sums(op, cx, &tiling);
+    let partial = (sums.as_ref()).map(|(tiling, wanted)| tiling.partial(wanted.len()));
+    let workspace = partial.map_or(0, |partial| partial.bytes());
+    Lowered::kernels(workspace, move || {
+        kernels(op, &tiling, sums, cx).map_err(|e| cx.expression(e))
     })
 }
 
-pub(crate) fn kernels(
+fn kernels(
     op: &ScanGrad,
+    tiling: &PooledTiling,
+    sums: Option<(ChannelReduceTiling, Vec<usize>)>,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.of.recurrence;
     let time = op.of.time_steps;
     let (n_in, states) = (r.inputs.len(), r.states.len());
-    let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, time, op.of.pool);
     let (pack, packs, positions) = (
         tiling.pack,
         tiling.channels / tiling.pack,
@@ -67,7 +71,6 @@ pub(crate) fn kernels(
     let (neurons, pooled) = (tiling.neurons, tiling.pooled());
     let wanted_inputs = cx.wants_each(Port::Sequence, n_in);
     let wanted_params = cx.wants_each(Port::Param, r.params.len());
-    let sums = channel_sums(op, cx, &tiling);
     let forward = step::forward(r, &[true])?;
     let backward = step::backward(r, &op.present_outputs(), &wanted_inputs, &wanted_params)?;
     let threads = tiling.windows * packs;
@@ -102,7 +105,7 @@ pub(crate) fn kernels(
         kernel.argument("g_seq", &cx.inputs[at], Binding::Read(at));
     }
     kernel.line(tiling.places());
-    let params = load_params(r, cx, &tiling);
+    let params = load_params(r, cx, tiling);
     let param_sums = out_params.len();
     let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", array_len(param_sums));
     // Without sums over the channels, a gradient for each neuron.
@@ -110,14 +113,14 @@ pub(crate) fn kernels(
 
     // One block of neurons.
     let mut text = tiling.base();
-    let inputs = load_inputs(&mut text, r, cx, &tiling, time);
+    let inputs = load_inputs(&mut text, r, cx, tiling, time);
     if let Some(at) = grad_operand {
         let ty = element(cx.inputs[at].dtype);
         text.push_str(&format!("  spk_vec<{ty}, {pack}> q[{time}];\n"));
         let load = format!("    q[t] = spk_load<{pack}>(g_seq + t * {pooled}u + m);\n");
         text.push_str(&step_loop(time, &load));
     }
-    text.push_str(&load_states(r, cx, &tiling));
+    text.push_str(&load_states(r, cx, tiling));
     let state_len = array_len(states);
     text.push_str(&format!(
         "  float before[{time}][{positions}][{pack}][{state_len}];\n  int first[{time}][{pack}];\n"

@@ -5,13 +5,13 @@
 //! backward. The checkpoints come from the forward pass; without them the kernel computes them first,
 //! in its workspace.
 
-use super::LoweringContext;
 use super::scan::{
     access, by_threads, declare, inputs, load_constants, load_neurons, result_arguments,
     sequence_grads, unrolled,
 };
 use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
+use super::{Lowered, LoweringContext};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
@@ -39,28 +39,34 @@ pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) ->
     (steps < op.of.time_steps).then_some(steps)
 }
 
-/// Bytes of the checkpoints, where the forward pass did not write them.
-pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
-    if op.of.checkpoint.is_some() {
-        return 0;
-    }
+pub(super) fn lower<'a>(op: &'a ScanGrad, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
     let traffic = traffic(op, &cx.inputs);
-    let steps = Schedule::backward(cx.gpu, traffic).steps;
-    let checkpoints = op.of.time_steps.div_ceil(steps).saturating_sub(1);
-    let numbers = [4, checkpoints, traffic.states, traffic.neurons];
-    numbers.into_iter().fold(1, usize::saturating_mul)
+    let schedule = Schedule::backward(cx.gpu, traffic);
+    let time = op.of.time_steps;
+    let steps = op.of.checkpoint.unwrap_or(schedule.steps);
+    let steps = steps.clamp(1, time.max(1));
+    // Each state at the starts of all segments but the first.
+    let starts = [time.div_ceil(steps).saturating_sub(1), traffic.neurons];
+    let starts = TensorType::new(DType::F32, starts);
+    let workspace = match op.of.checkpoint {
+        Some(_) => 0,
+        None => starts.bytes().saturating_mul(traffic.states),
+    };
+    let found = (traffic.neurons, schedule, steps);
+    Lowered::kernels(workspace, move || {
+        kernels(op, found, &starts, cx).map_err(|e| cx.expression(e))
+    })
 }
 
-pub(crate) fn kernels(
+fn kernels(
     op: &ScanGrad,
+    (neurons, schedule, steps): (usize, Schedule, usize),
+    starts: &TensorType,
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.of.recurrence;
-    let traffic = traffic(op, &cx.inputs);
-    let schedule = Schedule::backward(cx.gpu, traffic);
     let Schedule { pack, block, .. } = schedule;
-    let (time, neurons) = (op.of.time_steps, traffic.neurons);
-    let steps = op.of.checkpoint.unwrap_or(schedule.steps).min(time);
+    let time = op.of.time_steps;
     let segments = time.div_ceil(steps);
     let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
     let wanted_inputs = cx.wants_each(Port::Sequence, n_in);
@@ -125,13 +131,12 @@ pub(crate) fn kernels(
     // States at the starts of the segments.
     let computes_checkpoints = op.of.checkpoint.is_none() && segments > 1;
     if segments > 1 {
-        let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
         for k in 0..states {
             let binding = match op.operand(Port::Checkpoint(k)) {
                 Some(at) => Binding::Read(at),
-                None => Binding::Workspace(k * ty.bytes()),
+                None => Binding::Workspace(k * starts.bytes()),
             };
-            kernel.argument(format!("start{k}"), &ty, binding);
+            kernel.argument(format!("start{k}"), starts, binding);
         }
     }
     let (get, put) = access(&schedule);

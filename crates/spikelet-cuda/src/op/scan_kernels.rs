@@ -45,17 +45,12 @@ impl CudaKernel for Scan {
 
 impl CudaKernel for ScanGrad {
     fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
-        let expression = |e| cx.expression(e);
         if let Some(feedback) = &self.of.feedback {
             return recurrent::lower_backward(self, feedback, cx);
         }
         Ok(match is_by_blocks(self, &cx.inputs) {
-            true => Lowered::kernels(block_grad::workspace(self, cx), move || {
-                block_grad::kernels(self, cx).map_err(expression)
-            }),
-            false => Lowered::kernels(scan_grad::workspace(self, cx), move || {
-                scan_grad::kernels(self, cx).map_err(expression)
-            }),
+            true => block_grad::lower(self, cx),
+            false => scan_grad::lower(self, cx),
         })
     }
 
