@@ -351,37 +351,12 @@ impl<R: Float> ScanGradKernel<R> {
                 }
             }
             let tiles = self.tiles(memory, converted, &self.times, t, (start, length));
+            let given = self.given((&tiles, initial), known, t, (start, length));
             for block in self.backward.blocks(length) {
                 let inside = block.at..block.at + block.size;
-                let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
-                let sequences = o.sequences.iter().map(|x| tiles[x.operand]);
-                inputs.extend(sequences.map(|x| &x[inside.clone()]));
-                match &self.feedback {
-                    None => {
-                        let states = known.history.chunks(o.time_steps * length);
-                        inputs.extend(states.map(|s| &s[t * length..][inside.clone()]));
-                    }
-                    Some(_) if t == 0 => {
-                        inputs.extend(initial.iter().map(|s| &s[inside.clone()]));
-                    }
-                    Some(product) => {
-                        let states = product.states.iter().map(|operand| tiles[*operand]);
-                        inputs.extend(states.map(|s| &s[inside.clone()]));
-                    }
-                }
-                match self.pool_tiles {
-                    Some(_) => {
-                        let from = t * known.step + start + block.at - known.first;
-                        let routed = known.outputs.iter();
-                        inputs.extend(routed.map(|g| &g[from..from + block.size]));
-                    }
-                    None => {
-                        let outputs = grads.outputs.iter().map(|operand| tiles[*operand]);
-                        inputs.extend(outputs.map(|g| &g[inside.clone()]));
-                    }
-                }
-                inputs.extend(after.iter().map(|grad| &grad[inside.clone()]));
-
+                let given = given.iter().map(|x| &x[inside.clone()]);
+                let given = given.chain(after.iter().map(|grad| &grad[inside.clone()]));
+                let given: ArrayVec<&[R], MAX_OPERANDS> = given.collect();
                 let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
                 let results = of_inputs().zip(input_grads.iter_mut()).zip(&o.sequences);
                 let wanted = results.zip(&grads.wanted_inputs);
@@ -399,16 +374,13 @@ impl<R: Float> ScanGradKernel<R> {
                 outs.extend(wanted.map(|(b, _)| &mut b[inside.clone()]));
                 let place = (start, &block);
                 self.backward
-                    .run((o, reads), step, place, &inputs, &mut outs);
+                    .run((o, reads), step, place, &given, &mut outs);
             }
             let constant = o.sequences.iter().zip(&grads.wanted_inputs);
             let constant = constant.map(|(sequence, wanted)| sequence.constant && *wanted);
-            let of_inputs_now = input_sums.iter_mut().zip(&*input_grads).zip(constant);
-            let of_params_now = param_sums.iter_mut().zip(&*params);
-            let of_params_now = of_params_now.zip(grads.wanted_params.iter().copied());
-            for ((sum, step), _) in of_inputs_now.chain(of_params_now).filter(|(_, is)| *is) {
-                add(&mut sum[..length], &step[..length]);
-            }
+            let constant: ArrayVec<bool, MAX_OPERANDS> = constant.collect();
+            add_steps(input_sums, input_grads, &constant, length);
+            add_steps(param_sums, params, &grads.wanted_params, length);
             let results = of_inputs().zip(&*input_grads).zip(&o.sequences);
             for ((result, tile), _) in results.filter(|(_, sequence)| !sequence.constant) {
                 // SAFETY: tiles are disjoint at every step.
@@ -445,6 +417,19 @@ impl<R: Float> ScanGradKernel<R> {
         for (k, values) in constant.map(|(of, _)| of).chain(states).chain(params) {
             put(*k, values);
         }
+    }
+}
+
+/// Adds one step's gradients to sums over time where `is_summed`.
+fn add_steps<R: Float>(
+    sums: &mut [Block<R>],
+    steps: &[Block<R>],
+    is_summed: &[bool],
+    length: usize,
+) {
+    let sums = sums.iter_mut().zip(steps).zip(is_summed);
+    for ((sum, step), _) in sums.filter(|(_, is_summed)| **is_summed) {
+        add(&mut sum[..length], &step[..length]);
     }
 }
 

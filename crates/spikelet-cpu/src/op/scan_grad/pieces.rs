@@ -1,10 +1,11 @@
 //! The tasks of a backward pass without feedback: tiles of neurons, and bands of pooled neurons.
 
-use super::super::Float;
 use super::super::pool_tiles::PoolTiles;
 use super::super::scan_ports::Memory;
+use super::super::{Float, MAX_OPERANDS};
 use super::{Known, ScanGradKernel};
 use arrayvec::ArrayVec;
+use spikelet_expr::Block;
 
 impl<R> Known<'_, R> {
     /// The states are operands, and so are the gradients.
@@ -19,6 +20,36 @@ impl<R> Known<'_, R> {
 }
 
 impl<R: Float> ScanGradKernel<R> {
+    /// What the derived step `t` reads in a tile, but for the gradients of the states after it: the sequences, the
+    /// states before it and the gradients of the outputs.
+    pub(super) fn given<'a>(
+        &self,
+        (tiles, initial): (&[&'a [R]; MAX_OPERANDS], &'a [Block<R>]),
+        known: &Known<'a, R>,
+        t: usize,
+        (start, length): (usize, usize),
+    ) -> ArrayVec<&'a [R], MAX_OPERANDS> {
+        let o = &self.operands;
+        let mut given: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
+        given.extend(o.sequences.iter().map(|x| tiles[x.operand]));
+        match &self.feedback {
+            None => {
+                let states = known.history.chunks(o.time_steps * length);
+                given.extend(states.map(|state| &state[t * length..][..length]));
+            }
+            Some(_) if t == 0 => given.extend(initial.iter().map(|state| &state[..length])),
+            Some(product) => given.extend(product.states.iter().map(|at| tiles[*at])),
+        }
+        match self.pool_tiles {
+            Some(_) => {
+                let from = t * known.step + start - known.first;
+                given.extend(known.outputs.iter().map(|g| &g[from..from + length]));
+            }
+            None => given.extend(self.grads.outputs.iter().map(|at| tiles[*at])),
+        }
+        given
+    }
+
     pub(super) fn run_tile(
         &self,
         memory: &Memory<'_, R>,
