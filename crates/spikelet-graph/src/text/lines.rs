@@ -268,6 +268,9 @@ impl Text<'_> {
         self.at += length;
         self.word("(").ids(&mut inputs).word(")  ");
         self.many(types, &TensorType::default(), ", ", Self::ty);
+        if types.is_empty() {
+            self.fail("expected the types of the results");
+        }
         let backward = self.takes("  ∂");
         let layer = match self.takes(if backward { " " } else { "  " }) {
             true => unescaped(self.rest()?),

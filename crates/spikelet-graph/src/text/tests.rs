@@ -117,3 +117,29 @@ fn an_error_names_the_line_and_the_column() {
         );
     }
 }
+
+#[test]
+fn a_damaged_text_is_read_or_refused() {
+    let instead = [
+        "",
+        "0",
+        "9",
+        "18446744073709551615",
+        "[",
+        "]",
+        "(",
+        ", ",
+        "`",
+        "-",
+        "é",
+        "\n",
+        "    ",
+    ];
+    let starts = ALL.char_indices().map(|(at, c)| (at, at + c.len_utf8()));
+    for (k, (at, end)) in starts.enumerate().step_by(2) {
+        let text = [&ALL[..at], instead[k / 2 % instead.len()], &ALL[end..]].concat();
+        if let Ok(graph) = text.parse::<Graph>() {
+            assert!(graph.to_string().parse::<Graph>().is_ok(), "{text}");
+        }
+    }
+}

@@ -40,7 +40,7 @@ impl LoopBody {
     /// their types.
     pub fn new(graph: Graph, carried: usize, sequences: usize) -> Result<Self, InvalidOp> {
         let (inputs, outputs) = (graph.inputs.len(), graph.outputs.len());
-        if inputs < carried + sequences || outputs < carried {
+        if inputs < carried.saturating_add(sequences) || outputs < carried {
             return Err(InvalidOp::new(
                 format!(
                     "a body of {inputs} inputs and {outputs} outputs has fewer than {carried} carried values and {sequences} sequences"
