@@ -7,13 +7,16 @@ use crate::args::{
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::graph::Target;
 use spikelet::graph::op::Operation;
 use spikelet::graph::pass::PIPELINE;
+use spikelet::graph::{Graph, Plan, Target};
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet::train::RunPlans;
 use spikelet_cuda::{OfflineTarget, Properties};
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Test images of MNIST, Fashion-MNIST and CIFAR-10.
@@ -54,6 +57,10 @@ pub struct ShowPlan {
     #[arg(long, exclusive = true)]
     passes: bool,
 
+    /// Show the plan of a graph in its printed form, as in a report of a bug
+    #[arg(hide_short_help = true, help_heading = "Network", long, value_name = "FILE", conflicts_with_all = ["name", "profile"])]
+    graph: Option<PathBuf>,
+
     /// Plan for a large GPU of this compute capability, which need not be installed; the workspace
     /// of convolutions is an upper bound
     #[arg(hide_short_help = true, help_heading = "Device", long, value_name = "ARCH", value_parser = capability, conflicts_with_all = ["profile", "device"])]
@@ -78,6 +85,15 @@ impl ShowPlan {
         let (module, sample) = (experiment.network.module()?, sample_of(&experiment));
         let (settings, network) = (experiment.settings, experiment.network);
         let place = self.device.over(&experiment.device);
+        if let Some(path) = &self.graph {
+            let plan = match self.arch {
+                Some(arch) => plan_of(path, &OfflineTarget::new(Properties::large(arch)))?,
+                None => plan_of(path, &*place.open()?)?,
+            };
+            console.say_json(&plan_json(&plan));
+            console.say(plan.to_string().trim_end());
+            return Ok(ExitCode::SUCCESS);
+        }
         let planned =
             |device: &dyn Target| RunPlans::new(&*module, &settings, sample, &[TESTED], device);
         let (run, timed) = match (self.arch, self.profile) {
@@ -161,4 +177,19 @@ fn say_passes(console: &Console) {
         let (name, stage, what) = (pass.name, stage.to_string(), pass.what);
         console.say_json(&json!({ "pass": name, "stage": stage, "what": what }));
     }
+}
+
+/// The plan of a printed graph.
+fn plan_of(path: &Path, device: &dyn Target) -> Result<Plan, Failure> {
+    let wrong = |error: &dyn Display| {
+        Failure::argument(
+            format!("--graph {}: {error}", path.display()),
+            "give a file with a graph as it is printed: one line for each input, node and output",
+        )
+    };
+    let text = fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let graph: Graph = text.parse().map_err(|error| wrong(&error))?;
+    let plan = Plan::new(graph, device);
+    plan.check().map_err(|error| wrong(&error))?;
+    Ok(plan)
 }

@@ -1,6 +1,7 @@
 //! Plans of training steps.
 
-use crate::common::{said, said_json};
+use crate::common::{complaint, said, said_json};
+use std::fs;
 
 #[test]
 fn a_plan_lists_its_kernels_and_their_times() {
@@ -46,4 +47,24 @@ fn plans_larger_than_any_memory_are_shown() {
     }
     let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
     assert!(plan["peak_bytes"].as_u64() > Some(1 << 40), "{plan}");
+}
+
+#[test]
+fn a_printed_graph_is_planned_and_an_error_names_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("flip.graph");
+    let words = ["plan", "--device", "cpu", "--graph", file.to_str().unwrap()];
+    let text = "%0 = Data `x`  f32[8, 4]\n%1 = flip[1](%0)  f32[8, 4]\n`y` = %1\n";
+    fs::write(&file, text).unwrap();
+    let plan = said(&words);
+    assert!(
+        plan.contains("flip") && plan.contains("y f32[8, 4] ← x"),
+        "{plan}"
+    );
+    fs::write(&file, text.replace("flip[1]", "flip[2]")).unwrap();
+    let message = complaint(&words, 2);
+    assert!(
+        message.contains("line 2, column 6: flip: axis 2"),
+        "{message}"
+    );
 }
