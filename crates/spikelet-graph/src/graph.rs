@@ -269,13 +269,9 @@ impl Graph {
 
     /// Whether each result of a node has memory: it is read, or written in any case.
     pub fn written(&self, node: &Node) -> Vec<bool> {
-        match &node.op {
-            Op::Custom(op) => op.wanted(self, node),
-            op => {
-                let read = node.outputs.iter().map(|v| self.is_read(*v));
-                read.map(|read| read || op.writes_all()).collect()
-            }
-        }
+        let outputs = node.outputs.iter().enumerate();
+        let written = outputs.map(|(at, v)| node.op.writes_unread(at) || self.is_read(*v));
+        written.collect()
     }
 
     /// Computes the use counts once: devices read them for every node.

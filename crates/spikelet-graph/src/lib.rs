@@ -20,6 +20,7 @@ mod plan;
 mod precision;
 mod process_group;
 pub mod rewrite;
+pub mod semantics;
 mod size_limit;
 mod target;
 mod tensor;

@@ -9,7 +9,7 @@ mod in_place;
 
 use crate::arena::{self, Allocation};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Op, Operation};
+use crate::op::{Operation, View};
 use crate::target::{InPlaceUpdates, Target};
 use in_place::Readers;
 use std::borrow::Cow;
@@ -172,25 +172,25 @@ pub(crate) fn roots(graph: &Graph) -> Vec<usize> {
 
 fn roots_and_offsets(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     let mut inside: Vec<Option<(usize, usize)>> = vec![None; graph.values()];
-    for node in graph.nodes.iter().filter(|n| n.op.is_view()) {
+    for node in &graph.nodes {
+        let Some(view) = node.op.view() else { continue };
         let made = node.outputs[0];
-        match &node.op {
-            Op::AllReduceDone(_) => {
-                for (sum, started) in node.outputs.iter().zip(&node.inputs) {
-                    inside[sum.index()] = Some((started.index(), 0));
+        match view {
+            View::Operand => {
+                for (result, operand) in node.outputs.iter().zip(&node.inputs) {
+                    inside[result.index()] = Some((operand.index(), 0));
                 }
             }
-            Op::ConcatChunks(_) => {
+            View::Joined => {
                 for (k, part) in node.inputs.iter().enumerate() {
                     let start = k * graph.ty(*part).bytes();
                     inside[part.index()] = Some((made.index(), start));
                 }
             }
-            Op::TimeChunk(op) => {
-                let start = op.index * graph.ty(made).bytes();
+            View::Chunk(index) => {
+                let start = index * graph.ty(made).bytes();
                 inside[made.index()] = Some((node.inputs[0].index(), start));
             }
-            _ => inside[made.index()] = Some((node.inputs[0].index(), 0)),
         }
     }
     let find = |value: usize| {
@@ -221,11 +221,8 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         }
     }
     for (k, node) in graph.nodes.iter().enumerate() {
-        let written = match &node.op {
-            Op::Custom(op) => op.wanted(graph, node),
-            op => vec![op.writes_all(); node.outputs.len()],
-        };
-        for (output, _) in node.outputs.iter().zip(written).filter(|(_, w)| *w) {
+        let outputs = node.outputs.iter().enumerate();
+        for (_, output) in outputs.filter(|(at, _)| node.op.writes_unread(*at)) {
             let last = &mut last[roots[output.index()]];
             *last = Some(last.unwrap_or(k));
         }

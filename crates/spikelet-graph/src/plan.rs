@@ -15,7 +15,7 @@ pub use forward_backward::ForwardBackwardPlans;
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
-use crate::op::{Op, Operation};
+use crate::op::Operation;
 use crate::pass::{self, Choices, Report};
 use crate::target::Target;
 use crate::types::TensorType;
@@ -125,6 +125,11 @@ impl Plan {
         })
     }
 
+    /// Lays out a graph as it is, for comparisons: every node must have a result that is read.
+    pub fn without_passes(graph: Graph, target: &dyn Target) -> Plan {
+        Self::lay_out(graph, target, vec![])
+    }
+
     /// Places the values of a graph for which the passes for a target have run.
     fn placed(
         mut graph: Graph,
@@ -156,10 +161,11 @@ impl Plan {
             };
             let body = node.op.body();
             let body = body.map(|body| Box::new(Self::lay_out(body.clone(), target, vec![])));
-            let bytes = match (&node.op, &body) {
-                (Op::Loop(op), Some(body)) => body.moved_bytes().saturating_mul(op.length as u64),
-                _ => moved as u64,
+            let of_body = |body: &Box<Plan>| {
+                let runs = node.op.body_runs() as u64;
+                body.moved_bytes().saturating_mul(runs)
             };
+            let bytes = body.as_ref().map_or(moved as u64, of_body);
             kernels.push(Kernel {
                 node: k,
                 reads: node.inputs.iter().map(place).collect(),
@@ -211,11 +217,12 @@ impl Plan {
 
     /// The number of kernels that one run executes: those of a loop's body once for each step.
     pub fn kernel_runs(&self) -> usize {
-        let runs = self.kernels.iter().map(|kernel| {
-            match (&self.graph.nodes[kernel.node].op, &kernel.body) {
-                (Op::Loop(op), Some(body)) => op.length.saturating_mul(body.kernel_runs()),
-                _ => 1,
+        let runs = self.kernels.iter().map(|kernel| match &kernel.body {
+            Some(body) => {
+                let runs = self.graph.nodes[kernel.node].op.body_runs();
+                runs.saturating_mul(body.kernel_runs())
             }
+            None => 1,
         });
         runs.fold(0, usize::saturating_add)
     }

@@ -6,46 +6,55 @@
 //! while a network is traced.
 
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{ConvPart, Op};
+use crate::op::{Expand, Op, OpKind, Operation, Slice};
+use crate::semantics::{Access, Class, Role, Semantics};
 
 /// Whether the results of a node repeat over time, given which of its operands do.
 pub(crate) fn repeats(graph: &Graph, node: &Node, operand: &dyn Fn(ValueId) -> bool) -> bool {
-    let first = || node.inputs.first().is_some_and(|v| operand(*v));
-    match &node.op {
-        Op::Expand(_) => is_repetition(graph, node),
-        Op::MatMul(op) => !op.transpose_a && graph.shape(node.inputs[0]).len() > 1 && first(),
-        Op::Reshape(op) => first() && op.shape.first() == graph.shape(node.inputs[0]).first(),
-        Op::Conv(_) | Op::Pool(_) | Op::Permute(_) => treats_steps_alike(graph, node) && first(),
-        Op::Slice(op) => op.axis == 0 && first() && graph.shape(node.outputs[0])[0] != 1,
-        Op::Map(op) => {
-            let rank = op.shape.len();
-            let mut has_time = node
-                .inputs
-                .iter()
-                .filter(|v| graph.shape(**v).len() == rank);
-            let repeated = has_time.clone().any(|v| operand(*v));
-            repeated && has_time.all(|v| operand(*v) || graph.shape(*v).first() == Some(&1))
-        }
-        _ => false,
+    if is_repetition(graph, node) {
+        return true;
     }
+    if !node.inputs.iter().any(|v| operand(*v)) {
+        return false;
+    }
+    if Slice::of(&node.op).is_some_and(|slice| slice.axis == 0) {
+        return graph.shape(node.outputs[0])[0] != 1;
+    }
+    let s = graph.semantics(node);
+    let Some(time) = steps_axis(&node.op, &s) else {
+        return false;
+    };
+    let is_one_step = |v: &ValueId| graph.shape(*v)[0] == s.axes[time].length;
+    let mut along = 0;
+    let alike = s.operands.iter().zip(&node.inputs).all(|(access, v)| {
+        along += usize::from(access.place(time).is_some());
+        access
+            .place(time)
+            .is_none_or(|at| at == 0 && operand(*v) && is_one_step(v))
+    });
+    alike && along > 0 && node.outputs.iter().all(is_one_step)
+}
+
+/// The axis 0 of all results, if each of its iterations is computed alike from the same iteration of the operands.
+pub(crate) fn steps_axis(op: &Op, s: &Semantics) -> Option<usize> {
+    let first = |result: &Access| result.0.first().copied().flatten();
+    let time = first(s.results.first()?)?;
+    let alone = matches!(
+        op.class(),
+        Class::Elementwise | Class::Movement | Class::Contraction | Class::Reduction
+    );
+    let all = s.results.iter().all(|result| first(result) == Some(time));
+    (alone && all && s.axes[time].role == Role::Parallel).then_some(time)
 }
 
 /// Whether a node broadcasts one step along axis 0, and does nothing else.
-fn is_repetition(graph: &Graph, node: &Node) -> bool {
+pub(crate) fn is_repetition(graph: &Graph, node: &Node) -> bool {
+    if Expand::of(&node.op).is_none() {
+        return false;
+    }
     let (from, to) = (graph.shape(node.inputs[0]), graph.shape(node.outputs[0]));
     let only_time = from.len() == to.len() && !to.is_empty() && from[1..] == to[1..];
     only_time && from[0] == 1 && to[0] != 1
-}
-
-/// Whether axis 0 of the first operand is an axis 0 of the result that the operation does not mix.
-fn treats_steps_alike(graph: &Graph, node: &Node) -> bool {
-    let rank = graph.shape(node.inputs[0]).len();
-    match &node.op {
-        Op::Conv(op) => op.part == ConvPart::Forward && rank > op.axes() + 2,
-        Op::Pool(op) => rank > op.windows.len() + 2,
-        Op::Permute(op) => op.order.first() == Some(&0),
-        _ => false,
-    }
 }
 
 /// The repeated values of a graph that grows: each node is looked at once.

@@ -11,14 +11,14 @@
 
 use super::{Location, find};
 use crate::graph::{Graph, ValueId};
-use crate::op::Op;
+use crate::op::{AllReduceDone, AllReduceStart, OpKind};
 use std::collections::HashMap;
 
 /// Each operand of an all-reduce, and the node before whose end it may not change.
 pub(super) fn held(graph: &Graph) -> Vec<(usize, ValueId)> {
     let ends = ends(graph);
     let sums = graph.nodes.iter().enumerate();
-    let sums = sums.filter(|(_, node)| matches!(node.op, Op::AllReduceStart(_)));
+    let sums = sums.filter(|(_, node)| AllReduceStart::of(&node.op).is_some());
     sums.flat_map(|(k, node)| {
         let end = ends.get(&k).copied().unwrap_or(graph.nodes.len());
         node.inputs.iter().map(move |v| (end, *v))
@@ -30,7 +30,7 @@ pub(super) fn held(graph: &Graph) -> Vec<(usize, ValueId)> {
 fn ends(graph: &Graph) -> HashMap<usize, usize> {
     let producers = graph.producers();
     let waits = graph.nodes.iter().enumerate();
-    let waits = waits.filter(|(_, node)| matches!(node.op, Op::AllReduceDone(_)));
+    let waits = waits.filter(|(_, node)| AllReduceDone::of(&node.op).is_some());
     waits
         .filter_map(|(k, node)| Some((producers[node.inputs.first()?.index()]?, k)))
         .collect()
@@ -45,7 +45,7 @@ pub(super) fn extend(
     places: &[Location],
 ) {
     for (k, node) in graph.nodes.iter().enumerate() {
-        if !matches!(node.op, Op::AllReduceStart(_)) {
+        if AllReduceStart::of(&node.op).is_none() {
             continue;
         }
         for (input, output) in node.inputs.iter().zip(&node.outputs) {

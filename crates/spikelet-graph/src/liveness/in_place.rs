@@ -2,11 +2,12 @@
 
 use super::{Location, collective, find};
 use crate::graph::{Graph, ValueId};
-use crate::op::{Op, Port, Ports};
+use crate::op::Operation;
+use crate::semantics::{Class, InPlace};
 use crate::target::InPlaceUpdates;
 
-/// Lets maps, updates of matrices, and where the target can, backward scans and gradients of blocks' maxima, write over
-/// an operand of the same type that is not read after them.
+/// Lets results take the memory of an operand of the same type that is not read after them, where the operation
+/// ([`InPlace`]) and the target allow it.
 pub(super) fn overwrite_operands(
     graph: &Graph,
     target: &dyn InPlaceUpdates,
@@ -15,28 +16,18 @@ pub(super) fn overwrite_operands(
     places: &[Location],
 ) {
     for (k, node) in graph.nodes.iter().enumerate() {
-        let outputs = match &node.op {
-            Op::Map(_) | Op::RankUpdate(_) => &node.outputs[..],
-            Op::ScanGrad(op) if op.of.feedback.is_none() && target.overwrites_sequences() => {
-                &node.outputs[..]
-            }
-            Op::PoolGrad(op) if op.by_blocks() && target.overwrites_sequences() => {
-                &node.outputs[..]
-            }
-            _ => continue,
-        };
+        // Sums over ranks run while the device continues: see `collective`.
+        let is_sum = node.op.class() == Class::Collective;
+        if is_sum || (node.op.asks_device() && !target.overwrites_sequences()) {
+            continue;
+        }
         let mut taken: Vec<usize> = vec![];
-        for (at, output) in outputs.iter().enumerate() {
-            let only = match &node.op {
-                Op::ScanGrad(op) => match op.results()[at] {
-                    Port::Sequence(0) => None,
-                    result => match op.carried_from(result) {
-                        Some(operand) => Some(node.inputs[operand]),
-                        None => continue,
-                    },
-                },
-                Op::RankUpdate(_) => Some(node.inputs[0]),
-                _ => None,
+        for (at, output) in node.outputs.iter().enumerate() {
+            let in_place = node.op.in_place(at);
+            let only = match in_place {
+                InPlace::Never => continue,
+                InPlace::Elements => None,
+                InPlace::ElementsOf(k) | InPlace::Operand(k) => Some(node.inputs[k]),
             };
             let own = output.index();
             let Some((_, end)) =
@@ -44,17 +35,12 @@ pub(super) fn overwrite_operands(
             else {
                 continue;
             };
-            let elementwise = |root: usize| {
-                let read = node
-                    .inputs
-                    .iter()
-                    .filter(|v| find(roots, v.index()) == root);
-                match &node.op {
-                    Op::RankUpdate(_) => read.count() == 1,
-                    _ => {
-                        let mut read = read;
-                        read.all(|v| graph.shape(*v) == graph.shape(*output))
-                    }
+            let may_take = |root: usize| {
+                let read = node.inputs.iter();
+                let mut read = read.filter(|v| find(roots, v.index()) == root);
+                match in_place {
+                    InPlace::Operand(_) => read.count() == 1,
+                    _ => read.all(|v| graph.shape(*v) == graph.shape(*output)),
                 }
             };
             let fits = |v: &&ValueId| {
@@ -65,7 +51,7 @@ pub(super) fn overwrite_operands(
                     && lives[root].is_some_and(|(_, last)| last == k)
                     && graph.ty(ValueId(root as u32)).bytes() == graph.ty(*output).bytes()
                     && !taken.contains(&root)
-                    && elementwise(root)
+                    && may_take(root)
             };
             let Some(root) = node
                 .inputs
@@ -146,12 +132,15 @@ impl Readers {
             return false;
         }
         let node = &graph.nodes[made];
+        let result = node.outputs.iter().position(|v| *v == output.value);
+        let result = result.filter(|_| !node.op.asks_device());
+        let in_place = result.map_or(InPlace::Never, |at| node.op.in_place(at));
         let elementwise = |(at, input): (usize, &ValueId)| {
             roots[input.index()] != old
-                || match &node.op {
-                    Op::Map(map) => map.shape == graph.shape(*input),
-                    Op::RankUpdate(_) => at == 0,
-                    _ => false,
+                || match in_place {
+                    InPlace::Never => false,
+                    InPlace::Elements => graph.shape(output.value) == graph.shape(*input),
+                    InPlace::ElementsOf(k) | InPlace::Operand(k) => at == k,
                 }
         };
         self.last[old].is_none_or(|last| last <= made)

@@ -1,9 +1,10 @@
 //! Sums over all ranks of a group.
 
-use super::{Operation, elements};
+use super::{Operation, View, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, InPlace, Semantics};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -76,11 +77,23 @@ impl Operation for AllReduceStart {
         Ok(known.map(|g| g.and_then(|_| sums.next())).collect())
     }
 
+    fn class(&self) -> Class {
+        Class::Collective
+    }
+
+    fn in_place(&self, result: usize) -> InPlace {
+        InPlace::Operand(result)
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs)
+    }
+
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         elements(inputs)
     }
 
-    fn writes_all(&self) -> bool {
+    fn writes_unread(&self, _: usize) -> bool {
         true
     }
 }
@@ -107,12 +120,24 @@ impl Operation for AllReduceDone {
         Ok(b.grads.clone())
     }
 
+    fn class(&self) -> Class {
+        Class::Collective
+    }
+
+    fn in_place(&self, result: usize) -> InPlace {
+        InPlace::Operand(result)
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs)
+    }
+
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
         0
     }
 
-    fn is_view(&self) -> bool {
-        true
+    fn view(&self) -> Option<View> {
+        Some(View::Operand)
     }
 
     fn runs(&self) -> bool {

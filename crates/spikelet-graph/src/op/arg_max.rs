@@ -4,6 +4,7 @@ use super::{Operation, arity, elements, expect_float};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -34,6 +35,19 @@ impl Operation for ArgMax {
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None])
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Accumulated
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &outputs[0].shape;
+        Semantics::new(inputs, outputs).alike(0..shape.len(), shape)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

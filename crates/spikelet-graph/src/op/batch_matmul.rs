@@ -5,6 +5,7 @@ use super::{MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, ShapeText, TensorType};
 
@@ -148,6 +149,34 @@ impl Operation for BatchMatMul {
             }
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Contraction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Product
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let BatchMatMulSizes { m, n, k, .. } = self.sizes(&inputs[0], &inputs[1]);
+        let matrix = outputs[0].shape.len() - 2;
+        let (rows, columns) = (matrix, matrix + 1);
+        let place = |transpose: bool| match transpose {
+            false => (rows, columns),
+            true => (columns, rows),
+        };
+        let (a, b) = (place(self.transpose_a), place(self.transpose_b));
+        let mut s = Semantics::new(inputs, outputs).alike(0..matrix, &outputs[0].shape);
+        s.axis(Role::Parallel, m, [(0, a.0)], [(0, rows)]);
+        s.axis(Role::Parallel, n, [(1, b.1)], [(0, columns)]);
+        s.axis(Role::Reduced, k, [(0, a.1), (1, b.0)], []);
+        s
+    }
+
+    fn precision_mut(&mut self) -> Option<&mut MatmulPrecision> {
+        Some(&mut self.precision)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -1,9 +1,10 @@
 //! Concatenation along an axis.
 
-use super::{Operation, Slice};
+use super::{Op, Operation, Slice};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -81,6 +82,26 @@ impl Operation for Concat {
             start = end;
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &outputs[0].shape;
+        Semantics::new(inputs, outputs)
+            .alike(0..self.axis, shape)
+            .alike(self.axis + 1..shape.len(), shape)
+    }
+
+    fn permuted(&self, order: &[usize]) -> Option<Op> {
+        let axis = *order.get(self.axis)?;
+        Some(Concat { axis }.into())
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

@@ -9,6 +9,7 @@ use super::{MAX_STEP, MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{ShapeText, TensorType, elements};
 
@@ -323,6 +324,64 @@ impl Operation for Conv {
             }
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Contraction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Product
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let (first, second) = (&inputs[0].shape, &inputs[1].shape);
+        let channels = first.len() - 1;
+        let leading = channels - self.axes();
+        let of_weight = second.len() - 1;
+        let is_weight = self.part == ConvPart::Weight;
+        let mut s = Semantics::new(inputs, outputs);
+        for k in 0..leading {
+            match is_weight {
+                true => s.axis(Role::Reduced, first[k], [(0, k), (1, k)], []),
+                false => s.axis(Role::Parallel, first[k], [(0, k)], [(0, k)]),
+            }
+        }
+        if self.groups == 1 {
+            // The channels of the second operand that the sum runs over, and those of the result.
+            let (sum, result) = match self.part {
+                ConvPart::Forward => (Some(of_weight), 0),
+                ConvPart::Input => (Some(0), of_weight),
+                ConvPart::Weight => (None, of_weight),
+            };
+            if let Some(sum) = sum {
+                s.axis(Role::Reduced, second[sum], [(0, channels), (1, sum)], []);
+                s.axis(
+                    Role::Parallel,
+                    second[result],
+                    [(1, result)],
+                    [(0, channels)],
+                );
+            } else {
+                let last = outputs[0].shape.len() - 1;
+                s.axis(
+                    Role::Parallel,
+                    first[channels],
+                    [(0, channels)],
+                    [(0, last)],
+                );
+                s.axis(Role::Parallel, second[result], [(1, result)], [(0, 0)]);
+            }
+        }
+        s
+    }
+
+    fn precision_mut(&mut self) -> Option<&mut MatmulPrecision> {
+        Some(&mut self.precision)
+    }
+
+    fn is_chunked(&self) -> bool {
+        true
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -1,10 +1,11 @@
 //! Running products along an axis.
 
-use super::{Concat, Fill, Flip, Map, Operation, Permute, Recurrence, Scan, Slice};
+use super::{Concat, Fill, Flip, Map, Op, Operation, Permute, Recurrence, Scan, Slice};
 use super::{arity, elements, inverse};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
 use spikelet_expr::Expr;
@@ -118,6 +119,19 @@ impl Operation for CumProd {
         let product = Map::operand(0) * Map::operand(1);
         let grad = b.map1(product, ty.shape, ty.dtype, &[before, behind])?;
         Ok(vec![Some(grad)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Concat { axis: self.axis }.semantics(inputs, outputs)
+    }
+
+    fn permuted(&self, order: &[usize]) -> Option<Op> {
+        let axis = *order.get(self.axis)?;
+        Some(CumProd { axis }.into())
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

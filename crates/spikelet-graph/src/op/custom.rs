@@ -4,8 +4,9 @@ use super::{Operation, elements};
 use crate::backward::Backward;
 use crate::device_code::{DeviceCall, DeviceCode};
 use crate::error::{Error, InvalidOp, Result};
-use crate::graph::{Graph, Node, ValueId};
+use crate::graph::{Node, ValueId};
 use crate::host_tensor::{HostTensor, HostTensorMut};
+use crate::semantics::{Class, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
 use std::fmt::Debug;
@@ -119,15 +120,14 @@ pub enum BackwardOperand {
 #[derive(Clone, Debug)]
 pub struct Custom(pub Arc<dyn CustomOp>);
 
-impl Custom {
-    /// Which outputs of `node`, the node of this operation, have memory.
-    pub fn wanted(&self, graph: &Graph, node: &Node) -> Vec<bool> {
-        let outputs = node.outputs.iter().enumerate();
-        outputs
-            .map(|(k, v)| !self.0.may_skip(k) || graph.is_read(*v))
-            .collect()
+/// Custom operations are equal if they are one object.
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
+}
 
+impl Custom {
     fn refuse(&self, problem: String) -> Error {
         Error::Gradient {
             what: self.name(),
@@ -213,6 +213,18 @@ impl Operation for Custom {
             }
         }
         Ok(made.into_iter().map(Some).collect())
+    }
+
+    fn class(&self) -> Class {
+        Class::Opaque
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs)
+    }
+
+    fn writes_unread(&self, result: usize) -> bool {
+        !self.0.may_skip(result)
     }
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {

@@ -10,6 +10,7 @@ use super::{Concat, Conv, ConvPart, Fill, Map, Operation, Permute, Reduce, arity
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
 use spikelet_expr::Expr;
@@ -162,6 +163,19 @@ impl Operation for DelayedMatMul {
             grads[0] = Some(b.reshape(grad, vec![rows, batch, inputs])?);
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Contraction
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let sizes = self.sizes(&inputs[0], &inputs[1]);
+        let mut s = Semantics::new(inputs, outputs);
+        s.axis(Role::Parallel, sizes.batch, [(0, 1)], [(0, 1)]);
+        s.axis(Role::Reduced, sizes.inputs, [(0, 2), (1, 0), (2, 0)], []);
+        s.axis(Role::Parallel, sizes.outputs, [(1, 1), (2, 1)], [(0, 2)]);
+        s
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -1,11 +1,13 @@
 //! Random draws from the counter-based generator.
 
-use super::{Operation, elements};
+use super::{Op, Operation, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage, aligned};
 use crate::text::Text;
 use crate::types::{DType, ShapeText, TensorType, broadcast};
+use std::ops::Range;
 
 /// The distribution of a draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +133,50 @@ impl Operation for Draw {
             grads[1] = Some(b.sum_to_shape_of(g, p)?);
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Source
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Drawn
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let mut s = Semantics::new(inputs, outputs);
+        if self.over_time {
+            // A draw depends on its element in the time step, so that only time can be divided.
+            let (rank, time) = (self.shape.len(), self.shape[0]);
+            let place = inputs.get(1).and_then(|p| aligned(&p.shape, rank, 0, time));
+            s.axis(Role::Parallel, time, place.map(|at| (1, at)), [(0, 0)]);
+        }
+        s
+    }
+
+    fn resized(&self, _axis: usize, range: &Range<usize>, results: &[TensorType]) -> Option<Op> {
+        Some(
+            Draw {
+                shape: results[0].shape.clone(),
+                first_step: self.first_step + u32::try_from(range.start).ok()?,
+                ..self.clone()
+            }
+            .into(),
+        )
+    }
+
+    fn stored_as(&self, dtype: DType) -> Option<Op> {
+        Some(
+            Draw {
+                dtype,
+                ..self.clone()
+            }
+            .into(),
+        )
+    }
+
+    fn is_binary(&self, _: usize) -> bool {
+        self.distribution == Distribution::Bernoulli
     }
 
     fn flops(&self, _: &[TensorType], outputs: &[TensorType]) -> u64 {

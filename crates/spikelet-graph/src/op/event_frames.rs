@@ -4,6 +4,7 @@ use super::{Operation, arity, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -181,6 +182,16 @@ impl Operation for EventFrames {
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None, None])
+    }
+
+    fn class(&self) -> Class {
+        Class::Source
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let mut s = Semantics::new(inputs, outputs);
+        s.axis(Role::Parallel, inputs[1].len(), [(0, 0), (1, 0)], [(0, 1)]);
+        s
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

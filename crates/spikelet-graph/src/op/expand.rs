@@ -1,11 +1,13 @@
 //! Broadcasting to a larger shape.
 
-use super::{Operation, arity};
+use super::{Op, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{TensorType, broadcast};
+use std::ops::Range;
 
 /// Repeats along new axes and axes of length 1. It is not materialized if the reader can broadcast.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +43,23 @@ impl Operation for Expand {
             return Ok(vec![None]);
         };
         Ok(vec![Some(b.sum_to_shape_of(g, node.inputs[0])?)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs).broadcasting(0..1, inputs, &self.shape)
+    }
+
+    fn resized(&self, _axis: usize, _range: &Range<usize>, results: &[TensorType]) -> Option<Op> {
+        let shape = results[0].shape.clone();
+        Some(Expand { shape }.into())
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

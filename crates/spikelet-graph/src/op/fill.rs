@@ -1,12 +1,14 @@
 //! A constant tensor.
 
-use super::{Operation, arity};
+use super::{Op, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics};
 use crate::tensor::rounded;
 use crate::text::Text;
 use crate::types::TensorType;
+use std::ops::Range;
 
 /// A tensor whose elements all have one value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +45,20 @@ impl Operation for Fill {
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![])
+    }
+
+    fn class(&self) -> Class {
+        Class::Constant
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs).broadcasting(0..0, inputs, &self.ty.shape)
+    }
+
+    fn resized(&self, _axis: usize, _range: &Range<usize>, results: &[TensorType]) -> Option<Op> {
+        let shape = results[0].shape.clone();
+        let ty = TensorType::new(self.ty.dtype, shape);
+        Some(Fill { ty, ..*self }.into())
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

@@ -1,9 +1,10 @@
 //! The elements of an axis in reverse order.
 
-use super::{Operation, arity};
+use super::{Concat, Op, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -46,6 +47,23 @@ impl Operation for Flip {
             return Ok(vec![None]);
         };
         Ok(vec![Some(b.push1(*self, &[g])?)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Concat { axis: self.axis }.semantics(inputs, outputs)
+    }
+
+    fn permuted(&self, order: &[usize]) -> Option<Op> {
+        let axis = *order.get(self.axis)?;
+        Some(Flip { axis }.into())
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

@@ -4,6 +4,7 @@ use super::{Operation, arity, elements, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, TensorType, elements as product};
 
@@ -177,6 +178,41 @@ impl Operation for Gather {
         Ok(vec![Some(b.cast_as(sum, node.inputs[0])?), None])
     }
 
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let (x, y) = (&inputs[0].shape, &outputs[0].shape);
+        let count = self.indexed.axes(&inputs[1]);
+        let elements = self.indexed == Indexed::Elements;
+        let mut s = Semantics::new(inputs, outputs);
+        for (at, &length) in y.iter().enumerate() {
+            let of_index = (self.axis..self.axis + count).contains(&at);
+            let of_x = match at < self.axis {
+                true => at,
+                false => at + 1 - count,
+            };
+            let in_x = (!of_index).then_some((0, of_x));
+            let in_index = match elements {
+                true => Some((1, at)),
+                false => of_index.then(|| (1, at - self.axis)),
+            };
+            debug_assert!(in_x.is_none_or(|(_, at)| x[at] == length));
+            s.axis(
+                Role::Parallel,
+                length,
+                in_x.into_iter().chain(in_index),
+                [(0, at)],
+            );
+        }
+        s
+    }
+
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
         0
     }
@@ -243,6 +279,34 @@ impl Operation for ScatterAdd {
         };
         let grad = b.push1(gather, &[g, node.inputs[1]])?;
         Ok(vec![Some(b.cast_as(grad, node.inputs[0])?), None])
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let y = &inputs[0].shape;
+        let count = self.indexed.axes(&inputs[1]);
+        let elements = self.indexed == Indexed::Elements;
+        let mut s = Semantics::new(inputs, outputs);
+        for (at, &length) in y.iter().enumerate() {
+            let of_index = (self.axis..self.axis + count).contains(&at);
+            let in_index = match elements {
+                true => Some((1, at)),
+                false => of_index.then(|| (1, at - self.axis)),
+            };
+            let of_result = match at < self.axis {
+                true => at,
+                false => at + 1 - count,
+            };
+            let (role, result) = match of_index {
+                true => (Role::Reduced, None),
+                false => (Role::Parallel, Some((0, of_result))),
+            };
+            s.axis(role, length, in_index.into_iter().chain([(0, at)]), result);
+        }
+        s
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -4,6 +4,7 @@ use super::{GENERATOR_STATE, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -45,6 +46,14 @@ impl Operation for GeneratorSteps {
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None])
+    }
+
+    fn class(&self) -> Class {
+        Class::Source
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs)
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

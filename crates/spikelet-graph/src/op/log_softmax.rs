@@ -4,6 +4,7 @@ use super::{Map, Operation, Reduce, arity, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -45,6 +46,19 @@ impl Operation for LogSoftmax {
         let dtype = b.graph.ty(node.inputs[0]).dtype;
         let grad = b.map1(expression, shape, dtype, &[g, y, total])?;
         Ok(vec![Some(grad)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Accumulated
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &outputs[0].shape;
+        Semantics::new(inputs, outputs).alike(0..shape.len() - 1, shape)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

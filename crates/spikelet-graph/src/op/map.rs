@@ -1,12 +1,14 @@
 //! A fused elementwise region: expressions over tensors, with broadcasting.
 
-use super::{Operation, product};
+use super::{Op, Operation, inverse, product};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
+use crate::semantics::{Class, InPlace, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::{CompileError, Expr, Listing, Node as ExprNode, Program, vjp};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
@@ -23,6 +25,21 @@ pub struct Map {
     /// The element type of each output. Empty: the operands' type for all outputs, or f32 if the
     /// operands' types differ.
     pub dtypes: Vec<DType>,
+}
+
+/// Expressions are equal if they are one object.
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            expressions,
+            shape,
+            dtypes,
+        } = self;
+        let same = |(a, b): (&Expr, &Expr)| std::ptr::eq(a.node(), b.node());
+        expressions.len() == other.expressions.len()
+            && expressions.iter().zip(&other.expressions).all(same)
+            && (shape, dtypes) == (&other.shape, &other.dtypes)
+    }
 }
 
 impl Map {
@@ -289,8 +306,47 @@ impl Operation for Map {
         Ok(grads)
     }
 
-    fn writes_all(&self) -> bool {
+    fn writes_unread(&self, _: usize) -> bool {
         true
+    }
+
+    fn class(&self) -> Class {
+        Class::Elementwise
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Elementwise
+    }
+
+    fn in_place(&self, _: usize) -> InPlace {
+        InPlace::Elements
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs).broadcasting(0..inputs.len(), inputs, &self.shape)
+    }
+
+    fn resized(&self, _axis: usize, _range: &Range<usize>, results: &[TensorType]) -> Option<Op> {
+        let mut op = self.clone();
+        op.shape = results[0].shape.clone();
+        Some(op.into())
+    }
+
+    fn stored_as(&self, dtype: DType) -> Option<Op> {
+        let dtypes = vec![dtype; self.expressions.len()];
+        Some(
+            Map {
+                dtypes,
+                ..self.clone()
+            }
+            .into(),
+        )
+    }
+
+    fn permuted(&self, order: &[usize]) -> Option<Op> {
+        let mut op = self.clone();
+        op.shape = inverse(order).iter().map(|&k| self.shape[k]).collect();
+        Some(op.into())
     }
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {

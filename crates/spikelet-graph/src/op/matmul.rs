@@ -1,9 +1,10 @@
 //! Matrix products.
 
-use super::{Operation, arity, product};
+use super::{Op, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage, common_axes};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -175,6 +176,63 @@ impl Operation for MatMul {
             }
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Contraction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Product
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let (a, b) = (&inputs[0].shape, &inputs[1].shape);
+        let (in_a, in_b) = (a.len() - 1, b.len() - 1);
+        let columns = outputs[0].shape.len() - 1;
+        let n = outputs[0].shape[columns];
+        let mut s = Semantics::new(inputs, outputs);
+        match self.transpose_a {
+            false => (0..in_a).for_each(|k| s.axis(Role::Parallel, a[k], [(0, k)], [(0, k)])),
+            true => s.axis(Role::Parallel, a[in_a], [(0, in_a)], [(0, 0)]),
+        }
+        // The axes of both operands that the sums run over: one axis, or the folded ones.
+        let of_a = if self.transpose_a {
+            0..in_a
+        } else {
+            in_a..in_a + 1
+        };
+        let of_b = if self.transpose_b {
+            in_b..in_b + 1
+        } else {
+            0..in_b
+        };
+        for (length, x, y) in common_axes(&a[of_a.clone()], &b[of_b.clone()]) {
+            s.axis(
+                Role::Reduced,
+                length,
+                [(0, of_a.start + x), (1, of_b.start + y)],
+                [],
+            );
+        }
+        match self.transpose_b {
+            false => s.axis(Role::Parallel, n, [(1, in_b)], [(0, columns)]),
+            true => {
+                for (length, y, _) in common_axes(&b[..in_b], &[n]) {
+                    s.axis(Role::Parallel, length, [(1, y)], [(0, columns)]);
+                }
+            }
+        }
+        s
+    }
+
+    fn stored_as(&self, dtype: DType) -> Option<Op> {
+        let out = Some(dtype);
+        Some(MatMul { out, ..*self }.into())
+    }
+
+    fn precision_mut(&mut self) -> Option<&mut MatmulPrecision> {
+        Some(&mut self.precision)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

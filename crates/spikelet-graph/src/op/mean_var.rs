@@ -4,6 +4,7 @@ use super::{Map, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Join, Role, Semantics, Storage};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -65,6 +66,35 @@ impl Operation for MeanVar {
             None => own,
         };
         Ok(vec![Some(b.map1(sum, ty.shape, ty.dtype, &operands)?)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Accumulated
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &inputs[0].shape;
+        let channels = shape.len() - 1;
+        let mut s = Semantics::new(inputs, outputs);
+        s.joins = vec![Join::MeanVar; 2];
+        for (k, &length) in shape[..channels].iter().enumerate() {
+            s.axis(Role::Reduced, length, [(0, k)], []);
+        }
+        s.axis(
+            Role::Parallel,
+            shape[channels],
+            [(0, channels)],
+            [(0, 0), (1, 0)],
+        );
+        s
+    }
+
+    fn is_chunked(&self) -> bool {
+        true
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

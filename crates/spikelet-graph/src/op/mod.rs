@@ -87,8 +87,10 @@ pub use with_body::WithBody;
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
+use crate::semantics::{Class, InPlace, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
+use std::ops::Range;
 
 /// The rules of an operation.
 pub trait Operation {
@@ -116,13 +118,45 @@ pub trait Operation {
     /// When the operation has no derivative.
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>>;
 
+    /// The kind of computation.
+    fn class(&self) -> Class;
+
+    /// The element types under a 16-bit precision.
+    fn storage(&self) -> Storage {
+        Storage::Full
+    }
+
+    /// The operands whose memory a result may take.
+    fn in_place(&self, _result: usize) -> InPlace {
+        InPlace::Never
+    }
+
+    /// Whether results take the memory of operands only on devices that
+    /// [overwrite sequences](crate::InPlaceUpdates::overwrites_sequences).
+    fn asks_device(&self) -> bool {
+        false
+    }
+
+    /// What it does to the axes of operands and results of these types.
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics;
+
+    /// The operation over some iterations of one of its [`axes`](Semantics::axes), with results of these types; `None`:
+    /// the operation as it is. See [`Op::part`].
+    fn resized(&self, _axis: usize, _range: &Range<usize>, _results: &[TensorType]) -> Option<Op> {
+        None
+    }
+
     /// Floating-point operations.
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
 
-    /// Whether the result is a view of the operand's memory. Of several results, each is a view of the
-    /// operand with the same index.
+    /// How results share the memory of operands; `None` for results with memory of their own.
+    fn view(&self) -> Option<View> {
+        None
+    }
+
+    /// See [`Operation::view`].
     fn is_view(&self) -> bool {
-        false
+        self.view().is_some()
     }
 
     /// Whether a device has work to do for it, such as to wait for an all-reduce.
@@ -130,10 +164,42 @@ pub trait Operation {
         !self.is_view()
     }
 
-    /// Whether all results are written, even those that are not read. (A custom operation defines it
-    /// for each result.)
-    fn writes_all(&self) -> bool {
+    /// Whether a result is written even if it is not read.
+    fn writes_unread(&self, _result: usize) -> bool {
         false
+    }
+
+    /// Whether a result consists of zeros and ones and can be stored as bits.
+    fn is_binary(&self, _result: usize) -> bool {
+        false
+    }
+
+    /// The operation on operands whose axis `k` becomes axis `order[k]`, with results permuted alike; `None` if their axes
+    /// have other meanings.
+    fn permuted(&self, _order: &[usize]) -> Option<Op> {
+        None
+    }
+
+    /// The operation with results that are rounded to another element type, once; `None` if its results have one type
+    /// only.
+    fn stored_as(&self, _dtype: DType) -> Option<Op> {
+        None
+    }
+
+    /// The precision of its products of f32 numbers, if it has any.
+    fn precision_mut(&mut self) -> Option<&mut MatmulPrecision> {
+        None
+    }
+
+    /// Whether a long sequence is always divided into time chunks: the last bits of its results depend on the number of
+    /// chunks, and no plan may give others.
+    fn is_chunked(&self) -> bool {
+        false
+    }
+
+    /// The time steps of a layer whose steps read each other's results through products or a body.
+    fn recurrent_steps(&self) -> Option<usize> {
+        None
     }
 
     /// The graph that the operation runs, such as the body of a loop.
@@ -153,10 +219,26 @@ pub trait Operation {
         None
     }
 
+    /// How often the body runs.
+    fn body_runs(&self) -> usize {
+        1
+    }
+
     /// See [`Operation::body`].
     fn body_mut(&mut self) -> Option<&mut Graph> {
         None
     }
+}
+
+/// Results in the memory of operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum View {
+    /// Each result is the operand with the same index.
+    Operand,
+    /// The result is the chunk with this index, of equal chunks of the operand.
+    Chunk(usize),
+    /// The operands are equal chunks of the result.
+    Joined,
 }
 
 /// A kind of operation, for patterns: `Conv::of(&node.op)` is `Some` if the node is a convolution.
@@ -168,8 +250,12 @@ pub trait OpKind: Sized {
 /// An operation to read a text into.
 macro_rules! blank {
     // Its code is not in the text.
-    (Custom) => { None };
-    ($name:ident) => { Some(Op::from($name::default())) };
+    (Custom) => {
+        None
+    };
+    ($name:ident) => {
+        Some(Op::from($name::default()))
+    };
 }
 
 macro_rules! operations {
@@ -182,8 +268,8 @@ macro_rules! operations {
             }
         }
 
-        /// An operation of a graph.
-        #[derive(Clone, Debug)]
+        /// An operation of a graph. Equal operations compute the same of the same operands.
+        #[derive(Clone, Debug, PartialEq)]
         pub enum Op {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
@@ -204,6 +290,9 @@ macro_rules! operations {
             }
         )*
         impl Op {
+            /// The names of all kinds of operations.
+            pub const KINDS: &[&str] = &[$($(#[$attribute])* stringify!($name),)*];
+
             fn operation(&self) -> &dyn Operation {
                 match self { $($(#[$attribute])* Op::$name(op) => op,)* }
             }
@@ -231,49 +320,69 @@ macro_rules! for_each_operation {
 
 for_each_operation!(operations #[cfg(test)] WithBody);
 
-impl Operation for Op {
-    fn name(&self) -> String {
-        self.operation().name()
-    }
+/// Lets an operation answer by its kind.
+macro_rules! answer_by_kind {
+    ($(fn $name:ident(&self $(, $given:ident: $type:ty)*) -> $answer:ty;)*) => {
+        impl Operation for Op {
+            $(fn $name(&self $(, $given: $type)*) -> $answer {
+                self.operation().$name($($given),*)
+            })*
 
-    fn text(&mut self, t: &mut Text<'_>) {
-        self.operation_mut().text(t);
-    }
+            fn text(&mut self, t: &mut Text<'_>) {
+                self.operation_mut().text(t);
+            }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        self.operation().infer(inputs)
-    }
+            fn precision_mut(&mut self) -> Option<&mut MatmulPrecision> {
+                self.operation_mut().precision_mut()
+            }
 
-    fn outputs(&self, operands: usize) -> usize {
-        self.operation().outputs(operands)
-    }
+            fn body_mut(&mut self) -> Option<&mut Graph> {
+                self.operation_mut().body_mut()
+            }
+        }
+    };
+}
 
-    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        self.operation().differentiate(b, node)
-    }
+answer_by_kind! {
+    fn name(&self) -> String;
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp>;
+    fn outputs(&self, operands: usize) -> usize;
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>>;
+    fn class(&self) -> Class;
+    fn storage(&self) -> Storage;
+    fn in_place(&self, result: usize) -> InPlace;
+    fn asks_device(&self) -> bool;
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics;
+    fn resized(&self, axis: usize, range: &Range<usize>, results: &[TensorType]) -> Option<Op>;
+    fn permuted(&self, order: &[usize]) -> Option<Op>;
+    fn stored_as(&self, dtype: DType) -> Option<Op>;
+    fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
+    fn view(&self) -> Option<View>;
+    fn runs(&self) -> bool;
+    fn writes_unread(&self, result: usize) -> bool;
+    fn is_binary(&self, result: usize) -> bool;
+    fn is_chunked(&self) -> bool;
+    fn recurrent_steps(&self) -> Option<usize>;
+    fn body(&self) -> Option<&Graph>;
+    fn body_runs(&self) -> usize;
+}
 
-    fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
-        self.operation().flops(inputs, outputs)
-    }
-
-    fn is_view(&self) -> bool {
-        self.operation().is_view()
-    }
-
-    fn runs(&self) -> bool {
-        self.operation().runs()
-    }
-
-    fn writes_all(&self) -> bool {
-        self.operation().writes_all()
-    }
-
-    fn body(&self) -> Option<&Graph> {
-        self.operation().body()
-    }
-
-    fn body_mut(&mut self) -> Option<&mut Graph> {
-        self.operation_mut().body_mut()
+impl Op {
+    /// The operation over the iterations `range` of an axis, given its semantics and results: its operands are then those
+    /// parts of the operands that [`Semantics::part`] gives.
+    pub fn part(
+        &self,
+        semantics: &Semantics,
+        outputs: &[TensorType],
+        axis: usize,
+        range: &Range<usize>,
+    ) -> Op {
+        let results = semantics.results.iter().zip(outputs);
+        let results: Vec<TensorType> = results
+            .map(|(access, ty)| semantics.part(access, ty, axis, range))
+            .collect();
+        let resized = self.resized(axis, range, &results);
+        resized.unwrap_or_else(|| self.clone())
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Operation, arity, expect_float, expect_labels};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -46,6 +47,15 @@ impl Operation for OneHot {
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None])
+    }
+
+    fn class(&self) -> Class {
+        Class::Elementwise
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &inputs[0].shape;
+        Semantics::new(inputs, outputs).alike(0..shape.len(), shape)
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

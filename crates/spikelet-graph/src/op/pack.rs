@@ -4,6 +4,7 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -48,6 +49,15 @@ impl Operation for Pack {
             what: self.name(),
             problem: "bits have no gradient; values are packed after differentiation".to_string(),
         })
+    }
+
+    fn class(&self) -> Class {
+        Class::Elementwise
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &outputs[0].shape;
+        Semantics::new(inputs, outputs).alike(0..shape.len(), shape)
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

@@ -4,6 +4,7 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{ShapeText, TensorType};
 
@@ -56,6 +57,22 @@ impl Operation for Permute {
         };
         let order = inverse(&self.order);
         Ok(vec![Some(b.push1(Permute { order }, &[g])?)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let mut s = Semantics::new(inputs, outputs);
+        for (to, &from) in self.order.iter().enumerate() {
+            s.axis(Role::Parallel, outputs[0].shape[to], [(0, from)], [(0, to)]);
+        }
+        s
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

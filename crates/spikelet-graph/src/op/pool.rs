@@ -4,6 +4,7 @@ use super::{MAX_STEP, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, InPlace, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{ShapeText, TensorType};
 
@@ -276,6 +277,22 @@ impl Operation for Pool {
         Ok(vec![Some(b.push1(op, operands)?)])
     }
 
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &outputs[0].shape;
+        let channels = shape.len() - 1;
+        Semantics::new(inputs, outputs)
+            .alike(0..channels - self.windows.len(), shape)
+            .alike(channels..channels + 1, shape)
+    }
+
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         elements(inputs)
     }
@@ -343,6 +360,25 @@ impl Operation for PoolGrad {
                 problem: "second derivatives of max pooling are not implemented".to_string(),
             }),
         }
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn in_place(&self, _: usize) -> InPlace {
+        match self.by_blocks() {
+            true => InPlace::Elements,
+            false => InPlace::Never,
+        }
+    }
+
+    fn asks_device(&self) -> bool {
+        true
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        self.pool.semantics(inputs, outputs)
     }
 
     fn flops(&self, _: &[TensorType], outputs: &[TensorType]) -> u64 {

@@ -4,6 +4,7 @@ use super::{Operation, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, InPlace, Role, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -82,6 +83,26 @@ impl Operation for RankUpdate {
 
     fn differentiate(&self, _: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None; node.inputs.len()])
+    }
+
+    fn class(&self) -> Class {
+        Class::Contraction
+    }
+
+    fn in_place(&self, _: usize) -> InPlace {
+        InPlace::Operand(0)
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let [rows, columns] = [outputs[0].shape[0], outputs[0].shape[1]];
+        let mut s = Semantics::new(inputs, outputs);
+        // Each row of the result depends on its element of the first factors, each column on that of the second ones.
+        let last = |k: usize| (k, inputs[k].shape.len() - 1);
+        let first = (1..inputs.len()).step_by(2).map(last);
+        let second = (2..inputs.len()).step_by(2).map(last);
+        s.axis(Role::Parallel, rows, first.chain([(0, 0)]), [(0, 0)]);
+        s.axis(Role::Parallel, columns, second.chain([(0, 1)]), [(0, 1)]);
+        s
     }
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {

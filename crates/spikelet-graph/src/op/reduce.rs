@@ -1,9 +1,10 @@
 //! Sums and maxima over axes.
 
-use super::{Map, Operation, arity, elements};
+use super::{Map, Op, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Join, Role, Semantics, Storage};
 use crate::text::Text;
 use crate::types::{DType, ShapeText, TensorType};
 
@@ -152,6 +153,37 @@ impl Operation for Reduce {
             }
         };
         Ok(vec![Some(grad)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Accumulated
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let mut s = Semantics::new(inputs, outputs);
+        if self.reduction == Reduction::Max {
+            s.joins = vec![Join::Max];
+        }
+        let mut kept = 0;
+        for (k, &length) in inputs[0].shape.iter().enumerate() {
+            let (role, result) = match self.axes.contains(&k) {
+                true => (Role::Reduced, None),
+                false => (Role::Parallel, Some((0, kept))),
+            };
+            kept += usize::from(result.is_some());
+            s.axis(role, length, [(0, k)], result);
+        }
+        s
+    }
+
+    fn stored_as(&self, dtype: DType) -> Option<Op> {
+        let mut op = self.clone();
+        op.out = Some(dtype);
+        Some(op.into())
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

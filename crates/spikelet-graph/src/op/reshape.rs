@@ -1,11 +1,13 @@
 //! Reshaping.
 
-use super::{Operation, arity};
+use super::{Op, Operation, View, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Role, Semantics, Storage, common_axes};
 use crate::text::Text;
 use crate::types::{ShapeText, TensorType};
+use std::ops::Range;
 
 /// The same elements in the same order, with another shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,11 +50,32 @@ impl Operation for Reshape {
         Ok(vec![Some(b.reshape_as(g, node.inputs[0])?)])
     }
 
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let mut s = Semantics::new(inputs, outputs);
+        for (length, from, to) in common_axes(&inputs[0].shape, &self.shape) {
+            s.axis(Role::Parallel, length, [(0, from)], [(0, to)]);
+        }
+        s
+    }
+
+    fn resized(&self, _axis: usize, _range: &Range<usize>, results: &[TensorType]) -> Option<Op> {
+        let shape = results[0].shape.clone();
+        Some(Reshape { shape }.into())
+    }
+
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
         0
     }
 
-    fn is_view(&self) -> bool {
-        true
+    fn view(&self) -> Option<View> {
+        Some(View::Operand)
     }
 }

@@ -1,14 +1,16 @@
 //! The neuron scan: a recurrence over time, independent for each element, or with feedback through a weight.
 
 use super::{
-    MatMul, MatmulPrecision, Operation, Port, Ports, Recurrence, ScanGrad, Slice,
+    MatMul, MatmulPrecision, Op, Operation, Port, Ports, Recurrence, ScanGrad, Slice,
     map::expression_error, product,
 };
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Join, Role, Semantics, Storage, aligned};
 use crate::text::Text;
 use crate::types::TensorType;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// for steps `[…, H, W, C]`. States are not pooled.
 ///
 /// With [`Feedback`] spikes reach the neurons of the next step through a weight matrix.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     /// Which scan it is.
     pub id: ScanId,
@@ -106,7 +108,7 @@ impl ScanId {
 /// let scan = Scan::new(lif.into(), 250).feed_back(Feedback::of(1));
 /// assert_eq!(scan.operand(Port::Weight), Some(4));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Feedback {
     /// The index of the state that is fed back; its next value is a binary output.
     pub state: usize,
@@ -343,6 +345,55 @@ impl Scan {
     }
 }
 
+/// The axes of a scan or of its backward pass: time, where each iteration is a step, and those of a step. The results
+/// that do not have time are joined by `join`.
+pub(super) fn scan_semantics(
+    op: &dyn Ports,
+    time: Option<Role>,
+    join: impl Fn(Port) -> Join,
+    (inputs, outputs): (&[TensorType], &[TensorType]),
+) -> Semantics {
+    let scan = op.scan();
+    let mut s = Semantics::new(inputs, outputs);
+    if let Some(role) = time {
+        // A sequence of one step is the same at every step.
+        let sequences = op.operands_that(&Port::is_sequence).into_iter();
+        let changing = sequences.filter(|k| inputs[*k].shape[0] == scan.time_steps);
+        let whole = op.results_that(&Port::is_sequence).into_iter();
+        let [changing, whole] = [changing.collect::<Vec<_>>(), whole.collect()];
+        let first = |all: Vec<usize>| all.into_iter().map(|k| (k, 0));
+        s.axis(role, scan.time_steps, first(changing), first(whole));
+        s.joins = op.results().into_iter().map(join).collect();
+    }
+    let step = op.step(inputs).shape;
+    let weight = op.operand(Port::Weight);
+    // Neurons feed back to each other.
+    let parallel = step.len() - usize::from(scan.feedback.is_some());
+    for (k, &length) in step.iter().enumerate().take(parallel) {
+        let block = match scan.pool {
+            Some([h, _]) if k + 3 == step.len() => h,
+            Some([_, w]) if k + 2 == step.len() => w,
+            _ => 1,
+        };
+        let places = |all: &[TensorType], without: Option<usize>| -> Vec<(usize, usize)> {
+            let place = |(at, ty): (usize, &TensorType)| {
+                let own = |length| aligned(&ty.shape, step.len(), k, length);
+                Some((at, own(length).or_else(|| own(length / block))?))
+            };
+            let all = all.iter().enumerate();
+            let all = all.filter(|(at, _)| without != Some(*at));
+            all.filter_map(place).collect()
+        };
+        let (operands, results) = (places(inputs, weight), places(outputs, None));
+        let role = match results.len() == outputs.len() {
+            true => Role::Parallel,
+            false => Role::Reduced,
+        };
+        s.axis(role, length / block, operands, results);
+    }
+    s
+}
+
 impl Operation for Scan {
     fn name(&self) -> String {
         let prefix = self.feedback.as_ref().map_or("", |_| "recurrent_");
@@ -419,6 +470,55 @@ impl Operation for Scan {
             });
         }
         Ok(grads)
+    }
+
+    fn class(&self) -> Class {
+        Class::Recurrence
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Sequences
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let forward = Role::Carried { reverse: false };
+        let join = |port| match port {
+            Port::Checkpoint(_) => Join::Never,
+            _ => Join::Last,
+        };
+        let mut s = scan_semantics(self, Some(forward), join, (inputs, outputs));
+        let states = 0..self.recurrence.states.len();
+        s.carries = states
+            .map(|k| (self.writes(Port::Last(k)), self.reads(Port::Initial(k))))
+            .collect();
+        s
+    }
+
+    fn resized(&self, axis: usize, range: &Range<usize>, _: &[TensorType]) -> Option<Op> {
+        let mut part = self.clone();
+        part.id = self.id.part(range.start, self.time_steps);
+        part.time_steps = range.len();
+        part.checkpoint = None;
+        if let Some(feedback) = &mut part.feedback {
+            feedback.continues |= range.start > 0;
+        }
+        (axis == 0).then(|| part.into())
+    }
+
+    fn is_binary(&self, result: usize) -> bool {
+        match self.results()[result] {
+            Port::Output(k) => self.recurrence.outputs[k].binary,
+            port => port == Port::Before,
+        }
+    }
+
+    fn precision_mut(&mut self) -> Option<&mut MatmulPrecision> {
+        let feedback = self.feedback.as_mut();
+        feedback.map(|feedback| &mut feedback.precision)
+    }
+
+    fn recurrent_steps(&self) -> Option<usize> {
+        self.feedback.as_ref().map(|_| self.time_steps)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -1,10 +1,11 @@
 //! The derived backward pass of a neuron scan (BPTT).
 
-use super::scan::each;
+use super::scan::{each, scan_semantics};
 use super::{Operation, Port, Ports, Scan};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, InPlace, Join, Role, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -32,7 +33,7 @@ use crate::types::TensorType;
 ///
 /// With `channel_sums` the gradients of the parameters are sums over all axes but the last, computed in the
 /// same pass over memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanGrad {
     /// The differentiated scan.
     pub of: Scan,
@@ -198,6 +199,38 @@ impl Operation for ScanGrad {
             what: self.name(),
             problem: "second derivatives of a neuron are not implemented".to_string(),
         })
+    }
+
+    fn class(&self) -> Class {
+        Class::Recurrence
+    }
+
+    fn in_place(&self, result: usize) -> InPlace {
+        match self.results()[result] {
+            _ if self.of.feedback.is_some() => InPlace::Never,
+            Port::Sequence(0) => InPlace::Elements,
+            port => self
+                .carried_from(port)
+                .map_or(InPlace::Never, InPlace::ElementsOf),
+        }
+    }
+
+    fn asks_device(&self) -> bool {
+        true
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        // The sum over time of one sequence, or over channels, is not accumulated into that of later steps.
+        let steps = |k: usize| inputs[self.input(k)].shape[0] == self.of.time_steps;
+        let changing = (0..self.of.recurrence.inputs.len()).all(steps);
+        let backward = Role::Carried { reverse: true };
+        let join = |port| match port {
+            // A kernel without feedback adds those of later steps.
+            Port::Param(_) if self.of.feedback.is_some() => Join::Sum,
+            _ => Join::Last,
+        };
+        let time = (changing && !self.channel_sums).then_some(backward);
+        scan_semantics(self, time, join, (inputs, outputs))
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

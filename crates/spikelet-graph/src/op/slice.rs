@@ -1,9 +1,10 @@
 //! A range along one axis.
 
-use super::{Concat, Fill, Operation, arity};
+use super::{Concat, Fill, Op, Operation, arity};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -76,6 +77,23 @@ impl Operation for Slice {
         parts.push(g);
         parts.extend(pad(b, ty.shape[self.axis] - self.end)?);
         Ok(vec![Some(b.push1(Concat { axis: self.axis }, &parts)?)])
+    }
+
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Concat { axis: self.axis }.semantics(inputs, outputs)
+    }
+
+    fn permuted(&self, order: &[usize]) -> Option<Op> {
+        let axis = *order.get(self.axis)?;
+        Some(Slice { axis, ..*self }.into())
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

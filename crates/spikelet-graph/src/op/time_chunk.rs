@@ -1,9 +1,10 @@
 //! Equal chunks of a tensor along its first axis, as views.
 
-use super::{Operation, arity};
+use super::{Concat, Operation, View, arity};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics, Storage};
 use crate::text::Text;
 use crate::types::TensorType;
 
@@ -72,12 +73,24 @@ impl Operation for TimeChunk {
         Err(no_gradient(self.name()))
     }
 
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Concat { axis: 0 }.semantics(inputs, outputs)
+    }
+
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
         0
     }
 
-    fn is_view(&self) -> bool {
-        true
+    fn view(&self) -> Option<View> {
+        Some(View::Chunk(self.index))
     }
 }
 
@@ -109,11 +122,23 @@ impl Operation for ConcatChunks {
         Err(no_gradient(self.name()))
     }
 
+    fn class(&self) -> Class {
+        Class::Movement
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Follows
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Concat { axis: 0 }.semantics(inputs, outputs)
+    }
+
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
         0
     }
 
-    fn is_view(&self) -> bool {
-        true
+    fn view(&self) -> Option<View> {
+        Some(View::Joined)
     }
 }

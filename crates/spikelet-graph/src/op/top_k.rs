@@ -4,6 +4,7 @@ use super::{Indexed, Operation, ScatterAdd, arity, elements, expect_float};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
+use crate::semantics::{Class, Semantics};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
 
@@ -65,8 +66,17 @@ impl Operation for TopK {
         Ok(vec![Some(b.cast_as(sum, node.inputs[0])?)])
     }
 
-    fn writes_all(&self) -> bool {
+    fn writes_unread(&self, _: usize) -> bool {
         true
+    }
+
+    fn class(&self) -> Class {
+        Class::Reduction
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let shape = &outputs[0].shape;
+        Semantics::new(inputs, outputs).alike(0..shape.len() - 1, shape)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -9,6 +9,7 @@ use crate::pass;
 use crate::plan::Plan;
 use crate::precision::Precision;
 use crate::rewrite::for_each_graph;
+use crate::semantics::{Class, Semantics};
 use crate::target::{InPlaceUpdates, SchedulingPolicy, SpikeStorage, Target, WorkspaceQuery};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
@@ -18,6 +19,12 @@ use std::sync::Arc;
 /// Runs its graph once: its operands are the graph's inputs, its results the graph's outputs.
 #[derive(Clone, Debug, Default)]
 pub struct WithBody(pub Graph);
+
+impl PartialEq for WithBody {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(&self.0, &other.0)
+    }
+}
 
 impl Operation for WithBody {
     fn name(&self) -> String {
@@ -43,6 +50,14 @@ impl Operation for WithBody {
 
     fn differentiate(&self, _: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None; node.inputs.len()])
+    }
+
+    fn class(&self) -> Class {
+        Class::Opaque
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        Semantics::new(inputs, outputs)
     }
 
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {

@@ -11,7 +11,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Distribution, Draw, Op, Port, Ports, Reshape};
+use crate::op::{Distribution, Draw, Operation, Reshape};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::target::SpikeStorage;
 use crate::types::DType;
@@ -22,7 +22,8 @@ pub fn run(graph: &mut Graph, target: &dyn SpikeStorage) -> Report {
     let moved = graph.apply(reshape_before_draw);
     let mut changes = 0;
     for producer in graph.order() {
-        for value in binary_outputs(graph.node(producer)) {
+        let binary: Vec<ValueId> = binary_outputs(graph.node(producer)).collect();
+        for value in binary {
             let dtype = graph.ty(value).dtype;
             let dense = dtype == DType::F32 || dtype.is_half();
             if dense && can_be_bits(&graph, target, producer, value) {
@@ -42,19 +43,10 @@ pub fn run(graph: &mut Graph, target: &dyn SpikeStorage) -> Report {
 }
 
 /// The results of a node that are zeros and ones.
-pub(crate) fn binary_outputs(node: &Node) -> Vec<ValueId> {
-    match &node.op {
-        Op::Draw(op) if op.distribution == Distribution::Bernoulli => node.outputs.clone(),
-        Op::Scan(op) => {
-            let is_binary = |port: Port| match port {
-                Port::Output(k) => op.recurrence.outputs[k].binary,
-                port => port == Port::Before,
-            };
-            let binary = op.results_that(&is_binary).into_iter();
-            binary.map(|k| node.outputs[k]).collect()
-        }
-        _ => vec![],
-    }
+pub(crate) fn binary_outputs(node: &Node) -> impl Iterator<Item = ValueId> + '_ {
+    let outputs = node.outputs.iter().enumerate();
+    let binary = outputs.filter(|(at, _)| node.op.is_binary(*at));
+    binary.map(|(_, value)| *value)
 }
 
 /// Whether a value is read, by nodes only, and its producer and all its readers can use bits.

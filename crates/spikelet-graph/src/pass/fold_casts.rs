@@ -11,8 +11,9 @@
 
 use super::Report;
 use crate::graph::Graph;
-use crate::op::{Distribution, Map, Op};
+use crate::op::{Map, Operation};
 use crate::rewrite::{NodeId, Rewriter};
+use crate::semantics::Storage;
 use crate::types::DType;
 
 /// Folds casts into matrix products and draws.
@@ -34,11 +35,12 @@ fn fold(graph: &mut Rewriter<'_>, cast: NodeId) -> Option<()> {
     let producer = graph.producer(from)?;
     let (given, wanted) = (graph.ty(from).dtype, graph.ty(to).dtype);
     let mut node = graph.node(producer).clone();
-    match &mut node.op {
-        Op::MatMul(op) if given.is_half() && wanted == DType::F32 => op.out = Some(wanted),
-        Op::Draw(op) if op.distribution == Distribution::Bernoulli => op.dtype = wanted,
-        _ => return None,
-    }
+    let is_as_exact = match node.op.storage() {
+        Storage::Product => given.is_half() && wanted == DType::F32,
+        Storage::Drawn => node.op.is_binary(0),
+        _ => false,
+    };
+    node.op = node.op.stored_as(wanted).filter(|_| is_as_exact)?;
     node.outputs = vec![to];
     graph.remove(cast);
     graph.set(producer, node);

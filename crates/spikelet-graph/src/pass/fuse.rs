@@ -13,7 +13,7 @@
 
 use super::Report;
 use crate::graph::{Graph, ValueId};
-use crate::op::{Map, Op};
+use crate::op::{Expand, Fill, Map};
 use crate::rewrite::{NodeId, Rewriter};
 use spikelet_expr::Expr;
 
@@ -44,31 +44,28 @@ fn join(graph: &mut Rewriter<'_>, id: NodeId) -> Option<usize> {
     let mut changes = 0;
     for (k, &input) in node.inputs.iter().enumerate() {
         let still_to_come = node.inputs.len() - k - 1;
-        let producer = graph.producer(input).map(|k| graph.node(k));
-        let producer = producer.filter(|node| node.outputs.len() == 1);
-        let expression = match producer.map(|node| (&node.op, &node.inputs)) {
-            Some((Op::Fill(fill), _)) => {
-                changes += 1;
-                Expr::constant(fill.stored())
-            }
-            Some((Op::Expand(_), inputs)) => {
-                changes += 1;
-                Map::operand(place(&mut operands, inputs[0]))
-            }
-            Some((Op::Map(inner), inputs))
-                if !graph.graph().disable_fusion
-                    && graph.use_count(input) == 1
-                    && !graph.ty(input).dtype.is_half()
-                    && inner.shape == map.shape
-                    && operands.len() + inputs.len() + still_to_come <= MAX_OPERANDS =>
-            {
-                changes += 1;
-                let places = inputs.iter().map(|v| place(&mut operands, *v));
-                renamed(&inner.expressions[0], &places.collect::<Vec<_>>())
-            }
-            _ => Map::operand(place(&mut operands, input)),
-        };
-        replacements.push(expression);
+        let inner = graph.made_by::<Map>(input).filter(|(producer, inner)| {
+            !graph.graph().disable_fusion
+                && inner.expressions.len() == 1
+                && graph.use_count(input) == 1
+                && !graph.ty(input).dtype.is_half()
+                && inner.shape == map.shape
+                && operands.len() + graph.node(*producer).inputs.len() + still_to_come
+                    <= MAX_OPERANDS
+        });
+        changes += 1;
+        replacements.push(if let Some((_, fill)) = graph.made_by::<Fill>(input) {
+            Expr::constant(fill.stored())
+        } else if let Some((repetition, _)) = graph.made_by::<Expand>(input) {
+            Map::operand(place(&mut operands, graph.node(repetition).inputs[0]))
+        } else if let Some((producer, inner)) = inner {
+            let inputs = graph.node(producer).inputs.iter();
+            let places: Vec<usize> = inputs.map(|v| place(&mut operands, *v)).collect();
+            renamed(&inner.expressions[0], &places)
+        } else {
+            changes -= 1;
+            Map::operand(place(&mut operands, input))
+        });
     }
     // The result's type comes from an operand: a map of constants alone stays as it was.
     let floats = operands.iter().all(|v| graph.ty(*v).dtype.is_float());

@@ -8,14 +8,16 @@
 //! ```
 //!
 //! Products and convolutions of sequences with invariants, and the operations that they need, run once over all
-//! time steps before the loop; elementwise operations on invariants alone run once. Allowed because these
-//! operations treat every step alike; a library may sum a product of more rows in another order. A loop keeps
+//! time steps before the loop; elementwise operations on invariants alone run once. Allowed because axis 0 of these
+//! operations is parallel ([`Semantics`](crate::semantics::Semantics)); a library may sum a product of more rows in another order. A loop keeps
 //! its operations if [`Loop::hoist`] is not set.
 
 use super::Report;
 use crate::graph::{Graph, Input, InputKind, Node, ValueId};
-use crate::op::{ConvPart, Expand, Loop, LoopBody, Map, Op, Reshape};
+use crate::op::{Loop, LoopBody, Op, Operation};
 use crate::rewrite::{NodeId, Rewriter};
+use crate::semantics::Class;
+use crate::time_invariance::steps_axis;
 use crate::types::TensorType;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -84,7 +86,7 @@ fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
         let operands: Vec<ValueId> = operands;
         let length = if is_sequence { op.length } else { 1 };
         let made = graph.make(
-            over_steps(&inner.op, length),
+            over_steps(body, inner, length),
             &operands,
             &inner.layer,
             inner.backward,
@@ -111,7 +113,7 @@ fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
             sequences.extend(&inner.outputs);
         }
         // Constants stay in the body as well: kernels have them as literals.
-        if !matches!(inner.op, Op::Fill(_)) {
+        if inner.op.class() != Class::Constant {
             moved.insert(at);
         }
         graph.insert_before(k, made);
@@ -192,10 +194,10 @@ fn chosen(body: &LoopBody) -> HashSet<usize> {
     }
     let mut chosen = HashSet::new();
     for (at, node) in graph.nodes.iter().enumerate().rev() {
-        let is_product = matches!(node.op, Op::MatMul(_) | Op::Conv(_));
+        let class = node.op.class();
         let wanted = match depends[node.outputs[0].index()] {
-            Depends::Invariants => is_product || matches!(node.op, Op::Map(_)),
-            Depends::Sequences => is_product,
+            Depends::Invariants => matches!(class, Class::Contraction | Class::Elementwise),
+            Depends::Sequences => class == Class::Contraction,
             Depends::Nothing | Depends::Carried => false,
         };
         // Those that read it come after it.
@@ -207,71 +209,37 @@ fn chosen(body: &LoopBody) -> HashSet<usize> {
     chosen
 }
 
-/// Whether a node can run before the loop, on all steps if it depends on sequences.
+/// Whether a node can run before the loop, on all steps if it depends on sequences: an operation on steps `[1, …]` is then
+/// the same operation on all steps `[T, …]`.
 fn fits(graph: &Graph, depends: &[Depends], node: &Node) -> bool {
     let is_sequence = |v: &ValueId| depends[v.index()] == Depends::Sequences;
-    match node.inputs.iter().any(is_sequence) {
-        true => treats_steps_alike(graph, node, &is_sequence),
-        false => matches!(
-            node.op,
-            Op::Map(_)
-                | Op::MatMul(_)
-                | Op::Conv(_)
-                | Op::Reshape(_)
-                | Op::Permute(_)
-                | Op::Expand(_)
-                | Op::Fill(_)
-        ),
+    if !node.inputs.iter().any(is_sequence) {
+        return !matches!(
+            node.op.class(),
+            Class::Recurrence | Class::Source | Class::Collective | Class::Opaque
+        );
     }
-}
-
-/// Whether an operation on steps `[1, …]` is the same operation on all steps `[T, …]`, up to the shape in
-/// [`over_steps`].
-fn treats_steps_alike(graph: &Graph, node: &Node, is_sequence: &dyn Fn(&ValueId) -> bool) -> bool {
-    let one_step = |v: &ValueId| graph.shape(*v).first() == Some(&1);
-    let sequences = || node.inputs.iter().filter(|v| is_sequence(v));
-    if !sequences().all(one_step) || !node.outputs.iter().all(one_step) {
+    let s = graph.semantics(node);
+    let Some(time) = steps_axis(&node.op, &s) else {
         return false;
-    }
-    let rank = graph.shape(node.inputs[0]).len();
-    let first_alone = is_sequence(&node.inputs[0]) && sequences().count() == 1;
-    match &node.op {
-        Op::MatMul(op) => !op.transpose_a && rank > 1 && first_alone,
-        Op::Conv(op) => op.part == ConvPart::Forward && rank > op.axes() + 2 && first_alone,
-        Op::Pool(op) => rank > op.windows.len() + 2,
-        Op::Map(map) => sequences().all(|v| graph.shape(*v).len() == map.shape.len()),
-        Op::Permute(op) => op.order.first() == Some(&0),
-        Op::Slice(op) => op.axis != 0,
-        Op::Reshape(_) => true,
-        Op::Expand(op) => op.shape.len() == rank,
-        _ => false,
-    }
+    };
+    let one_step = |v: &ValueId| graph.shape(*v).first() == Some(&1);
+    let operands = s.operands.iter().zip(&node.inputs);
+    let mut sequences = operands.filter(|(_, v)| is_sequence(v));
+    sequences.all(|(access, v)| one_step(v) && access.place(time) == Some(0))
+        && node.outputs.iter().all(one_step)
 }
 
-/// The operation on `length` steps.
-fn over_steps(op: &Op, length: usize) -> Op {
-    let longer = |shape: &[usize]| -> Vec<usize> {
-        let mut shape = shape.to_vec();
-        if length != 1 {
-            shape[0] *= length;
-        }
-        shape
-    };
-    match op {
-        Op::Map(map) => Map {
-            shape: longer(&map.shape),
-            ..map.clone()
-        }
-        .into(),
-        Op::Reshape(op) => Reshape {
-            shape: longer(&op.shape),
-        }
-        .into(),
-        Op::Expand(op) => Expand {
-            shape: longer(&op.shape),
-        }
-        .into(),
-        op => op.clone(),
+/// The operation of a node on `length` steps.
+fn over_steps(body: &Graph, node: &Node, length: usize) -> Op {
+    if length == 1 {
+        return node.op.clone();
+    }
+    let s = body.semantics(node);
+    let types: Vec<TensorType> = node.outputs.iter().map(|v| body.ty(*v).clone()).collect();
+    match steps_axis(&node.op, &s) {
+        Some(time) => node.op.part(&s, &types, time, &(0..length)),
+        None => node.op.clone(),
     }
 }
 

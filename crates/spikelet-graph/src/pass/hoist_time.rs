@@ -6,8 +6,8 @@
 //! %5 = scan[lif](%3, …)                    %5 = scan[lif](%4, …)         reads [1, N, 196]
 //! ```
 //!
-//! Allowed because the operations that are moved treat every time step alike, and because maps,
-//! draws and scans broadcast their operands. The repetition itself becomes dead code unless a
+//! Allowed because axis 0 of the operations that are moved is parallel ([`Semantics`](crate::semantics::Semantics)), and
+//! because maps, draws and scans broadcast their operands. The repetition itself becomes dead code unless a
 //! reader needs it in memory.
 //!
 //! One result has other bits than without this pass: a sum over T equal steps becomes the step
@@ -15,9 +15,11 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Expand, Map, Op, Port, Ports, Reduce, Reduction, Reshape};
+use crate::op::{Expand, Map, OpKind, Operation, Reduce, Reduction, Reshape, Slice};
 use crate::rewrite::{NodeId, Rewriter};
-use crate::time_invariance;
+use crate::semantics::{Class, Join};
+use crate::time_invariance::{is_repetition, repeats, steps_axis};
+use crate::types::TensorType;
 use std::collections::HashMap;
 
 /// Moves repetitions over time towards the outputs.
@@ -44,55 +46,60 @@ impl Sources {
         self.0.get(&value).copied()
     }
 
-    /// The source of the first operand.
-    fn of_first(&self, node: &Node) -> Option<ValueId> {
-        self.of(*node.inputs.first()?)
-    }
-
     /// Rewrites a node and returns the number of changes.
     fn visit(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
         let node = graph.node(k);
-        if time_invariance::repeats(graph.graph(), node, &|v| self.0.contains_key(&v)) {
+        if is_repetition(graph.graph(), node) {
+            self.0.insert(node.outputs[0], node.inputs[0]);
+            return None;
+        }
+        if repeats(graph.graph(), node, &|v| self.0.contains_key(&v)) {
             return self.hoist(graph, k);
         }
-        let count = node.inputs.len();
-        match &node.op {
-            // The mean of equal steps is that of one.
-            Op::MeanVar(_) => self.read_sources(graph, k, 0..1),
-            Op::Slice(op) if op.axis == 0 => {
-                // One of several equal steps.
-                let source = self.of_first(node)?;
-                let shape = graph.shape(node.outputs[0]).to_vec();
-                graph.set_op(k, Reshape { shape });
-                graph.set_input(k, 0, source);
-                Some(1)
-            }
-            Op::Reduce(op) if op.reduction == Reduction::Sum && op.axes.first() == Some(&0) => {
+        let source = node.inputs.iter().find_map(|v| self.of(*v))?;
+        if graph.op::<Slice>(k).is_some_and(|slice| slice.axis == 0) {
+            // One of several equal steps.
+            let shape = graph.shape(node.outputs[0]).to_vec();
+            graph.set_op(k, Reshape { shape });
+            graph.set_input(k, 0, source);
+            return Some(1);
+        }
+        match graph.op::<Reduce>(k) {
+            Some(op) if op.reduction == Reduction::Sum && op.axes.first() == Some(&0) => {
                 let op = op.clone();
-                let source = self.of_first(node)?;
                 scale_sum(graph, k, op, source)
             }
-            Op::Map(_) => self.read_sources(graph, k, 0..count),
-            Op::Scan(op) if op.feedback.is_none() => {
-                let sequences = op.operands_that(&|port| matches!(port, Port::Sequence(_)));
-                self.read_sources(graph, k, sequences)
-            }
-            Op::Draw(_) if count > 1 => self.read_sources(graph, k, 1..2),
-            _ => None,
+            _ => self.read_sources(graph, k),
         }
     }
 
-    fn read_sources(
-        &self,
-        graph: &mut Rewriter<'_>,
-        k: NodeId,
-        operands: impl IntoIterator<Item = usize>,
-    ) -> Option<usize> {
+    /// Lets a node read one step instead of equal ones where it broadcasts that, or where its results are a maximum or a
+    /// mean over them.
+    fn read_sources(&self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
+        let node = graph.node(k).clone();
+        if matches!(node.op.class(), Class::Opaque | Class::Collective) {
+            return None;
+        }
+        let s = graph.graph().semantics(&node);
+        let mut types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+        let shapes = node.outputs.iter().map(|v| graph.shape(*v).to_vec());
+        let shapes: Vec<Vec<usize>> = shapes.collect();
         let mut changes = 0;
-        for operand in operands {
-            if let Some(source) = self.of(graph.node(k).inputs[operand]) {
+        for (operand, access) in s.operands.iter().enumerate() {
+            let Some(source) = self.of(node.inputs[operand]) else {
+                continue;
+            };
+            let sums = access.0[0].is_some_and(|time| {
+                let mut results = s.results.iter().zip(&s.joins);
+                results.any(|(result, join)| result.place(time).is_none() && *join == Join::Sum)
+            });
+            let steps = std::mem::replace(&mut types[operand], graph.ty(source).clone());
+            let made = node.op.infer(&types).ok().filter(|_| !sums);
+            if made.is_some_and(|made| made.iter().map(|ty| &ty.shape).eq(&shapes)) {
                 graph.set_input(k, operand, source);
                 changes += 1;
+            } else {
+                types[operand] = steps;
             }
         }
         Some(changes)
@@ -101,31 +108,23 @@ impl Sources {
     /// Computes one step of a node whose results repeat, and makes the results repetitions of it.
     fn hoist(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
         let node = graph.node(k).clone();
-        let source = |v: &ValueId| self.of(*v).unwrap_or(*v);
-        let mut op = node.op.clone();
+        if Slice::of(&node.op).is_some_and(|slice| slice.axis == 0) {
+            let source = self.of(node.inputs[0])?;
+            let shape = graph.shape(node.outputs[0]).to_vec();
+            graph.set_op(k, Expand { shape });
+            graph.set_input(k, 0, source);
+            self.0.insert(node.outputs[0], source);
+            return Some(1);
+        }
+        let s = graph.graph().semantics(&node);
+        let types: Vec<TensorType> = node.outputs.iter().map(|v| graph.ty(*v).clone()).collect();
+        let time = steps_axis(&node.op, &s)?;
+        let op = node.op.part(&s, &types, time, &(0..1));
         let mut inputs = node.inputs.clone();
-        match &mut op {
-            Op::Expand(_) => {
-                self.0.insert(node.outputs[0], node.inputs[0]);
-                return None;
+        for (input, access) in inputs.iter_mut().zip(&s.operands) {
+            if access.place(time).is_some() || node.op.class() == Class::Elementwise {
+                *input = self.of(*input).unwrap_or(*input);
             }
-            Op::Slice(_) => {
-                let source = self.of_first(&node)?;
-                let shape = graph.shape(node.outputs[0]).to_vec();
-                graph.set_op(k, Expand { shape });
-                graph.set_input(k, 0, source);
-                self.0.insert(node.outputs[0], source);
-                return Some(1);
-            }
-            Op::Map(Map { shape, .. }) => {
-                shape[0] = 1;
-                inputs = node.inputs.iter().map(source).collect();
-            }
-            Op::Reshape(Reshape { shape }) => {
-                shape[0] = 1;
-                inputs[0] = source(&inputs[0]);
-            }
-            _ => inputs[0] = source(&inputs[0]),
         }
         let once = graph.make(op, &inputs, &node.layer, node.backward).ok()?;
         let steps = once.outputs.clone();

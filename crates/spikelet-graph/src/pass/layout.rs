@@ -18,9 +18,11 @@
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{
-    Concat, Expand, Fill, Map, Op, Permute, Port, Ports, Reshape, Scan, ScanGrad, Slice, inverse,
+    Expand, Fill, Map, Op, OpKind, Operation, Permute, Port, Ports, Reshape, Scan, ScanGrad,
+    inverse,
 };
 use crate::rewrite::{NodeId, Rewriter};
+use crate::types::TensorType;
 use std::collections::HashMap;
 
 /// Moves permutations towards the outputs and cancels them.
@@ -67,15 +69,12 @@ fn keeps_memory(shape: &[usize], order: &[usize]) -> bool {
 fn repeated(graph: &Rewriter<'_>, value: ValueId, shape: &[usize]) -> Option<Op> {
     let node = graph.node(graph.producer(value)?);
     let shape = shape.to_vec();
-    match &node.op {
-        Op::Fill(op) => {
-            let mut fill: Fill = op.clone();
-            fill.ty.shape = shape;
-            Some(fill.into())
-        }
-        Op::Expand(_) if graph.ty(node.inputs[0]).len() == 1 => Some(Expand { shape }.into()),
-        _ => None,
+    if let Some(fill) = Fill::of(&node.op) {
+        let ty = TensorType::new(fill.ty.dtype, shape);
+        return Some(Fill { ty, ..*fill }.into());
     }
+    let one = Expand::of(&node.op).is_some() && graph.ty(node.inputs[0]).len() == 1;
+    one.then(|| Expand { shape }.into())
 }
 
 /// The values that are permutations of others.
@@ -110,29 +109,11 @@ impl Permuted {
                 let op = op.clone();
                 self.scan_grad(graph, k, op)
             }
-            Op::Map(op) => {
-                let op = op.clone();
-                self.map(graph, k, op)
-            }
             Op::Reshape(op) if self.steps => {
                 let shape = op.shape.clone();
                 self.step(graph, k, &shape)
             }
-            Op::Slice(op) => {
-                let op = *op;
-                self.along(graph, k, |order| {
-                    Slice {
-                        axis: order[op.axis],
-                        ..op
-                    }
-                    .into()
-                })
-            }
-            Op::Concat(op) => {
-                let axis = op.axis;
-                self.along(graph, k, |order| Concat { axis: order[axis] }.into())
-            }
-            _ => None,
+            _ => self.alike(graph, k),
         }
     }
 
@@ -310,17 +291,20 @@ impl Permuted {
         self.permute_steps(graph, k, &op, &order, op.clone().into())
     }
 
-    fn map(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: Map) -> Option<()> {
+    /// An operation on operands that are all permuted alike; one by elements also broadcasts others.
+    fn alike(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
         let node = graph.node(k).clone();
-        let order = self.order(&node, |v| graph.shape(v) == op.shape)?;
+        let broadcasts = Map::of(&node.op).is_some();
+        let whole = graph.shape(node.outputs[0]);
+        let order = self.order(&node, |v| !broadcasts || graph.shape(v) == whole)?;
+        let op = node.op.permuted(&order)?;
         let mut inputs = vec![];
         for &value in &node.inputs {
-            inputs.push(self.permuted_back(graph, k, value, &order)?);
+            let alike = self.moved.get(&value).is_some_and(|(_, own)| *own == order);
+            let fits = alike || broadcasts;
+            inputs.push(fits.then(|| self.permuted_back(graph, k, value, &order))??);
         }
-        let back = inverse(&order);
-        let shape: Vec<usize> = back.iter().map(|&k| op.shape[k]).collect();
-        let op = Map { shape, ..op };
-        self.replace(graph, k, op.into(), &inputs, |_| order.clone())
+        self.replace(graph, k, op, &inputs, |_| order.clone())
     }
 
     /// A view of a step `[1, …]` as `[…]`, or back.
@@ -342,22 +326,5 @@ impl Permuted {
         self.replace(graph, k, Reshape { shape }.into(), &[source], |_| {
             order.clone()
         })
-    }
-
-    /// An operation along an axis of operands that are all permuted alike.
-    fn along(
-        &mut self,
-        graph: &mut Rewriter<'_>,
-        k: NodeId,
-        op: impl Fn(&[usize]) -> Op,
-    ) -> Option<()> {
-        let node = graph.node(k).clone();
-        let order = self.order(&node, |_| true)?;
-        let source = |v: &ValueId| {
-            let (source, same) = self.moved.get(v)?;
-            (*same == order).then_some(*source)
-        };
-        let sources: Option<Vec<ValueId>> = node.inputs.iter().map(source).collect();
-        self.replace(graph, k, op(&order), &sources?, |_| order.clone())
     }
 }

@@ -16,9 +16,10 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Map, MatmulPrecision, Op, Port, Ports, Scan};
+use crate::op::{Map, MatmulPrecision, Op, Operation, Port, Ports, Scan};
 use crate::precision::Precision;
 use crate::rewrite::{NodeId, Rewriter};
+use crate::semantics::Storage;
 use crate::types::{DType, TensorType};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,17 +41,7 @@ pub fn run(graph: &mut Graph, precision: Precision) -> Report {
 /// Lets every f32 matrix product and convolution multiply in TF32.
 fn multiply_in_tf32(graph: &mut Graph) -> usize {
     let mut changes = 0;
-    for node in &mut graph.nodes {
-        let precision = match &mut node.op {
-            Op::MatMul(op) => &mut op.precision,
-            Op::BatchMatMul(op) => &mut op.precision,
-            Op::Conv(op) => &mut op.precision,
-            Op::Scan(op) => match &mut op.feedback {
-                Some(feedback) => &mut feedback.precision,
-                None => continue,
-            },
-            _ => continue,
-        };
+    for precision in (graph.nodes.iter_mut()).filter_map(|node| node.op.precision_mut()) {
         *precision = MatmulPrecision::Tf32;
         changes += 1;
     }
@@ -80,7 +71,6 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     let fits = |v: ValueId| [DType::F32, half].contains(&graph.ty(v).dtype);
     for node in graph.nodes.iter().rev() {
         let inputs: Vec<ValueId> = match &node.op {
-            Op::MatMul(_) | Op::BatchMatMul(_) | Op::Conv(_) => node.inputs.clone(),
             Op::Scan(op) => {
                 let mut outputs = outputs(op, &node.outputs).into_iter();
                 let feeds = outputs.any(|v| wanted[v.index()]);
@@ -90,8 +80,11 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
                 };
                 stored.into_iter().map(|k| node.inputs[k]).collect()
             }
-            op if moves(op) && wanted[node.outputs[0].index()] => node.inputs.clone(),
-            _ => vec![],
+            op => match op.storage() {
+                Storage::Product => node.inputs.clone(),
+                Storage::Follows if wanted[node.outputs[0].index()] => node.inputs.clone(),
+                _ => vec![],
+            },
         };
         for value in inputs {
             wanted[value.index()] |= fits(value);
@@ -111,21 +104,6 @@ fn outputs(op: &Scan, results: &[ValueId]) -> Vec<ValueId> {
     outputs.into_iter().map(|k| results[k]).collect()
 }
 
-/// Whether the result consists of its floating-point operands' elements, or of maxima or means of them.
-fn moves(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Reshape(_)
-            | Op::Slice(_)
-            | Op::Concat(_)
-            | Op::Flip(_)
-            | Op::Gather(_)
-            | Op::Permute(_)
-            | Op::Expand(_)
-            | Op::Pool(_)
-    )
-}
-
 struct Pass<'a> {
     graph: Rewriter<'a>,
     /// The 16-bit type.
@@ -140,22 +118,11 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn visit(&mut self, k: NodeId) {
-        let mut node = self.graph.node(k).clone();
+        let node = self.graph.node(k).clone();
         let reads_half = node.inputs.iter().any(|v| self.is_half(*v));
         let full = (node.outputs.iter()).all(|v| self.graph.ty(*v).dtype == DType::F32);
         let count = node.inputs.len();
-        match &mut node.op {
-            Op::MatMul(_) | Op::BatchMatMul(_) | Op::Conv(_)
-                if full && self.was_single(&node.inputs) =>
-            {
-                self.cast_operands(k, 0..count, self.dtype);
-                self.store(&node.outputs);
-            }
-            Op::Draw(op) if full && self.wanted[node.outputs[0].index()] => {
-                op.dtype = self.dtype;
-                self.graph.set_op(k, op.clone());
-                self.store(&node.outputs);
-            }
+        match &node.op {
             Op::Scan(op) if full => {
                 let stored = op.operands_that(&is_stored);
                 let comes = stored.iter().any(|k| self.is_half(node.inputs[*k]));
@@ -179,37 +146,55 @@ impl Pass<'_> {
                     self.store(&results.collect::<Vec<_>>());
                 }
             }
-            Op::Map(op) if full && reads_half => {
+            op => self.store_by_rule(k, op.storage(), (full, reads_half)),
+        }
+    }
+
+    /// Lets the node `k` read and write 16 bits by its storage rule.
+    fn store_by_rule(&mut self, k: NodeId, rule: Storage, (full, reads_half): (bool, bool)) {
+        let node = self.graph.node(k).clone();
+        let count = node.inputs.len();
+        match rule {
+            Storage::Product if full && self.was_single(&node.inputs) => {
+                self.cast_operands(k, 0..count, self.dtype);
+                self.store(&node.outputs);
+            }
+            Storage::Drawn if full && self.wanted[node.outputs[0].index()] => {
+                self.store_as(k, self.dtype);
+                self.store(&node.outputs);
+            }
+            Storage::Elementwise if full && reads_half => {
                 let size = self.graph.ty(node.outputs[0]).len();
                 let mut largest = node
                     .inputs
                     .iter()
                     .filter(|v| self.graph.ty(**v).len() == size);
                 let all = largest.all(|v| self.is_half(*v));
-                let dtype = if all { self.dtype } else { DType::F32 };
-                op.dtypes = vec![dtype; node.outputs.len()];
-                self.graph.set_op(k, op.clone());
+                self.store_as(k, if all { self.dtype } else { DType::F32 });
                 if all {
                     self.store(&node.outputs);
                 }
             }
-            op if moves(op) && full && reads_half => {
+            Storage::Follows if full && reads_half => {
                 self.cast_operands(k, 0..count, self.dtype);
                 self.store(&node.outputs);
             }
-            Op::Reduce(op) if full && reads_half => {
-                op.out = Some(DType::F32);
-                self.graph.set_op(k, op.clone());
-            }
-            // Their results have the same type for 16-bit operands.
-            Op::LogSoftmax(_) | Op::ArgMax(_) | Op::Draw(_) | Op::Map(_) | Op::MeanVar(_) => {}
-            _ => {
+            Storage::Accumulated if full && reads_half => self.store_as(k, DType::F32),
+            Storage::Accumulated | Storage::Elementwise | Storage::Drawn => {}
+            Storage::Full | Storage::Product | Storage::Follows | Storage::Sequences => {
                 for operand in 0..count {
                     if self.changed(node.inputs[operand]) {
                         self.cast_operands(k, operand..operand + 1, DType::F32);
                     }
                 }
             }
+        }
+    }
+
+    /// Lets a node round its results to an element type.
+    fn store_as(&mut self, k: NodeId, dtype: DType) {
+        if let Some(op) = self.graph.node(k).op.stored_as(dtype) {
+            self.graph.set_op(k, op);
         }
     }
 

@@ -12,7 +12,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Loop, LoopBody, Op};
+use crate::op::{Loop, LoopBody, OpKind};
 use crate::rewrite::Rewriter;
 use std::sync::Arc;
 
@@ -52,9 +52,7 @@ fn prune(graph: &mut Graph) -> usize {
 
 /// The loop whose body reads an operand that is given twice in one place; the other one is not read.
 fn with_each_operand_once(node: &Node) -> Option<Node> {
-    let Op::Loop(op) = &node.op else {
-        return None;
-    };
+    let op = Loop::of(&node.op)?;
     let sequences = op.sequence_operands();
     let inputs: Vec<ValueId> = op.body.graph().inputs.iter().map(|i| i.value).collect();
     let first_of = |k: usize| {
@@ -90,10 +88,7 @@ fn with_each_operand_once(node: &Node) -> Option<Node> {
 /// The loop without what its read results do not need, and the number of results and operands that were
 /// removed; `None` where all are needed.
 fn pruned(node: &Node, read: &[bool]) -> Option<(Node, usize)> {
-    let op = match &node.op {
-        Op::Loop(op) => op,
-        _ => return None,
-    };
+    let op = Loop::of(&node.op)?;
     let carried = op.body.carried_count();
     let mut kept = read.to_vec();
     let inputs: Vec<ValueId> = op.body.graph().inputs.iter().map(|i| i.value).collect();

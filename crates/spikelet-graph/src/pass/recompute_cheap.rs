@@ -15,7 +15,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::Op;
+use crate::op::{Expand, Fill, Map, OpKind};
 use crate::rewrite::{NodeId, Rewriter};
 use std::collections::{BTreeSet, HashMap};
 
@@ -72,17 +72,17 @@ fn saved(graph: &Rewriter<'_>) -> BTreeSet<ValueId> {
 fn cheap_producer(graph: &Rewriter<'_>, value: ValueId, saved: &BTreeSet<ValueId>) -> Option<Node> {
     let node = graph.node(graph.producer(value)?);
     let stored = |v: &ValueId| graph.producer(*v).is_none() || saved.contains(v);
-    let cheap = match &node.op {
-        Op::Fill(_) | Op::Expand(_) => true,
-        // A graph whose operations are not fused stores what each of them computes.
-        Op::Map(map) if !graph.graph().disable_fusion => {
-            let program = || map.program(node.inputs.len());
-            map.expressions.len() == 1
-                && !graph.ty(value).dtype.is_half()
-                && program().is_ok_and(|p| p.operations() <= CHEAP)
-        }
-        _ => false,
+    // A graph whose operations are not fused stores what each of them computes.
+    let is_short = |map: &Map| {
+        let program = || map.program(node.inputs.len());
+        !graph.graph().disable_fusion
+            && map.expressions.len() == 1
+            && !graph.ty(value).dtype.is_half()
+            && program().is_ok_and(|p| p.operations() <= CHEAP)
     };
+    let cheap = Fill::of(&node.op).is_some()
+        || Expand::of(&node.op).is_some()
+        || Map::of(&node.op).is_some_and(is_short);
     (cheap && node.inputs.iter().all(stored)).then(|| node.clone())
 }
 

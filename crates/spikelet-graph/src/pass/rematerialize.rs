@@ -27,8 +27,9 @@ use super::{Report, prune_loops, time_chunking};
 use crate::arena::Allocation;
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::{arena_bytes, liveness, workspace};
-use crate::op::Op;
+use crate::op::{Operation, View};
 use crate::rewrite::cost;
+use crate::semantics::Class;
 use crate::target::Target;
 use crate::types::{DType, TensorType};
 use apply::{pack, recompute};
@@ -264,13 +265,11 @@ fn is_binary(graph: &Graph, memory: &Memory, value: ValueId) -> bool {
         return false;
     };
     let node = &graph.nodes[maker];
-    match &node.op {
-        Op::ConcatChunks(_) => {
-            let mut chunks = node.inputs.iter();
-            chunks.all(|chunk| is_binary(graph, memory, *chunk))
-        }
-        _ => binary_outputs(node).contains(&value),
+    if node.op.view() == Some(View::Joined) {
+        let mut chunks = node.inputs.iter();
+        return chunks.all(|chunk| is_binary(graph, memory, *chunk));
     }
+    binary_outputs(node).any(|output| output == value)
 }
 
 /// The nodes to recompute so that `value` can be read at `node`, producers first.
@@ -304,12 +303,13 @@ fn collect(
         return Some(());
     }
     let maker = memory.producers[value.index()]?;
-    match graph.nodes[maker].op {
-        // A chunk is at its place in one sequence; it cannot be in another one too.
-        Op::ConcatChunks(_) => return None,
-        // A single rank cannot repeat a sum over all ranks: it is stored.
-        Op::AllReduceStart(_) | Op::AllReduceDone(_) => return Some(()),
-        _ => {}
+    // A chunk is at its place in one sequence; it cannot be in another one too.
+    if graph.nodes[maker].op.view() == Some(View::Joined) {
+        return None;
+    }
+    // A single rank cannot repeat a sum over all ranks: it is stored.
+    if graph.nodes[maker].op.class() == Class::Collective {
+        return Some(());
     }
     if list.iter().any(|(k, _)| *k == maker) {
         return Some(());
@@ -320,7 +320,8 @@ fn collect(
     }
     // What a recurrent layer starts from is stored: it is small, and comes from the steps before.
     let is_start = |input: ValueId| {
-        is_recurrent(&graph.nodes[maker].op) && memory.is_small(input, &graph.nodes[maker].outputs)
+        graph.nodes[maker].op.recurrent_steps().is_some()
+            && memory.is_small(input, &graph.nodes[maker].outputs)
     };
     for &input in &graph.nodes[maker].inputs {
         if !memory.is_there(input, node) && !is_start(input) {
@@ -329,14 +330,6 @@ fn collect(
     }
     list.push((maker, None));
     (list.len() <= MAX_RECOMPUTED_OPS && maker < node).then_some(())
-}
-
-fn is_recurrent(op: &Op) -> bool {
-    match op {
-        Op::Loop(_) => true,
-        Op::Scan(scan) => scan.feedback.is_some(),
-        _ => false,
-    }
 }
 
 /// The node that unpacks a value from bits that are stored anyway, if it was packed before.

@@ -19,9 +19,11 @@ use super::Report;
 use crate::arena::ALIGNMENT;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{
-    Concat, ConcatChunks, Expand, Loop, Map, Op, Operation, Reshape, ScanGrad, Slice, TimeChunk,
+    Concat, ConcatChunks, Expand, Loop, Op, OpKind, Operation, Reshape, ScanGrad, Slice, TimeChunk,
+    View,
 };
 use crate::rewrite::{NodeId, Rewriter};
+use crate::semantics::Class;
 use crate::target::SchedulingPolicy;
 use crate::types::{DType, TensorType};
 use std::collections::{HashMap, HashSet};
@@ -74,7 +76,7 @@ pub(crate) fn chosen(
     target: &dyn SchedulingPolicy,
 ) -> impl Iterator<Item = ValueId> {
     let loops = graph.nodes.iter();
-    let loops = loops.filter(move |node| matches!(&node.op, Op::Loop(op) if is_short(op, target)));
+    let loops = loops.filter(|node| Loop::of(&node.op).is_some_and(|op| is_short(op, target)));
     loops.map(|node| node.outputs[0])
 }
 
@@ -82,14 +84,11 @@ pub(crate) fn chosen(
 fn is_short(op: &Loop, target: &dyn SchedulingPolicy) -> bool {
     let body = op.body.graph();
     let refused = |node: &Node| {
-        node.op.body().is_some()
-            || matches!(
-                node.op,
-                Op::AllReduceStart(_) | Op::AllReduceDone(_) | Op::Custom(_)
-            )
+        let is_fixed = matches!(node.op.class(), Class::Collective | Class::Opaque);
+        node.op.body().is_some() || is_fixed
     };
     let running = body.nodes.iter();
-    let running = running.filter(|n| n.op.runs() && !matches!(n.op, Op::Fill(_)));
+    let running = running.filter(|n| n.op.runs() && n.op.class() != Class::Constant);
     let moved = op.body.carried_inputs().chain(op.body.sequence_inputs());
     let moved: Vec<&TensorType> = moved
         .chain(op.body.stacked_outputs())
@@ -188,7 +187,7 @@ impl Unroller {
             && let Some(same) = self.known.get(&inputs)
             && let Some(same) = same.iter().find(|other| {
                 let other = graph.node(**other);
-                is_same(&other.op, &inner.op) && types(&other.outputs, graph.graph()) == made
+                other.op == inner.op && types(&other.outputs, graph.graph()) == made
             })
         {
             return graph.node(*same).outputs.clone();
@@ -356,47 +355,10 @@ fn source(graph: &Rewriter<'_>, piece: ValueId) -> Option<ValueId> {
     let mut value = piece;
     loop {
         let node = graph.node(graph.producer(value)?);
-        match &node.op {
-            Op::Reshape(_) => value = node.inputs[0],
-            op if op.is_view() => return None,
-            _ => return Some(value),
+        match node.op.view() {
+            Some(View::Operand) => value = node.inputs[0],
+            Some(View::Chunk(_) | View::Joined) => return None,
+            None => return Some(value),
         }
-    }
-}
-
-/// Whether two operations compute the same of the same operands. Of operations that are not compared, the answer is no.
-fn is_same(a: &Op, b: &Op) -> bool {
-    match (a, b) {
-        (Op::Map(a), Op::Map(b)) => {
-            let same = |(a, b): (&spikelet_expr::Expr, &spikelet_expr::Expr)| {
-                std::ptr::eq(a.node(), b.node())
-            };
-            let Map {
-                expressions,
-                shape,
-                dtypes,
-            } = a;
-            expressions.len() == b.expressions.len()
-                && expressions.iter().zip(&b.expressions).all(same)
-                && *shape == b.shape
-                && *dtypes == b.dtypes
-        }
-        (Op::Scan(a), Op::Scan(b)) => a.id == b.id,
-        (Op::MatMul(a), Op::MatMul(b)) => a == b,
-        (Op::BatchMatMul(a), Op::BatchMatMul(b)) => a == b,
-        (Op::Conv(a), Op::Conv(b)) => a == b,
-        (Op::Pool(a), Op::Pool(b)) => a == b,
-        (Op::MeanVar(a), Op::MeanVar(b)) => a == b,
-        (Op::Reduce(a), Op::Reduce(b)) => a == b,
-        (Op::Permute(a), Op::Permute(b)) => a == b,
-        (Op::Reshape(a), Op::Reshape(b)) => a == b,
-        (Op::Expand(a), Op::Expand(b)) => a == b,
-        (Op::Fill(a), Op::Fill(b)) => a == b,
-        (Op::Slice(a), Op::Slice(b)) => a == b,
-        (Op::Concat(a), Op::Concat(b)) => a == b,
-        (Op::Flip(a), Op::Flip(b)) => a == b,
-        (Op::Draw(a), Op::Draw(b)) => a == b,
-        (Op::Gather(a), Op::Gather(b)) => a == b,
-        _ => false,
     }
 }

@@ -7,7 +7,8 @@ use super::{Kernel, Location, Plan, check_collective};
 use crate::arena;
 use crate::error::{Error, Result};
 use crate::graph::ValueId;
-use crate::op::{Op, Operation};
+use crate::op::Operation;
+use crate::semantics::InPlace;
 use crate::types::TensorType;
 use std::collections::HashSet;
 
@@ -20,8 +21,8 @@ pub(super) fn plan_error(problem: impl Into<String>) -> Error {
 impl Plan {
     /// Checks that every value is computed before it is read, that no two allocations that are live at
     /// the same time overlap, that every value fits its location, and that no kernel overwrites other
-    /// memory that it uses. A map, a backward scan, a gradient of pooling, an update of a matrix or a sum
-    /// over ranks may overwrite an operand of the same type. Every plan of [`Plan::new`] passes; executors rely on it.
+    /// memory that it uses. A result may overwrite an operand of the same type where the operation allows
+    /// that ([`InPlace`]). Every plan of [`Plan::new`] passes; executors rely on it.
     ///
     /// # Errors
     /// When one of these is violated.
@@ -133,13 +134,12 @@ impl Plan {
             let over = over.find(|(_, (write, _))| !nowhere && *write == read);
             let in_place = over.is_none_or(|(at, (_, to))| {
                 let to = self.graph.ty(*to);
-                let elementwise = match &node.op {
-                    Op::Map(_) | Op::PoolGrad(_) => true,
-                    Op::ScanGrad(op) => op.of.feedback.is_none(),
-                    Op::AllReduceStart(_) | Op::AllReduceDone(_) | Op::RankUpdate(_) => at == k,
-                    _ => false,
+                let may_take = match node.op.in_place(at) {
+                    InPlace::Never => false,
+                    InPlace::Elements => true,
+                    InPlace::ElementsOf(operand) | InPlace::Operand(operand) => operand == k,
                 };
-                elementwise && from.dtype == to.dtype && from.len() == to.len()
+                may_take && from.dtype == to.dtype && from.len() == to.len()
             });
             if nowhere || !in_place {
                 let name = node.op.name();

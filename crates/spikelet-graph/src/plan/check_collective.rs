@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Op, Operation};
+use crate::op::{AllReduceDone, AllReduceStart, OpKind, Operation};
 use std::collections::HashMap;
 
 /// Checks that every all-reduce that is started is completed: all its results are operands of one
@@ -17,7 +17,7 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
     let mut waiting: HashMap<usize, &Node> = HashMap::new();
     for (k, node) in graph.nodes.iter().enumerate() {
         let of = |v: &ValueId| started.get(v).copied();
-        if matches!(node.op, Op::AllReduceDone(_)) {
+        if AllReduceDone::of(&node.op).is_some() {
             let first = node.inputs.first().and_then(of);
             let Some(sum) = first.and_then(|first| waiting.remove(&first)) else {
                 return refuse(node, "has no matching start of an all-reduce");
@@ -31,7 +31,7 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
                 "reads the result of an all-reduce before it is completed",
             );
         }
-        if matches!(node.op, Op::AllReduceStart(_)) {
+        if AllReduceStart::of(&node.op).is_some() {
             started.extend(node.outputs.iter().map(|v| (*v, k)));
             waiting.insert(k, node);
         }

@@ -9,7 +9,7 @@ use super::{Kernel, Location, Plan};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::liveness::workspace;
-use crate::op::{Op, Operation};
+use crate::op::{OpKind, Operation, Pack, ScanGrad};
 use crate::target::Target;
 use crate::types::DType;
 
@@ -53,7 +53,7 @@ impl Plan {
                 "needs {needed} bytes of workspace here and has {given}"
             ));
         }
-        let packs = matches!(node.op, Op::Pack(_));
+        let packs = Pack::of(&node.op).is_some();
         let bits = |v| graph.ty(v).dtype == DType::Bits && !packs;
         let inputs = graph.types(&node.inputs);
         let mut reads = node.inputs.iter().enumerate();
@@ -70,19 +70,11 @@ impl Plan {
         }
         let over = |place: &Location| *place != Location::Unused && kernel.reads.contains(place);
         let in_place = kernel.writes.iter().any(over);
-        let allowed = match &node.op {
-            Op::ScanGrad(_) => target.overwrites_sequences(),
-            Op::PoolGrad(op) => op.by_blocks() && target.overwrites_sequences(),
-            _ => true,
-        };
-        if in_place && !allowed {
+        if in_place && node.op.asks_device() && !target.overwrites_sequences() {
             return Some("cannot write over its operand here".to_string());
         }
-        match &node.op {
-            Op::ScanGrad(op) if op.channel_sums && !target.sums_channels(graph, node) => {
-                Some("cannot sum over channels here".to_string())
-            }
-            _ => None,
-        }
+        let sums = ScanGrad::of(&node.op).is_some_and(|op| op.channel_sums);
+        (sums && !target.sums_channels(graph, node))
+            .then(|| "cannot sum over channels here".to_string())
     }
 }

@@ -3,11 +3,12 @@
 use super::{State, Tracer, Var};
 use crate::error::Result;
 use crate::graph::ValueId;
-use crate::op::{Map, Op};
+use crate::op::{Op, Operation};
 use crate::pass;
 use crate::precision::Precision;
+use crate::semantics::Storage;
 use crate::time_invariance::RepeatedValues;
-use crate::types::DType;
+use crate::types::TensorType;
 use std::sync::Arc;
 
 impl Tracer {
@@ -70,29 +71,21 @@ impl State {
         inputs: &[&Var],
         layer: &Arc<str>,
     ) -> Result<(Op, Vec<ValueId>)> {
-        let known: Vec<DType> = inputs.iter().map(|v| v.ty.dtype).collect();
-        let stored = |(id, dtype): (&ValueId, &DType)| self.graph.ty(*id).dtype != *dtype;
-        if !ids.iter().zip(&known).any(stored) {
+        let known: Vec<TensorType> = inputs.iter().map(|v| v.ty.clone()).collect();
+        let stored: Vec<TensorType> = ids.iter().map(|id| self.graph.ty(*id).clone()).collect();
+        let same = |(a, b): (&TensorType, &TensorType)| a.dtype == b.dtype;
+        if known.iter().zip(&stored).all(same) {
             return Ok((op, ids));
         }
-        Ok(match op {
-            Op::Map(mut map) => {
-                if map.dtypes.is_empty() {
-                    map.dtypes = vec![Map::common(known); map.expressions.len()];
-                }
-                (map.into(), ids)
-            }
-            Op::Reduce(mut reduce) => {
-                reduce.out = reduce.out.or(known.first().copied());
-                (reduce.into(), ids)
-            }
-            Op::LogSoftmax(_) | Op::ArgMax(_) => (op, ids),
-            op => {
-                for (id, dtype) in ids.iter_mut().zip(known) {
-                    *id = self.graph.cast(*id, dtype, layer)?;
-                }
-                (op, ids)
-            }
-        })
+        if matches!(op.storage(), Storage::Elementwise | Storage::Accumulated) {
+            let result = |inputs| op.infer(inputs).ok()?.first().map(|ty| ty.dtype);
+            let expected = result(&known).filter(|dtype| result(&stored) != Some(*dtype));
+            let rounded = expected.and_then(|dtype| op.stored_as(dtype));
+            return Ok((rounded.unwrap_or(op), ids));
+        }
+        for (id, ty) in ids.iter_mut().zip(known) {
+            *id = self.graph.cast(*id, ty.dtype, layer)?;
+        }
+        Ok((op, ids))
     }
 }

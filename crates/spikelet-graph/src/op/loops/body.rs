@@ -16,6 +16,13 @@ pub struct LoopBody {
     sequences: usize,
 }
 
+/// Two bodies are equal if they are one object: their graphs are not compared.
+impl PartialEq for LoopBody {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
 /// The type of `length` pieces along axis 0.
 pub(super) fn stacked(piece: &TensorType, length: usize) -> Result<TensorType, InvalidOp> {
     let mut whole = piece.clone();

@@ -6,12 +6,14 @@ mod products;
 
 pub use body::LoopBody;
 
-use super::Operation;
+use super::{Op, Operation};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
+use crate::semantics::{Class, Join, Role, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Runs a body `length` times and carries values from step to step (`scan` in JAX, `Scan` in ONNX).
@@ -30,7 +32,7 @@ use std::sync::Arc;
 /// A sequence `[T, N, …]` is read in steps `[1, N, …]`, and results `[1, N, …]` are stacked to `[T, N, …]`.
 /// With `reverse` the last piece comes first. The derivative is a loop in the other direction, which
 /// recomputes the step from the carried values before it; these become stacked results of the forward loop.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loop {
     /// What a step computes. Shared by clones of the node.
     pub body: Arc<LoopBody>,
@@ -132,6 +134,34 @@ impl Operation for Loop {
         derivative::differentiate(self, b, node)
     }
 
+    fn class(&self) -> Class {
+        Class::Recurrence
+    }
+
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let carried = self.body.carried_count();
+        let mut s = Semantics::new(inputs, outputs);
+        let steps = Role::Carried {
+            reverse: self.reverse,
+        };
+        let stacked = (carried..outputs.len()).map(|k| (k, 0));
+        s.axis(
+            steps,
+            self.length,
+            self.sequence_operands().map(|k| (k, 0)),
+            stacked,
+        );
+        s.carries = (0..carried).zip(0..).collect();
+        s.joins = vec![Join::Last; outputs.len()];
+        s
+    }
+
+    fn resized(&self, _axis: usize, range: &Range<usize>, _results: &[TensorType]) -> Option<Op> {
+        let mut op = self.clone();
+        op.length = range.len();
+        Some(op.into())
+    }
+
     fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
         let graph = self.body.graph();
         let types = |values: &[ValueId]| -> Vec<TensorType> {
@@ -144,8 +174,16 @@ impl Operation for Loop {
     }
 
     /// Carried values are kept in the memory of the results between the steps.
-    fn writes_all(&self) -> bool {
+    fn writes_unread(&self, _: usize) -> bool {
         true
+    }
+
+    fn body_runs(&self) -> usize {
+        self.length
+    }
+
+    fn recurrent_steps(&self) -> Option<usize> {
+        Some(self.length)
     }
 
     fn body(&self) -> Option<&Graph> {

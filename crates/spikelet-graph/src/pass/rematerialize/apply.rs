@@ -1,6 +1,6 @@
 //! Frees a value: stores it as bits, or computes it again before it is read.
 
-use super::{Budget, Recomputed, is_recurrent};
+use super::{Budget, Recomputed};
 use crate::graph::{Graph, ValueId};
 use crate::liveness::roots;
 use crate::op::{Op, Operation, Pack, Reshape};
@@ -95,7 +95,7 @@ pub(super) fn recompute(
     let again = list.iter().filter(|(_, stands_for)| stands_for.is_none());
     let again = again.map(|(k, _)| &graph.nodes[*k]);
     let results = again
-        .filter(|node| is_recurrent(&node.op))
+        .filter(|node| node.op.recurrent_steps().is_some())
         .flat_map(|node| &node.outputs);
     let others: Vec<(ValueId, Vec<ValueId>)> = results
         .filter(|old| **old != value)

@@ -2,7 +2,7 @@
 
 use crate::graph::{Graph, InputKind, ValueId};
 use crate::liveness::roots;
-use crate::op::{Op, Operation};
+use crate::op::{OpKind, Operation, Pack, View};
 use crate::types::DType;
 
 /// When each allocation is read or written.
@@ -28,7 +28,7 @@ impl Memory {
         let mut touched = vec![vec![]; graph.values()];
         for (k, node) in graph.nodes.iter().enumerate() {
             // A sequence computed in chunks is complete after the last chunk.
-            if !node.op.runs() && !matches!(node.op, Op::ConcatChunks(_)) {
+            if !node.op.runs() && node.op.view() != Some(View::Joined) {
                 continue;
             }
             for v in node.outputs.iter().chain(&node.inputs) {
@@ -58,7 +58,7 @@ impl Memory {
         let (mut packs_to_bits, mut packs) =
             (vec![None; graph.values()], vec![None; graph.values()]);
         for (k, node) in graph.nodes.iter().enumerate() {
-            if let Op::Pack(op) = &node.op {
+            if let Some(op) = Pack::of(&node.op) {
                 let read = node.inputs[0].index();
                 packs[read].get_or_insert(k);
                 if op.to == DType::Bits {

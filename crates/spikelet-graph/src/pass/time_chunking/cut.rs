@@ -1,16 +1,16 @@
 //! Writes the chunks of each node.
 
+use super::Cut;
 use super::carried::{Chunk, repeat, scan, scan_grad};
-use super::divisible::{carried, summed, views_are_aligned};
+use super::divisible::{TimeAxis, is_sum, views_are_aligned};
 use super::order::{Item, is_backward};
-use super::{Cut, cut_values};
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::roots;
 use crate::op::{
-    Concat, ConcatChunks, ConvPart, Expand, Map, MatMul, Op, Pack, Reduce, Reshape, Slice,
-    TimeChunk,
+    Concat, ConcatChunks, Map, Op, Operation, Pack, Reduce, Reshape, Slice, TimeChunk,
 };
 use crate::rewrite::{NodeId, Rewriter};
+use crate::semantics::Join;
 use crate::types::DType;
 use spikelet_expr::Expr;
 use std::collections::{HashMap, HashSet};
@@ -139,9 +139,9 @@ impl<'a> Cutter<'a> {
     /// One chunk of a node; `before` is the one that ran before it.
     fn write(&mut self, k: usize, (chunk, before): (usize, Option<usize>), count: usize) {
         let node = self.graph.node(self.old[k]).clone();
-        let (operands, results) = cut_values(self.graph.graph(), &node).unwrap_or_default();
+        let time = self.time_axis(&node);
         let mut inputs = node.inputs.clone();
-        for at in operands {
+        for &at in &time.operands {
             inputs[at] = self.chunk(&node, inputs[at], chunk, count);
         }
         let forward = self.cuts[k].and_then(|cut| cut.forward);
@@ -153,39 +153,16 @@ impl<'a> Cutter<'a> {
             forward: forward.map(|scan| &self.results[&scan][chunk - 1][..]),
         };
         let op = match &node.op {
-            Op::Map(map) => {
-                let mut map = map.clone();
-                map.shape[0] /= count;
-                map.into()
-            }
             Op::Scan(op) => scan(op, this, &mut inputs),
             Op::ScanGrad(op) => scan_grad(op, this, (&node.outputs, &self.read), &mut inputs),
             Op::Loop(op) => repeat(op, this, &mut inputs),
-            Op::MatMul(op) if op.transpose_a => {
-                // Sums of chunks are added in full precision.
-                let dtype = self.graph.ty(node.outputs[0]).dtype;
-                let out = dtype.is_half().then_some(dtype.arithmetic()).or(op.out);
-                MatMul { out, ..*op }.into()
-            }
-            Op::Expand(op) => {
-                let mut shape = op.shape.clone();
-                shape[0] /= count;
-                Expand { shape }.into()
-            }
-            Op::Reshape(op) => {
-                let mut shape = op.shape.clone();
-                shape[0] /= count;
-                Reshape { shape }.into()
-            }
-            Op::Fill(op) => {
-                let mut fill = op.clone();
-                fill.ty.shape[0] /= count;
-                fill.into()
-            }
-            other => other.clone(),
+            _ => time.chunk(self.graph.graph(), &node, chunk, count),
         };
         let mut made = self.push(&node, op, &inputs);
-        let sums = summed(&node);
+        let sums = match is_sum(&node.op) {
+            true => vec![],
+            false => time.joined(Join::Sum),
+        };
         for (at, (value, old)) in made.iter().zip(&node.outputs).enumerate() {
             if !sums.contains(&at) {
                 let dtype = self.graph.ty(*old).dtype;
@@ -206,7 +183,7 @@ impl<'a> Cutter<'a> {
                 }
             }
         }
-        for at in results {
+        for &at in &time.results {
             self.remember(node.outputs[at], count, chunk, made[at]);
         }
         let all = self.results.entry(k).or_insert_with(|| vec![vec![]; count]);
@@ -227,15 +204,15 @@ impl<'a> Cutter<'a> {
     /// The results of a node, from those of its chunks; `last` ran last.
     fn finish(&mut self, k: usize, last: usize, count: usize) {
         let node = self.graph.remove(self.old[k]);
-        let (_, results) = cut_values(self.graph.graph(), &node).unwrap_or_default();
+        let time = self.time_axis(&node);
         let made = self.results[&k].clone();
         let of_chunks = |at: usize| -> Vec<ValueId> { made.iter().map(|made| made[at]).collect() };
-        for at in results {
+        for &at in &time.results {
             let whole = node.outputs[at];
             if !self.read.contains(&whole) {
                 continue;
             }
-            if matches!(node.op, Op::Reshape(_)) {
+            if node.op.is_view() {
                 // A chunk is a view itself.
                 self.graph.push(node.clone());
             } else if views_are_aligned(self.graph.ty(whole), count) {
@@ -250,21 +227,29 @@ impl<'a> Cutter<'a> {
                 self.rename(joined, whole);
             }
         }
-        for at in summed(&node) {
+        let sums = time.joined(Join::Sum);
+        if is_sum(&node.op) {
+            for at in sums {
+                self.sum(&node, of_chunks(at), node.outputs[at]);
+            }
+            if !time.joined(Join::MeanVar).is_empty() {
+                self.combine_mean_var(&node, &of_chunks(0), &of_chunks(1));
+            }
+            return;
+        }
+        for at in sums {
             if self.read.contains(&node.outputs[at]) {
                 self.rename_result(k, last, made[last][at], node.outputs[at]);
             }
         }
-        for at in carried(&node.op) {
+        for at in time.joined(Join::Last) {
             self.rename_result(k, last, made[last][at], node.outputs[at]);
         }
-        match &node.op {
-            Op::Conv(op) if op.part == ConvPart::Weight => {
-                self.sum(&node, of_chunks(0), node.outputs[0]);
-            }
-            Op::MeanVar(_) => self.combine_mean_var(&node, &of_chunks(0), &of_chunks(1)),
-            _ => {}
-        }
+    }
+
+    fn time_axis(&self, node: &Node) -> TimeAxis {
+        let time = TimeAxis::of(self.graph.graph(), node);
+        time.expect("only operations on sequences are divided")
     }
 
     /// Makes the result of a chunk the value that the undivided node computed.

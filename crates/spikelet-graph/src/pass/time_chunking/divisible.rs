@@ -1,55 +1,81 @@
 //! The operations that can be divided along time, and how.
+//!
+//! Time is the axis that all operands and results which have it have first ([`Semantics::leading_axis`]).
 
 use crate::graph::{Graph, Node};
-use crate::op::{ConvPart, Op, Port, Ports, Reduction, time_chunk_type};
+use crate::op::{Op, Operation, time_chunk_type};
+use crate::semantics::{Access, Join, Semantics};
 use crate::types::TensorType;
+use std::ops::Range;
 
 /// Alignment of the start of a chunk in bytes, sufficient for every kernel.
 const ALIGNMENT: usize = 256;
 
 /// Whether its result depends on the number of chunks.
 pub(super) fn is_sum(op: &Op) -> bool {
-    matches!(op, Op::Conv(_) | Op::MeanVar(_))
+    op.is_chunked()
 }
 
-/// Operations that are divided only where recurrent layers are.
-pub(super) fn only_in_divisions(op: &Op) -> bool {
-    let feeds_back = op.ports().is_some_and(|op| op.scan().feedback.is_some());
-    feeds_back
-        || matches!(
-            op,
-            Op::MatMul(_)
-                | Op::Reduce(_)
-                | Op::Expand(_)
-                | Op::Fill(_)
-                | Op::Reshape(_)
-                | Op::Loop(_)
-        )
+/// How a node is divided along time.
+pub(super) struct TimeAxis {
+    semantics: Semantics,
+    axis: usize,
+    /// The operands and results that are divided.
+    pub(super) operands: Vec<usize>,
+    pub(super) results: Vec<usize>,
 }
 
-/// The results that are sums of those of the chunks.
-pub(super) fn summed(node: &Node) -> Vec<usize> {
-    match &node.op {
-        Op::MatMul(op) if op.transpose_a => vec![0],
-        Op::Reduce(op) if op.axes.contains(&0) => vec![0],
-        // A kernel without feedback adds those of later steps.
-        Op::ScanGrad(op) if op.of.feedback.is_some() => {
-            op.results_that(&|port| matches!(port, Port::Param(_)))
-        }
-        _ => vec![],
+impl TimeAxis {
+    /// `None` if the operation cannot be divided.
+    pub(super) fn of(graph: &Graph, node: &Node) -> Option<Self> {
+        let semantics = graph.semantics(node);
+        let axis = semantics.leading_axis()?;
+        let along = |all: &[Access]| -> Vec<usize> {
+            let all = all.iter().enumerate();
+            let all = all.filter(|(_, access)| access.place(axis).is_some());
+            all.map(|(k, _)| k).collect()
+        };
+        let made = Self {
+            operands: along(&semantics.operands),
+            results: along(&semantics.results),
+            axis,
+            semantics,
+        };
+        made.joined(Join::Max).is_empty().then_some(made)
     }
-}
 
-/// The results that are those of the chunk that runs last.
-pub(super) fn carried(op: &Op) -> Vec<usize> {
-    match op {
-        Op::Loop(op) => (0..op.body.carried_count()).collect(),
-        Op::Scan(op) => op.results_that(&|port| matches!(port, Port::Last(_))),
-        Op::ScanGrad(op) => op.results_that(&|port| match port {
-            Port::Param(_) => op.of.feedback.is_none(),
-            port => matches!(port, Port::Initial(_) | Port::FirstProduct),
-        }),
-        _ => vec![],
+    /// The results that are joined this way.
+    pub(super) fn joined(&self, join: Join) -> Vec<usize> {
+        let joins = self.semantics.joins.iter().enumerate();
+        let joins = joins.filter(|(k, own)| **own == join && !self.results.contains(k));
+        joins.map(|(k, _)| k).collect()
+    }
+
+    /// Whether it is divided only where recurrent layers are: a recurrent layer, or a sum, which may have other bits.
+    pub(super) fn only_in_divisions(&self, op: &Op) -> bool {
+        op.recurrent_steps().is_some() || (!is_sum(op) && self.semantics.reduces())
+    }
+
+    /// The types of the operands and results that are divided.
+    pub(super) fn types<'a>(&self, graph: &'a Graph, node: &Node) -> Vec<&'a TensorType> {
+        let operands = self.operands.iter().map(|k| node.inputs[*k]);
+        let values = operands.chain(self.results.iter().map(|k| node.outputs[*k]));
+        values.map(|v| graph.ty(v)).collect()
+    }
+
+    /// The operation on chunk `chunk` of `count`.
+    pub(super) fn chunk(&self, graph: &Graph, node: &Node, chunk: usize, count: usize) -> Op {
+        let each = self.semantics.axes[self.axis].length / count;
+        let range: Range<usize> = chunk * each..(chunk + 1) * each;
+        let outputs = node.outputs.iter().map(|v| graph.ty(*v).clone());
+        let outputs: Vec<TensorType> = outputs.collect();
+        let part = node.op.part(&self.semantics, &outputs, self.axis, &range);
+        // Sums of chunks are added in full precision.
+        let half = (self.joined(Join::Sum).first())
+            .map(|k| outputs[*k].dtype)
+            .filter(|dtype| dtype.is_half());
+        half.and_then(|dtype| part.stored_as(dtype.arithmetic()))
+            .unwrap_or(part)
     }
 }
 
@@ -60,74 +86,12 @@ pub(super) fn views_are_aligned(ty: &TensorType, count: usize) -> bool {
 
 /// The types of the operands and results that are divided.
 pub(super) fn cut_types<'a>(graph: &'a Graph, node: &Node) -> Option<Vec<&'a TensorType>> {
-    let (operands, results) = cut_values(graph, node)?;
-    let operands = operands.iter().map(|k| node.inputs[*k]);
-    let values = operands.chain(results.iter().map(|k| node.outputs[*k]));
-    Some(values.map(|v| graph.ty(v)).collect())
+    Some(TimeAxis::of(graph, node)?.types(graph, node))
 }
 
 /// The operands and results of a node that are divided: the first axis of all is time. `None` if the
 /// operation cannot be divided.
 pub(super) fn cut_values(graph: &Graph, node: &Node) -> Option<(Vec<usize>, Vec<usize>)> {
-    let all = |n: usize| (0..n).collect::<Vec<usize>>();
-    let rank = |k: usize| graph.shape(node.inputs[k]).len();
-    Some(match &node.op {
-        Op::Conv(op) => match op.part {
-            ConvPart::Weight => (vec![0, 1], vec![]),
-            _ => (vec![0], vec![0]),
-        },
-        Op::MeanVar(_) => (vec![0], vec![]),
-        Op::Pool(_) | Op::PoolGrad(_) | Op::Pack(_) => (all(node.inputs.len()), vec![0]),
-        Op::Permute(op) if op.order.first() == Some(&0) => (vec![0], vec![0]),
-        Op::Map(map) => {
-            let sequence = |k: &usize| {
-                let shape = graph.shape(node.inputs[*k]);
-                shape.len() == map.shape.len() && shape.first() == map.shape.first()
-            };
-            let cut = all(node.inputs.len()).into_iter().filter(sequence);
-            (cut.collect(), all(node.outputs.len()))
-        }
-        Op::MatMul(op) if !op.transpose_a && rank(0) > 1 => (vec![0], vec![0]),
-        Op::MatMul(op) if op.transpose_a && !op.transpose_b => (vec![0, 1], vec![]),
-        Op::Reduce(op) if !op.axes.contains(&0) => (vec![0], vec![0]),
-        Op::Reduce(op) if op.reduction == Reduction::Sum => {
-            let single = !graph.ty(node.outputs[0]).dtype.is_half();
-            single.then_some((vec![0], vec![]))?
-        }
-        Op::Reshape(_) => (vec![0], vec![0]),
-        Op::Expand(op) => {
-            let shape = graph.shape(node.inputs[0]);
-            match shape.len() == op.shape.len() && shape.first() == op.shape.first() {
-                true => (vec![0], vec![0]),
-                false => (vec![], vec![0]),
-            }
-        }
-        Op::Fill(_) => (vec![], vec![0]),
-        Op::Loop(op) => {
-            let carried = op.body.carried_count();
-            let stacked = (carried..node.outputs.len()).collect();
-            (op.sequence_operands().collect(), stacked)
-        }
-        Op::Scan(_) | Op::ScanGrad(_) => {
-            let op = node.op.ports()?;
-            let (mut operands, results) = (
-                op.operands_that(&Port::is_sequence),
-                op.results_that(&Port::is_sequence),
-            );
-            let constant = |k: &usize| graph.shape(node.inputs[*k])[0] == 1;
-            let scan = op.scan();
-            let sums = match &node.op {
-                Op::ScanGrad(op) => op.channel_sums || operands.iter().any(constant),
-                _ => false,
-            };
-            if sums || scan.pool.is_some() {
-                return None;
-            }
-            if scan.feedback.is_none() {
-                operands.retain(|k| !constant(k));
-            }
-            (operands, results)
-        }
-        _ => return None,
-    })
+    let time = TimeAxis::of(graph, node)?;
+    Some((time.operands, time.results))
 }

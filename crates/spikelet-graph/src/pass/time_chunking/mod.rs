@@ -42,11 +42,12 @@ pub mod overlap;
 
 use super::{Report, dead_code};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Op, Port, Ports, ScanId, time_chunk_type};
+use crate::op::{Op, Operation, Port, Ports, ScanId, time_chunk_type};
+use crate::semantics::Join;
 use crate::target::SchedulingPolicy;
 use crate::types::TensorType;
 use cut::Cutter;
-use divisible::{cut_types, cut_values, is_sum, views_are_aligned};
+use divisible::{TimeAxis, cut_types, cut_values, is_sum, views_are_aligned};
 use order::{Item, in_order};
 use std::collections::{HashMap, HashSet};
 
@@ -79,11 +80,8 @@ pub(crate) struct Division {
 /// The time steps of the recurrent layers of a graph, and the numbers of chunks to try, each at least a quarter
 /// larger than the one before; `None` without recurrent layers.
 pub(crate) fn recurrent_chunks(graph: &Graph) -> Option<(usize, Vec<usize>)> {
-    let steps = graph.nodes.iter().filter_map(|node| match &node.op {
-        Op::Loop(op) => Some(op.length),
-        Op::Scan(op) if op.feedback.is_some() => Some(op.time_steps),
-        _ => None,
-    });
+    let steps = graph.nodes.iter();
+    let steps = steps.filter_map(|node| node.op.recurrent_steps());
     let steps = steps.max().filter(|steps| *steps > 1)?;
     let most = MAX_DIVISION.min(MAX_NODES / graph.nodes.len().max(1));
     let mut counts: Vec<usize> = vec![];
@@ -222,12 +220,8 @@ impl Rule {
 
     /// The rule of a division; `None` if no recurrent layer has its time steps.
     fn of_division(graph: &Graph, division: Division) -> Option<Self> {
-        let recurrent = |node: &&Node| match &node.op {
-            Op::Loop(_) => true,
-            Op::Scan(scan) => scan.feedback.is_some(),
-            _ => false,
-        };
-        let types = graph.nodes.iter().filter(recurrent);
+        let nodes = graph.nodes.iter();
+        let types = nodes.filter(|node| node.op.recurrent_steps().is_some());
         let types = types.filter_map(|node| cut_types(graph, node)).flatten();
         let sequences = types.filter(|ty| has_steps(ty, division.steps));
         let largest = sequences.map(|ty| ty.len()).max()?;
@@ -242,11 +236,11 @@ impl Rule {
 
     /// Whether a node is large and can be divided that way.
     fn cuts(&self, graph: &Graph, node: &Node) -> bool {
-        let Some(types) = cut_types(graph, node) else {
+        let Some(time) = TimeAxis::of(graph, node) else {
             return false;
         };
-        let (_, results) = cut_values(graph, node).unwrap_or_default();
-        let given = results
+        let types = time.types(graph, node);
+        let given = (time.results)
             .iter()
             .any(|k| self.given.contains(&node.outputs[*k]));
         if self.is_division {
@@ -254,7 +248,7 @@ impl Rule {
                 has_steps(ty, self.steps) && time_chunk_type(ty, self.count).is_some()
             };
             let large = types.iter().any(|ty| ty.len() >= self.limit / MIN_PART);
-            let is_statistic = matches!(node.op, Op::MeanVar(_));
+            let is_statistic = !time.joined(Join::MeanVar).is_empty();
             return !given && !is_statistic && large && types.iter().all(fits);
         }
         let aligned = |ty: &&TensorType| {
@@ -266,7 +260,7 @@ impl Rule {
             false => self.limit / 2,
         };
         !given
-            && !divisible::only_in_divisions(&node.op)
+            && !time.only_in_divisions(&node.op)
             && types.iter().any(|ty| ty.len() > least)
             && types.iter().all(aligned)
     }
