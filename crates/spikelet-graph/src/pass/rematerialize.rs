@@ -174,11 +174,14 @@ fn lower(
     let mut aim = limit;
     let mut now = peak(graph, target);
     let mut costs = Costs::default();
+    // Of several equal peaks the first is lowered first. What is recomputed for that can be a peak again.
+    let mut patience = graph.nodes.len();
     for _ in 0..16 {
-        while let Some(most) = now.filter(|now| now.bytes > aim) {
+        while let Some(most) = now.filter(|now| now.bytes > aim && patience > 0) {
             let Some(lower) = free_one(graph, target, (most, tried), budget, &mut costs) else {
                 break;
             };
+            patience -= usize::from(lower.bytes == most.bytes);
             now = Some(lower);
         }
         budget.bytes.1 = cut_bytes(graph, target);
