@@ -47,6 +47,7 @@ use crate::memory::{Element, View, ViewMut};
 use half::slice::HalfFloatSliceExt;
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Op, Operation, Port, Ports};
+use spikelet_graph::semantics::Class;
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, TensorType, for_each_operation};
 use std::sync::Arc;
 
@@ -280,22 +281,11 @@ pub(crate) fn prepare(
 
 /// Whether the operation passes elements of any type on without conversion.
 fn moves(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Expand(_)
-            | Op::Permute(_)
-            | Op::Slice(_)
-            | Op::Concat(_)
-            | Op::Reshape(_)
-            | Op::TimeChunk(_)
-            | Op::ConcatChunks(_)
-            | Op::Fill(_)
-            | Op::Flip(_)
-            | Op::Gather(_)
-            | Op::GeneratorSteps(_)
-            | Op::Loop(_)
-            | Op::Custom(_)
-    )
+    let moves = matches!(
+        op.class(),
+        Class::Movement | Class::Constant | Class::Opaque
+    );
+    moves || op.body().is_some()
 }
 
 /// The partition of the batch of a node with 16-bit operands or results, if it has one.

@@ -1,7 +1,7 @@
 //! 16-bit operands and results, converted a few images at a time.
 //!
-//! Where the images of a batch are independent, in pooling and two of a convolution's parts,
-//! the batch is processed in pieces, so that the f32 copies do not take more memory than the sequence
+//! Where the images of a batch are independent and no sum depends on their number, as in pooling and two of a
+//! convolution's parts, the batch is processed in pieces, so that the f32 copies do not take more memory than the sequence
 //! in f32 would.
 
 use super::convert::{self, widened};
@@ -11,7 +11,8 @@ use crate::parallel;
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
 use spikelet_graph::TensorType;
-use spikelet_graph::op::{ConvPart, Op};
+use spikelet_graph::op::{Op, Operation};
+use spikelet_graph::semantics::{Access, Class, Role};
 
 /// Elements of all copies of a piece: enough for several threads, and close to the cache sizes.
 const PIECE_ELEMENTS: usize = 1 << 21;
@@ -27,18 +28,34 @@ enum OperandLayout {
 /// The first axis of the images and the number of their axes; `None` without such axes.
 type Axes = Option<(usize, usize)>;
 
-/// The axes of the images of an operand or result; `None` for a node whose batch is not split.
-fn axes_of(op: &Op, ty: &TensorType, operand: Option<usize>) -> Option<Axes> {
-    let rank = ty.shape.len();
-    match op {
-        // The kernel has no images.
-        Op::Conv(op) if op.part != ConvPart::Weight => Some(match operand {
-            Some(1) => None,
-            _ => Some((0, rank - 1 - op.stride.len())),
-        }),
-        Op::Pool(op) => Some(Some((0, rank - 1 - op.windows.len()))),
-        _ => None,
-    }
+/// The axes of the images of all operands and of all results: the first parallel axis, with those that are behind it in
+/// every operand and result. `None` for a node whose batch is not split.
+fn image_axes(op: &Op, types: &Types) -> Option<[Vec<Axes>; 2]> {
+    let s = op.semantics(&types.inputs, &types.outputs);
+    let is_exact = op.is_chunked() || (op.class() == Class::Reduction && !s.reduces());
+    let parallel = |axis: &usize| s.axes.get(*axis).is_some_and(|a| a.role == Role::Parallel);
+    let first = (0..s.axes.len()).find(parallel)?;
+    let of_operands = s.operands.iter().zip(&types.inputs);
+    let of_results = s.results.iter().zip(&types.outputs);
+    let all = of_operands.chain(of_results);
+    let together = |(access, ty): (&Access, &TensorType), axis: usize| match access.place(first) {
+        None => access.place(axis).is_none(),
+        Some(at) => {
+            let at = at + axis - first;
+            access.place(axis) == Some(at) && ty.shape[at] == s.axes[axis].length
+        }
+    };
+    let run = (first..)
+        .take_while(|axis| parallel(axis) && all.clone().all(|tensor| together(tensor, *axis)));
+    let count = run.count();
+    let places = |accesses: &[Access]| -> Vec<Axes> {
+        let places = accesses.iter().map(|access| access.place(first));
+        places.map(|at| Some((at?, count))).collect()
+    };
+    let axes = [places(&s.operands), places(&s.results)];
+    let floats = all.clone().all(|(_, ty)| ty.dtype.is_float());
+    let fits = is_exact && floats && count > 0 && axes[1].iter().all(Option::is_some);
+    fits.then_some(axes)
 }
 
 impl OperandLayout {
@@ -77,13 +94,7 @@ pub(super) struct BatchPieces {
 impl BatchPieces {
     /// The pieces of a node, if its batch can be split and is large enough.
     pub(super) fn of(op: &Op, types: &Types) -> Option<Self> {
-        let inputs = types.inputs.iter().enumerate();
-        let inputs = inputs.map(|(k, t)| axes_of(op, t, Some(k)));
-        let outputs = types.outputs.iter().map(|t| axes_of(op, t, None));
-        let axes = [
-            inputs.collect::<Option<Vec<Axes>>>()?,
-            outputs.collect::<Option<Vec<Axes>>>()?,
-        ];
+        let axes = image_axes(op, types)?;
         let layouts = |types: &[TensorType], axes: &[Axes]| -> Vec<OperandLayout> {
             let pairs = types.iter().zip(axes);
             pairs.map(|(t, axes)| OperandLayout::of(t, *axes)).collect()

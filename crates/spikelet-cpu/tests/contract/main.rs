@@ -37,6 +37,7 @@ mod running;
 mod scan;
 mod scan_pool;
 mod second_order;
+mod semantics;
 mod shapes;
 mod threads;
 mod time;
