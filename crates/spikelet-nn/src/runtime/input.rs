@@ -2,7 +2,8 @@
 
 use crate::RuntimeError;
 use spikelet_core::Result;
-use spikelet_graph::op::{HostTensor, Op};
+use spikelet_graph::op::{Gather, HostTensor, OneHot, OpKind, Operation};
+use spikelet_graph::semantics::Class;
 use spikelet_graph::{Buffer, Graph, Node};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,16 +128,14 @@ pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
     let producers = graph.producers();
     let mut found: BTreeMap<String, IndexLimit> = BTreeMap::new();
     for node in &graph.nodes {
-        let (index, limit) = match &node.op {
-            Op::OneHot(op) => {
-                let limit = IndexLimit::Classes(op.classes, op.ignored);
-                (node.inputs[0], limit)
-            }
-            Op::Gather(op) => {
-                let length = graph.shape(node.inputs[0])[op.axis];
-                (node.inputs[1], IndexLimit::Axis(length))
-            }
-            _ => continue,
+        let (index, limit) = if let Some(op) = OneHot::of(&node.op) {
+            let limit = IndexLimit::Classes(op.classes, op.ignored);
+            (node.inputs[0], limit)
+        } else if let Some(op) = Gather::of(&node.op) {
+            let length = graph.shape(node.inputs[0])[op.axis];
+            (node.inputs[1], IndexLimit::Axis(length))
+        } else {
+            continue;
         };
         let mut open = vec![index];
         while let Some(value) = open.pop() {
@@ -158,11 +157,11 @@ pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
 /// Whether the elements of the result are elements of the operands that have the same meaning: a slice of
 /// time steps or samples has, one of another axis may leave out elements that are no indices.
 fn moves(graph: &Graph, node: &Node) -> bool {
-    match &node.op {
-        Op::Slice(op) => op.axis == 0 && graph.shape(node.inputs[0]).len() > 1,
-        Op::Concat(_) | Op::Expand(_) | Op::Flip(_) | Op::Permute(_) | Op::Reshape(_) => true,
-        _ => false,
-    }
+    let (from, to) = (graph.ty(node.inputs[0]), graph.ty(node.outputs[0]));
+    let all = to.len() >= from.len();
+    let samples = from.shape.len() > 1 && from.shape[1..] == to.shape[1..];
+    let selects = Gather::of(&node.op).is_some();
+    node.op.class() == Class::Movement && !selects && (all || samples)
 }
 
 #[cfg(test)]
