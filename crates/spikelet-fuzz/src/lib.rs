@@ -1,4 +1,5 @@
-//! Fuzz targets: a function and a corpus of valid inputs for each reader of untrusted bytes.
+//! Fuzz targets: a function and a corpus of valid inputs for each reader of untrusted bytes, and one that reads bytes as a
+//! graph and compares its plans with and without each pass.
 //!
 //! `tools/fuzz` mutates the valid inputs and runs the targets ([`mutate`], the program of this crate);
 //! `fuzz/` has them for cargo-fuzz. A target fails if it panics or exceeds the limits of time or memory;
@@ -10,7 +11,7 @@ mod targets;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// A reader of untrusted bytes.
+/// A reader of bytes.
 #[derive(Debug)]
 pub struct Target {
     /// Its name on the command line and in `fuzz/`.
@@ -22,7 +23,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 24] = targets::ALL;
+pub static TARGETS: [Target; 25] = targets::ALL;
 
 impl Target {
     /// The target of this name.

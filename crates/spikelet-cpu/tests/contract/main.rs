@@ -14,6 +14,7 @@ mod delayed_matmul;
 mod draw;
 mod elementwise;
 mod errors;
+mod fuzzed_graphs;
 mod half;
 mod indices;
 mod labels;

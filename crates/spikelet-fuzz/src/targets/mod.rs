@@ -3,6 +3,7 @@
 mod data_sets;
 mod events;
 mod experiments;
+mod graphs;
 mod nir;
 
 use crate::Target;
@@ -28,7 +29,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-pub const ALL: [Target; 24] = [
+pub const ALL: [Target; 25] = [
     Target {
         name: "idx",
         corpus: idx_corpus,
@@ -148,6 +149,11 @@ pub const ALL: [Target; 24] = [
         name: "weights",
         corpus: nir::weights_corpus,
         run: nir::weights,
+    },
+    Target {
+        name: "graphs",
+        corpus: graphs::corpus,
+        run: graphs::run_graph,
     },
 ];
 

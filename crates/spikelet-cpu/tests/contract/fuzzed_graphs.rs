@@ -1,0 +1,21 @@
+//! A few of the graphs that `tools/fuzz graphs` plans.
+
+#[path = "../../../spikelet-fuzz/src/targets/graphs.rs"]
+mod graphs;
+
+use std::path::Path;
+
+#[test]
+fn passes_keep_the_results_of_random_graphs() {
+    let folder = Path::new("");
+    let corpus = graphs::corpus(folder);
+    for bytes in &corpus {
+        graphs::run_graph(bytes, folder);
+    }
+    // More of them, each of the halves of two others.
+    for (k, first) in corpus.iter().enumerate() {
+        let second = &corpus[(k * 7 + 3) % corpus.len()];
+        let bytes = [&first[..first.len() / 2], &second[second.len() / 2..]].concat();
+        graphs::run_graph(&bytes, folder);
+    }
+}
