@@ -17,8 +17,6 @@
 //! It can run on some of the T steps, with all of the second operand; or on some of the input features, and then the
 //! results are added.
 
-use crate::graph::{Graph, Node};
-use crate::op::Operation;
 use crate::types::TensorType;
 use std::ops::Range;
 
@@ -280,14 +278,6 @@ fn greatest_common_divisor(a: usize, b: usize) -> usize {
     match b {
         0 => a,
         b => greatest_common_divisor(b, a % b),
-    }
-}
-
-impl Graph {
-    /// What a node does to the axes of its operands.
-    pub fn semantics(&self, node: &Node) -> Semantics {
-        let (inputs, outputs) = (self.types(&node.inputs), self.types(&node.outputs));
-        node.op.semantics(&inputs, &outputs)
     }
 }
 

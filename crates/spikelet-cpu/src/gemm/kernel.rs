@@ -6,7 +6,7 @@
 //! continue from those of the elements before it: every element of C is one chain of sums in ascending order,
 //! whatever the blocks are.
 
-use super::packed::{NARROW, pack_panel, panel_width};
+use super::packed::{Panel, pack_panel, panel_width};
 use super::{GemmElement, Rounding};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::cell::RefCell;
@@ -16,9 +16,6 @@ const DEPTH: usize = 256;
 
 /// Columns of a block of B, a multiple of those of a panel.
 const COLUMNS: usize = 512;
-
-/// From as many rows of A on B is packed even if it is contiguous along its rows.
-const READERS: usize = 96;
 
 /// B: in place, with the strides of its rows and columns, or packed.
 #[derive(Clone, Copy)]
@@ -191,34 +188,6 @@ impl<T: GemmElement, const FUSED: bool> Call<'_, T, FUSED> {
                 }
             }
         }
-    }
-}
-
-/// The columns of a panel, and its width with padding.
-#[derive(Clone, Copy)]
-pub(super) struct Panel {
-    pub(super) count: usize,
-    pub(super) width: usize,
-}
-
-impl Panel {
-    /// The panel that starts at a column of `end`: the last one is narrow if its columns are few.
-    #[inline(always)]
-    pub(super) fn of(column: usize, end: usize, width: usize) -> Self {
-        let count = width.min(end - column);
-        Self {
-            count,
-            width: match count <= width / NARROW {
-                true => width / NARROW,
-                false => width,
-            },
-        }
-    }
-
-    /// Whether the panel is read where it is.
-    #[inline(always)]
-    fn in_place(self, strides: (usize, usize), rows: usize) -> bool {
-        strides.1 == 1 && rows < READERS && self.count == self.width
     }
 }
 

@@ -2,6 +2,11 @@
 
 use std::ffi::c_int;
 
+/// A matrix inside a slice, with the strides of its rows and columns in elements: `(k, 1)` is a
+/// row-major m×k matrix, `(1, m)` a column-major one (that is, the transpose of a row-major k×m
+/// matrix).
+pub(crate) type Strided<'a, T> = (&'a [T], (usize, usize));
+
 /// A matrix inside a slice: element (i, j) lies at `i·row_stride + j·col_stride`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MatrixLayout {

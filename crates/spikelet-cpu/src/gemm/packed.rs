@@ -3,8 +3,7 @@
 //! A panel has two vectors of columns, row after row; the last panel of few columns has one. Its unused columns are zeros.
 
 use super::GemmElement;
-use super::kernel::Panel;
-use super::product::Strided;
+use super::operand::Strided;
 use crate::parallel;
 use crate::transpose::transpose_tile;
 use pulp::{Arch, Simd, WithSimd};
@@ -15,7 +14,38 @@ use std::ops::Range;
 const WIDEST: usize = 32;
 
 /// The width of a panel in those of a narrow one.
-pub(super) const NARROW: usize = 2;
+const NARROW: usize = 2;
+
+/// From as many rows of A on B is packed even if it is contiguous along its rows.
+const READERS: usize = 96;
+
+/// The columns of a panel, and its width with padding.
+#[derive(Clone, Copy)]
+pub(super) struct Panel {
+    pub(super) count: usize,
+    pub(super) width: usize,
+}
+
+impl Panel {
+    /// The panel that starts at a column of `end`: the last one is narrow if its columns are few.
+    #[inline(always)]
+    pub(super) fn of(column: usize, end: usize, width: usize) -> Self {
+        let count = width.min(end - column);
+        Self {
+            count,
+            width: match count <= width / NARROW {
+                true => width / NARROW,
+                false => width,
+            },
+        }
+    }
+
+    /// Whether the panel is read where it is.
+    #[inline(always)]
+    pub(super) fn in_place(self, strides: (usize, usize), rows: usize) -> bool {
+        strides.1 == 1 && rows < READERS && self.count == self.width
+    }
+}
 
 /// Columns of a panel.
 pub(super) fn panel_width<T: GemmElement>() -> usize {

@@ -1,7 +1,7 @@
 //! One product, its operands and its tiles.
 
 use super::kernel::{MatrixProduct, Right};
-use super::operand::MatrixLayout;
+use super::operand::{MatrixLayout, Strided};
 use super::tile::{Split, Tiles};
 use super::{GemmLibrary, Rounding};
 use crate::lanes::Lanes;
@@ -9,11 +9,6 @@ use crate::memory::SharedSlice;
 use crate::parallel;
 use spikelet_expr::Evaluate;
 use std::ffi::c_int;
-
-/// A matrix inside a slice, with the strides of its rows and columns in elements: `(k, 1)` is a
-/// row-major m×k matrix, `(1, m)` a column-major one (that is, the transpose of a row-major k×m
-/// matrix).
-pub(crate) type Strided<'a, T> = (&'a [T], (usize, usize));
 
 /// The matrix B of a product.
 #[derive(Clone, Copy)]

@@ -1,4 +1,5 @@
-use super::product::{Product, Strided};
+use super::operand::Strided;
+use super::product::Product;
 use super::tile::Split;
 use super::*;
 use proptest::prelude::*;

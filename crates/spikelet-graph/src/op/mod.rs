@@ -367,6 +367,14 @@ answer_by_kind! {
     fn body_runs(&self) -> usize;
 }
 
+impl Graph {
+    /// What a node does to the axes of its operands.
+    pub fn semantics(&self, node: &Node) -> Semantics {
+        let (inputs, outputs) = (self.types(&node.inputs), self.types(&node.outputs));
+        node.op.semantics(&inputs, &outputs)
+    }
+}
+
 impl Op {
     /// The operation over the iterations `range` of an axis, given its semantics and results: its operands are then those
     /// parts of the operands that [`Semantics::part`] gives.
