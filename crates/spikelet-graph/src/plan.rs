@@ -161,11 +161,11 @@ impl Plan {
             };
             let body = node.op.body();
             let body = body.map(|body| Box::new(Self::lay_out(body.clone(), target, vec![])));
-            let of_body = |body: &Box<Plan>| {
+            let of_body = |body: &Plan| {
                 let runs = node.op.body_runs() as u64;
                 body.moved_bytes().saturating_mul(runs)
             };
-            let bytes = body.as_ref().map_or(moved as u64, of_body);
+            let bytes = body.as_deref().map_or(moved as u64, of_body);
             kernels.push(Kernel {
                 node: k,
                 reads: node.inputs.iter().map(place).collect(),

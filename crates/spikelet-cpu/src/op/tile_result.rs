@@ -31,6 +31,7 @@ impl<'a, R: Float> TileResult<'a, R> {
     ///
     /// # Safety
     /// As for [`Self::elements`].
+    #[allow(clippy::mut_from_ref, reason = "the ranges of threads are disjoint")]
     pub(super) unsafe fn range(&self, start: usize, length: usize) -> Option<&mut [R]> {
         match self {
             // SAFETY: as the caller promises.

@@ -8,7 +8,7 @@ fn products(x: &Tensor, axis: usize) -> Vec<f64> {
     let mut y = x.to_f64();
     let inner: usize = x.shape[axis + 1..].iter().product();
     for at in 0..y.len() {
-        if at / inner % x.shape[axis] > 0 {
+        if !(at / inner).is_multiple_of(x.shape[axis]) {
             y[at] *= y[at - inner];
         }
     }

@@ -280,7 +280,7 @@ fn kernels(
         text.push_str("    }\n");
         text.push_str(&before(steps));
         let guard = |body: &str| {
-            if time % steps == 0 {
+            if time.is_multiple_of(steps) {
                 body.to_string()
             } else {
                 format!("      if (t0 + k < {time}u) {{\n{body}      }}\n")

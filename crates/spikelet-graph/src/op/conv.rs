@@ -341,10 +341,10 @@ impl Operation for Conv {
         let of_weight = second.len() - 1;
         let is_weight = self.part == ConvPart::Weight;
         let mut s = Semantics::new(inputs, outputs);
-        for k in 0..leading {
+        for (k, length) in first[..leading].iter().enumerate() {
             match is_weight {
-                true => s.axis(Role::Reduced, first[k], [(0, k), (1, k)], []),
-                false => s.axis(Role::Parallel, first[k], [(0, k)], [(0, k)]),
+                true => s.axis(Role::Reduced, *length, [(0, k), (1, k)], []),
+                false => s.axis(Role::Parallel, *length, [(0, k)], [(0, k)]),
             }
         }
         if self.groups == 1 {
