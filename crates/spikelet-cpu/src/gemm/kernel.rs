@@ -2,17 +2,17 @@
 //!
 //! B is packed in panels of two vectors of columns, a block that stays in the L2 cache at a time; it is read in place
 //! if it is contiguous along its rows and has few readers. A is read in place: the rows of a block of C are multiplied
-//! with a panel in registers, so that every element of A is loaded once for two vectors of C. The sums of a block
-//! continue from those of the elements before it: every element of C is one chain of sums in ascending order,
-//! whatever the blocks are.
+//! with a panel in registers, so that every element of A is loaded once for two vectors of C. Sums that round products
+//! separately continue from those of the block before: every element of C is one chain in ascending order. Fused ones
+//! begin at zero in every block and are added: long chains would round small terms away.
 
 use super::packed::{Panel, pack_panel, panel_width};
 use super::{GemmElement, Rounding};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::cell::RefCell;
 
-/// Rows of a block of B.
-const DEPTH: usize = 256;
+/// Rows of a block of B, and links of a chain of fused sums.
+pub(super) const DEPTH: usize = 256;
 
 /// Columns of a block of B, a multiple of those of a panel.
 const COLUMNS: usize = 512;
@@ -201,7 +201,7 @@ struct Block<T> {
     c: *mut T,
     c_stride: usize,
     columns: usize,
-    /// Whether the sums start from C.
+    /// Whether the sums are added to C.
     continues: bool,
 }
 
@@ -216,20 +216,24 @@ impl<T: GemmElement> Block<T> {
         let whole = self.columns == V * T::lanes::<S>();
         // SAFETY: as the caller promises.
         let row = |h: usize| unsafe { row_of(self.c.add(h * self.c_stride), self.columns) };
-        let mut sums = [[T::splat(simd, T::ZERO); V]; H];
-        if self.continues {
-            for (h, sums) in sums.iter_mut().enumerate() {
-                let (vectors, rest) = T::vectors::<S>(row(h));
-                if whole {
-                    sums.copy_from_slice(&vectors[..V]);
-                } else {
-                    let mut some = [T::splat(simd, T::ZERO); V];
-                    some[..vectors.len()].copy_from_slice(vectors);
-                    if !rest.is_empty() {
-                        some[vectors.len()] = T::load(simd, rest);
-                    }
-                    *sums = some;
+        // The elements of a row of C; zeros beside them.
+        let loaded = |h: usize| {
+            let (vectors, rest) = T::vectors::<S>(row(h));
+            let mut some = [T::splat(simd, T::ZERO); V];
+            if whole {
+                some.copy_from_slice(&vectors[..V]);
+            } else {
+                some[..vectors.len()].copy_from_slice(vectors);
+                if !rest.is_empty() {
+                    some[vectors.len()] = T::load(simd, rest);
                 }
+            }
+            some
+        };
+        let mut sums = [[T::splat(simd, T::ZERO); V]; H];
+        if self.continues && !FUSED {
+            for (h, sums) in sums.iter_mut().enumerate() {
+                *sums = loaded(h);
             }
         }
         let (down, along) = self.a_strides;
@@ -255,6 +259,14 @@ impl<T: GemmElement> Block<T> {
                 rows!(0 1 2 3 4 5 6 7 8 9 10 11);
             }
             b = b.wrapping_add(self.b_stride);
+        }
+        if self.continues && FUSED {
+            let one = T::splat(simd, T::ONE);
+            for (h, sums) in sums.iter_mut().enumerate() {
+                for (sum, before) in sums.iter_mut().zip(loaded(h)) {
+                    *sum = T::add_product::<S, FUSED>(simd, one, before, *sum);
+                }
+            }
         }
         for (h, sums) in sums.iter().enumerate() {
             let (vectors, rest) = T::vectors_mut::<S>(row(h));

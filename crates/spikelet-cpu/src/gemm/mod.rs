@@ -17,8 +17,9 @@
 //!
 //! A link of the chain is `sum + a·b`. The product is rounded before it is added where weights have at most 16,384
 //! elements, where windows have at most 32, and in rows that are mostly zeros; elsewhere the link is *fused*, rounded
-//! once, where the processor can. A product with spikes has the same bits either way. The gradient of a convolution's
-//! kernel is a chain for each chunk of windows; the sums of the chunks are added in order.
+//! once, where the processor can, and a chain has at most 256 links: the sums of the chains are added in order, since
+//! long ones lose small terms. The gradient of a convolution's kernel is a chain for each tile of windows, and the tiles
+//! of a chunk and the chunks are added in order.
 //!
 //! `SPIKELET_GEMM=ordered` is the plain loop on every machine: no link is fused, and a gradient is one chunk.
 //!

@@ -1,3 +1,4 @@
+use super::kernel::DEPTH;
 use super::operand::Strided;
 use super::product::Product;
 use super::tile::Split;
@@ -216,19 +217,33 @@ fn a_size_that_overflows_is_rejected() {
     huge.run(&mut [0.0; 4], 2);
 }
 
-/// A chain of sums for each element, as the documentation of the module defines it.
-fn chains<T: GemmElement>(gemm: &Gemm<'_, T>, c: &mut [T], link: impl Fn(T, T, T) -> T) {
+/// The chains of sums of each element, as the documentation of the module defines them: of so many links, the first of
+/// which begins with the element, or each of which is added to it.
+fn chains<T: GemmElement>(
+    gemm: &Gemm<'_, T>,
+    c: &mut [T],
+    links: Option<usize>,
+    link: impl Fn(T, T, T) -> T,
+) {
     let Factor::Matrix((b, b_strides)) = gemm.b else {
         panic!("a matrix that is not packed")
     };
     let (a, a_strides) = gemm.a;
     for (i, row) in c.chunks_mut(gemm.n).enumerate() {
         for (j, c) in row.iter_mut().enumerate() {
+            let sum = |range: std::ops::Range<usize>, start: T| {
+                range.fold(start, |sum, l| {
+                    let a = a[i * a_strides.0 + l * a_strides.1];
+                    link(a, b[l * b_strides.0 + j * b_strides.1], sum)
+                })
+            };
             let start = if gemm.accumulate { *c } else { T::ZERO };
-            *c = (0..gemm.k).fold(start, |sum, l| {
-                let a = a[i * a_strides.0 + l * a_strides.1];
-                link(a, b[l * b_strides.0 + j * b_strides.1], sum)
-            });
+            *c = match links {
+                None => sum(0..gemm.k, start),
+                Some(links) => (0..gemm.k).step_by(links).fold(start, |before, first| {
+                    before + sum(first..gemm.k.min(first + links), T::ZERO)
+                }),
+            };
         }
     }
 }
@@ -258,8 +273,8 @@ fn check_chains<T: GemmElement>(
         let plain = Gemm { rounding, ..plain };
         let mut expected = before.clone();
         match rounding {
-            Rounding::Separate => chains(&plain, &mut expected, |a, b, sum| sum + a * b),
-            Rounding::Fused => chains(&plain, &mut expected, &fused),
+            Rounding::Separate => chains(&plain, &mut expected, None, |a, b, sum| sum + a * b),
+            Rounding::Fused => chains(&plain, &mut expected, Some(DEPTH), &fused),
         }
         let b = Factor::Packed(&packed);
         for product in [plain, Gemm { b, ..plain }] {
