@@ -19,3 +19,9 @@ fn passes_keep_the_results_of_random_graphs() {
         graphs::run_graph(&bytes, folder);
     }
 }
+
+#[test]
+fn what_is_computed_again_for_every_reader_is_not_computed_before() {
+    let bytes = include_bytes!("recomputed_for_every_reader.bytes");
+    graphs::run_graph(bytes, Path::new(""));
+}

@@ -23,7 +23,7 @@ mod memory;
 
 use super::bit_pack_spikes::binary_outputs;
 use super::time_chunking::Division;
-use super::{Report, prune_loops, time_chunking};
+use super::{Report, dead_code, prune_loops, time_chunking};
 use crate::arena::Allocation;
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::{arena_bytes, liveness, workspace};
@@ -115,6 +115,8 @@ pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     }
     let (after, mut budget) = found;
     *graph = after;
+    // What is computed again for every reader is not computed before.
+    dead_code::run(graph);
     let now = Costs::default().of(graph, &graph.nodes);
     budget.slower = now as f64 / usual.max(1) as f64 - 1.0;
     budget
