@@ -3,6 +3,8 @@
 #[path = "../../../spikelet-fuzz/src/targets/graphs.rs"]
 mod graphs;
 
+use spikelet_cpu::Cpu;
+use spikelet_graph::Plan;
 use std::path::Path;
 
 #[test]
@@ -23,5 +25,9 @@ fn passes_keep_the_results_of_random_graphs() {
 #[test]
 fn what_is_computed_again_for_every_reader_is_not_computed_before() {
     let bytes = include_bytes!("recomputed_for_every_reader.bytes");
-    graphs::run_graph(bytes, Path::new(""));
+    let graph = graphs::graph_of(bytes);
+    let cpu = Cpu::new(1).expect("a CPU");
+    let limit = Plan::new(graph.clone(), &cpu).peak_bytes() / 8 * 7;
+    let plan = Plan::within(graph.clone(), &cpu, limit).expect("a plan in seven eighths");
+    graphs::comparison(&cpu, &graph)("a memory limit", &plan);
 }

@@ -23,9 +23,6 @@ const C: usize = 16;
 /// A value with more elements is not used.
 const LARGEST: usize = 1 << 13;
 
-/// Graphs with more operations are not planned with a memory limit.
-const MAX_SEARCHED: usize = 32;
-
 /// The passes that keep results, up to the last bits of sums.
 type Pass = fn(&mut Graph, &dyn Target) -> Report;
 const PASSES: [(&str, Pass); 16] = [
@@ -218,7 +215,7 @@ fn value_of(values: &[ValueId], next: &mut Choices<'_>) -> ValueId {
 }
 
 /// The graph that bytes describe: operations that do not fit are left out.
-fn graph_of(bytes: &[u8]) -> Graph {
+pub fn graph_of(bytes: &[u8]) -> Graph {
     let mut graph = Graph::default();
     let next = &mut Choices(bytes.iter());
     let mut add = |name: &str, dtype: DType, shape: &[usize]| {
@@ -340,9 +337,21 @@ pub fn run_graph(bytes: &[u8], _: &Path) {
     let graph = graph_of(bytes);
     let cpu = Cpu::new(1).expect("a CPU");
     let small = SmallChunks(cpu.clone());
-    let expected = outputs(&cpu, &Plan::without_passes(graph.clone(), &cpu));
-    let compare = |name: &str, plan: &Plan| {
-        for (k, (got, want)) in outputs(&cpu, plan).iter().zip(&expected).enumerate() {
+    let compare = comparison(&cpu, &graph);
+    for (name, pass) in PASSES {
+        let mut changed = graph.clone();
+        pass(&mut changed, &small);
+        pass::dead_code::run(&mut changed);
+        compare(name, &Plan::without_passes(changed, &cpu));
+    }
+    compare("all passes", &Plan::new(graph.clone(), &small));
+}
+
+/// Compares the results of plans with those of the graph as it is.
+pub fn comparison<'a>(cpu: &'a Cpu, graph: &'a Graph) -> impl Fn(&str, &Plan) + 'a {
+    let expected = outputs(cpu, &Plan::without_passes(graph.clone(), cpu));
+    move |name, plan| {
+        for (k, (got, want)) in outputs(cpu, plan).iter().zip(&expected).enumerate() {
             let largest = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
             for (got, want) in got.iter().zip(want) {
                 let same = (got - want).abs() <= 1e-9 * largest || got.to_bits() == want.to_bits();
@@ -354,20 +363,5 @@ pub fn run_graph(bytes: &[u8], _: &Path) {
                 );
             }
         }
-    };
-    for (name, pass) in PASSES {
-        let mut changed = graph.clone();
-        pass(&mut changed, &small);
-        pass::dead_code::run(&mut changed);
-        compare(name, &Plan::without_passes(changed, &cpu));
-    }
-    let plan = Plan::new(graph.clone(), &small);
-    compare("all passes", &plan);
-    // The search takes a time that grows fast with the number of operations.
-    let limit = plan.peak_bytes() / 8 * 7;
-    if graph.nodes.len() < MAX_SEARCHED
-        && let Ok(plan) = Plan::within(graph.clone(), &cpu, limit)
-    {
-        compare("a memory limit", &plan);
     }
 }
