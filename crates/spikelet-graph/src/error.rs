@@ -64,7 +64,7 @@ pub enum Error {
         line: usize,
         /// The character of the line, from 1.
         column: usize,
-        /// Why it is none.
+        /// What was expected there.
         problem: String,
     },
     /// A plan cannot run on this device, or with these buffers.
@@ -155,6 +155,14 @@ impl InvalidOp {
             problem: problem.into(),
             help: help.into(),
         }
+    }
+
+    /// An axis that a tensor does not have.
+    pub(crate) fn no_axis(axis: usize, rank: usize) -> Self {
+        Self::new(
+            format!("axis {axis} of a tensor with {rank} axes"),
+            "axes are counted from 0",
+        )
     }
 
     pub(crate) fn at(self, layer: &str, operation: &str, given: &[TensorType]) -> Error {

@@ -106,10 +106,14 @@ impl Plan {
             return Ok(plan);
         }
         let reports = pass::run_all(&mut graph, target);
-        let overlapping = Self::placed(graph.clone(), target, OVERLAPPING, reports.clone());
+        let mut overlapping = graph.clone();
+        let made = pass::place(&mut overlapping, target, OVERLAPPING);
         let overlap = pass::time_chunking::overlap::NAME;
-        if fits(&overlapping) && overlapping.reports.iter().any(|r| r.pass == overlap) {
-            return Ok(overlapping);
+        if made.iter().any(|report| report.pass == overlap) {
+            let plan = Self::lay_out(overlapping, target, [&reports[..], &made].concat());
+            if fits(&plan) {
+                return Ok(plan);
+            }
         }
         let fixed = buffer_bytes(&graph);
         let budget = Choices {

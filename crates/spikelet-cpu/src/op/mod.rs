@@ -112,7 +112,7 @@ macro_rules! kernels {
 
 for_each_operation!(kernels);
 
-/// What a kernel is prepared for.
+/// The node whose kernel is prepared, and the device that will run it.
 #[derive(Clone, Copy)]
 pub(crate) struct PrepareContext<'a> {
     node: &'a Node,

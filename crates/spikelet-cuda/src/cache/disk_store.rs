@@ -97,7 +97,7 @@ impl DiskStore {
         None
     }
 
-    /// The content stored for a key; `None` if there is none or it is damaged.
+    /// The content stored for a key; `None` if no file has it, or the file is damaged.
     pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
         self.trusted()?;
         let (file, mut bytes) = folder::read(&self.file(key)?, LARGEST).ok()?;

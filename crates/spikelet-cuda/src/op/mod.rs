@@ -167,7 +167,7 @@ pub(crate) enum LoweredOp {
     Repeat,
 }
 
-/// What a node is lowered to.
+/// The actions of a node, and the memory that they need.
 pub(crate) struct Lowered<'a> {
     /// Bytes of scratch memory, behind the arena of its body if it has one.
     pub(crate) workspace: usize,

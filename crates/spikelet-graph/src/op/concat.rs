@@ -29,14 +29,7 @@ impl Operation for Concat {
             return Err(InvalidOp::new("no operands", "pass at least one tensor"));
         };
         if self.axis >= first.shape.len() {
-            return Err(InvalidOp::new(
-                format!(
-                    "axis {} of a tensor with {} axes",
-                    self.axis,
-                    first.shape.len()
-                ),
-                "axes are counted from 0",
-            ));
+            return Err(InvalidOp::no_axis(self.axis, first.shape.len()));
         }
         let mut shape = first.shape.clone();
         shape[self.axis] = 0;

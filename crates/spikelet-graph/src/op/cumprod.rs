@@ -78,10 +78,7 @@ impl Operation for CumProd {
         arity(inputs, 1)?;
         let x = &inputs[0];
         if self.axis >= x.shape.len() {
-            return Err(InvalidOp::new(
-                format!("axis {} of a tensor with {} axes", self.axis, x.shape.len()),
-                "axes are counted from 0",
-            ));
+            return Err(InvalidOp::no_axis(self.axis, x.shape.len()));
         }
         if !x.dtype.is_float() {
             return Err(InvalidOp::new(

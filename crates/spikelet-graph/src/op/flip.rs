@@ -28,10 +28,7 @@ impl Operation for Flip {
         arity(inputs, 1)?;
         let x = &inputs[0];
         if self.axis >= x.shape.len() {
-            return Err(InvalidOp::new(
-                format!("axis {} of a tensor with {} axes", self.axis, x.shape.len()),
-                "axes are counted from 0",
-            ));
+            return Err(InvalidOp::no_axis(self.axis, x.shape.len()));
         }
         if x.dtype == DType::Bits {
             return Err(InvalidOp::new(

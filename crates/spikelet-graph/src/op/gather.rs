@@ -101,13 +101,6 @@ impl ScatterAdd {
     }
 }
 
-fn no_axis(axis: usize, shape: &[usize]) -> InvalidOp {
-    InvalidOp::new(
-        format!("axis {axis} of a tensor with {} axes", shape.len()),
-        "axes are counted from 0",
-    )
-}
-
 impl Operation for Gather {
     fn name(&self) -> String {
         "gather".to_string()
@@ -126,7 +119,7 @@ impl Operation for Gather {
         let (x, index) = (&inputs[0], &inputs[1]);
         expect_labels(index)?;
         let Some(&length) = x.shape.get(self.axis) else {
-            return Err(no_axis(self.axis, &x.shape));
+            return Err(InvalidOp::no_axis(self.axis, x.shape.len()));
         };
         if x.dtype == DType::Bits {
             return Err(InvalidOp::new(
@@ -244,7 +237,7 @@ impl Operation for ScatterAdd {
         let axes = self.indexed.axes(index);
         let end = self.axis.saturating_add(axes);
         if end > y.shape.len() {
-            return Err(no_axis(self.axis, &y.shape));
+            return Err(InvalidOp::no_axis(self.axis, y.shape.len()));
         }
         let fits = match self.indexed {
             Indexed::Slices => y.shape[self.axis..end] == index.shape,

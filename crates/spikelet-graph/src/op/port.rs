@@ -132,12 +132,12 @@ pub trait Ports {
     /// The scan, or the one whose backward pass this is.
     fn scan(&self) -> &Scan;
 
-    /// The index of an operand; `None` if there is none of this name.
+    /// The index of an operand; `None` if no operand has this name.
     fn operand(&self, port: Port) -> Option<usize> {
         self.operands().iter().position(|own| *own == port)
     }
 
-    /// The index of a result; `None` if there is none of this name.
+    /// The index of a result; `None` if no result has this name.
     fn result(&self, port: Port) -> Option<usize> {
         self.results().iter().position(|own| *own == port)
     }

@@ -48,10 +48,7 @@ impl Operation for Slice {
                 ),
                 "the range must lie inside the axis",
             )),
-            None => Err(InvalidOp::new(
-                format!("axis {} of a tensor with {} axes", self.axis, shape.len()),
-                "axes are counted from 0",
-            )),
+            None => Err(InvalidOp::no_axis(self.axis, shape.len())),
         }
     }
 

@@ -227,13 +227,7 @@ impl Var {
 
     /// The result of an operation along an axis that the tensor does not have.
     pub(super) fn no_axis(&self, operation: &str, axis: usize) -> Var {
-        self.refuse(
-            operation,
-            InvalidOp::new(
-                format!("axis {axis} of a tensor with {} axes", self.rank()),
-                "axes are counted from 0",
-            ),
-        )
+        self.refuse(operation, InvalidOp::no_axis(axis, self.rank()))
     }
 }
 
