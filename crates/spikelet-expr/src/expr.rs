@@ -131,6 +131,19 @@ impl Expr {
         }
     }
 
+    /// Whether every value is 0 or 1, as those of comparisons, spikes and masks.
+    pub fn is_binary(&self) -> bool {
+        match self.node() {
+            Node::Const(value) => [0.0, 1.0].contains(value),
+            Node::Binary(op, ..) => op.is_comparison(),
+            Node::Select {
+                then, otherwise, ..
+            } => then.is_binary() && otherwise.is_binary(),
+            Node::CustomGradient { value, .. } => value.is_binary(),
+            Node::Symbol(_) | Node::Unary(..) => false,
+        }
+    }
+
     /// The value of `value` with the derivative of `tangent`.
     ///
     /// A spike gets its surrogate gradient in this way: the value is a step function, the tangent a

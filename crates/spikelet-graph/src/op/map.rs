@@ -310,6 +310,10 @@ impl Operation for Map {
         true
     }
 
+    fn is_binary(&self, result: usize) -> bool {
+        self.expressions[result].is_binary()
+    }
+
     fn class(&self) -> Class {
         Class::Elementwise
     }

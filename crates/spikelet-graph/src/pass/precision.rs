@@ -163,6 +163,10 @@ impl Pass<'_> {
                 self.store_as(k, self.dtype);
                 self.store(&node.outputs);
             }
+            Storage::Elementwise if full && self.is_wanted_spike(k) => {
+                self.store_as(k, self.dtype);
+                self.store(&node.outputs);
+            }
             Storage::Elementwise if full && reads_half => {
                 let size = self.graph.ty(node.outputs[0]).len();
                 let mut largest = node
@@ -189,6 +193,15 @@ impl Pass<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the result is zeros and ones, exact in every type, and is wanted in 16 bits.
+    fn is_wanted_spike(&self, k: NodeId) -> bool {
+        let node = self.graph.node(k);
+        let [result] = node.outputs[..] else {
+            return false;
+        };
+        node.op.is_binary(0) && self.wanted[result.index()]
     }
 
     /// Lets a node round its results to an element type.

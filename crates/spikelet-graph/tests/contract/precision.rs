@@ -74,6 +74,33 @@ fn sequences_around_products_are_halved_and_everything_named_stays_f32() {
 }
 
 #[test]
+fn spikes_and_masks_of_elementwise_operations_are_16_bit_where_a_product_reads_them() {
+    assert_snapshot!(traced(Precision::Bf16, |t| {
+        let (h, w) = (t.input("h", F, [6, 12]), t.parameter("w", [4, 12]));
+        let [spike, mask] = [1.0, 2.0].map(|at| {
+            h.map1(|h| Expr::custom_gradient(h.ge(at), h.sigmoid()))
+        });
+        t.output("next", &(&h * &(1.0 - &spike)));
+        t.output("masked", &(&h * &mask));
+        t.output("scores", &spike.linear(&w));
+    }), @"
+    %0 = Data `h`  f32[6, 12]
+    %1 = Parameter `w`  f32[4, 12]
+    %2 = map[{x0 ≥ 1 ∂ σ(x0)} as bf16](%0)  bf16[6, 12]
+    %3 = map[{x0 ≥ 2 ∂ σ(x0)}](%0)  f32[6, 12]
+    %4 = map[1 - x0 as bf16](%2)  bf16[6, 12]
+    %5 = map[x0 · x1 as f32](%0, %4)  f32[6, 12]
+    %6 = map[x0 · x1](%0, %3)  f32[6, 12]
+    %8 = map[x0 as bf16](%1)  bf16[4, 12]
+    %7 = matmul[a·bᵀ](%2, %8)  bf16[6, 4]
+    %9 = map[x0 as f32](%7)  f32[6, 4]
+    `next` = %5
+    `masked` = %6
+    `scores` = %9
+    ");
+}
+
+#[test]
 fn a_training_step_has_gradients_in_f32() {
     let graph = traced(Precision::F16, |t| {
         let (spikes, wrt) = network(t);
