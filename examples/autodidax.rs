@@ -332,7 +332,7 @@ fn run(graph: &Graph, places: &[Range<usize>], buffers: &mut HashMap<Axes, Vec<f
 }
 
 // In the engine: `cpu/executor.rs` and `cpu/op/scan.rs`; on GPUs an operation writes the source of
-// its kernels (`cuda/op/scan.rs`), and all launches of a run become one (`cuda/capture.rs`).
+// its kernels (`cuda/op/scan.rs`), and all launches of a run become one (`cuda/library/driver/graph.rs`).
 
 // 9. Training ====================================================================================
 const RATE: f64 = 0.1;

@@ -63,7 +63,7 @@ impl Device for Shared {
     }
 
     fn overlaps(&self) -> bool {
-        self.capture_nodes().is_some()
+        true
     }
 }
 
@@ -87,7 +87,6 @@ impl Cuda {
                 pool: Pool::default(),
                 scalars: Mutex::default(),
                 while_nodes: OnceLock::new(),
-                capture_nodes: OnceLock::new(),
                 gpu,
             }),
         })
@@ -169,7 +168,10 @@ impl Cuda {
     /// If the driver's query fails.
     pub fn model(&self) -> Result<String> {
         let gpu = &self.shared.gpu;
-        gpu.context.name().context(&gpu.name, "querying the name")
+        gpu.context
+            .device
+            .name()
+            .context(&gpu.name, "querying the name")
     }
 
     /// Compiles and loads the kernels of a plan for calls with memory and streams of another program.
@@ -227,17 +229,16 @@ impl Backend for Cuda {
     }
 
     fn memory(&self) -> Option<Memory> {
-        self.shared.gpu.bind().ok()?;
-        let (available, total) = self.shared.gpu.context.mem_get_info().ok()?;
+        let (available, total) = self.shared.gpu.context.memory().ok()?;
         Some(Memory { total, available })
     }
 
     /// The UUID of the GPU: processes may see one GPU under different indices (`CUDA_VISIBLE_DEVICES`).
     fn memory_name(&self) -> String {
-        match self.shared.gpu.context.uuid() {
-            Ok(uuid) => uuid.bytes.iter().fold("GPU-".to_string(), |text, byte| {
-                format!("{text}{:02x}", *byte as u8)
-            }),
+        match self.shared.gpu.context.device.uuid() {
+            Ok(uuid) => uuid
+                .iter()
+                .fold("GPU-".to_string(), |text, byte| format!("{text}{byte:02x}")),
             Err(_) => self.name(),
         }
     }

@@ -8,6 +8,7 @@
 mod api;
 mod descriptor;
 mod measure;
+mod names;
 mod problem;
 mod session;
 mod store;
@@ -16,10 +17,9 @@ mod tests;
 
 use crate::error::failure;
 use crate::gpu::Gpu;
-use crate::library::{self, Library};
+use crate::library::driver::Stream;
 use crate::library_plans::{LibraryPlans, Planned};
-use api::ApiResult;
-use cudarc::driver::CudaStream;
+use api::{Api, ApiResult};
 use problem::{Plan, Problem};
 use session::Session;
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
@@ -125,9 +125,9 @@ impl Dnn {
             return Ok(session.clone());
         }
         let name = &self.gpu.name;
-        library::find(Library::Cudnn).map_err(|missing| failure(name, missing.to_string()))?;
+        let api = Api::get().map_err(|missing| failure(name, missing.to_string()))?;
         self.gpu.bind()?;
-        let session = Session::new(self.gpu.clone())
+        let session = Session::new(api, self.gpu.clone())
             .map_err(|e| failure(name, format!("cuDNN cannot be initialized: {e}")))?;
         let session = Arc::new(session);
         *slot = Some(session.clone());
@@ -199,7 +199,7 @@ impl Dnn {
 
     /// The GPU's properties that kernel times depend on.
     fn kind_of_gpu(&self) -> String {
-        let model = self.gpu.context.name().unwrap_or_default();
+        let model = self.gpu.context.device.name().unwrap_or_default();
         let (major, minor) = self.gpu.properties.capability;
         let multiprocessors = self.gpu.properties.multiprocessors;
         format!("{model} {major}.{minor}, {multiprocessors} multiprocessors")
@@ -221,7 +221,7 @@ impl ConvCall {
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,
-        stream: &Arc<CudaStream>,
+        stream: &Arc<Stream>,
         tensors: [u64; 3],
         workspace: u64,
     ) -> Result<()> {

@@ -1,7 +1,6 @@
 //! Errors of the driver as errors of the graph.
 
-use cudarc::driver::DriverError;
-use cudarc::driver::sys::CUresult;
+use crate::library::driver::DriverError;
 use spikelet_graph::{Error, Result};
 
 /// An error of a device.
@@ -21,30 +20,35 @@ pub(crate) fn of(what: &str, error: Error) -> Error {
 }
 
 /// Whether the device's context is lost after this error.
-pub(crate) fn is_sticky(error: &DriverError) -> bool {
+pub(crate) fn is_sticky(error: DriverError) -> bool {
     matches!(
-        error.0,
-        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
-            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
-            | CUresult::CUDA_ERROR_LAUNCH_FAILED
-            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
-            | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
-            | CUresult::CUDA_ERROR_INVALID_PC
-            | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
-            | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
-            | CUresult::CUDA_ERROR_ASSERT
+        error,
+        DriverError::ILLEGAL_ADDRESS
+            | DriverError::LAUNCH_TIMEOUT
+            | DriverError::LAUNCH_FAILED
+            | DriverError::MISALIGNED_ADDRESS
+            | DriverError::INVALID_ADDRESS_SPACE
+            | DriverError::INVALID_PC
+            | DriverError::ILLEGAL_INSTRUCTION
+            | DriverError::HARDWARE_STACK_ERROR
+            | DriverError::ASSERT
     )
 }
 
-/// The driver's name and message of an error.
-pub(crate) fn describe(error: &DriverError) -> String {
-    let name = error.error_name().map_or_else(
-        |_| format!("{:?}", error.0),
-        |s| s.to_string_lossy().into_owned(),
-    );
-    match error.error_string() {
-        Ok(text) => format!("{name}: {}", text.to_string_lossy()),
-        Err(_) => name,
+/// An error of the driver, with the action that failed.
+pub(crate) fn in_context<'a>(
+    device: &'a str,
+    action: &'a str,
+) -> impl Fn(DriverError) -> Error + 'a {
+    move |error| {
+        let mut problem = format!("{action}: {error}");
+        if is_sticky(error) {
+            problem.push_str(
+                "; the CUDA context is lost: restart the program (SPIKELET_CUDA_CHECK=1 runs kernels one \
+                 by one and names the one that fails)",
+            );
+        }
+        failure(device, problem)
     }
 }
 
@@ -61,16 +65,7 @@ pub(crate) trait Context<T>: Sized {
 
 impl<T> Context<T> for std::result::Result<T, DriverError> {
     fn with_context(self, device: &str, action: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|error| {
-            let mut problem = format!("{}: {}", action(), describe(&error));
-            if is_sticky(&error) {
-                problem.push_str(
-                    "; the CUDA context is lost: restart the program (SPIKELET_CUDA_CHECK=1 runs kernels one \
-                     by one and names the one that fails)",
-                );
-            }
-            failure(device, problem)
-        })
+        self.map_err(|error| in_context(device, &action())(error))
     }
 }
 

@@ -7,19 +7,15 @@ mod dependencies;
 mod pieces;
 mod planning;
 
-use crate::capture::CaptureNodes;
-use crate::error::{Context, describe, failure};
+use crate::error::{Context, failure, in_context};
 use crate::gpu::Gpu;
 use crate::launch;
+use crate::library::driver::{CUgraphNode, Graph, TIMED};
 use crate::memory::memory_of;
 use crate::shared::Shared;
-use crate::while_nodes::{WhileNodes, count_nodes};
+use crate::while_nodes::WhileNodes;
 use action::{LoopRecorder, Starter, recorded_loops};
 pub use callable::CallablePlan;
-use cudarc::driver::CudaGraph;
-use cudarc::driver::sys::{
-    CUevent_flags, CUgraphInstantiate_flags_enum, CUgraphNode, CUstreamCaptureMode,
-};
 use planning::Executable;
 pub(crate) use planning::arena;
 use spikelet_graph::{Bound, Buffer, Executor, Plan, Result};
@@ -45,14 +41,10 @@ pub(crate) struct CudaExecutor {
 
 /// A captured run.
 struct Recorded {
-    graph: CudaGraph,
+    graph: Graph,
     /// The nodes of the graph and of the bodies of its loops.
     nodes: usize,
 }
-
-// SAFETY: the driver lets any thread use a graph, one at a time; it is only used through `&mut` of
-// the executor that owns it.
-unsafe impl Send for Recorded {}
 
 impl CudaExecutor {
     /// Binds a plan that was checked, for this GPU and with these buffers.
@@ -109,10 +101,7 @@ impl CudaExecutor {
             if wait {
                 gpu.stream.synchronize().map_err(|error| {
                     let name = self.executable.name(step);
-                    failure(
-                        &gpu.name,
-                        format!("kernel {name} failed: {}", describe(&error)),
-                    )
+                    failure(&gpu.name, format!("kernel {name} failed: {error}"))
                 })?;
             }
         }
@@ -123,10 +112,10 @@ impl CudaExecutor {
     fn start_concurrently(
         &self,
         dependencies: &[Vec<usize>],
-        capture: &CaptureNodes,
         recorder: Option<LoopRecorder<'_>>,
     ) -> Result<()> {
         let gpu = self.gpu();
+        let in_context = in_context(&gpu.name, "recording a graph");
         let starter = self.starter(recorder);
         // The nodes after which each step is complete.
         let mut complete: Vec<Vec<CUgraphNode>> = vec![];
@@ -137,17 +126,17 @@ impl CudaExecutor {
             nodes.dedup();
             // SAFETY: the nodes were captured by this stream since its capture began; the rest as in `start_all`.
             unsafe {
-                capture.depend_on(gpu, &gpu.stream, &mut nodes)?;
+                gpu.stream.depend_on(&mut nodes).map_err(&in_context)?;
                 starter.start(&step.action)?;
             }
-            complete.push(capture.captured(gpu, &gpu.stream)?.1);
+            complete.push(gpu.stream.captured().map_err(&in_context)?.1);
         }
         // The end of the capture depends on all steps: sums over ranks run on another stream, which has to be joined.
         let mut last = complete.concat();
         last.sort_unstable();
         last.dedup();
         // SAFETY: as above.
-        unsafe { capture.depend_on(gpu, &gpu.stream, &mut last) }
+        unsafe { gpu.stream.depend_on(&mut last) }.map_err(in_context)
     }
 
     /// Records a run. Where the driver has no loops in graphs, or cannot have one of these, their steps are
@@ -184,28 +173,19 @@ impl CudaExecutor {
 
     fn capture(&self, recorder: Option<LoopRecorder<'_>>) -> Result<Option<Recorded>> {
         let gpu = self.gpu();
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        gpu.stream
-            .begin_capture(mode)
-            .context(&gpu.name, "recording the plan")?;
-        let started = match (&self.executable.dependencies, self.shared.capture_nodes()) {
-            (Some(dependencies), Some(capture)) => {
-                self.start_concurrently(dependencies, capture, recorder)
-            }
-            _ => self.start_all(false, recorder),
-        };
-        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let error = in_context(&gpu.name, "recording the plan");
         let graph = gpu
             .stream
-            .end_capture(flags)
-            .context(&gpu.name, "recording the plan");
-        started?;
-        let Some(graph) = graph? else {
+            .capture(error, || match &self.executable.dependencies {
+                Some(dependencies) => self.start_concurrently(dependencies, recorder),
+                None => self.start_all(false, recorder),
+            })?;
+        let Some(graph) = graph else {
             return Ok(None);
         };
         let bodies = recorder.map_or(vec![], |recorder| recorder.bodies.take());
         // SAFETY: this thread has just recorded the graph, to which the bodies belong.
-        let nodes = unsafe { count_nodes(bodies.into_iter().chain([graph.cu_graph()])) };
+        let nodes = unsafe { graph.count_nodes(&bodies) };
         Ok(Some(Recorded {
             nodes: nodes.context(&gpu.name, "counting the nodes of a graph")?,
             graph,
@@ -257,10 +237,9 @@ impl Executor for CudaExecutor {
         let gpu = &shared.gpu;
         let _lock = shared.lock_stream()?;
         gpu.synchronize()?;
-        let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
         let event = || {
             gpu.stream
-                .record_event(flags)
+                .record_event(TIMED)
                 .context(&gpu.name, "recording an event")
         };
         let mut events = vec![event()?];

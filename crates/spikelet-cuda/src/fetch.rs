@@ -3,8 +3,8 @@
 use crate::bytes;
 use crate::error::Context;
 use crate::gpu::Gpu;
-use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark, memory_of};
-use cudarc::driver::CudaEvent;
+use crate::library::driver::Event;
+use crate::memory::{DeviceMemory, PinnedMemory, mark, memory_of};
 use spikelet_graph::{Buffer, HostFuture, Result, Tensor};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ struct Fetch {
     pool: Pool,
     pinned: Option<PinnedMemory>,
     tensors: Vec<(usize, Tensor)>,
-    done: CudaEvent,
+    done: Event,
 }
 
 /// Starts copies of buffers to the host.
@@ -74,7 +74,7 @@ fn copy(
         let to = &mut pinned.as_mut_slice()[*at..*at + buffer.ty.bytes()];
         if !to.is_empty() {
             // SAFETY: sizes agree; the pinned buffer is kept until the event has passed.
-            unsafe { download_async(to, memory.pointer, &gpu.stream) }
+            unsafe { gpu.stream.download(to, memory.pointer) }
                 .context(&gpu.name, "copying results from the GPU")?;
         }
     }

@@ -3,12 +3,13 @@
 //! Descriptor, layouts and algorithm are determined once for each kind of product. TF32 is used only
 //! where it was requested, and only algorithms with a fixed order of summation.
 
+mod api;
+
 use crate::error::failure;
 use crate::gpu::Gpu;
-use crate::library::{self, Library};
+use crate::library::driver::Stream;
 use crate::library_plans::{LibraryPlans, Planned};
-use cudarc::cublaslt::{result as lt, sys};
-use cudarc::driver::CudaStream;
+use api::{Algorithm, Api, ApiResult, DataType, Owned, Raw};
 use spikelet_graph::{DType, Result};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,28 +36,13 @@ pub(crate) struct Product {
     pub(crate) tf32: bool,
 }
 
-/// A cuBLASLt object that is destroyed with its holder.
-struct Owned<T: Copy> {
-    raw: T,
-    destroy: unsafe fn(T) -> std::result::Result<(), lt::CublasError>,
-}
-
-impl<T: Copy> Drop for Owned<T> {
-    fn drop(&mut self) {
-        // SAFETY: created by `plan` and destroyed once. A failure is ignored: there is no remedy.
-        let _ = unsafe { (self.destroy)(self.raw) };
-    }
-}
-
-type Layout = Owned<sys::cublasLtMatrixLayout_t>;
-
 /// The cuBLASLt objects of one kind of product.
 pub(crate) struct GemmPlan {
-    description: Owned<sys::cublasLtMatmulDesc_t>,
-    a: Layout,
-    b: Layout,
-    y: Layout,
-    algorithm: sys::cublasLtMatmulAlgo_t,
+    description: Owned,
+    a: Owned,
+    b: Owned,
+    y: Owned,
+    algorithm: Algorithm,
     pub(crate) workspace: usize,
 }
 
@@ -66,7 +52,8 @@ unsafe impl Send for GemmPlan {}
 unsafe impl Sync for GemmPlan {}
 
 struct Handle {
-    raw: sys::cublasLtHandle_t,
+    api: &'static Api,
+    raw: Raw,
     gpu: Arc<Gpu>,
 }
 
@@ -79,8 +66,8 @@ impl Drop for Handle {
     fn drop(&mut self) {
         if self.gpu.bind().is_ok() {
             let _waits = self.gpu.captures.none();
-            // SAFETY: created by `create_handle`, destroyed once. A failure is ignored: there is no remedy.
-            let _ = unsafe { lt::destroy_handle(self.raw) };
+            // SAFETY: created by `Gemm::handle`, destroyed once. A failure is ignored: there is no remedy.
+            let _ = unsafe { (self.api.destroy)(self.raw) };
         }
     }
 }
@@ -119,14 +106,18 @@ impl Gemm {
             return Ok(handle.clone());
         }
         let name = &self.gpu.name;
-        library::find(Library::CublasLt).map_err(|missing| failure(name, missing.to_string()))?;
+        let api = Api::get().map_err(|missing| failure(name, missing.to_string()))?;
         self.gpu.bind()?;
-        let raw = {
+        let created = {
             let _waits = self.gpu.captures.none();
-            lt::create_handle()
+            // SAFETY: one pointer is written.
+            api.created(|to| unsafe { (api.create)(to) })
         };
+        let raw =
+            created.map_err(|e| failure(name, format!("cuBLASLt cannot be initialized: {e}")))?;
         let handle = Arc::new(Handle {
-            raw: raw.map_err(|e| failure(name, format!("cuBLASLt cannot be initialized: {e}")))?,
+            api,
+            raw,
             gpu: self.gpu.clone(),
         });
         *slot = Some(handle.clone());
@@ -143,9 +134,7 @@ impl Gemm {
         };
         let plan = self
             .plans
-            .get(&product, || {
-                plan(handle.raw, product).map_err(|e| e.to_string())
-            })
+            .get(&product, || plan(handle.api, handle.raw, product))
             .map_err(|e| failure(&self.gpu.name, format!("{name}: cuBLASLt: {e}")))?;
         Ok(GemmCall { plan, handle, name })
     }
@@ -157,142 +146,61 @@ impl Gemm {
     }
 }
 
-fn data_type(dtype: DType) -> sys::cudaDataType_t {
+fn data_type(dtype: DType) -> DataType {
     match dtype {
-        DType::F16 => sys::cudaDataType_t::CUDA_R_16F,
-        DType::BF16 => sys::cudaDataType_t::CUDA_R_16BF,
-        _ => sys::cudaDataType_t::CUDA_R_32F,
-    }
-}
-
-/// Makes a layout that of `count` matrices, `stride` elements apart.
-fn set_batch(
-    layout: sys::cublasLtMatrixLayout_t,
-    count: usize,
-    stride: usize,
-) -> std::result::Result<(), lt::CublasError> {
-    use sys::cublasLtMatrixLayoutAttribute_t as Describe;
-    let too_large = lt::CublasError(sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
-    let (Ok(count), Ok(stride)) = (i32::try_from(count), i64::try_from(stride)) else {
-        return Err(too_large);
-    };
-    // SAFETY: the layout exists; the attributes have the sizes that the library documents for them.
-    unsafe {
-        lt::set_matrix_layout_attribute(
-            layout,
-            Describe::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
-            (&raw const count).cast::<c_void>(),
-            4,
-        )?;
-        lt::set_matrix_layout_attribute(
-            layout,
-            Describe::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-            (&raw const stride).cast::<c_void>(),
-            8,
-        )
+        DType::F16 => api::R_16F,
+        DType::BF16 => api::R_16BF,
+        _ => api::R_32F,
     }
 }
 
 /// cuBLASLt is column-major: a row-major matrix is its transpose there, so the product is computed
 /// as `yᵀ = op(b)ᵀ · op(a)ᵀ`.
-fn plan(
-    handle: sys::cublasLtHandle_t,
-    p: Product,
-) -> std::result::Result<GemmPlan, lt::CublasError> {
-    use sys::cublasLtMatmulDescAttributes_t as Describe;
-    use sys::cublasLtMatmulPreferenceAttributes_t as Prefer;
-    let compute = if p.tf32 && p.operands == DType::F32 {
-        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
-    } else {
-        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F
+fn plan(api: &'static Api, handle: Raw, p: Product) -> ApiResult<GemmPlan> {
+    let compute = match p.tf32 && p.operands == DType::F32 {
+        true => api::COMPUTE_32F_FAST_TF32,
+        false => api::COMPUTE_32F,
     };
-    let description = Owned {
-        raw: lt::create_matmul_desc(compute, sys::cudaDataType_t::CUDA_R_32F)?,
-        destroy: lt::destroy_matmul_desc,
-    };
-    let transpose = |yes: bool| i32::from(yes);
-    // SAFETY: both attributes are 32-bit integers.
-    unsafe {
-        for (which, value) in [
-            (
-                Describe::CUBLASLT_MATMUL_DESC_TRANSA,
-                transpose(p.transpose_b),
-            ),
-            (
-                Describe::CUBLASLT_MATMUL_DESC_TRANSB,
-                transpose(p.transpose_a),
-            ),
-        ] {
-            lt::set_matmul_desc_attribute(
-                description.raw,
-                which,
-                (&raw const value).cast::<c_void>(),
-                4,
-            )?;
-        }
+    let description = api.description(compute, api::R_32F)?;
+    for (which, value) in [(api::TRANSA, p.transpose_b), (api::TRANSB, p.transpose_a)] {
+        description.set(which, i32::from(value))?;
     }
     let layout = |rows: usize, columns: usize, dtype: DType| {
-        let (kind, wide) = (data_type(dtype), columns as i64);
-        let layout = Owned {
-            raw: lt::create_matrix_layout(kind, columns as u64, rows as u64, wide)?,
-            destroy: lt::destroy_matrix_layout,
-        };
+        let layout = api.layout(data_type(dtype), columns, rows)?;
         if p.batch != 1 {
-            set_batch(layout.raw, p.batch, rows.saturating_mul(columns))?;
+            let too_large = || "there are too many products, or their matrices are too large";
+            let count = i32::try_from(p.batch).map_err(|_| too_large())?;
+            let stride = i64::try_from(rows.saturating_mul(columns)).map_err(|_| too_large())?;
+            layout.set(api::BATCH_COUNT, count)?;
+            layout.set(api::STRIDED_BATCH_OFFSET, stride)?;
         }
-        Ok::<_, lt::CublasError>(layout)
+        ApiResult::Ok(layout)
     };
-    let a = if p.transpose_a {
-        layout(p.k, p.m, p.operands)?
-    } else {
-        layout(p.m, p.k, p.operands)?
+    let a = match p.transpose_a {
+        true => layout(p.k, p.m, p.operands)?,
+        false => layout(p.m, p.k, p.operands)?,
     };
-    let b = if p.transpose_b {
-        layout(p.n, p.k, p.operands)?
-    } else {
-        layout(p.k, p.n, p.operands)?
+    let b = match p.transpose_b {
+        true => layout(p.n, p.k, p.operands)?,
+        false => layout(p.k, p.n, p.operands)?,
     };
     let y = layout(p.m, p.n, p.result)?;
-    let preference = Owned {
-        raw: lt::create_matmul_pref()?,
-        destroy: lt::destroy_matmul_pref,
-    };
-    let max_workspace = WORKSPACE;
+    let preference = api.preference()?;
+    preference.set(api::MAX_WORKSPACE_BYTES, WORKSPACE as u64)?;
     // In-place reductions of split sums are nondeterministic.
-    let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
-        as u32)
-        | (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE as u32);
-    // SAFETY: the attributes have the sizes that the library documents for them.
-    let found = unsafe {
-        lt::set_matmul_pref_attribute(
-            preference.raw,
-            Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-            (&raw const max_workspace).cast::<c_void>(),
-            8,
-        )?;
-        lt::set_matmul_pref_attribute(
-            preference.raw,
-            Prefer::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-            (&raw const reductions).cast::<c_void>(),
-            4,
-        )?;
-        lt::get_matmul_algo_heuristic(
-            handle,
-            description.raw,
-            b.raw,
-            a.raw,
-            y.raw,
-            y.raw,
-            preference.raw,
-        )?
-    };
+    preference.set(
+        api::REDUCTION_SCHEME_MASK,
+        api::REDUCE_COMPUTE_TYPE | api::REDUCE_OUTPUT_TYPE,
+    )?;
+    let layouts = [&b, &a, &y, &y];
+    let (algorithm, workspace) = api.heuristic(handle, &description, layouts, &preference)?;
     Ok(GemmPlan {
         description,
         a,
         b,
         y,
-        algorithm: found.algo,
-        workspace: found.workspaceSize,
+        algorithm,
+        workspace,
     })
 }
 
@@ -305,23 +213,24 @@ impl GemmCall {
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,
-        stream: &CudaStream,
+        stream: &Stream,
         [a, b, y]: [u64; 3],
         workspace: u64,
     ) -> Result<()> {
         let (one, zero) = (1.0_f32, 0.0_f32);
         let plan = &*self.plan;
+        let api = self.handle.api;
         // SAFETY: the caller's promise; scalars are read before the call returns.
-        unsafe {
-            lt::matmul(
+        let status = unsafe {
+            (api.matmul)(
                 self.handle.raw,
                 plan.description.raw,
                 (&raw const one).cast(),
-                (&raw const zero).cast(),
                 b as *const c_void,
                 plan.b.raw,
                 a as *const c_void,
                 plan.a.raw,
+                (&raw const zero).cast(),
                 y as *const c_void,
                 plan.y.raw,
                 y as *mut c_void,
@@ -329,36 +238,10 @@ impl GemmCall {
                 &raw const plan.algorithm,
                 workspace as *mut c_void,
                 plan.workspace,
-                stream.cu_stream().cast(),
+                stream.raw(),
             )
-        }
-        .map_err(|e| failure(&gpu.name, format!("{}: cuBLASLt: {e}", self.name)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-    use std::rc::Rc;
-
-    thread_local! {
-        static DESTROYED: Rc<Cell<usize>> = Rc::default();
-    }
-
-    unsafe fn destroy(count: usize) -> std::result::Result<(), lt::CublasError> {
-        DESTROYED.with(|destroyed| destroyed.set(destroyed.get() + count));
-        Ok(())
-    }
-
-    #[test]
-    fn objects_are_destroyed_when_a_later_one_cannot_be_created() {
-        let create = |raw: usize| match raw {
-            0 => Err("no memory"),
-            raw => Ok(Owned { raw, destroy }),
         };
-        let all = || Ok::<_, &str>([create(1)?, create(10)?, create(0)?]);
-        assert!(all().is_err());
-        assert_eq!(DESTROYED.with(|destroyed| destroyed.get()), 11);
+        api.check(status)
+            .map_err(|e| failure(&gpu.name, format!("{}: cuBLASLt: {e}", self.name)))
     }
 }

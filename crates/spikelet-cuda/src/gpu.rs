@@ -4,16 +4,15 @@ mod captures;
 pub(crate) mod group;
 
 use crate::cache;
-use crate::error::{Context, describe, failure};
+use crate::error::{Context as _, failure};
+use crate::library::driver::{Context, Driver, DriverError, Function, Stream};
 use crate::library::{self, Library};
 use crate::recent::Recent;
 use captures::Captures;
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
-use cudarc::nvrtc::Ptx;
 use group::Group;
 use spikelet_graph::{DeviceId, Result};
 use std::collections::HashSet;
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The properties of a GPU that code generation and scheduling depend on.
@@ -81,6 +80,11 @@ impl Properties {
 /// The most kernels that stay loaded without a plan that holds them.
 const MAX_UNUSED_KERNELS: usize = 1024;
 
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`, `…_L2_CACHE_SIZE` and `…_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`.
+const MULTIPROCESSORS: c_int = 16;
+const L2_CACHE_SIZE: c_int = 38;
+const MAX_SHARED_OPTIN: c_int = 97;
+
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
     pub(crate) id: DeviceId,
@@ -88,56 +92,60 @@ pub(crate) struct Gpu {
     /// Its index in the driver's order.
     pub(crate) ordinal: usize,
     pub(crate) properties: Properties,
-    pub(crate) context: Arc<CudaContext>,
+    pub(crate) context: Arc<Context>,
     /// Kernels run here, in order.
-    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) stream: Arc<Stream>,
     /// Inputs are uploaded here, concurrently with kernels.
-    pub(crate) copy_stream: Arc<CudaStream>,
+    pub(crate) copy_stream: Arc<Stream>,
     /// Copies from other GPUs run here, concurrently with kernels and uploads.
-    pub(crate) peer_stream: Arc<CudaStream>,
+    pub(crate) peer_stream: Arc<Stream>,
     /// Those of all backends of this GPU.
     pub(crate) captures: Captures,
     /// By name and source. Each keeps its module loaded.
-    functions: Mutex<Recent<String, CudaFunction>>,
+    functions: Mutex<Recent<String, Function>>,
     /// Indices of the GPUs to which peer access was requested.
     peers: Mutex<HashSet<usize>>,
     /// The group that it has joined.
     group: Mutex<Option<Arc<Group>>>,
 }
 
+/// Starts the driver and retains the context of a GPU, which is not made current.
+pub(crate) fn open_context(name: &str, ordinal: usize) -> Result<Arc<Context>> {
+    let driver = start_driver(name)?;
+    let count = driver.count().context(name, "counting GPUs")?;
+    if ordinal >= count {
+        let problem = format!("no such GPU; this machine has {count}, listed by `spikelet doctor`");
+        return Err(failure(name, problem));
+    }
+    Context::new(driver, ordinal).context(name, "opening the GPU")
+}
+
+/// Loads and starts the driver.
+pub(crate) fn start_driver(name: &str) -> Result<&'static Driver> {
+    let driver = Driver::get().map_err(|missing| failure(name, missing.to_string()))?;
+    driver.start().context(name, "starting the driver")?;
+    Ok(driver)
+}
+
 impl Gpu {
     pub(crate) fn open(ordinal: usize) -> Result<Self> {
         let name = format!("cuda:{ordinal}");
-        for needed in [Library::Driver, Library::Nvrtc] {
-            library::find(needed).map_err(|missing| failure(&name, missing.to_string()))?;
-        }
-        let count = CudaContext::device_count().context(&name, "counting GPUs")?;
-        if ordinal >= count.max(0) as usize {
-            return Err(failure(
-                &name,
-                format!("no such GPU; this machine has {count}, listed by `spikelet doctor`"),
-            ));
-        }
-        let context = CudaContext::new(ordinal).context(&name, "opening the GPU")?;
-        // SAFETY: every transfer and launch is ordered by this crate on streams of its own.
-        unsafe { context.disable_event_tracking() };
+        let context = open_context(&name, ordinal)?;
+        library::find(Library::Nvrtc).map_err(|missing| failure(&name, missing.to_string()))?;
+        context.bind().context(&name, "setting the context")?;
+        let device = context.device;
         let attribute = |which| {
-            context
-                .attribute(which)
-                .context(&name, "querying properties")
+            let value = device.attribute(which);
+            Ok(value.context(&name, "querying properties")? as usize)
         };
-        use CUdevice_attribute as Attribute;
         let properties = Properties {
-            capability: context
-                .compute_capability()
+            capability: device
+                .capability()
                 .context(&name, "querying the compute capability")?,
-            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?
-                as usize,
-            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
-            memory_bytes: context.total_mem().context(&name, "querying the memory")?,
-            shared_bytes: attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-            )? as usize,
+            multiprocessors: attribute(MULTIPROCESSORS)?,
+            l2_bytes: attribute(L2_CACHE_SIZE)?,
+            memory_bytes: device.memory().context(&name, "querying the memory")?,
+            shared_bytes: attribute(MAX_SHARED_OPTIN)?,
         };
         Ok(Self {
             id: DeviceId::unique(),
@@ -158,7 +166,7 @@ impl Gpu {
     /// Makes the GPU's context current in this thread.
     pub(crate) fn bind(&self) -> Result<()> {
         self.context
-            .bind_to_thread()
+            .bind()
             .context(&self.name, "setting the context")
     }
 
@@ -168,14 +176,14 @@ impl Gpu {
         !peers.insert(ordinal)
     }
 
-    fn functions(&self) -> MutexGuard<'_, Recent<String, CudaFunction>> {
+    fn functions(&self) -> MutexGuard<'_, Recent<String, Function>> {
         self.functions
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The function `name` of a source, compiled or from the caches.
-    pub(crate) fn function(&self, source: &str, name: &str) -> Result<Arc<CudaFunction>> {
+    pub(crate) fn function(&self, source: &str, name: &str) -> Result<Arc<Function>> {
         // A source may have several functions.
         let key = format!("{name}\n{source}");
         if let Some(known) = self.functions().get(&key) {
@@ -183,22 +191,18 @@ impl Gpu {
         }
         let code = cache::get_or_compile(source, name, self.properties.capability)
             .map_err(|error| failure(&self.name, error.to_string()))?;
-        let module = self
-            .context
-            .load_module(Ptx::from_binary(code.to_vec()))
+        // SAFETY: NVRTC's result, a cubin or null-terminated PTX.
+        let module = unsafe { self.context.load_module(&code) }
             .context(&self.name, &format!("loading kernel `{name}`"))?;
-        let function = module.load_function(name).map_err(|error| match error.0 {
-            CUresult::CUDA_ERROR_NOT_FOUND => failure(
+        let function = module.function(name).map_err(|error| match error {
+            DriverError::NOT_FOUND => failure(
                 &self.name,
                 format!(
                     "the source of kernel `{name}` defines no function of this name; write \
                      `extern \"C\" __global__ void {name}(…)`"
                 ),
             ),
-            _ => failure(
-                &self.name,
-                format!("loading kernel `{name}`: {}", describe(&error)),
-            ),
+            _ => failure(&self.name, format!("loading kernel `{name}`: {error}")),
         })?;
         Ok(self.functions().insert(key, function))
     }
@@ -224,24 +228,19 @@ impl Gpu {
     }
 
     /// Lets a kernel use more than 48 KiB of shared memory.
-    pub(crate) fn allow_shared(&self, function: &CudaFunction, bytes: u32) -> Result<()> {
+    pub(crate) fn allow_shared(&self, function: &Function, bytes: u32) -> Result<()> {
         if bytes <= 48 * 1024 {
             return Ok(());
         }
-        use CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MAX_SHARED;
         let what = format!("requesting {bytes} bytes of shared memory");
         // Another launch of the same function may have asked for more.
         let _lock = self.functions();
-        let allowed = function
-            .get_attribute(MAX_SHARED)
-            .context(&self.name, &what)?;
+        let allowed = function.max_shared().context(&self.name, &what)?;
         if i64::from(allowed) >= i64::from(bytes) {
             return Ok(());
         }
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-        function
-            .set_attribute(MAX_SHARED, bytes)
-            .context(&self.name, &what)
+        function.set_max_shared(bytes).context(&self.name, &what)
     }
 
     /// Waits for all work on the stream. An error if the group was aborted.

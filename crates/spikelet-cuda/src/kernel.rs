@@ -33,10 +33,10 @@ use crate::cache;
 use crate::compiler::CompileError;
 use crate::error::Context;
 use crate::launch::{self, Launch};
+use crate::library::driver::Function;
 use crate::memory::DeviceMemory;
 use crate::shared::Shared;
 use crate::upload::Uploads;
-use cudarc::driver::CudaFunction;
 use spikelet_graph::{Result, Storage};
 use std::fmt;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -58,7 +58,7 @@ pub fn compile(
 #[derive(Clone)]
 pub struct LoadedKernel {
     name: String,
-    function: Arc<CudaFunction>,
+    function: Arc<Function>,
 }
 
 impl LoadedKernel {

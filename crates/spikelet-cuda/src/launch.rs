@@ -2,8 +2,7 @@
 
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
-use cudarc::driver::sys::{self, CUfunction};
-use cudarc::driver::{CudaFunction, CudaStream, result};
+use crate::library::driver::{Function, NewDriver, Stream};
 use spikelet_graph::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ pub(crate) fn is_checked() -> bool {
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) name: String,
-    pub(crate) function: Arc<CudaFunction>,
+    pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
@@ -38,13 +37,10 @@ struct Argument {
 /// An upper bound on the number of a kernel's parameters, which occupy at most 32 KiB.
 const MAX_PARAMETERS: usize = 1 << 15;
 
-/// `cuFuncGetParamInfo` of `cuda.h`, with its status as an integer.
-type GetParameter = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
-
 impl Launch {
     pub(crate) fn new(
         name: &str,
-        function: Arc<CudaFunction>,
+        function: Arc<Function>,
         grid: [u32; 3],
         block: [u32; 3],
     ) -> Self {
@@ -107,7 +103,7 @@ impl Launch {
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,
-        stream: &CudaStream,
+        stream: &Stream,
         address: impl Fn(u64) -> u64,
     ) -> Result<()> {
         /// Words of the arguments of most kernels, so that nothing is allocated.
@@ -136,29 +132,9 @@ impl Launch {
         for (to, argument) in arguments.iter_mut().zip(&self.arguments) {
             *to = start.wrapping_add(argument.first).cast();
         }
-        // SAFETY: the caller's promise; the driver copies the arguments before it returns.
-        unsafe {
-            result::launch_kernel(
-                self.function.cu_function(),
-                self.grid.into(),
-                self.block.into(),
-                self.shared,
-                stream.cu_stream(),
-                arguments,
-            )
-        }
-        .with_context(&gpu.name, || format!("starting kernel `{}`", self.name))
-    }
-
-    /// Loads the kernel, which the driver otherwise does when it is first started.
-    pub(crate) fn load(&self) {
-        /// `cuFuncLoad` of `cuda.h`.
-        type Load = unsafe extern "C" fn(CUfunction) -> u32;
-        // SAFETY: the driver is loaded, and the type is that of the function in `cuda.h`; drivers before 12.4 lack it.
-        if let Ok(load) = unsafe { sys::culib().get::<Load>(b"cuFuncLoad") } {
-            // SAFETY: the function belongs to a loaded module. A failure is that of the first start.
-            unsafe { load(self.function.cu_function()) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { (self.function).start(self.grid, self.block, self.shared, stream, arguments) }
+            .with_context(&gpu.name, || format!("starting kernel `{}`", self.name))
     }
 }
 
@@ -170,10 +146,8 @@ fn word_of(bytes: &[u8]) -> u64 {
 }
 
 /// The bytes of each of a kernel's parameters.
-fn parameters(gpu: &Gpu, function: &CudaFunction) -> Result<Vec<usize>> {
-    // SAFETY: the driver is loaded, and the type is that of the function in `cuda.h`.
-    let query = unsafe { sys::culib().get::<GetParameter>(b"cuFuncGetParamInfo") };
-    let query = query.map_err(|_| {
+fn parameters(gpu: &Gpu, function: &Function) -> Result<Vec<usize>> {
+    let driver = NewDriver::get().map_err(|_| {
         failure(
             &gpu.name,
             "the driver cannot list the parameters of a kernel, which are checked before a kernel of a \
@@ -182,18 +156,11 @@ fn parameters(gpu: &Gpu, function: &CudaFunction) -> Result<Vec<usize>> {
     })?;
     let mut sizes = vec![];
     for k in 0..MAX_PARAMETERS {
-        let (mut offset, mut bytes) = (0, 0);
-        // SAFETY: the function is loaded; two numbers are written.
-        let code = unsafe { query(function.cu_function(), k, &mut offset, &mut bytes) };
-        if code == sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32 {
-            // There are no further parameters.
-            break;
+        let bytes = function.parameter(driver, k);
+        match bytes.context(&gpu.name, "querying a kernel's parameters")? {
+            Some(bytes) => sizes.push(bytes),
+            None => break,
         }
-        if code != sys::CUresult::CUDA_SUCCESS as u32 {
-            let problem = format!("querying a kernel's parameters: driver error {code}");
-            return Err(failure(&gpu.name, problem));
-        }
-        sizes.push(bytes);
     }
     Ok(sizes)
 }

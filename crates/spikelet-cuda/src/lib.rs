@@ -9,7 +9,6 @@
 mod backend;
 mod bytes;
 mod cache;
-mod capture;
 mod compiler;
 mod dnn;
 mod error;

@@ -1,11 +1,10 @@
 //! Device memory and pinned host memory, freed when dropped.
 
-use crate::error::{Context, describe, failure};
+use crate::error::{Context, failure};
 use crate::gpu::Gpu;
-use cudarc::driver::sys::CUresult;
-use cudarc::driver::{CudaEvent, CudaStream, result};
+use crate::library::driver::{DriverError, Event, Stream, UNTIMED, written};
 use spikelet_graph::{Buffer, DeviceId, Result, Storage};
-use std::ffi::c_void;
+use std::ptr;
 use std::sync::Arc;
 
 /// An allocation of device memory.
@@ -40,16 +39,17 @@ impl DeviceMemory {
         advice: impl FnOnce() -> String,
     ) -> Result<Self> {
         gpu.bind()?;
-        // SAFETY: the context is current; the size is not zero.
-        let allocated = unsafe { result::malloc_sync(bytes.max(16)) };
+        let allocate = gpu.context.driver.allocate;
+        // SAFETY: the context is current; the size is not zero; one address is written.
+        let allocated = written(0, |to| unsafe { allocate(to, bytes.max(16)) });
         match allocated {
             Ok(pointer) => Ok(Self {
                 pointer,
                 bytes,
                 gpu: gpu.clone(),
             }),
-            Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                let (free, total) = gpu.context.mem_get_info().unwrap_or((0, 0));
+            Err(DriverError::OUT_OF_MEMORY) => {
+                let (free, total) = gpu.context.memory().unwrap_or((0, 0));
                 Err(failure(
                     &gpu.name,
                     format!(
@@ -63,11 +63,7 @@ impl DeviceMemory {
             }
             Err(error) => Err(failure(
                 &gpu.name,
-                format!(
-                    "allocating {} for {what}: {}",
-                    size(bytes),
-                    describe(&error)
-                ),
+                format!("allocating {} for {what}: {error}", size(bytes)),
             )),
         }
     }
@@ -80,7 +76,7 @@ impl DeviceMemory {
         }
         gpu.bind()?;
         // SAFETY: the memory has this size, and the stream belongs to its context.
-        unsafe { result::memset_d8_async(self.pointer, 0, self.bytes, gpu.stream.cu_stream()) }
+        unsafe { gpu.stream.fill(self.pointer, 0, self.bytes) }
             .context(&gpu.name, "clearing memory")
     }
 
@@ -102,10 +98,10 @@ impl Storage for DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        if self.gpu.context.bind_to_thread().is_ok() {
-            // SAFETY: the pointer came from `malloc_sync` and is freed once. The driver waits for
-            // kernels that may still use it. After a lost context there is nothing to free.
-            let _ = unsafe { result::free_sync(self.pointer) };
+        if self.gpu.context.bind().is_ok() {
+            // SAFETY: allocated by `new` and freed once. The driver waits for kernels that may still
+            // use it. After a lost context there is nothing to free.
+            let _ = unsafe { (self.gpu.context.driver.free)(self.pointer) };
         }
     }
 }
@@ -125,13 +121,13 @@ unsafe impl Sync for PinnedMemory {}
 impl PinnedMemory {
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self> {
         gpu.bind()?;
-        // SAFETY: the context is current; flags 0 are the default.
-        let pointer = unsafe { result::malloc_host(bytes.max(16), 0) }
-            .context(
-                &gpu.name,
-                &format!("pinning {} of host memory", size(bytes)),
-            )?
-            .cast::<u8>();
+        let allocate = gpu.context.driver.allocate_host;
+        // SAFETY: the context is current; flags 0 are the default; one pointer is written.
+        let allocated = written(ptr::null_mut(), |to| unsafe {
+            allocate(to, bytes.max(16), 0)
+        });
+        let what = || format!("pinning {} of host memory", size(bytes));
+        let pointer = allocated.with_context(&gpu.name, what)?.cast::<u8>();
         // SAFETY: freshly allocated, at least `bytes` long.
         unsafe { pointer.write_bytes(0, bytes) };
         Ok(Self {
@@ -158,43 +154,17 @@ impl PinnedMemory {
 
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
-        if self.gpu.context.bind_to_thread().is_ok() {
-            // SAFETY: the pointer came from `malloc_host` and is freed once.
-            let _ = unsafe { result::free_host(self.pointer.cast::<c_void>()) };
+        if self.gpu.context.bind().is_ok() {
+            // SAFETY: allocated by `new` and freed once.
+            let _ = unsafe { (self.gpu.context.driver.free_host)(self.pointer.cast()) };
         }
     }
 }
 
-/// Starts a copy of host bytes to the device.
-///
-/// # Safety
-/// `to` must point to `from.len()` bytes of device memory, and `from` must outlive the copy and not be written before it is done.
-pub(crate) unsafe fn upload_async(
-    to: u64,
-    from: &[u8],
-    stream: &CudaStream,
-) -> std::result::Result<(), cudarc::driver::DriverError> {
-    // SAFETY: the caller's promise.
-    unsafe { result::memcpy_htod_async(to, from, stream.cu_stream()) }
-}
-
-/// Starts a copy of device bytes to the host.
-///
-/// # Safety
-/// `from` must point to `to.len()` bytes of device memory, and `to` must outlive the copy and not be accessed before it is done.
-pub(crate) unsafe fn download_async(
-    to: &mut [u8],
-    from: u64,
-    stream: &CudaStream,
-) -> std::result::Result<(), cudarc::driver::DriverError> {
-    // SAFETY: the caller's promise.
-    unsafe { result::memcpy_dtoh_async(to, from, stream.cu_stream()) }
-}
-
 /// Records an event on a stream, for waiting.
-pub(crate) fn mark(gpu: &Gpu, stream: &CudaStream) -> Result<CudaEvent> {
+pub(crate) fn mark(gpu: &Gpu, stream: &Stream) -> Result<Event> {
     stream
-        .record_event(None)
+        .record_event(UNTIMED)
         .context(&gpu.name, "recording an event")
 }
 

@@ -1,12 +1,11 @@
 //! The state of a GPU that its backend and its executors share.
 
-use crate::capture::CaptureNodes;
 use crate::dnn::Dnn;
 use crate::error::Context;
 use crate::fetch::Pool;
 use crate::gemm::Gemm;
 use crate::gpu::Gpu;
-use crate::memory::{DeviceMemory, download_async, upload_async};
+use crate::memory::DeviceMemory;
 use crate::upload::Uploads;
 use crate::while_nodes::WhileNodes;
 use spikelet_graph::{Result, Storage};
@@ -26,9 +25,6 @@ pub(crate) struct Shared {
     pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
     /// Loops in CUDA graphs, if the GPU has them; looked for when a loop is first recorded.
     pub(crate) while_nodes: OnceLock<Option<WhileNodes>>,
-    /// Kernels of a CUDA graph that run at the same time, if the driver has the functions; looked for when a plan
-    /// could use them.
-    pub(crate) capture_nodes: OnceLock<Option<CaptureNodes>>,
 }
 
 impl Shared {
@@ -43,18 +39,6 @@ impl Shared {
                 .ok()
         };
         self.while_nodes.get_or_init(open).as_ref()
-    }
-
-    /// Kernels of a CUDA graph that run at the same time; `None` if the driver has no functions for it.
-    pub(crate) fn capture_nodes(&self) -> Option<&CaptureNodes> {
-        let open = || {
-            CaptureNodes::open()
-                .inspect_err(|error| {
-                    tracing::debug!("kernels run one after the other: {error}");
-                })
-                .ok()
-        };
-        self.capture_nodes.get_or_init(open).as_ref()
     }
 
     /// Pending uploads. Held while work is enqueued on the stream, since another thread may be
@@ -108,7 +92,7 @@ impl Shared {
         }
         let _lock = self.lock_stream()?;
         // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
-        unsafe { upload_async(to, values, &self.gpu.stream) }
+        unsafe { self.gpu.stream.upload(to, values) }
             .context(&self.gpu.name, "copying to the GPU")?;
         self.gpu.synchronize()
     }
@@ -123,7 +107,7 @@ impl Shared {
             return Ok(());
         }
         // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
-        unsafe { download_async(values, from, &self.gpu.stream) }
+        unsafe { self.gpu.stream.download(values, from) }
             .context(&self.gpu.name, "copying from the GPU")?;
         self.gpu.synchronize()
     }

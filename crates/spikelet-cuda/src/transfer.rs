@@ -6,9 +6,8 @@
 
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
+use crate::library::driver::{DriverError, Event as DriverEvent, Stream, TIMED};
 use crate::memory::memory_of;
-use cudarc::driver::sys::{CUevent_flags, CUresult, cuCtxEnablePeerAccess};
-use cudarc::driver::{CudaEvent, CudaStream, result};
 use spikelet_graph::{Backend, Buffer, DeviceTransfer, Event, Result, Tensor};
 use std::any::Any;
 use std::borrow::Cow;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 /// A recorded event.
 pub(crate) struct RecordedEvent {
     gpu: Arc<Gpu>,
-    event: CudaEvent,
+    event: DriverEvent,
 }
 
 impl RecordedEvent {
@@ -26,9 +25,9 @@ impl RecordedEvent {
         Self::on(gpu, &gpu.stream)
     }
 
-    fn on(gpu: &Arc<Gpu>, stream: &CudaStream) -> Result<Self> {
+    fn on(gpu: &Arc<Gpu>, stream: &Stream) -> Result<Self> {
         gpu.bind()?;
-        let event = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let event = stream.record_event(TIMED);
         Ok(Self {
             event: event.context(&gpu.name, "recording an event")?,
             gpu: gpu.clone(),
@@ -64,7 +63,7 @@ impl Event for RecordedEvent {
 }
 
 /// Makes a stream of this GPU wait for an event of any device.
-pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, event: &dyn Event) -> Result<()> {
+pub(crate) fn wait_for(gpu: &Gpu, stream: &Stream, event: &dyn Event) -> Result<()> {
     match event.as_any().downcast_ref::<RecordedEvent>() {
         Some(reached) => stream
             .wait(&reached.event)
@@ -136,17 +135,10 @@ pub(crate) fn receive(
         // returned event.
         let started = unsafe {
             if Arc::ptr_eq(sender, gpu) {
-                result::memcpy_dtod_async(target, from.pointer, bytes, stream.cu_stream())
+                stream.copy(target, from.pointer, bytes)
             } else {
                 enable_peer_access(gpu, sender)?;
-                result::memcpy_peer_async(
-                    gpu.context.cu_ctx(),
-                    target,
-                    sender.context.cu_ctx(),
-                    from.pointer,
-                    bytes,
-                    stream.cu_stream(),
-                )
+                stream.copy_peer(target, (&sender.context, from.pointer), bytes)
             }
         };
         started.context(&gpu.name, &what)?;
@@ -160,19 +152,16 @@ pub(crate) fn receive(
 /// staged through the host.
 fn enable_peer_access(gpu: &Gpu, peer: &Gpu) -> Result<()> {
     if !gpu.request_peer_access(peer.ordinal) {
-        gpu.bind()?;
-        // SAFETY: both contexts are alive; flags must be 0.
-        let status = unsafe { cuCtxEnablePeerAccess(peer.context.cu_ctx(), 0) };
-        match status {
-            CUresult::CUDA_SUCCESS
-            | CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-            | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-            | CUresult::CUDA_ERROR_TOO_MANY_PEERS => {}
-            error => {
-                return Err(failure(
-                    &gpu.name,
-                    format!("enabling access to {}: {error:?}", peer.name),
-                ));
+        match gpu.context.enable_peer_access(&peer.context) {
+            Ok(())
+            | Err(
+                DriverError::PEER_ACCESS_ALREADY_ENABLED
+                | DriverError::PEER_ACCESS_UNSUPPORTED
+                | DriverError::TOO_MANY_PEERS,
+            ) => {}
+            Err(error) => {
+                let problem = format!("enabling access to {}: {error}", peer.name);
+                return Err(failure(&gpu.name, problem));
             }
         }
     }

@@ -4,8 +4,8 @@
 use crate::error::Context;
 use crate::gpu::Gpu;
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
-use cudarc::driver::{CudaEvent, CudaFunction};
+use crate::library::driver::{Event, Function};
+use crate::memory::{DeviceMemory, PinnedMemory, mark};
 use rayon::prelude::*;
 use spikelet_graph::{Result, Storage};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Slab {
     host: PinnedMemory,
     device: DeviceMemory,
     /// An event after the kernel that reads it.
-    free: Option<CudaEvent>,
+    free: Option<Event>,
 }
 
 struct PendingCopy {
@@ -43,7 +43,7 @@ struct PendingCopy {
 pub(crate) struct Uploads {
     gpu: Arc<Gpu>,
     /// The kernel that scatters inputs, loaded on first use.
-    scatter: Option<Arc<CudaFunction>>,
+    scatter: Option<Arc<Function>>,
     slabs: Vec<Option<Slab>>,
     current: usize,
     used: usize,
@@ -141,7 +141,7 @@ impl Uploads {
         let from = &slab.host.as_slice()[..self.used];
         // SAFETY: the device slab is as large as the host slab, which is not touched again before
         // its event has passed.
-        unsafe { upload_async(slab.device.pointer, from, &gpu.copy_stream) }
+        unsafe { gpu.copy_stream.upload(slab.device.pointer, from) }
             .context(&gpu.name, "copying inputs to the GPU")?;
         let copied = mark(&gpu, &gpu.copy_stream)?;
         gpu.stream

@@ -7,47 +7,30 @@
 //!
 //! Source: CUDA Driver API, Graph Management, conditional nodes.
 
-mod api;
-
-use crate::capture::CaptureNodes;
-use crate::error::{Context, failure};
+use crate::error::{Context, failure, in_context};
 use crate::gpu::Gpu;
 use crate::launch::Launch;
+use crate::library::driver::{CUgraph, Function, NewDriver, Stream};
 use crate::memory::DeviceMemory;
-use api::Api;
-use cudarc::driver::sys::{
-    self, CUDA_CONDITIONAL_NODE_PARAMS, CUgraph, CUgraphConditionalHandle,
-    CUgraphConditionalNodeType, CUgraphInstantiate_flags_enum, CUgraphNodeParams, CUgraphNodeType,
-    CUstreamCaptureMode,
-};
-use cudarc::driver::{CudaFunction, CudaStream, DriverError, result};
-use cudarc::nvrtc::Ptx;
 use spikelet_graph::Result;
-use std::ffi::c_uint;
-use std::mem::MaybeUninit;
-use std::ptr;
 use std::sync::Arc;
-
-/// `CU_GRAPH_COND_ASSIGN_DEFAULT`: a launch of the graph sets the condition to the default.
-const ASSIGN_DEFAULT: c_uint = 1;
 
 /// The kernel that sets the condition.
 const KERNEL: &str = "spk_loop_condition";
 
 /// WHILE nodes of one GPU.
 pub(crate) struct WhileNodes {
-    api: Api,
-    capture: CaptureNodes,
-    condition: Arc<CudaFunction>,
+    driver: &'static NewDriver,
+    condition: Arc<Function>,
 }
 
 /// A loop to be recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct CountedLoop<'a> {
     /// The stream that is captured.
-    pub(crate) stream: &'a Arc<CudaStream>,
+    pub(crate) stream: &'a Arc<Stream>,
     /// Another stream of the GPU, which captures the body.
-    pub(crate) body_stream: &'a Arc<CudaStream>,
+    pub(crate) body_stream: &'a Arc<Stream>,
     /// The address of the counter, a 64-bit integer that the body increases.
     pub(crate) counter: u64,
     /// The loop ends when the counter is not less.
@@ -61,18 +44,14 @@ impl WhileNodes {
     /// # Errors
     /// If this driver or this GPU has no such nodes.
     pub(crate) fn new(gpu: &Arc<Gpu>) -> Result<Self> {
-        let api = Api::open().map_err(|problem| failure(&gpu.name, problem))?;
-        let module = gpu
-            .context
-            .load_module(Ptx::from_src(include_str!("text/loop_condition.ptx")))
-            .context(&gpu.name, "loading the condition of loops")?;
-        let condition = module
-            .load_function(KERNEL)
-            .context(&gpu.name, "loading the condition of loops")?;
-        let capture = CaptureNodes::open().map_err(|problem| failure(&gpu.name, problem))?;
+        let driver = NewDriver::get().map_err(|missing| failure(&gpu.name, missing.to_string()))?;
+        let code = concat!(include_str!("text/loop_condition.ptx"), "\0").as_bytes();
+        // SAFETY: PTX that ends with a zero byte.
+        let module = unsafe { gpu.context.load_module(code) };
+        let condition = module.and_then(|module| module.function(KERNEL));
+        let condition = condition.context(&gpu.name, "loading the condition of loops")?;
         let nodes = Self {
-            api,
-            capture,
+            driver,
             condition: Arc::new(condition),
         };
         nodes.check(gpu)?;
@@ -88,13 +67,10 @@ impl WhileNodes {
         let (stream, body_stream) = (stream()?, stream()?);
         let what = "running a loop in a CUDA graph";
         let counter = DeviceMemory::new(gpu, 8, what)?;
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        stream.begin_capture(mode).context(&gpu.name, what)?;
-        let clear = |to: &CudaStream, value| {
+        let clear = |to: &Stream, value| {
             // SAFETY: the counter has eight bytes and is alive until this function returns, after the
             // graph has run.
-            unsafe { result::memset_d8_async(counter.pointer, value, 8, to.cu_stream()) }
-                .context(&gpu.name, what)
+            unsafe { to.fill(counter.pointer, value, 8) }.context(&gpu.name, what)
         };
         let counted = CountedLoop {
             stream: &stream,
@@ -102,18 +78,16 @@ impl WhileNodes {
             counter: counter.pointer,
             last: 1,
         };
-        let recorded = clear(&stream, 0)
+        let graph = stream.capture(in_context(&gpu.name, what), || {
+            clear(&stream, 0)?;
             // SAFETY: as above; the body stream is not captured.
-            .and_then(|()| unsafe { self.record(gpu, counted, || clear(&body_stream, 1)) });
-        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        let graph = stream.end_capture(flags).context(&gpu.name, what);
-        recorded?;
+            unsafe { self.record(gpu, counted, || clear(&body_stream, 1)) }.map(|_| ())
+        })?;
         let mut count = [0_u8; 8];
-        if let Some(graph) = graph? {
+        if let Some(graph) = graph {
             graph.launch().context(&gpu.name, what)?;
             // SAFETY: both have eight bytes, which are used after the copy was waited for.
-            unsafe { result::memcpy_dtoh_async(&mut count, counter.pointer, stream.cu_stream()) }
-                .context(&gpu.name, what)?;
+            unsafe { stream.download(&mut count, counter.pointer) }.context(&gpu.name, what)?;
             stream.synchronize().context(&gpu.name, what)?;
         }
         match count {
@@ -139,102 +113,26 @@ impl WhileNodes {
             body_stream,
             ..
         } = counted;
-        let context = gpu.context.cu_ctx();
-        let (graph, _) = self.capture.captured(gpu, stream)?;
-        let mut handle = 0;
-        // SAFETY: graph and context are alive; one number is written.
-        let status =
-            unsafe { (self.api.create_handle)(&mut handle, graph, context, 0, ASSIGN_DEFAULT) };
-        self.succeed(gpu, status)?;
+        let in_context = in_context(&gpu.name, "recording a loop");
+        let handle = stream.new_condition(self.driver).map_err(&in_context)?;
         let mut condition = Launch::new(KERNEL, self.condition.clone(), [1; 3], [1; 3]);
         condition.word(counted.counter);
         condition.word(counted.last as u64);
         condition.word(handle);
         // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
         unsafe { condition.run(gpu, stream, |word| word) }?;
-        let body_graph = self.add(gpu, stream, handle)?;
-
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as c_uint;
-        // SAFETY: stream and graph are alive; without dependencies there is nothing to read.
-        let status = unsafe {
-            (self.api.capture_to)(
-                body_stream.cu_stream(),
-                body_graph,
-                ptr::null(),
-                ptr::null(),
-                0,
-                mode,
-            )
-        };
-        self.succeed(gpu, status)?;
-        // SAFETY: as for the first launch.
-        let recorded =
-            body().and_then(|()| unsafe { condition.run(gpu, body_stream, |word| word) });
-        // SAFETY: this thread has begun to capture the stream.
-        let ended = unsafe { result::stream::end_capture(body_stream.cu_stream()) };
-        recorded?;
-        ended.context(&gpu.name, "recording a loop")
+        let added = stream.add_loop(self.driver, handle);
+        let body_graph = added.map_err(&in_context)?;
+        // SAFETY: the graph was just added, with the graph that this thread captures.
+        unsafe {
+            body_stream.capture_to(self.driver, body_graph, in_context, || {
+                body()?;
+                // SAFETY: as for the first launch.
+                condition.run(gpu, body_stream, |word| word)
+            })
+        }?;
+        Ok(body_graph)
     }
-
-    /// Adds the node behind what was captured, and returns the graph of its body.
-    fn add(
-        &self,
-        gpu: &Gpu,
-        stream: &CudaStream,
-        handle: CUgraphConditionalHandle,
-    ) -> Result<CUgraph> {
-        let (graph, dependencies) = self.capture.captured(gpu, stream)?;
-        // SAFETY: it consists of numbers and pointers, which may be zero.
-        let mut node: CUgraphNodeParams = unsafe { MaybeUninit::zeroed().assume_init() };
-        node.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
-        node.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
-            handle,
-            type_: CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE,
-            size: 1,
-            phGraph_out: ptr::null_mut(),
-            ctx: gpu.context.cu_ctx(),
-        };
-        let mut added = ptr::null_mut();
-        // SAFETY: graph, dependencies and handle are those of the capture; the node is written.
-        let status = unsafe {
-            (self.api.add_node)(
-                &mut added,
-                graph,
-                dependencies.as_ptr(),
-                dependencies.len(),
-                &mut node,
-            )
-        };
-        self.succeed(gpu, status)?;
-        // SAFETY: one node, which was added to the graph of this capture.
-        unsafe { self.capture.depend_on(gpu, stream, &mut [added]) }?;
-        // SAFETY: the driver has set it to an array of one graph, which lives as long as the node.
-        let body = unsafe { node.__bindgen_anon_1.conditional.phGraph_out.as_ref() };
-        body.copied()
-            .ok_or_else(|| failure(&gpu.name, "recording a loop: its node has no body"))
-    }
-
-    fn succeed(&self, gpu: &Gpu, status: c_uint) -> Result<()> {
-        let checked = self.capture.check(status);
-        checked.map_err(|problem| failure(&gpu.name, format!("recording a loop: {problem}")))
-    }
-}
-
-/// The number of nodes of graphs, each without the bodies of its loops.
-///
-/// # Safety
-/// The graphs must be alive and in use by this thread only.
-pub(crate) unsafe fn count_nodes(
-    graphs: impl IntoIterator<Item = CUgraph>,
-) -> std::result::Result<usize, DriverError> {
-    let mut total = 0;
-    for graph in graphs {
-        let mut count = 0;
-        // SAFETY: the caller's promise; without an array of nodes only their number is written.
-        unsafe { sys::cuGraphGetNodes(graph, ptr::null_mut(), &mut count) }.result()?;
-        total += count;
-    }
-    Ok(total)
 }
 
 #[cfg(test)]

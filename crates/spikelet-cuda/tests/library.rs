@@ -161,22 +161,6 @@ fn a_generation_that_the_driver_does_not_support_goes_last() {
 }
 
 #[test]
-fn what_cudarc_would_open_by_name_is_asked_for_in_its_order() {
-    let machine = Machine::new();
-    for driver in [None, Some(12)] {
-        let names = machine.names(Library::CublasLt, driver);
-        let at = |name: &str| names.iter().position(|known| known == name).unwrap();
-        assert_eq!(at("libcublasLt.so"), 0);
-        assert!(at("libcublasLt.so.13") < at("libcublasLt.so.12"));
-    }
-    assert!(
-        machine
-            .names(Library::Driver, None)
-            .contains(&"libcuda.so.1".to_string())
-    );
-}
-
-#[test]
 fn an_environment_that_shares_packages_is_followed_to_its_python() {
     let mut machine = Machine::new();
     machine.environment.virtual_env = Some(machine.at("venv"));

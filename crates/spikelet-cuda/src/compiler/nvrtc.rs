@@ -1,14 +1,12 @@
 //! NVRTC's functions, see [`functions`](crate::library::functions).
 
 use super::CompileError;
-use crate::library::functions::{functions, text};
-use crate::library::{self, Library, LibraryFile, Missing, Refused};
+use crate::library::functions::{self, functions};
+use crate::library::{self, Library, Missing};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-/// The status of a successful call.
-const SUCCESS: c_int = 0;
 /// The status of a compilation with errors in the source.
 const COMPILATION: c_int = 6;
 
@@ -16,7 +14,7 @@ type Program = *mut c_void;
 
 functions! {
     /// The functions of `nvrtc.h` that are used.
-    struct Functions {
+    struct Functions of Nvrtc "12" {
         create: "nvrtcCreateProgram"(
             *mut Program,
             *const c_char,
@@ -42,7 +40,7 @@ functions! {
 /// NVRTC, loaded.
 pub(super) struct Nvrtc {
     path: PathBuf,
-    functions: Functions,
+    functions: &'static Functions,
 }
 
 /// Two functions: the number of bytes, and the bytes.
@@ -70,17 +68,8 @@ pub(super) enum Form {
 
 impl Nvrtc {
     pub(super) fn open() -> Result<Self, Missing> {
-        let loaded = library::open(Library::Nvrtc)?;
-        let path = loaded.found.path.clone();
-        let functions = Functions::of(loaded).map_err(|reason| Missing {
-            library: Library::Nvrtc,
-            looked: Vec::new(),
-            refused: vec![Refused {
-                target: LibraryFile::Path(path.clone()),
-                reason,
-            }],
-            remedy: "install NVRTC 12 or later with `pip install nvidia-cuda-nvrtc`".to_string(),
-        })?;
+        let path = library::find(Library::Nvrtc)?.path.clone();
+        let functions = Functions::get()?;
         Ok(Nvrtc { path, functions })
     }
 
@@ -138,39 +127,35 @@ impl Nvrtc {
         // SAFETY: the program is alive, the options are `count` strings.
         match unsafe { (self.functions.compile)(program.program, count, options.as_ptr()) } {
             COMPILATION => Ok(Err(program.text()?)),
-            SUCCESS => Ok(Ok(Compiled {
-                code: program.read(match form {
-                    Form::Cubin => (self.functions.cubin_size, self.functions.cubin),
-                    Form::Ptx => (self.functions.ptx_size, self.functions.ptx),
-                })?,
-                log: program.text()?,
-            })),
-            code => {
-                let log = program.text().unwrap_or_default();
-                Err(self.failure("compile", code, &log))
+            status => {
+                let log = program.text();
+                let known = log.as_deref().unwrap_or_default();
+                self.check_with("compile", status, known)?;
+                Ok(Ok(Compiled {
+                    code: program.read(match form {
+                        Form::Cubin => (self.functions.cubin_size, self.functions.cubin),
+                        Form::Ptx => (self.functions.ptx_size, self.functions.ptx),
+                    })?,
+                    log: log?,
+                }))
             }
         }
     }
 
     fn check(&self, action: &'static str, code: c_int) -> Result<(), CompileError> {
-        match code {
-            SUCCESS => Ok(()),
-            code => Err(self.failure(action, code, "")),
-        }
+        self.check_with(action, code, "")
     }
 
-    fn failure(&self, action: &'static str, code: c_int, log: &str) -> CompileError {
-        // SAFETY: it returns a static string, for unknown codes too.
-        let text = unsafe { text((self.functions.error)(code)) };
-        let text = text.unwrap_or_else(|| format!("error {code}"));
-        CompileError::Failed {
+    /// An error with NVRTC's message and a log for any status but success.
+    fn check_with(&self, action: &'static str, code: c_int, log: &str) -> Result<(), CompileError> {
+        let log = Some(log.trim().to_string()).filter(|log| !log.is_empty());
+        // SAFETY: the text is a static string, for unknown codes too.
+        let checked = unsafe { functions::check(code, || ((self.functions.error)(code), log)) };
+        checked.map_err(|reason| CompileError::Failed {
             action,
             path: self.path.clone(),
-            reason: match log.trim() {
-                "" => text,
-                log => format!("{text}: {log}"),
-            },
-        }
+            reason,
+        })
     }
 }
 

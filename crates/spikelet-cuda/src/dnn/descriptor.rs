@@ -1,19 +1,15 @@
 //! cuDNN's descriptors: objects that are created, get attributes, and are finalized.
 
-use super::api::{Api, ApiResult};
-use cudarc::cudnn::sys;
+use super::api::{Api, ApiResult, Raw, RawHandle};
+use super::names::{AttributeType as Type, ConvolutionMode, DataType, HeurMode, Kind, Name};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-pub(super) use sys::cudnnBackendAttributeName_t as Name;
-use sys::cudnnBackendAttributeType_t as Type;
-pub(super) use sys::cudnnBackendDescriptorType_t as Kind;
-
 /// A descriptor, with the descriptors that it refers to.
 pub(super) struct Descriptor {
     api: &'static Api,
-    raw: sys::cudnnBackendDescriptor_t,
+    raw: Raw,
     /// They are destroyed after it.
     parts: Vec<Arc<Descriptor>>,
 }
@@ -38,15 +34,15 @@ pub(super) unsafe trait Value: Copy {
     const TYPE: Type;
 }
 
-/// A numerical note of an engine.
+/// A numerical note of an engine; later versions may have notes that are unknown here.
 #[derive(Clone, Copy, Default, PartialEq)]
 #[repr(transparent)]
 pub(super) struct Note(u32);
 
-impl From<sys::cudnnBackendNumericalNote_t> for Note {
-    fn from(note: sys::cudnnBackendNumericalNote_t) -> Self {
-        Note(note as u32)
-    }
+impl Note {
+    pub(super) const TENSOR_CORE: Self = Self(0);
+    pub(super) const DOWN_CONVERT_INPUTS: Self = Self(1);
+    pub(super) const NONDETERMINISTIC: Self = Self(4);
 }
 
 /// The number of one of an engine's knobs; later versions may have knobs that are unknown here.
@@ -70,10 +66,10 @@ value! {
     f32: CUDNN_TYPE_FLOAT,
     Note: CUDNN_TYPE_NUMERICAL_NOTE,
     Knob: CUDNN_TYPE_KNOB_TYPE,
-    sys::cudnnHandle_t: CUDNN_TYPE_HANDLE,
-    sys::cudnnDataType_t: CUDNN_TYPE_DATA_TYPE,
-    sys::cudnnConvolutionMode_t: CUDNN_TYPE_CONVOLUTION_MODE,
-    sys::cudnnBackendHeurMode_t: CUDNN_TYPE_HEUR_MODE,
+    RawHandle: CUDNN_TYPE_HANDLE,
+    DataType: CUDNN_TYPE_DATA_TYPE,
+    ConvolutionMode: CUDNN_TYPE_CONVOLUTION_MODE,
+    HeurMode: CUDNN_TYPE_HEUR_MODE,
     // Addresses are not dereferenced before a plan is executed.
     *mut c_void: CUDNN_TYPE_VOID_PTR,
 }
@@ -94,7 +90,7 @@ impl Descriptor {
         self.api
     }
 
-    pub(super) fn raw(&self) -> sys::cudnnBackendDescriptor_t {
+    pub(super) fn raw(&self) -> Raw {
         self.raw
     }
 
@@ -171,7 +167,7 @@ impl Descriptor {
         Ok(descriptors.into_iter().take(filled).collect())
     }
 
-    fn fill(&self, name: Name, parts: &mut [sys::cudnnBackendDescriptor_t]) -> ApiResult<usize> {
+    fn fill(&self, name: Name, parts: &mut [Raw]) -> ApiResult<usize> {
         let ty = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
         let capacity = parts.len();
         let to = match capacity {

@@ -8,10 +8,8 @@ use super::Convolution;
 use super::api::ApiResult;
 use super::problem::Plan;
 use super::session::Running;
-use crate::error::describe;
+use crate::library::driver::{DriverError, Stream, TIMED};
 use crate::memory::DeviceMemory;
-use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
-use cudarc::driver::{CudaStream, DriverError, result};
 use spikelet_graph::op::Operation;
 use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
@@ -59,20 +57,18 @@ impl Buffers {
         })
     }
 
-    fn fill(&self, stream: &CudaStream) -> ApiResult<()> {
+    fn fill(&self, stream: &Stream) -> ApiResult<()> {
         for memory in self.tensors.iter().chain([&self.workspace]) {
             // SAFETY: the memory has this size and is on the stream's GPU.
-            unsafe {
-                result::memset_d8_async(memory.pointer, FILL_BYTE, memory.bytes, stream.cu_stream())
-            }
-            .map_err(message)?;
+            let filled = unsafe { stream.fill(memory.pointer, FILL_BYTE, memory.bytes) };
+            filled.map_err(message)?;
         }
         Ok(())
     }
 }
 
 fn message(error: DriverError) -> String {
-    describe(&error)
+    error.to_string()
 }
 
 /// The milliseconds that a convolution takes at least without tensor cores.
@@ -131,7 +127,7 @@ pub(super) fn fastest(
 /// The milliseconds that a plan takes; approximate for one that is much slower than the best.
 fn time(
     running: &Running<'_>,
-    stream: &Arc<CudaStream>,
+    stream: &Arc<Stream>,
     plan: &Plan,
     buffers: &Buffers,
     best: f32,
@@ -154,16 +150,11 @@ fn time(
     if rough > SLOW_RATIO * best + LAUNCH_MS {
         return Ok(rough);
     }
-    let (recorded, graph) = {
+    let graph = {
         let _capturing = running.gpu().captures.capturing();
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        stream.begin_capture(mode).map_err(message)?;
-        let recorded = (0..RUNS).try_for_each(|_| start());
-        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        (recorded, stream.end_capture(flags).map_err(message))
+        stream.capture(message, || (0..RUNS).try_for_each(|_| start()))?
     };
-    recorded?;
-    let graph = graph?.ok_or("the captured graph is empty")?;
+    let graph = graph.ok_or("the captured graph is empty")?;
     let launch = || graph.launch().map_err(message);
     launch()?;
     let mut min_ms = f32::INFINITY;
@@ -174,11 +165,8 @@ fn time(
 }
 
 /// The milliseconds of the work that `start` enqueues.
-fn timed(stream: &CudaStream, start: impl FnOnce() -> ApiResult<()>) -> ApiResult<f32> {
-    let event = || {
-        let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
-        stream.record_event(flags).map_err(message)
-    };
+fn timed(stream: &Stream, start: impl FnOnce() -> ApiResult<()>) -> ApiResult<f32> {
+    let event = || stream.record_event(TIMED).map_err(message);
     let before = event()?;
     start()?;
     before.elapsed_ms(&event()?).map_err(message)

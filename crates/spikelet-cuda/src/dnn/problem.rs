@@ -2,16 +2,13 @@
 
 use super::Convolution;
 use super::api::{Api, ApiResult};
-use super::descriptor::{Descriptor, Kind, Knob, Name, Note};
+use super::descriptor::{Descriptor, Knob, Note};
+use super::names::{ConvolutionMode, DataType, HeurMode, Kind, Name};
 use super::session::Running;
-use cudarc::cudnn::sys;
 use spikelet_graph::op::{ConvPart, MatmulPrecision};
 use spikelet_graph::{DType, TensorType};
 use std::ffi::c_void;
 use std::sync::Arc;
-
-use sys::cudnnBackendHeurMode_t as Mode;
-use sys::cudnnBackendNumericalNote_t as Numerical;
 
 /// The largest workspace of an engine in bytes, beyond copies of the tensors.
 const WORKSPACE: usize = 1 << 30;
@@ -53,11 +50,11 @@ pub(super) struct Problem<'a> {
     convolution: &'a Convolution,
 }
 
-fn data_type(dtype: DType) -> ApiResult<sys::cudnnDataType_t> {
+fn data_type(dtype: DType) -> ApiResult<DataType> {
     match dtype {
-        DType::F32 => Ok(sys::cudnnDataType_t::CUDNN_DATA_FLOAT),
-        DType::F16 => Ok(sys::cudnnDataType_t::CUDNN_DATA_HALF),
-        DType::BF16 => Ok(sys::cudnnDataType_t::CUDNN_DATA_BFLOAT16),
+        DType::F32 => Ok(DataType::CUDNN_DATA_FLOAT),
+        DType::F16 => Ok(DataType::CUDNN_DATA_HALF),
+        DType::BF16 => Ok(DataType::CUDNN_DATA_BFLOAT16),
         other => Err(format!("convolutions of {other} are not supported")),
     }
 }
@@ -163,11 +160,11 @@ pub(super) fn operation(api: &'static Api, c: &Convolution) -> ApiResult<Arc<Des
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_COMP_TYPE,
-            &[sys::cudnnDataType_t::CUDNN_DATA_FLOAT],
+            &[DataType::CUDNN_DATA_FLOAT],
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_CONV_MODE,
-            &[sys::cudnnConvolutionMode_t::CUDNN_CROSS_CORRELATION],
+            &[ConvolutionMode::CUDNN_CROSS_CORRELATION],
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
@@ -275,8 +272,7 @@ impl<'a> Problem<'a> {
             engine: engine.value(Name::CUDNN_ATTR_ENGINE_GLOBAL_INDEX)?,
             choice,
             workspace: usize::try_from(workspace).unwrap_or(0),
-            on_tensor_cores: numerical_notes(engine)?
-                .contains(&Numerical::CUDNN_NUMERICAL_NOTE_TENSOR_CORE.into()),
+            on_tensor_cores: numerical_notes(engine)?.contains(&Note::TENSOR_CORE),
         })
     }
 
@@ -289,7 +285,10 @@ impl<'a> Problem<'a> {
         let (mut offered, mut inexact, mut large) = (0, 0, 0);
         let largest = self.largest_workspace();
         let mut last_error = None;
-        for mode in [Mode::CUDNN_HEUR_MODE_A, Mode::CUDNN_HEUR_MODE_FALLBACK] {
+        for mode in [
+            HeurMode::CUDNN_HEUR_MODE_A,
+            HeurMode::CUDNN_HEUR_MODE_FALLBACK,
+        ] {
             if plans.len() >= ENOUGH_PLANS {
                 break;
             }
@@ -353,7 +352,7 @@ impl<'a> Problem<'a> {
         copies.into_iter().fold(WORKSPACE, usize::saturating_add)
     }
 
-    fn configs(&self, mode: Mode) -> ApiResult<Vec<Arc<Descriptor>>> {
+    fn configs(&self, mode: HeurMode) -> ApiResult<Vec<Arc<Descriptor>>> {
         let heuristic =
             Descriptor::new(self.handle.api(), Kind::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)?
                 .with_parts(
@@ -373,13 +372,12 @@ impl<'a> Problem<'a> {
     /// Whether an engine is deterministic and as precise as requested.
     fn is_exact(&self, engine: &Descriptor) -> ApiResult<bool> {
         let notes = numerical_notes(engine)?;
-        let has = |note: Numerical| notes.contains(&note.into());
+        let has = |note| notes.contains(&note);
         // An engine for f32 that uses tensor cores rounds its operands to TF32.
         let exact = self.convolution.operands == DType::F32
             && self.convolution.op.precision != MatmulPrecision::Tf32;
-        let differs = has(Numerical::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-        let rounds = has(Numerical::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
-            || exact && has(Numerical::CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+        let differs = has(Note::NONDETERMINISTIC);
+        let rounds = has(Note::DOWN_CONVERT_INPUTS) || exact && has(Note::TENSOR_CORE);
         Ok(!differs && !rounds)
     }
 }

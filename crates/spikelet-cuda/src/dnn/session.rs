@@ -1,9 +1,9 @@
 //! cuDNN's handle, which is used by one thread at a time.
 
-use super::api::{Api, ApiResult};
+use super::api::{Api, ApiResult, RawHandle};
 use crate::gpu::Gpu;
-use cudarc::cudnn::sys;
-use cudarc::driver::CudaStream;
+use crate::library::driver::Stream;
+use crate::library::{self, Library};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,15 +14,17 @@ pub(super) struct Session {
     gpu: Arc<Gpu>,
 }
 
-struct Handle(sys::cudnnHandle_t);
+struct Handle(RawHandle);
 
 // SAFETY: a handle is not bound to a thread; the lock prevents concurrent use.
 unsafe impl Send for Handle {}
 
 impl Session {
     /// The GPU's context must be current.
-    pub(super) fn new(gpu: Arc<Gpu>) -> ApiResult<Self> {
-        let api = Api::get()?;
+    pub(super) fn new(api: &'static Api, gpu: Arc<Gpu>) -> ApiResult<Self> {
+        // Some engines call cuBLASLt, which cuDNN opens by name and finds if it is already loaded, as
+        // NVRTC is. Engines without it are not offered.
+        let _ = library::find(Library::CublasLt);
         let mut handle = ptr::null_mut();
         let status = {
             let _waits = gpu.captures.none();
@@ -81,21 +83,21 @@ impl Running<'_> {
         &self.session.gpu
     }
 
-    pub(super) fn raw(&self) -> sys::cudnnHandle_t {
+    pub(super) fn raw(&self) -> RawHandle {
         self.handle.0
     }
 
-    fn set_stream(&self, stream: &CudaStream) -> ApiResult<()> {
+    fn set_stream(&self, stream: &Stream) -> ApiResult<()> {
         // SAFETY: the handle is alive; the GPU's stream outlives it, any other is replaced by `on`
         // before it is destroyed.
-        let status = unsafe { (self.api().set_stream)(self.raw(), stream.cu_stream().cast()) };
+        let status = unsafe { (self.api().set_stream)(self.raw(), stream.raw()) };
         self.api().check(status, format_args!("cudnnSetStream"))
     }
 
     /// Runs a closure with another stream than the GPU's.
     pub(super) fn on<T>(
         &self,
-        stream: &CudaStream,
+        stream: &Stream,
         run: impl FnOnce() -> ApiResult<T>,
     ) -> ApiResult<T> {
         let result = self.set_stream(stream).and_then(|()| run());

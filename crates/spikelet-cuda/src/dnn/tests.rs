@@ -1,7 +1,8 @@
 //! Convolutions on a GPU against loops in f64 on the host.
 
 use super::*;
-use crate::memory::{DeviceMemory, download_async, upload_async};
+use crate::error::in_context;
+use crate::memory::DeviceMemory;
 use half::{bf16, f16};
 use problem::Choice;
 use spikelet_graph::TensorType;
@@ -203,7 +204,7 @@ fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f3
     let upload = |values: Vec<u8>| {
         let memory = memory(values.len());
         // SAFETY: the memory has this size; the copy is synchronized.
-        unsafe { upload_async(memory.pointer, &values, &gpu.stream) }.unwrap();
+        unsafe { gpu.stream.upload(memory.pointer, &values) }.unwrap();
         gpu.synchronize().unwrap();
         memory
     };
@@ -219,7 +220,7 @@ fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f3
         let tensors = [a.pointer, b.pointer, y.pointer];
         call.run(gpu, &gpu.stream, tensors, workspace.pointer)
             .unwrap();
-        download_async(&mut back, y.pointer, &gpu.stream).unwrap();
+        gpu.stream.download(&mut back, y.pointer).unwrap();
     }
     gpu.synchronize().unwrap();
     from_bytes(&back, c.result)
@@ -378,7 +379,6 @@ fn convolutions_run_while_engines_are_measured() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_convolution_can_be_captured_and_replayed() {
-    use cudarc::driver::sys::{CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
     let gpu = gpu();
     let folder = tempfile::tempdir().unwrap();
     let dnn = dnn(&gpu, folder.path());
@@ -390,24 +390,21 @@ fn a_convolution_can_be_captured_and_replayed() {
             let bytes = 4 * shape.iter().product::<usize>();
             let memory = DeviceMemory::new(&gpu, bytes, "a test").unwrap();
             // SAFETY: the memory has this size; the copy is synchronized.
-            unsafe { upload_async(memory.pointer, &vec![fill; bytes], &gpu.stream) }.unwrap();
+            unsafe { gpu.stream.upload(memory.pointer, &vec![fill; bytes]) }.unwrap();
             gpu.synchronize().unwrap();
             memory
         };
         let (a, b, y) = (memory(&a, 0x3c), memory(&b, 0x3c), memory(&result, 0));
         let workspace = DeviceMemory::new(&gpu, call.plan.workspace, "a test").unwrap();
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        gpu.stream.begin_capture(mode).unwrap();
         let tensors = [a.pointer, b.pointer, y.pointer];
         // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
-        let started = unsafe { call.run(&gpu, &gpu.stream, tensors, workspace.pointer) };
-        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        let graph = gpu.stream.end_capture(flags).unwrap().unwrap();
-        started.unwrap();
+        let start = || unsafe { call.run(&gpu, &gpu.stream, tensors, workspace.pointer) };
+        let error = in_context(&gpu.name, "recording");
+        let graph = gpu.stream.capture(error, start).unwrap().unwrap();
         graph.launch().unwrap();
         let mut back = vec![0; y.bytes];
         // SAFETY: as above.
-        unsafe { download_async(&mut back, y.pointer, &gpu.stream) }.unwrap();
+        unsafe { gpu.stream.download(&mut back, y.pointer) }.unwrap();
         gpu.synchronize().unwrap();
         assert!(from_bytes(&back, DType::F32).iter().all(|v| *v > 0.0));
     }

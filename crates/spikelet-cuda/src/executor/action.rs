@@ -7,9 +7,8 @@ use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
 use crate::gpu::group::{AllReduceBatch, Group};
 use crate::launch::Launch;
+use crate::library::driver::{CUgraph, Event, Stream};
 use crate::while_nodes::{CountedLoop, WhileNodes};
-use cudarc::driver::sys::CUgraph;
-use cudarc::driver::{CudaEvent, CudaStream, result};
 use spikelet_graph::Result;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -46,7 +45,7 @@ pub(super) enum Action {
         sums: AllReduceBatch,
     },
     /// Makes the next actions wait for sums.
-    AllReduceDone(Arc<CudaEvent>),
+    AllReduceDone(Arc<Event>),
     /// The same actions several times.
     Repeat(Repeat),
 }
@@ -138,7 +137,7 @@ pub(super) fn recorded_loops(steps: &[Step]) -> usize {
 /// Starts actions on a stream.
 pub(super) struct Starter<'a> {
     gpu: &'a Gpu,
-    stream: &'a Arc<CudaStream>,
+    stream: &'a Arc<Stream>,
     pieces: Pieces<'a>,
     recorder: Option<LoopRecorder<'a>>,
 }
@@ -148,7 +147,7 @@ pub(super) struct Starter<'a> {
 pub(super) struct LoopRecorder<'a> {
     pub(super) nodes: &'a WhileNodes,
     /// A stream for the body of a loop, one for a loop in it, and so on.
-    pub(super) streams: &'a [Arc<CudaStream>],
+    pub(super) streams: &'a [Arc<Stream>],
     /// The graphs of the bodies.
     pub(super) bodies: &'a RefCell<Vec<CUgraph>>,
 }
@@ -158,7 +157,7 @@ impl<'a> Starter<'a> {
     /// stream is captured into.
     pub(super) fn new(
         gpu: &'a Gpu,
-        stream: &'a Arc<CudaStream>,
+        stream: &'a Arc<Stream>,
         pieces: Pieces<'a>,
         recorder: Option<LoopRecorder<'a>>,
     ) -> Self {
@@ -196,14 +195,12 @@ impl<'a> Starter<'a> {
                     y,
                     workspace,
                 } => call.run(gpu, stream, [at(*a), at(*b), at(*y)], at(*workspace)),
-                Action::Clear { to, bytes } => {
-                    result::memset_d8_async(at(*to), 0, *bytes, stream.cu_stream())
-                        .context(&gpu.name, "clearing memory")
-                }
-                Action::Copy { from, to, bytes } => {
-                    result::memcpy_dtod_async(at(*to), at(*from), *bytes, stream.cu_stream())
-                        .context(&gpu.name, "copying a result")
-                }
+                Action::Clear { to, bytes } => stream
+                    .fill(at(*to), 0, *bytes)
+                    .context(&gpu.name, "clearing memory"),
+                Action::Copy { from, to, bytes } => stream
+                    .copy(at(*to), at(*from), *bytes)
+                    .context(&gpu.name, "copying a result"),
                 Action::AllReduceStart { group, sums } => group.start(gpu, sums, at),
                 Action::AllReduceDone(done) => Group::arrive(gpu, done),
                 Action::Repeat(repeat) => self.repeat(repeat),

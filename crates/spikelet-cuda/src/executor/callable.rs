@@ -6,9 +6,8 @@ use super::action::{Action, Repeat, Starter, Step};
 use super::planning::Executable;
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
+use crate::library::driver::{CUstream, CurrentContext, Function, RelaxedCapture};
 use crate::shared::Shared;
-use cudarc::driver::sys::{self, CUstream, CUstreamCaptureMode};
-use cudarc::driver::{CudaFunction, result};
 use spikelet_graph::op::Op;
 use spikelet_graph::{Plan, Result};
 use std::fmt;
@@ -27,60 +26,11 @@ pub struct CallablePlan {
     arena_bytes: usize,
 }
 
-/// Makes the context of a GPU current, and afterwards the one that was.
-struct CurrentContext {
-    before: Option<Option<sys::CUcontext>>,
-}
-
-impl CurrentContext {
-    fn of(gpu: &Gpu) -> Result<Self> {
-        let what = "making the context current";
-        let before = result::ctx::get_current().context(&gpu.name, what)?;
-        if before == Some(gpu.context.cu_ctx()) {
-            return Ok(Self { before: None });
-        }
-        // SAFETY: the GPU keeps its context.
-        unsafe { result::ctx::set_current(gpu.context.cu_ctx()) }.context(&gpu.name, what)?;
-        Ok(Self {
-            before: Some(before),
-        })
-    }
-}
-
-impl Drop for CurrentContext {
-    fn drop(&mut self) {
-        if let Some(before) = self.before {
-            let before = before.unwrap_or(std::ptr::null_mut());
-            // SAFETY: it was current before; null makes none current.
-            let _ = unsafe { result::ctx::set_current(before) };
-        }
-    }
-}
-
-/// Lets this thread allocate while another stream is captured.
-struct RelaxedCapture(CUstreamCaptureMode);
-
-impl RelaxedCapture {
-    fn new() -> Self {
-        let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: exchanges a mode of this thread.
-        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
-        Self(mode)
-    }
-}
-
-impl Drop for RelaxedCapture {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.0) };
-    }
-}
-
 impl CallablePlan {
     /// Compiles and loads the kernels of a plan that was checked for this GPU.
     pub(crate) fn new(shared: Arc<Shared>, plan: &Plan) -> Result<Self> {
-        let _context = CurrentContext::of(&shared.gpu)?;
-        let _mode = RelaxedCapture::new();
+        let _context = make_current(&shared.gpu)?;
+        let _mode = RelaxedCapture::new(shared.gpu.context.driver);
         let mut nodes = plan.graph.nodes.iter();
         if nodes.any(|node| matches!(node.op, Op::Custom(_))) {
             return Err(failure(
@@ -140,10 +90,10 @@ impl CallablePlan {
                 ),
             ));
         }
-        let _context = CurrentContext::of(gpu)?;
+        let _context = make_current(gpu)?;
         let pieces = self.executable.pieces(arena, inputs, outputs);
         // SAFETY: the caller's promise; the stream is not destroyed.
-        let stream = unsafe { gpu.context.wrap_borrowed_stream(stream as CUstream) };
+        let stream = unsafe { gpu.context.borrowed_stream(stream as CUstream) };
         let starter = Starter::new(gpu, &stream, pieces, None);
         let mut steps = self.executable.steps.iter();
         // SAFETY: the caller's promise; the plan was checked, and its kernels are generated for these types.
@@ -151,8 +101,12 @@ impl CallablePlan {
     }
 }
 
+fn make_current(gpu: &Gpu) -> Result<CurrentContext> {
+    CurrentContext::new(&gpu.context).context(&gpu.name, "making the context current")
+}
+
 /// The kernels of an action.
-fn functions(action: &Action) -> Vec<Arc<CudaFunction>> {
+fn functions(action: &Action) -> Vec<Arc<Function>> {
     match action {
         Action::Launch(launch) => vec![launch.function.clone()],
         Action::Repeat(repeat) => {
@@ -167,7 +121,7 @@ fn functions(action: &Action) -> Vec<Arc<CudaFunction>> {
 fn check(gpu: &Gpu, step: &Step, name: &str) -> Result<()> {
     match &step.action {
         Action::Launch(launch) => {
-            launch.load();
+            launch.function.load();
             Ok(())
         }
         Action::Gemm { .. } | Action::Conv { .. } | Action::Clear { .. } | Action::Copy { .. } => {

@@ -4,7 +4,7 @@ use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use crate::kernel_source::Binding;
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, upload_async};
+use crate::memory::DeviceMemory;
 use crate::shared::Shared;
 use spikelet_graph::Result;
 use spikelet_graph::op::{DeviceArgument, DeviceKernel};
@@ -64,7 +64,7 @@ impl CustomKernel {
         } = self;
         let function = gpu.function(&kernel.source, &kernel.name)?;
         let max_threads = function
-            .max_threads_per_block()
+            .max_threads()
             .context(&gpu.name, "querying the threads of a kernel")?;
         if i64::from(kernel.block) > i64::from(max_threads) {
             return Err(failure(
@@ -114,7 +114,7 @@ impl Constants {
         let memory = DeviceMemory::new(gpu, self.bytes.len(), "constants of custom operations")?;
         let _lock = shared.lock_stream()?;
         // SAFETY: the memory is as large as the bytes, and the copy is waited for here.
-        unsafe { upload_async(memory.pointer, &self.bytes, &gpu.stream) }
+        unsafe { gpu.stream.upload(memory.pointer, &self.bytes) }
             .context(&gpu.name, "copying constants to the GPU")?;
         gpu.synchronize()?;
         Ok(Some(memory))

@@ -10,11 +10,11 @@ use crate::gpu::group::AllReduceBatch;
 use crate::horizontal_fusion::{BoundKernel, Group, fuse};
 use crate::kernel_source::{self, Binding, KernelSource, LaunchSize, TooLarge};
 use crate::launch::Launch;
+use crate::library::driver::Event;
 use crate::memory::{DeviceMemory, size};
 use crate::op::loops::{self, LoopMemory, Piece, PieceCopy};
 use crate::op::{self, LoweredOp, LoweringContext};
 use crate::shared::Shared;
-use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
 use spikelet_graph::op::{Loop, Op};
 use spikelet_graph::{Buffer, DType, Location, Plan, Result, TensorType, ValueId};
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         let fills = op::fills(&plan.graph);
         let mut planned = vec![];
         // The events of sums over ranks in flight, by the first of the sums.
-        let mut in_flight: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
+        let mut in_flight: HashMap<ValueId, Arc<Event>> = HashMap::new();
         for (index, kernel) in plan.kernels.iter().enumerate() {
             let node = &plan.graph.nodes[kernel.node];
             let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));

@@ -11,9 +11,9 @@
 mod api;
 
 use super::Gpu;
-use crate::error::{Context, failure};
+use crate::error::{Context as _, failure};
+use crate::library::driver::{Context, Event, Stream, UNTIMED};
 use api::{Api, Config, ID_BYTES, IN_PROGRESS, Id, Raw, SUCCESS};
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use spikelet_graph::{ProcessGroup, Result};
 use std::ffi::c_int;
 use std::ptr;
@@ -42,9 +42,9 @@ pub(crate) struct Group {
     rank: usize,
     size: usize,
     timeout: Duration,
-    context: Arc<CudaContext>,
+    context: Arc<Context>,
     /// Sums run here, in order.
-    stream: Arc<CudaStream>,
+    stream: Arc<Stream>,
     /// `None` after the group was aborted. Locked for reading during calls of NCCL.
     comm: RwLock<Option<Comm>>,
 }
@@ -54,16 +54,16 @@ pub(crate) struct AllReduceBatch {
     /// Names of operand and result, and the number of elements.
     tensors: Vec<(u64, u64, usize)>,
     /// The operands are ready.
-    ready: CudaEvent,
+    ready: Event,
     /// The sums are ready.
-    done: Arc<CudaEvent>,
+    done: Arc<Event>,
 }
 
 impl AllReduceBatch {
     /// A batch of tensors: names of operand and result, and the number of elements.
     pub(crate) fn new(gpu: &Gpu, tensors: Vec<(u64, u64, usize)>) -> Result<Self> {
         let event = || {
-            let event = gpu.context.new_event(None);
+            let event = gpu.context.new_event(UNTIMED);
             event.context(&gpu.name, "creating an event")
         };
         Ok(Self {
@@ -74,7 +74,7 @@ impl AllReduceBatch {
     }
 
     /// The event to wait for.
-    pub(crate) fn done(&self) -> Arc<CudaEvent> {
+    pub(crate) fn done(&self) -> Arc<Event> {
         self.done.clone()
     }
 }
@@ -87,7 +87,7 @@ impl Group {
         // No rank waits for one that cannot join.
         let mut ranks_without = [if api.is_ok() { 0.0_f32 } else { 1.0 }];
         exchange.all_reduce(&mut ranks_without)?;
-        let api = api.map_err(|problem| failure(&gpu.name, problem))?;
+        let api = api.map_err(|missing| failure(&gpu.name, missing.to_string()))?;
         if ranks_without[0] > 0.0 {
             return Err(failure(
                 &gpu.name,
@@ -254,7 +254,7 @@ impl Group {
             // SAFETY: the communicator is alive while the lock is held; the rest is the caller's
             // promise.
             Some(comm) => unsafe {
-                let stream = self.stream.cu_stream();
+                let stream = self.stream.raw();
                 self.api.sums(comm.0, stream, &tensors)
             },
             None => return Err(self.aborted()),
@@ -266,7 +266,7 @@ impl Group {
     }
 
     /// Makes the GPU's stream wait for sums.
-    pub(crate) fn arrive(gpu: &Gpu, done: &CudaEvent) -> Result<()> {
+    pub(crate) fn arrive(gpu: &Gpu, done: &Event) -> Result<()> {
         gpu.stream
             .wait(done)
             .context(&gpu.name, "waiting for sums over ranks")
@@ -294,7 +294,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_err() {
+        if self.context.bind().is_err() {
             return;
         }
         if let Err(error) = self.leave() {

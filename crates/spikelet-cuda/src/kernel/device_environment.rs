@@ -1,12 +1,10 @@
 //! The GPU that is current in a thread.
 
-use crate::error::{Context, failure};
-use crate::library::{self, Library};
-use cudarc::driver::sys::{CUcontext, cuCtxGetDevice};
-use cudarc::driver::{CudaContext, result};
+use crate::error::Context as _;
+use crate::gpu::{open_context, start_driver};
+use crate::library::driver::{Context, CurrentContext};
 use spikelet_graph::Result;
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
 
 /// Makes a GPU current in this thread, and the one before it again when dropped (SpikingJelly's
@@ -28,10 +26,9 @@ use std::sync::Arc;
 /// ```
 #[must_use = "the GPU is current until the environment is dropped"]
 pub struct DeviceEnvironment {
-    /// None after the drop.
-    context: Option<Arc<CudaContext>>,
-    /// That of the thread before; null if it had none. A pointer, so that the environment stays in its thread.
-    before: CUcontext,
+    /// Dropped first: a context is released when it is not current.
+    _current: CurrentContext,
+    context: Arc<Context>,
 }
 
 impl DeviceEnvironment {
@@ -41,17 +38,11 @@ impl DeviceEnvironment {
     /// If there is no such GPU, or no driver; the error says how to install it.
     pub fn new(device: usize) -> Result<Self> {
         let name = format!("cuda:{device}");
-        find_driver(&name)?;
-        let count = CudaContext::device_count().context(&name, "counting GPUs")?;
-        if device >= count.max(0) as usize {
-            let problem = format!("no such GPU; this machine has {count}");
-            return Err(failure(&name, problem));
-        }
-        let before = result::ctx::get_current().context(&name, "asking for the current GPU")?;
-        let context = CudaContext::new(device).context(&name, "making the GPU current")?;
+        let context = open_context(&name, device)?;
+        let current = CurrentContext::new(&context).context(&name, "making the GPU current")?;
         Ok(Self {
-            context: Some(context),
-            before: before.unwrap_or(ptr::null_mut()),
+            _current: current,
+            context,
         })
     }
 
@@ -61,41 +52,16 @@ impl DeviceEnvironment {
     /// If there is no driver, or it fails.
     pub fn current() -> Result<Option<usize>> {
         let name = "cuda";
-        find_driver(name)?;
-        result::init().context(name, "starting the driver")?;
-        let context = result::ctx::get_current().context(name, "asking for the current GPU")?;
-        if context.is_none() {
-            return Ok(None);
-        }
-        let mut device = 0;
-        // SAFETY: the pointer is that of a variable, and the thread has a current context.
-        let found = unsafe { cuCtxGetDevice(&mut device) }.result();
-        found.context(name, "asking for the current GPU")?;
-        Ok(usize::try_from(device).ok())
-    }
-}
-
-fn find_driver(device: &str) -> Result<()> {
-    let found = library::find(Library::Driver);
-    found.map_err(|missing| failure(device, missing.to_string()))?;
-    Ok(())
-}
-
-impl Drop for DeviceEnvironment {
-    fn drop(&mut self) {
-        // Releasing a context makes it current once more.
-        self.context = None;
-        // SAFETY: null, or the context that was current; one that was destroyed since is refused by the driver.
-        if let Err(error) = unsafe { result::ctx::set_current(self.before) } {
-            tracing::warn!("the GPU that was current before cannot be made current again: {error}");
-        }
+        let current = start_driver(name)?.current_gpu();
+        current.context(name, "asking for the current GPU")
     }
 }
 
 impl fmt::Debug for DeviceEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device = self.context.as_ref().map(|context| context.ordinal());
-        f.debug_tuple("DeviceEnvironment").field(&device).finish()
+        f.debug_tuple("DeviceEnvironment")
+            .field(&self.context.ordinal)
+            .finish()
     }
 }
 
@@ -119,7 +85,7 @@ mod tests {
             {
                 let _outer = DeviceEnvironment::new(0).unwrap();
                 assert_eq!(DeviceEnvironment::current().unwrap(), Some(0));
-                let last = CudaContext::device_count().unwrap() as usize - 1;
+                let last = start_driver("cuda").unwrap().count().unwrap() - 1;
                 {
                     let _inner = DeviceEnvironment::new(last).unwrap();
                     assert_eq!(DeviceEnvironment::current().unwrap(), Some(last));

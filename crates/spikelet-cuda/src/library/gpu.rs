@@ -1,8 +1,7 @@
 //! The GPUs that the driver reports.
 
-use super::{Library, Missing, find};
-use cudarc::driver::result::{self, DriverError, device};
-use cudarc::driver::sys::{CUdevice_attribute, CUresult};
+use super::Missing;
+use super::driver::{Device, Driver, DriverError, DriverResult};
 
 /// A GPU as reported by the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,38 +41,30 @@ pub enum GpuError {
 ///
 /// If the driver is not installed or a call of it fails.
 pub fn gpus() -> Result<Vec<Gpu>, GpuError> {
-    find(Library::Driver)?;
-    match result::init() {
-        Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => return Ok(Vec::new()),
+    let driver = Driver::get()?;
+    match driver.start() {
+        Err(DriverError::NO_DEVICE) => return Ok(Vec::new()),
         status => status.map_err(driver_error("start"))?,
     }
-    let count = device::get_count().map_err(driver_error("count the GPUs"))?;
+    let count = driver.count().map_err(driver_error("count the GPUs"))?;
     (0..count)
-        .map(|index| describe(index).map_err(driver_error("describe a GPU")))
+        .map(|index| describe(driver, index).map_err(driver_error("describe a GPU")))
         .collect()
 }
 
-fn describe(index: i32) -> Result<Gpu, DriverError> {
-    use CUdevice_attribute as Attribute;
-
-    let device = device::get(index)?;
-    // SAFETY: `device` comes from `device::get`.
-    let attribute = |which| unsafe { device::get_attribute(device, which) };
+fn describe(driver: &'static Driver, index: usize) -> DriverResult<Gpu> {
+    let device = Device::new(driver, index)?;
     Ok(Gpu {
-        index: usize::try_from(index).unwrap_or_default(),
-        name: device::get_name(device)?,
-        // SAFETY: as above.
-        memory: unsafe { device::total_mem(device)? } as u64,
-        capability: (
-            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        ),
+        index,
+        name: device.name()?,
+        memory: device.memory()? as u64,
+        capability: device.capability()?,
     })
 }
 
 fn driver_error(action: &'static str) -> impl Fn(DriverError) -> GpuError {
-    move |DriverError(code)| GpuError::Driver {
+    move |error| GpuError::Driver {
         action,
-        code: format!("{code:?}"),
+        code: error.name(),
     }
 }

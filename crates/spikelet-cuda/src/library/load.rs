@@ -49,7 +49,7 @@ fn search(library: Library) -> Result<Loaded, Missing> {
 }
 
 /// The CUDA generation that the driver supports, for a library that depends on it.
-fn driver_generation(library: Library) -> Option<u32> {
+pub(crate) fn driver_generation(library: Library) -> Option<u32> {
     if library == Library::Driver {
         return None;
     }

@@ -12,14 +12,6 @@
 //!
 //! Libraries of a newer CUDA generation than the driver supports are tried last.
 //!
-//! # Libraries that cudarc opens
-//!
-//! cudarc itself opens the driver and cuBLASLt by name, and panics if it does not find them. A library
-//! found in a folder is therefore loaded first, by its path, and stays loaded: the loader then resolves
-//! the name that cudarc requests to it. cudarc always uses a library that the loader already resolves,
-//! so for these two libraries cudarc's names are tried first, in its order. Call [`find`] before the
-//! first use of a cudarc module.
-//!
 //! ```
 //! use spikelet_cuda::library::{self, Library};
 //!
@@ -29,7 +21,9 @@
 //! }
 //! ```
 
+pub(crate) mod driver;
 mod folders;
+pub(crate) mod functions;
 mod gpu;
 mod includes;
 mod load;
@@ -42,9 +36,7 @@ pub use missing::{Missing, Refused};
 pub use places::{Candidate, Environment, LibraryFile, search_in};
 
 pub(crate) use includes::beside;
-pub(crate) mod functions;
-
-pub(crate) use load::{Loaded, generation, open, symbol};
+pub(crate) use load::{Loaded, driver_generation, generation, open, symbol};
 
 use std::fmt;
 use std::path::PathBuf;

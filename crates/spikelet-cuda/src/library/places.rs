@@ -148,17 +148,7 @@ impl Environment {
             (Some(generation), Some(driver)) => generation <= driver,
             _ => true,
         };
-        let names = |candidates: &mut Vec<Candidate>, names: &mut dyn Iterator<Item = String>| {
-            candidates.extend(names.map(|name| Candidate {
-                source: Source::Loader,
-                target: LibraryFile::Name(name),
-            }));
-        };
         let mut candidates = Vec::new();
-        let by_cudarc = cudarc_name(library).map(cudarc::get_lib_name_candidates);
-        if let Some(cudarc) = &by_cudarc {
-            names(&mut candidates, &mut cudarc.iter().cloned());
-        }
         let folders = self.folders(library);
         for round in [true, false] {
             let files: Vec<&str> = library
@@ -167,9 +157,10 @@ impl Environment {
                 .filter(|(_, generation)| fits(*generation) == round)
                 .map(|(name, _)| *name)
                 .collect();
-            if by_cudarc.is_none() {
-                names(&mut candidates, &mut files.iter().map(|n| n.to_string()));
-            }
+            candidates.extend(files.iter().map(|name| Candidate {
+                source: Source::Loader,
+                target: LibraryFile::Name(name.to_string()),
+            }));
             for (source, folder) in &folders {
                 let there = files.iter().map(|name| folder.join(name));
                 candidates.extend(there.filter(|path| path.is_file()).map(|path| Candidate {
@@ -248,15 +239,6 @@ impl fmt::Display for LibraryFile {
             LibraryFile::Name(name) => f.write_str(name),
             LibraryFile::Path(path) => write!(f, "{}", path.display()),
         }
-    }
-}
-
-/// cudarc's name of a library that it opens itself.
-fn cudarc_name(library: Library) -> Option<&'static str> {
-    match library {
-        Library::Driver => Some("cuda"),
-        Library::CublasLt => Some("cublasLt"),
-        Library::Nvrtc | Library::Cudnn | Library::Nccl => None,
     }
 }
 

@@ -4,8 +4,7 @@ use super::{BUILTIN, Headers};
 use crate::compiler::{Architecture, CompileError, Compiler, Text};
 use crate::gpu::Gpu;
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, download_async, upload_async};
-use cudarc::nvrtc::Ptx;
+use crate::memory::DeviceMemory;
 use spikelet_graph::f16;
 use std::sync::Arc;
 
@@ -191,14 +190,12 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     let count = operands.len() / 6;
     let target = compiler.target(gpu.properties.capability).unwrap();
     let code = compile_with(compiler, &source(), target, headers);
-    let module = gpu
-        .context
-        .load_module(Ptx::from_binary(code.unwrap()))
-        .unwrap();
+    // SAFETY: NVRTC's result.
+    let module = unsafe { gpu.context.load_module(&code.unwrap()) }.unwrap();
     let mut results = vec![f16::ZERO; 2 * count * CALLS.len()];
     let from = DeviceMemory::new(gpu, 2 * operands.len(), "operands").unwrap();
     let to = DeviceMemory::new(gpu, 2 * results.len(), "results").unwrap();
-    let function = Arc::new(module.load_function("halves").unwrap());
+    let function = Arc::new(module.function("halves").unwrap());
     let blocks = count.div_ceil(256) as u32;
     let mut launch = Launch::new("halves", function, [blocks, 1, 1], [256, 1, 1]);
     for word in [from.pointer, to.pointer, count as u64] {
@@ -207,10 +204,12 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     // SAFETY: the buffers have the sizes of the copies, and the kernel stays inside them; all work is done
     // before they are dropped.
     unsafe {
-        upload_async(from.pointer, crate::bytes::raw(&operands), &gpu.stream).unwrap();
+        gpu.stream
+            .upload(from.pointer, crate::bytes::raw(&operands))
+            .unwrap();
         launch.run(gpu, &gpu.stream, |word| word).unwrap();
         let bytes = crate::bytes::raw_mut(&mut results);
-        download_async(bytes, to.pointer, &gpu.stream).unwrap();
+        gpu.stream.download(bytes, to.pointer).unwrap();
     }
     gpu.synchronize().unwrap();
     results

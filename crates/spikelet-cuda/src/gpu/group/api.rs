@@ -1,17 +1,14 @@
 //! NCCL's functions, see [`functions`](crate::library::functions).
 
-use crate::library::functions::{functions, text};
-use crate::library::{self, Library};
-use cudarc::driver::sys::CUstream;
+use crate::library::driver::CUstream;
+pub(super) use crate::library::functions::SUCCESS;
+use crate::library::functions::{check, functions, text};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::size_of;
-use std::sync::OnceLock;
 
 /// The result of a call, or NCCL's message.
 pub(super) type ApiResult<T> = Result<T, String>;
 
-/// The status of a successful call.
-pub(super) const SUCCESS: c_int = 0;
 /// The status of a call that has not finished.
 pub(super) const IN_PROGRESS: c_int = 7;
 
@@ -55,19 +52,19 @@ impl Config {
 
 functions! {
     /// The functions of `nccl.h` that are used.
-    pub(super) struct Api {
+    pub(super) struct Api of Nccl "2.14" {
         unique_id: "ncclGetUniqueId"(*mut Id) -> c_int;
-        pub(super) join: "ncclCommInitRankConfig"(
+        join: "ncclCommInitRankConfig"(
             *mut Raw,
             c_int,
             Id,
             c_int,
             *mut Config,
         ) -> c_int;
-        pub(super) state: "ncclCommGetAsyncError"(Raw, *mut c_int) -> c_int;
-        pub(super) finalize: "ncclCommFinalize"(Raw) -> c_int;
-        pub(super) destroy: "ncclCommDestroy"(Raw) -> c_int;
-        pub(super) abort: "ncclCommAbort"(Raw) -> c_int;
+        state: "ncclCommGetAsyncError"(Raw, *mut c_int) -> c_int;
+        finalize: "ncclCommFinalize"(Raw) -> c_int;
+        destroy: "ncclCommDestroy"(Raw) -> c_int;
+        abort: "ncclCommAbort"(Raw) -> c_int;
         all_reduce: "ncclAllReduce"(
             *const c_void,
             *mut c_void,
@@ -85,22 +82,6 @@ functions! {
 }
 
 impl Api {
-    /// The functions, looked up once per process.
-    pub(super) fn get() -> ApiResult<&'static Self> {
-        static API: OnceLock<ApiResult<Api>> = OnceLock::new();
-        API.get_or_init(Self::open).as_ref().map_err(String::clone)
-    }
-
-    fn open() -> ApiResult<Self> {
-        let loaded = library::open(Library::Nccl).map_err(|missing| missing.to_string())?;
-        Self::of(loaded).map_err(|missing| {
-            format!(
-                "{}: {missing}; install NCCL 2.14 or later with `pip install nvidia-nccl-cu13`",
-                loaded.found.path.display()
-            )
-        })
-    }
-
     /// A new identifier by which the ranks of a group find each other.
     pub(super) fn unique_id(&self) -> ApiResult<Vec<u8>> {
         let mut id = Id([0; ID_BYTES]);
@@ -141,20 +122,14 @@ impl Api {
 
     /// An error with NCCL's message for any status but success.
     pub(super) fn check(&self, status: c_int) -> ApiResult<()> {
-        if status == SUCCESS {
-            return Ok(());
-        }
         // SAFETY: the name is a static string, for unknown codes too; the last error needs no
         // communicator, and is copied before another call can fail here.
-        let (name, message) = unsafe {
-            let message = text((self.last_error)(std::ptr::null_mut()));
-            (text((self.name_of)(status)), message)
-        };
-        let name = name.unwrap_or_else(|| "error".to_string());
-        Err(match message {
-            None => format!("{name} ({status})"),
-            Some(message) => format!("{name} ({status}): {message}"),
-        })
+        unsafe {
+            check(status, || {
+                let message = text((self.last_error)(std::ptr::null_mut()));
+                ((self.name_of)(status), message)
+            })
+        }
     }
 }
 
@@ -177,6 +152,5 @@ mod tests {
         assert!(api.check(SUCCESS).is_ok());
         let message = api.check(5).unwrap_err();
         assert!(message.starts_with("invalid usage"), "{message}");
-        assert!(message.contains("(5)"), "{message}");
     }
 }
