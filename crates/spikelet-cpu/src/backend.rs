@@ -4,7 +4,7 @@ use crate::callable::CallablePlan;
 use crate::executor::CpuExecutor;
 use crate::machine;
 use crate::memory::{View, ViewMut, for_each_dtype};
-use crate::op;
+use crate::op::{self, PrepareContext};
 use crate::parallel::Pool;
 use crate::shared::{Shared, failure};
 use spikelet_graph::op::{HostTensor, HostTensorMut, Op};
@@ -128,7 +128,7 @@ impl Cpu {
 
 impl WorkspaceQuery for Cpu {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        op::workspace(graph, node, self.threads())
+        PrepareContext::new(graph, node, self.threads(), None).workspace()
     }
 }
 
@@ -250,7 +250,7 @@ impl Backend for Cpu {
         plan.check_target(self)?;
         plan.check_buffers(&bound, self.shared.id, &self.shared.name)?;
         let kernel = |graph: &Graph, node: &Node| {
-            op::prepare(graph, node, self.threads(), self.group.as_ref())
+            PrepareContext::new(graph, node, self.threads(), self.group.as_ref()).prepare()
         };
         let executor = CpuExecutor::new(self.shared.clone(), &kernel, plan, &bound)?;
         Ok(Box::new(executor))

@@ -1,7 +1,7 @@
 //! Plans that another program calls: in its memory, on its threads.
 
 use crate::bound_plan::BoundPlan;
-use crate::op;
+use crate::op::PrepareContext;
 use crate::parallel::{self, Workers};
 use crate::shared::failure;
 use spikelet_graph::{Graph, Node, Plan, Result};
@@ -63,7 +63,9 @@ impl CallablePlan {
     }
 
     fn prepare(&self) -> Result<BoundPlan> {
-        let kernel = |graph: &Graph, node: &Node| op::prepare(graph, node, self.threads, None);
+        let kernel = |graph: &Graph, node: &Node| {
+            PrepareContext::new(graph, node, self.threads, None).prepare()
+        };
         BoundPlan::new(&self.plan, &kernel)
     }
 

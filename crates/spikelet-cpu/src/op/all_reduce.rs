@@ -1,10 +1,10 @@
 //! Sums over ranks, exchanged through host memory.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
 use crate::memory::{Element, View, ViewMut};
 use crate::shared::failure;
-use spikelet_graph::ProcessGroup;
 use spikelet_graph::op::AllReduceStart;
+use spikelet_graph::{ProcessGroup, TensorType};
 use std::sync::Arc;
 
 /// One all-reduce over the ranks of a process group.
@@ -13,33 +13,30 @@ struct AllReduceKernel {
 }
 
 impl CpuKernel for AllReduceStart {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        let problem = match cx.group {
-            Some(group) if group.size() == self.ranks => {
-                let group = group.clone();
-                return Ok(Box::new(AllReduceKernel { group }));
-            }
-            Some(group) => format!("this backend is in a group of {}", group.size()),
-            None => "this backend has no group".to_string(),
-        };
-        Err(failure(format!(
-            "the plan all-reduces over {} ranks, {problem}; trace it for the number of ranks, load it with \
-             Backend::load, and set the group with `Cpu::in_group`",
-            self.ranks
-        )))
-    }
-
-    /// Words for several operands packed into one array; a single operand is summed in place.
-    fn workspace_words(&self, types: &Types, _: usize) -> usize {
-        match types.inputs.len() {
-            0 | 1 => 0,
-            _ => types
-                .inputs
+    /// Several operands are packed into one array; a single operand is summed in place.
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let elements = match &cx.types.inputs[..] {
+            [_] => 0,
+            all => all
                 .iter()
-                .map(|t| t.len())
-                .fold(0, usize::saturating_add)
-                .div_ceil(2),
-        }
+                .map(TensorType::len)
+                .fold(0, usize::saturating_add),
+        };
+        Lowered::new(words_of::<f32>(elements), || {
+            let problem = match cx.group {
+                Some(group) if group.size() == self.ranks => {
+                    let group = group.clone();
+                    return Ok(Box::new(AllReduceKernel { group }));
+                }
+                Some(group) => format!("this backend is in a group of {}", group.size()),
+                None => "this backend has no group".to_string(),
+            };
+            Err(failure(format!(
+                "the plan all-reduces over {} ranks, {problem}; trace it for the number of ranks, load it with \
+                 Backend::load, and set the group with `Cpu::in_group`",
+                self.ranks
+            )))
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use spikelet_graph::op::Concat;
 
 impl CpuKernel for Concat {
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        let kernel = CopyKernel::concatenated(cx.types, self.axis);
+        let kernel = CopyKernel::concatenated(&cx.types, self.axis);
         Ok(Box::new(kernel))
     }
 }

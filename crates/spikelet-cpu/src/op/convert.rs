@@ -4,7 +4,7 @@
 //! rounded to the nearest, ties to even. That reads and writes memory twice: this is the
 //! reference for devices that compute in 16 bits, not a fast path.
 
-use super::{CHUNK, Float, Kernel, MAX_OPERANDS, Types};
+use super::{CHUNK, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, lower_in};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use arrayvec::ArrayVec;
@@ -15,15 +15,6 @@ use spikelet_graph::TensorType;
 /// Words of one converted tensor, rounded up to a cache line.
 pub(super) fn words(elements: usize) -> usize {
     elements.div_ceil(2).next_multiple_of(8)
-}
-
-/// Words for all converted operands and results.
-pub(super) fn workspace_words(types: &Types) -> usize {
-    let converted = |list: &[TensorType]| -> usize {
-        let half = list.iter().filter(|t| t.dtype.is_half());
-        half.map(|t| words(t.len())).fold(0, usize::saturating_add)
-    };
-    converted(&types.inputs).saturating_add(converted(&types.outputs))
 }
 
 /// The types of the inner kernel.
@@ -40,25 +31,30 @@ pub(super) fn widened(types: &Types) -> Types {
 }
 
 /// A kernel between conversions.
-pub(super) struct HalfKernel {
+struct HalfKernel {
     inner: Box<dyn Kernel>,
     /// Elements of each 16-bit operand and result; `None` for one that is not converted.
     inputs: Vec<Option<usize>>,
     outputs: Vec<Option<usize>>,
 }
 
-impl HalfKernel {
-    pub(super) fn new(inner: Box<dyn Kernel>, types: &Types) -> Self {
-        let half = |list: &[TensorType]| -> Vec<Option<usize>> {
-            let one = |t: &TensorType| t.dtype.is_half().then(|| t.len());
-            list.iter().map(one).collect()
-        };
-        Self {
-            inner,
-            inputs: half(&types.inputs),
-            outputs: half(&types.outputs),
-        }
-    }
+/// A kernel between conversions, with workspace for all converted operands and results.
+pub(super) fn lower<'a>(cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+    let half = |list: &[TensorType]| -> Vec<Option<usize>> {
+        let one = |t: &TensorType| t.dtype.is_half().then(|| t.len());
+        list.iter().map(one).collect()
+    };
+    let (inputs, outputs) = (half(&cx.types.inputs), half(&cx.types.outputs));
+    let inner = cx.with(widened(&cx.types));
+    let converted = inputs.iter().chain(&outputs).flatten().map(|n| words(*n));
+    let words = converted.fold(lower_in::<f32>(&inner).workspace, usize::saturating_add);
+    Lowered::new(words, move || {
+        Ok(Box::new(HalfKernel {
+            inner: (lower_in::<f32>(&inner).kernel)()?,
+            inputs,
+            outputs,
+        }))
+    })
 }
 
 /// The first `elements` of the workspace, and the rest.

@@ -5,13 +5,12 @@
 //! weight to the row of its own lag. Either way every element is one chain of sums in ascending order of the inputs, fused
 //! where the processor can: its bits depend neither on the tiles nor on the number of time steps.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
 use crate::gemm::Rounding;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
-use spikelet_graph::DType;
 use spikelet_graph::op::{DelayedMatMul, DelayedSizes};
 use std::marker::PhantomData;
 
@@ -33,6 +32,8 @@ const SPARSE_LAGS: usize = 256;
 pub(super) struct DelayedMatMulKernel<R> {
     lags: usize,
     sizes: DelayedSizes,
+    /// The workspace: elements of all threads and of each, and words of lags.
+    scratch: [usize; 3],
     threads: PerThread<()>,
     element: PhantomData<R>,
 }
@@ -42,7 +43,6 @@ fn tile(sizes: DelayedSizes) -> usize {
     sizes.steps.clamp(1, TILE).next_multiple_of(STEP)
 }
 
-/// The workspace: elements of all threads and of each, and words of lags.
 fn scratch(op: DelayedMatMul, sizes: DelayedSizes) -> [usize; 3] {
     let DelayedSizes {
         inputs, outputs, ..
@@ -60,24 +60,21 @@ fn scratch(op: DelayedMatMul, sizes: DelayedSizes) -> [usize; 3] {
 }
 
 impl CpuKernel for DelayedMatMul {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        Ok(Box::new(DelayedMatMulKernel::<R> {
-            lags: self.lags,
-            sizes: self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]),
-            threads: PerThread::new(cx.threads, || ()),
-            element: PhantomData,
-        }))
-    }
-
-    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
-        let sizes = self.sizes(&types.inputs[0], &types.inputs[1]);
-        let [shared, each, lags] = scratch(*self, sizes);
-        let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
-        let words = match types.float() {
-            DType::F64 => elements,
-            _ => elements.div_ceil(2),
-        };
-        words.saturating_add(lags)
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let sizes = self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]);
+        let scratch = scratch(*self, sizes);
+        let [shared, each, lags] = scratch;
+        let elements = shared.saturating_add(each.saturating_mul(cx.threads.max(1)));
+        let words = words_of::<R>(elements).saturating_add(lags);
+        Lowered::new(words, move || {
+            Ok(Box::new(DelayedMatMulKernel::<R> {
+                lags: self.lags,
+                sizes,
+                scratch,
+                threads: PerThread::new(cx.threads, || ()),
+                element: PhantomData,
+            }))
+        })
     }
 }
 
@@ -171,7 +168,7 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
             y.fill(R::ZERO);
             return Ok(());
         }
-        let [shared, each, lags] = scratch(DelayedMatMul { lags: self.lags }, self.sizes);
+        let [shared, each, lags] = self.scratch;
         let (lists, workspace) = workspace.split_at_mut(lags);
         let (starts, places) = bytemuck::cast_slice_mut(lists).split_at_mut(lags);
         let (weights, rest) = R::from_words(workspace).split_at_mut(shared);

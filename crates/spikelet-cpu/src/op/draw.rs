@@ -35,7 +35,7 @@ struct DrawScratch<R> {
 
 impl CpuKernel for Draw {
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        let kernel = DrawKernel::<R>::new(self, cx.types, cx.threads);
+        let kernel = DrawKernel::<R>::new(self, &cx.types, cx.threads);
         Ok(Box::new(kernel))
     }
 

@@ -3,9 +3,9 @@
 //! A tile consists of rows of neurons, the samples of a batch. In a step the rows of the transposed weight of the
 //! neurons that fired are added: the cost of the product is proportional to the number of spikes.
 
-use super::scan_ports::{Memory, float_bytes};
+use super::scan_ports::Memory;
 use super::tile_operand;
-use super::{Float, Types};
+use super::{Float, Types, words_of};
 use crate::memory::View;
 use crate::spikes::{self, Fired};
 use spikelet_expr::Block;
@@ -54,13 +54,10 @@ impl Drive {
         })
     }
 
-    pub(super) fn workspace_words(op: &Scan, types: &Types) -> usize {
-        let weight = &types.inputs[op.reads(Port::Weight)];
-        let features = weight.shape.last().copied().unwrap_or(0);
-        let table = spikes::table_elements(features, features);
-        let table = table.saturating_mul(float_bytes(types));
-        let converted = tile_operand::weight_words(weight);
-        table.div_ceil(8).saturating_add(converted)
+    /// Words of the table, and of the weight if it is converted.
+    pub(super) fn words<R: Float>(&self) -> usize {
+        let table = words_of::<R>(spikes::table_elements(self.features, self.features));
+        table.saturating_add(tile_operand::weight_words(&self.weight.1))
     }
 
     /// The transposed weight, in the workspace.

@@ -28,7 +28,7 @@ struct MapScratch<R> {
 
 impl CpuKernel for Map {
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        cx.boxed(MapKernel::<R>::new(self, cx.types, cx.threads))
+        cx.boxed(MapKernel::<R>::new(self, &cx.types, cx.threads))
     }
 
     fn gathered(&self, types: &Types) -> usize {

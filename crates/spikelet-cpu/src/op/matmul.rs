@@ -1,7 +1,7 @@
 //! Matrix products: of dense operands by the matrix library, of spikes and mostly silent rows by sums of weight rows.
 //! The bits of a row do not depend on the number of rows, so that single steps give the same bits as all steps at once.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
 use crate::gemm::{Factor, Gemm, Rounding};
 use crate::memory::{Element, View, ViewMut};
 use crate::spikes::{self, DenseRow, LinearShape, SparseRows};
@@ -9,46 +9,22 @@ use crate::transpose::transpose;
 use spikelet_graph::op::MatMul;
 use spikelet_graph::{DType, TensorType};
 
-/// The kernel, by the operand that is bit-packed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Path {
-    Dense,
-    /// `y = spikes · wᵀ`
-    Forward,
-    /// `dw = gᵀ · spikes`
-    WeightGrad,
-}
-
-fn path(op: MatMul, types: &Types) -> Path {
-    let bits = |k: usize| types.inputs[k].dtype == DType::Bits;
-    match (op.transpose_a, op.transpose_b) {
-        (false, true) if bits(0) => Path::Forward,
-        (true, false) if bits(1) => Path::WeightGrad,
-        _ => Path::Dense,
-    }
-}
-
 impl CpuKernel for MatMul {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        let (m, n, k) = self.sizes(&cx.types.inputs[0], &cx.types.inputs[1]);
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let [a, b] = [0, 1].map(|k| &cx.types.inputs[k]);
+        let (m, n, k) = self.sizes(a, b);
         let sizes = Sizes { m, n, k };
-        Ok(match path(*self, cx.types) {
-            Path::Forward => Box::new(SpikesForward(sizes)),
-            Path::WeightGrad => Box::new(SpikesWeightGrad(sizes)),
-            Path::Dense => Box::new(Dense::<R>::new(*self, sizes)),
-        })
-    }
-
-    fn workspace_words(&self, types: &Types, _: usize) -> usize {
-        let (m, n, k) = self.sizes(&types.inputs[0], &types.inputs[1]);
-        match path(*self, types) {
-            Path::Dense => 0,
-            Path::Forward => spikes::table_elements(k, n).div_ceil(2),
-            Path::WeightGrad => {
-                let shape = Sizes { m, n, k }.weight_grad_shape();
-                line_words(n.saturating_mul(m))
-                    .saturating_add(spikes::weight_grad_scratch_words(shape))
+        match (self.transpose_a, self.transpose_b) {
+            (false, true) if a.dtype == DType::Bits => {
+                let table = words_of::<f32>(spikes::table_elements(k, n));
+                Lowered::new(table, move || Ok(Box::new(SpikesForward(sizes))))
             }
+            (true, false) if b.dtype == DType::Bits => {
+                let scratch = spikes::weight_grad_scratch_words(sizes.weight_grad_shape());
+                let words = line_words(n.saturating_mul(m)).saturating_add(scratch);
+                Lowered::new(words, move || Ok(Box::new(SpikesWeightGrad(sizes))))
+            }
+            _ => Lowered::new(0, move || Ok(Box::new(Dense::<R>::new(*self, sizes)))),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Chunks of rows of fixed size are summed separately, first the elements, then the squares of their
 //! distances from the chunk's mean; the chunks are then merged in order (Chan's formula).
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_expr::vectorized;
@@ -16,31 +16,32 @@ const CHUNK: usize = 8 * 1024;
 /// The fewest rows of a chunk, so that merging does not dominate.
 const MIN_ROWS: usize = 16;
 
-fn chunk_rows(channels: usize) -> usize {
-    (CHUNK / channels.max(1)).max(MIN_ROWS)
-}
-
 struct MeanVarKernel<R> {
     rows: usize,
     channels: usize,
+    /// Rows of a chunk.
+    chunk: usize,
+    /// The mean and the sum of squares of every chunk, in f64 for any element type.
+    partial: usize,
     element: PhantomData<R>,
 }
 
 impl CpuKernel for MeanVar {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
         let (rows, channels) = cx.types.inputs[0].rows_and_columns();
-        Ok(Box::new(MeanVarKernel::<R> {
-            rows,
-            channels,
-            element: PhantomData,
-        }))
-    }
-
-    /// Words for the mean and the sum of squares of every chunk, in f64 for any element type.
-    fn workspace_words(&self, types: &Types, _: usize) -> usize {
-        let (rows, channels) = types.inputs[0].rows_and_columns();
-        let chunks = rows.div_ceil(chunk_rows(channels));
-        channels.saturating_mul(chunks).saturating_mul(2)
+        let chunk = (CHUNK / channels.max(1)).max(MIN_ROWS);
+        let partial = channels
+            .saturating_mul(rows.div_ceil(chunk))
+            .saturating_mul(2);
+        Lowered::new(partial, move || {
+            Ok(Box::new(MeanVarKernel::<R> {
+                rows,
+                channels,
+                chunk,
+                partial,
+                element: PhantomData,
+            }))
+        })
     }
 }
 
@@ -109,9 +110,8 @@ impl<R: Float> Kernel for MeanVarKernel<R> {
         workspace: &mut [u64],
     ) -> Result<(), String> {
         let x = R::of(&reads[0]);
-        let (channels, all) = (self.channels, self.rows);
-        let rows = chunk_rows(channels);
-        let partial = &mut f64::from_words(workspace)[..2 * channels * all.div_ceil(rows)];
+        let (channels, all, rows) = (self.channels, self.rows, self.chunk);
+        let partial = &mut f64::from_words(workspace)[..self.partial];
         parallel::for_each_chunk(partial, 2 * channels, |k, partial| {
             let (means, squares) = partial.split_at_mut(channels);
             vectorized(

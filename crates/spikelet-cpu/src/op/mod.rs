@@ -45,6 +45,7 @@ mod view;
 use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
 use half::slice::HalfFloatSliceExt;
+use pieces::BatchPieces;
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Op, Operation, Port, Ports};
 use spikelet_graph::semantics::Class;
@@ -64,16 +65,36 @@ pub(crate) trait Kernel: Send {
 
 pub(crate) type Prepared = spikelet_graph::Result<Box<dyn Kernel>>;
 
+/// The workspace of a node's kernel, and the kernel, which the planner does not prepare.
+pub(crate) struct Lowered<'a> {
+    /// In words.
+    workspace: usize,
+    kernel: Box<dyn FnOnce() -> Prepared + 'a>,
+}
+
+impl<'a> Lowered<'a> {
+    fn new(workspace: usize, kernel: impl FnOnce() -> Prepared + 'a) -> Self {
+        let kernel = Box::new(kernel);
+        Self { workspace, kernel }
+    }
+}
+
 /// What an operation defines for the CPU, in its file.
 pub(crate) trait CpuKernel {
-    /// Prepares its kernel, which computes in `R`.
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared
+    /// Prepares its kernel, which computes in `R`, if it has no workspace.
+    fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared
     where
-        Self: Sized;
+        Self: Sized,
+    {
+        unreachable!("an operation defines `prepare` or `lower`")
+    }
 
-    /// Words of the kernel's workspace.
-    fn workspace_words(&self, _types: &Types, _threads: usize) -> usize {
-        0
+    /// Its workspace and its kernel: by default none, and what `prepare` returns.
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a>
+    where
+        Self: Sized,
+    {
+        Lowered::new(0, || self.prepare::<R>(cx))
     }
 
     /// Whether the kernel converts its 16-bit operands and results, a tile at a time. Those of other kernels are
@@ -104,8 +125,8 @@ macro_rules! kernels {
             match op { $(Op::$name(op) => op,)* }
         }
 
-        fn prepare_in<R: Float>(cx: &PrepareContext<'_>) -> Prepared {
-            match &cx.node.op { $(Op::$name(op) => op.prepare::<R>(cx),)* }
+        fn lower_in<'a, R: Float>(cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+            match &cx.node.op { $(Op::$name(op) => op.lower::<R>(cx),)* }
         }
     };
 }
@@ -113,17 +134,61 @@ macro_rules! kernels {
 for_each_operation!(kernels);
 
 /// The node whose kernel is prepared, and the device that will run it.
-#[derive(Clone, Copy)]
 pub(crate) struct PrepareContext<'a> {
     node: &'a Node,
-    pub(crate) types: &'a Types,
+    pub(crate) types: Types,
     /// The number of threads.
     pub(crate) threads: usize,
     /// The ranks that the backend is one of.
     pub(crate) group: Option<&'a Arc<dyn ProcessGroup>>,
 }
 
-impl PrepareContext<'_> {
+impl<'a> PrepareContext<'a> {
+    pub(crate) fn new(
+        graph: &Graph,
+        node: &'a Node,
+        threads: usize,
+        group: Option<&'a Arc<dyn ProcessGroup>>,
+    ) -> Self {
+        Self {
+            node,
+            types: Types::of(graph, node),
+            threads,
+            group,
+        }
+    }
+
+    /// The same node with operands and results of other types.
+    fn with(&self, types: Types) -> Self {
+        Self { types, ..*self }
+    }
+
+    /// The kernel of the node, between conversions of 16-bit operands and results.
+    fn lower(&self) -> Lowered<'_> {
+        if self.types.converted(&self.node.op) {
+            return match BatchPieces::of(&self.node.op, &self.types) {
+                Some(pieces) => pieces.lower(self),
+                None => convert::lower(self),
+            };
+        }
+        match self.types.float() {
+            DType::F64 => lower_in::<f64>(self),
+            _ => lower_in::<f32>(self),
+        }
+    }
+
+    /// Prepares the kernel of the node.
+    pub(crate) fn prepare(&self) -> Prepared {
+        check_operands(self.node, &self.types)?;
+        (self.lower().kernel)()
+    }
+
+    /// The workspace of the kernel in bytes, a multiple of eight.
+    pub(crate) fn workspace(&self) -> usize {
+        // Saturates: a workspace that exceeds the memory is rejected when it is allocated.
+        self.lower().workspace.saturating_mul(8)
+    }
+
     /// A kernel of expressions, or the error of one.
     fn boxed<K: Kernel + 'static>(&self, kernel: Result<K, CompileError>) -> Prepared {
         match kernel {
@@ -135,6 +200,11 @@ impl PrepareContext<'_> {
             }),
         }
     }
+}
+
+/// The words of elements.
+fn words_of<R: Float>(elements: usize) -> usize {
+    elements.saturating_mul(size_of::<R>()).div_ceil(8)
 }
 
 /// The floating-point types that kernels are written for.
@@ -246,39 +316,6 @@ fn check_operands(node: &Node, types: &Types) -> spikelet_graph::Result<()> {
     })
 }
 
-/// Prepares the kernel of a node.
-pub(crate) fn prepare(
-    graph: &Graph,
-    node: &Node,
-    threads: usize,
-    group: Option<&Arc<dyn ProcessGroup>>,
-) -> Prepared {
-    let types = Types::of(graph, node);
-    check_operands(node, &types)?;
-    let cx = PrepareContext {
-        node,
-        types: &types,
-        threads,
-        group,
-    };
-    if let Some(pieces) = pieces(&node.op, &types) {
-        let kernel = pieces.kernel(|types| prepare_in::<f32>(&PrepareContext { types, ..cx }))?;
-        return Ok(Box::new(kernel));
-    }
-    if types.converted(&node.op) {
-        let types = convert::widened(&types);
-        let inner = prepare_in::<f32>(&PrepareContext {
-            types: &types,
-            ..cx
-        })?;
-        return Ok(Box::new(convert::HalfKernel::new(inner, cx.types)));
-    }
-    match types.float() {
-        DType::F64 => prepare_in::<f64>(&cx),
-        _ => prepare_in::<f32>(&cx),
-    }
-}
-
 /// Whether the operation passes elements of any type on without conversion.
 fn moves(op: &Op) -> bool {
     let moves = matches!(
@@ -286,32 +323,6 @@ fn moves(op: &Op) -> bool {
         Class::Movement | Class::Constant | Class::Opaque
     );
     moves || op.body().is_some()
-}
-
-/// The partition of the batch of a node with 16-bit operands or results, if it has one.
-fn pieces(op: &Op, types: &Types) -> Option<pieces::BatchPieces> {
-    types
-        .converted(op)
-        .then(|| pieces::BatchPieces::of(op, types))
-        .flatten()
-}
-
-/// The workspace in bytes, a multiple of eight.
-pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
-    let own = Types::of(graph, node);
-    if let Some(cut) = pieces(&node.op, &own) {
-        return cut
-            .workspace_words(|types| kernel_of(&node.op).workspace_words(types, threads))
-            .saturating_mul(8);
-    }
-    let (types, converted) = if own.converted(&node.op) {
-        (convert::widened(&own), convert::workspace_words(&own))
-    } else {
-        (own, 0)
-    };
-    // Saturates: a workspace that exceeds the memory is rejected when it is allocated.
-    let words = kernel_of(&node.op).workspace_words(&types, threads);
-    converted.saturating_add(words).saturating_mul(8)
 }
 
 /// Whether a kernel reads an operand as packed bits.
@@ -337,7 +348,8 @@ mod tests {
         let x = tracer.input("x", DType::F32, shape);
         tracer.output("y", &made(&x));
         let graph = tracer.finish().expect("a graph");
-        let all = graph.nodes.iter().map(|node| workspace(&graph, node, 64));
+        let cx = |node| PrepareContext::new(&graph, node, 64, None);
+        let all = graph.nodes.iter().map(|node| cx(node).workspace());
         all.max().unwrap_or(0)
     }
 

@@ -14,7 +14,7 @@ impl CpuKernel for Permute {
         let shape = &cx.types.outputs[0].shape;
         Ok(Box::new(match Transpose::new(shape, &strides) {
             Some(transpose) => CopyKernel::Transposed(transpose),
-            None => CopyKernel::gathered(cx.types, Broadcast::strided(shape, &strides), 0),
+            None => CopyKernel::gathered(&cx.types, Broadcast::strided(shape, &strides), 0),
         }))
     }
 }

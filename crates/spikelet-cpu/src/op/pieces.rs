@@ -5,7 +5,7 @@
 //! in f32 would.
 
 use super::convert::{self, widened};
-use super::{CHUNK, Float, Kernel, MAX_OPERANDS, Types};
+use super::{CHUNK, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, lower_in};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use arrayvec::ArrayVec;
@@ -142,31 +142,26 @@ impl BatchPieces {
         [self.piece, rest].into_iter().filter(|size| *size > 0)
     }
 
-    /// Words of the copies and of the inner kernel, whose workspace `inner` returns.
-    pub(super) fn workspace_words(&self, inner: impl Fn(&Types) -> usize) -> usize {
+    /// A kernel that processes the batch in pieces, with workspace for the copies and the inner kernel.
+    pub(super) fn lower<'a>(self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let inner: Vec<PrepareContext<'_>> =
+            self.sizes().map(|size| cx.with(self.types(size))).collect();
+        let most = inner.iter().map(|cx| lower_in::<f32>(cx).workspace).max();
         let copies = self.inputs.iter().chain(&self.outputs);
         let copies = copies.map(|l| convert::words(l.elements(self.piece)));
-        let copies = copies.fold(0, usize::saturating_add);
-        let inner = self.sizes().map(|size| inner(&self.types(size))).max();
-        copies.saturating_add(inner.unwrap_or(0))
-    }
-
-    /// The kernel, with inner kernels for a piece from `inner`.
-    pub(super) fn kernel<E>(
-        self,
-        inner: impl Fn(&Types) -> Result<Box<dyn Kernel>, E>,
-    ) -> Result<PieceKernel, E> {
-        let kernels = self.sizes().map(|size| inner(&self.types(size)));
-        let kernels = kernels.collect::<Result<Vec<_>, E>>()?;
-        Ok(PieceKernel {
-            kernels,
-            pieces: self,
+        let words = copies.fold(most.unwrap_or(0), usize::saturating_add);
+        Lowered::new(words, move || {
+            let kernels = inner.iter().map(|cx| (lower_in::<f32>(cx).kernel)());
+            Ok(Box::new(PieceKernel {
+                kernels: kernels.collect::<spikelet_graph::Result<_>>()?,
+                pieces: self,
+            }))
         })
     }
 }
 
 /// A kernel that processes its batch in pieces.
-pub(super) struct PieceKernel {
+struct PieceKernel {
     pieces: BatchPieces,
     /// For full pieces, and for the rest.
     kernels: Vec<Box<dyn Kernel>>,

@@ -1,6 +1,6 @@
 //! Sums and maxima, each in a fixed order.
 
-use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{CHUNK, CpuKernel, Float, Kernel, Lowered, PrepareContext};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -67,31 +67,37 @@ fn chunks(reduced: usize) -> usize {
     reduced.div_ceil(CHUNK)
 }
 
-impl CpuKernel for Reduce {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        Ok(Box::new(ReduceKernel::<R> {
-            reduction: self.reduction,
-            shape: shape(self, &cx.types.inputs[0].shape),
-            element: std::marker::PhantomData,
-        }))
-    }
-
-    fn workspace_words(&self, types: &Types, _: usize) -> usize {
-        match shape(self, &types.inputs[0].shape) {
-            Shape::Block {
+impl Shape {
+    /// Elements of the partial results.
+    fn partial(&self) -> usize {
+        match *self {
+            Self::Block {
                 outer,
                 reduced,
                 inner: 1,
             } => outer.saturating_mul(chunks(reduced)),
-            Shape::Block {
+            Self::Block {
                 outer,
                 reduced,
                 inner,
             } => outer
                 .saturating_mul(row_chunks(reduced, inner))
                 .saturating_mul(inner),
-            Shape::Scattered { .. } => 0,
+            Self::Scattered { .. } => 0,
         }
+    }
+}
+
+impl CpuKernel for Reduce {
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let shape = shape(self, &cx.types.inputs[0].shape);
+        Lowered::new(shape.partial(), move || {
+            Ok(Box::new(ReduceKernel::<R> {
+                reduction: self.reduction,
+                shape,
+                element: std::marker::PhantomData,
+            }))
+        })
     }
 }
 

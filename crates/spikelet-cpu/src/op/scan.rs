@@ -5,11 +5,11 @@
 
 use super::feedback::{Drive, DriveScratch};
 use super::pool_tiles::PoolTiles;
-use super::scan_ports::{Memory, Operands, Results, float_bytes, tile};
+use super::scan_ports::{Memory, Operands, Results, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::TileOperand;
 use super::tile_result::TileResult;
-use super::{CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, words_of};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
@@ -53,37 +53,29 @@ struct Outputs<'a, R> {
     step: usize,
 }
 
-fn used_outputs(op: &Scan, types: &Types) -> usize {
-    let used = types.used(op, Port::Output, op.recurrence.outputs.len());
-    used.iter().filter(|used| **used).count()
-}
-
-fn pool_tiles_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
-    let pool = op.pool.filter(|_| used_outputs(op, types) > 0)?;
-    Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
-}
-
-/// Elements of a band's unpooled outputs, and of a pooled step.
-fn band_elements(op: &Scan, types: &Types) -> usize {
-    pool_tiles_of(op, types).map_or(0, |pool_tiles| {
-        used_outputs(op, types)
-            .saturating_mul(op.time_steps)
-            .saturating_mul(pool_tiles.length)
-            .saturating_add(pool_tiles.pooled(pool_tiles.length))
-    })
-}
-
 impl CpuKernel for Scan {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        cx.boxed(ScanKernel::<R>::new(self, cx.types, cx.threads))
-    }
-
-    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
-        if self.feedback.is_some() {
-            return Drive::workspace_words(self, types);
-        }
-        let bytes = band_elements(self, types).saturating_mul(float_bytes(types));
-        bytes.div_ceil(8).saturating_mul(threads.max(1))
+    /// A band has its unpooled outputs and a pooled step in the workspace.
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let feedback = Drive::of(self, &cx.types);
+        let used = cx
+            .types
+            .used(self, Port::Output, self.recurrence.outputs.len());
+        let count = used.iter().filter(|used| **used).count();
+        let pool = self.pool.filter(|_| count > 0);
+        let pool_tiles = pool.map(|pool| PoolTiles::new(pool, &cx.types.inputs[0].shape[1..]));
+        let words = match (&feedback, &pool_tiles) {
+            (Some(drive), _) => drive.words::<R>(),
+            (None, Some(pool_tiles)) => {
+                let whole = self.time_steps.saturating_mul(pool_tiles.length);
+                let pooled = pool_tiles.pooled(pool_tiles.length);
+                let band = count.saturating_mul(whole).saturating_add(pooled);
+                words_of::<R>(band).saturating_mul(cx.threads.max(1))
+            }
+            (None, None) => 0,
+        };
+        Lowered::new(words, move || {
+            cx.boxed(ScanKernel::<R>::new(self, cx, feedback, pool_tiles))
+        })
     }
 
     fn converts(&self) -> bool {
@@ -100,11 +92,15 @@ impl CpuKernel for Scan {
 }
 
 impl<R: Float> ScanKernel<R> {
-    pub(super) fn new(op: &Scan, types: &Types, threads: usize) -> Result<Self, CompileError> {
-        let r = &op.recurrence;
+    fn new(
+        op: &Scan,
+        cx: &PrepareContext<'_>,
+        feedback: Option<Drive>,
+        pool_tiles: Option<PoolTiles>,
+    ) -> Result<Self, CompileError> {
+        let (r, types, threads) = (&op.recurrence, &cx.types, cx.threads);
         let (operands, results) = (Operands::new(op, types), Results::new(op));
         let features = types.inputs[0].shape.last().copied().unwrap_or(0);
-        let feedback = Drive::of(op, types);
         let (tile, tiles) = match &feedback {
             Some(_) => (
                 operands.row_tile(features, threads),
@@ -133,7 +129,7 @@ impl<R: Float> ScanKernel<R> {
         Ok(Self {
             scratch: PerThread::new(threads, scratch),
             checkpoint: op.checkpoint,
-            pool_tiles: pool_tiles_of(op, types),
+            pool_tiles,
             threads: PerThread::new(threads, || ()),
             operands,
             results,

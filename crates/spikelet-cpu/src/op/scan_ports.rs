@@ -9,11 +9,6 @@ use arrayvec::ArrayVec;
 use spikelet_expr::{Block, Program, Workspace};
 use spikelet_graph::op::{Port, Ports, Scan, ScanGrad};
 
-/// Bytes of an element of the type that a scan computes in.
-pub(super) fn float_bytes(types: &Types) -> usize {
-    types.float().size_in_bytes()
-}
-
 /// The operands that a step of a scan reads, and their access patterns.
 pub(super) struct Operands {
     pub(super) sequences: Vec<Sequence>,

@@ -11,6 +11,6 @@ impl CpuKernel for Slice {
         let strides = dense_strides(&cx.types.inputs[0].shape);
         let gather = Broadcast::strided(&cx.types.outputs[0].shape, &strides);
         let skip = self.start * strides[self.axis];
-        Ok(Box::new(CopyKernel::gathered(cx.types, gather, skip)))
+        Ok(Box::new(CopyKernel::gathered(&cx.types, gather, skip)))
     }
 }

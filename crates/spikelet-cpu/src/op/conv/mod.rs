@@ -10,13 +10,15 @@ mod input;
 mod weight;
 mod window;
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
 use crate::memory::{View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
 use channelwise::{Channelwise, Product};
-use spikelet_graph::DType;
+use forward::Forward;
+use input::Input;
 use spikelet_graph::op::{Conv, ConvPart};
 use std::marker::PhantomData;
+use weight::Weight;
 use window::Windows;
 
 /// The most elements of windows whose products are rounded before they are added.
@@ -41,6 +43,7 @@ fn rounded(elements: usize) -> usize {
 }
 
 /// Scratch memory in elements.
+#[derive(Clone, Copy)]
 struct ConvScratch {
     /// Shared by all threads.
     shared: usize,
@@ -63,6 +66,7 @@ trait ConvProduct: Send + Sync {
 
 struct ConvKernel<R, P> {
     part: P,
+    scratch: ConvScratch,
     threads: PerThread<()>,
     element: PhantomData<R>,
 }
@@ -74,7 +78,7 @@ impl<R: Float, P: ConvProduct> Kernel for ConvKernel<R, P> {
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
     ) -> Result<(), String> {
-        let ConvScratch { shared, each } = self.part.scratch();
+        let ConvScratch { shared, each } = self.scratch;
         let (shared, rest) = R::from_words(workspace).split_at_mut(shared);
         let own = Pieces::new(rest, each, &self.threads);
         let operands = [R::of(&reads[0]), R::of(&reads[1])];
@@ -84,51 +88,41 @@ impl<R: Float, P: ConvProduct> Kernel for ConvKernel<R, P> {
     }
 }
 
-/// Evaluates an expression with the product of an operation.
-macro_rules! with_part {
-    ($op:expr, $types:expr, $part:ident => $body:expr) => {{
-        let sizes = $op.sizes(&$types.inputs);
-        let windows = Windows::forward($op, &sizes);
+/// The kernel of a product.
+fn lowered<'a, R: Float>(part: impl ConvProduct + 'static, threads: usize) -> Lowered<'a> {
+    let scratch = part.scratch();
+    let ConvScratch { shared, each } = scratch;
+    let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
+    Lowered::new(words_of::<R>(elements), move || {
+        Ok(Box::new(ConvKernel {
+            part,
+            scratch,
+            threads: PerThread::new(threads, || ()),
+            element: PhantomData::<R>,
+        }))
+    })
+}
+
+impl CpuKernel for Conv {
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let sizes = self.sizes(&cx.types.inputs);
+        let windows = Windows::forward(self, &sizes);
         let flipped = windows.flipped(sizes.outputs);
-        let (windows, outputs, product) = match ($op.part, flipped) {
+        let (windows, outputs, product) = match (self.part, flipped) {
             (ConvPart::Forward, _) => (windows, sizes.outputs, Product::Forward { flipped: false }),
             (ConvPart::Input, Some(w)) => (w, sizes.inputs, Product::Forward { flipped: true }),
             (ConvPart::Input, None) => (windows, sizes.outputs, Product::Input),
             (ConvPart::Weight, _) => (windows, sizes.outputs, Product::Weight),
         };
-        match (Channelwise::new(windows, outputs, product), product) {
-            (Some($part), _) => $body,
-            (None, Product::Forward { flipped }) => {
-                let $part = forward::Forward::new(windows, outputs, flipped);
-                $body
-            }
-            (None, Product::Input) => {
-                let $part = input::Input::new(windows, outputs);
-                $body
-            }
-            (None, Product::Weight) => {
-                let $part = weight::Weight::new(windows, outputs);
-                $body
-            }
+        if let Some(part) = Channelwise::new(windows, outputs, product) {
+            return lowered::<R>(part, cx.threads);
         }
-    }};
-}
-
-impl CpuKernel for Conv {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        Ok(with_part!(self, cx.types, part => Box::new(ConvKernel {
-            part,
-            threads: PerThread::new(cx.threads, || ()),
-            element: PhantomData::<R>,
-        })))
-    }
-
-    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
-        let ConvScratch { shared, each } = with_part!(self, types, part => part.scratch());
-        let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
-        match types.float() {
-            DType::F64 => elements,
-            _ => elements.div_ceil(2),
+        match product {
+            Product::Forward { flipped } => {
+                lowered::<R>(Forward::new(windows, outputs, flipped), cx.threads)
+            }
+            Product::Input => lowered::<R>(Input::new(windows, outputs), cx.threads),
+            Product::Weight => lowered::<R>(Weight::new(windows, outputs), cx.threads),
         }
     }
 }

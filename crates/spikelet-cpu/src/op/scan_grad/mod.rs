@@ -9,11 +9,11 @@ mod pieces;
 mod read_at;
 
 use super::pool_tiles::PoolTiles;
-use super::scan_ports::{Gradients, Memory, Operands, float_bytes, tile};
+use super::scan_ports::{Gradients, Memory, Operands, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
-use super::{CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types};
+use super::{CpuKernel, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, words_of};
 use crate::gemm::{self, Factor, Gemm, Rounding};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
@@ -47,11 +47,15 @@ pub(super) struct ScanGradKernel<R> {
     threads: PerThread<()>,
 }
 
+/// The operands, the tiles, the feedback and the pooling.
+type Parts = (Operands, (usize, Tiles), Option<Product>, Option<PoolTiles>);
+
 /// What happens behind each step of a scan with feedback.
 struct Product {
     feedback: Feedback,
     /// The operands: the weight and its type, and the sequence of each state.
     weight: (usize, TensorType),
+    features: usize,
     states: Vec<usize>,
     /// The result with the gradient of the first product.
     of_first: usize,
@@ -106,39 +110,36 @@ fn pool_tiles_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
-/// The states of a tile, or those of a band with its spikes, and a step of pooled gradients.
-fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
+/// Elements of the states of a tile, or of those of a band with its spikes, and of a step of pooled gradients.
+fn history_elements(op: &ScanGrad, tile: usize, pool_tiles: Option<PoolTiles>) -> usize {
     let states = op.of.recurrence.states.len();
     let present = op.present_outputs();
     let present = present.iter().filter(|p| **p).count();
-    let (step, pooled) = match pool_tiles_of(op, types) {
+    let (step, pooled) = match pool_tiles {
         Some(pool_tiles) => (
             (states + present).saturating_mul(pool_tiles.length),
             pool_tiles.pooled(pool_tiles.length),
         ),
-        None => {
-            let operands = Operands::new(op, types);
-            let (tile, _) = tile_of(op, &operands, types, threads);
-            (states.saturating_mul(tile), 0)
-        }
+        None => (states.saturating_mul(tile), 0),
     };
     op.of.time_steps.saturating_mul(step).saturating_add(pooled)
 }
 
 impl CpuKernel for ScanGrad {
-    fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
-        cx.boxed(ScanGradKernel::<R>::new(self, cx.types, cx.threads))
-    }
-
-    fn workspace_words(&self, types: &Types, threads: usize) -> usize {
-        let Some(weight) = self.operand(Port::Weight).map(|at| &types.inputs[at]) else {
-            let bytes = history_elements(self, types, threads).saturating_mul(float_bytes(types));
-            return bytes.div_ceil(8).saturating_mul(threads);
+    fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
+        let feedback = Product::of(self, &cx.types);
+        let operands = Operands::new(self, &cx.types);
+        let tile = tile_of(self, &operands, &cx.types, cx.threads);
+        let pool_tiles = pool_tiles_of(self, &cx.types);
+        let words = match &feedback {
+            Some(product) => product.words::<R>(),
+            None => words_of::<R>(history_elements(self, tile.0, pool_tiles))
+                .saturating_mul(cx.threads.max(1)),
         };
-        let features = weight.shape.last().copied().unwrap_or(0);
-        let packed = gemm::packed_elements(features, features);
-        let packed = packed.saturating_mul(float_bytes(types)).div_ceil(8);
-        packed.saturating_add(tile_operand::weight_words(weight))
+        Lowered::new(words, move || {
+            let parts = (operands, tile, feedback, pool_tiles);
+            cx.boxed(ScanGradKernel::<R>::new(self, cx, parts))
+        })
     }
 
     fn converts(&self) -> bool {
@@ -164,21 +165,43 @@ impl Product {
         Some(Self {
             feedback: op.of.feedback.clone()?,
             weight: (weight, types.inputs[weight].clone()),
+            features: types.inputs[weight].shape.last().copied().unwrap_or(0),
             states: states.filter_map(|k| op.state_operand(k)).collect(),
             of_first: op.writes(Port::FirstProduct),
         })
     }
+
+    /// Words of the packed weight, and of the weight if it is converted.
+    fn words<R: Float>(&self) -> usize {
+        let packed = words_of::<R>(gemm::packed_elements(self.features, self.features));
+        packed.saturating_add(tile_operand::weight_words(&self.weight.1))
+    }
+
+    /// Adds dL/dx·W of a step, with the packed weight, to the gradient of the spikes of the step before.
+    fn add<R: Float>(&self, dx: &[R], weight: &[R], before: &mut [Block<R>]) {
+        let features = self.features;
+        let product = Gemm {
+            m: dx.len() / features,
+            n: features,
+            k: features,
+            a: (dx, (features, 1)),
+            b: Factor::Packed(weight),
+            accumulate: true,
+            rounding: Rounding::of(false),
+        };
+        product.run_here(&mut before[self.feedback.state][..dx.len()], features);
+    }
 }
 
 impl<R: Float> ScanGradKernel<R> {
-    pub(super) fn new(op: &ScanGrad, types: &Types, threads: usize) -> Result<Self, CompileError> {
-        let r = &op.of.recurrence;
+    fn new(
+        op: &ScanGrad,
+        cx: &PrepareContext<'_>,
+        (operands, (tile, tiles), feedback, pool_tiles): Parts,
+    ) -> Result<Self, CompileError> {
+        let (r, types, threads) = (&op.of.recurrence, &cx.types, cx.threads);
         let (sequences, states, params) = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = Operands::new(op, types);
-        let (tile, tiles) = tile_of(op, &operands, types, threads);
         let features = types.inputs[0].shape.last().copied().unwrap_or(0);
-        let feedback = Product::of(op, types);
-        let pool_tiles = pool_tiles_of(op, types);
         let mut grads = Gradients::new(op, types);
         // The product multiplies the gradient of the first sequence.
         grads.wanted_inputs[0] |= feedback.is_some();
@@ -386,26 +409,13 @@ impl<R: Float> ScanGradKernel<R> {
                 // SAFETY: tiles are disjoint at every step.
                 unsafe { result.store((at, length), tile, features) };
             }
-            if let Some(Product {
-                feedback, of_first, ..
-            }) = &self.feedback
-            {
+            if let Some(product) = &self.feedback {
                 // SAFETY: as above.
                 let dx = unsafe { memory.results[grads.of_inputs[0]].range(at, length) };
                 let dx: &[R] = dx.unwrap_or(&mut input_grads[0][..length]);
-                if t > 0 || feedback.continues {
-                    let product = Gemm {
-                        m: length / features,
-                        n: features,
-                        k: features,
-                        a: (dx, (features, 1)),
-                        b: Factor::Packed(memory.weight),
-                        accumulate: true,
-                        rounding: Rounding::of(false),
-                    };
-                    product.run_here(&mut before[feedback.state][..length], features);
-                } else {
-                    put(*of_first, dx);
+                match t > 0 || product.feedback.continues {
+                    true => product.add(dx, memory.weight, before),
+                    false => put(product.of_first, dx),
                 }
             }
             std::mem::swap(after, before);
@@ -472,8 +482,8 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         };
         let (weight, ty) = &product.weight;
         let (weight, packed) = tile_operand::weight::<R>(&reads[*weight], ty, workspace);
-        let size = (this.features, this.features);
-        gemm::pack((weight, (size.1, 1)), size, packed);
+        let features = product.features;
+        gemm::pack((weight, (features, 1)), (features, features), packed);
         memory.weight = packed;
         parallel::for_each(elements.div_ceil(this.tile), |k| {
             let start = k * this.tile;
