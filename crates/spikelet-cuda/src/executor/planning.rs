@@ -49,6 +49,9 @@ struct Repeat {
     kernel: usize,
 }
 
+/// The events of sums over ranks in flight, by the first of the sums.
+type InFlight = HashMap<ValueId, Arc<Event>>;
+
 /// A kernel to be fused with its neighbors, or another step.
 type Item = std::result::Result<BoundKernel, Other>;
 
@@ -126,20 +129,16 @@ impl Lowering<'_> {
     /// The kernels of a plan whose locations have these names.
     fn kernels(&mut self, plan: &Plan, address: &dyn Fn(Location) -> u64) -> Result<Vec<Item>> {
         let shared = self.shared;
-        let gpu = &shared.gpu;
         let addresses = |places: &[Location]| -> Vec<u64> {
             places.iter().map(|place| address(*place)).collect()
         };
         let fills = op::fills(&plan.graph);
         let mut planned = vec![];
-        // The events of sums over ranks in flight, by the first of the sums.
-        let mut in_flight: HashMap<ValueId, Arc<Event>> = HashMap::new();
+        let mut in_flight = InFlight::new();
         for (index, kernel) in plan.kernels.iter().enumerate() {
             let node = &plan.graph.nodes[kernel.node];
-            let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
+            let (offset, bytes) = kernel.workspace.unwrap_or((0, 0));
             let cx = LoweringContext::of_kernel(shared, plan, kernel, &fills);
-            let (reads, writes) = (addresses(&kernel.reads), addresses(&kernel.writes));
-            let workspace = address(Location::Arena(offset));
             let index = match self.in_loop {
                 Some(outer) => outer,
                 None => {
@@ -154,128 +153,126 @@ impl Lowering<'_> {
             {
                 continue;
             }
-            // A larger workspace would overwrite other values.
-            let fits = |needed: usize| {
-                match needed <= workspace_bytes {
-                true => Ok(()),
-                false => Err(cx.refuse(&format!(
-                    "it needs a workspace of {needed} bytes, the plan has {workspace_bytes}; create the plan again for this device"
-                ))),
-            }
+            let at = Place {
+                reads: addresses(&kernel.reads),
+                writes: addresses(&kernel.writes),
+                workspace: address(Location::Arena(offset)),
+                bytes,
+                kernel: index,
             };
             let lowered = cx.lower()?;
             let body = kernel.body.as_ref().map_or(0, |body| body.arena_bytes);
             let body = body.next_multiple_of(loops::ALIGNMENT);
-            fits(body.saturating_add(lowered.workspace))?;
-            let address_of = |binding: Binding| match binding {
-                Binding::Read(k) => reads[k],
-                Binding::Write(k) => writes[k],
-                Binding::Workspace(at) => workspace + at as u64,
-            };
+            at.check(&cx, body.saturating_add(lowered.workspace))?;
             for lowered in lowered.actions()? {
-                let step = |action| Err(Other::Step(Box::new(Step::new(action, index))));
-                planned.push(match lowered {
-                    LoweredOp::Kernel(source) => {
-                        fits(source.workspace())?;
-                        let binding = source.arguments.iter().map(|a| a.binding);
-                        let bytes = binding.clone().map(|binding| match binding {
-                            Binding::Read(k) => cx.inputs[k].bytes(),
-                            Binding::Write(k) => cx.outputs[k].bytes(),
-                            Binding::Workspace(at) => workspace_bytes.saturating_sub(at),
-                        });
-                        Ok(BoundKernel {
-                            words: binding.map(address_of).collect(),
-                            bytes: bytes.collect(),
-                            source,
-                            kernel: index,
-                        })
-                    }
-                    LoweredOp::CustomKernel(kernel) => {
-                        let custom =
-                            CustomKernel::new(kernel, index, &mut self.constants, address_of);
-                        Err(Other::CustomKernel(Box::new(custom)))
-                    }
-                    LoweredOp::Gemm {
-                        product,
-                        a,
-                        b,
-                        workspace: at,
-                    } => {
-                        let call = shared.gemm.call(product)?;
-                        fits(at.saturating_add(call.plan.workspace))?;
-                        step(Action::Gemm {
-                            call,
-                            a: address_of(a),
-                            b: address_of(b),
-                            y: writes[0],
-                            workspace: workspace + at as u64,
-                        })
-                    }
-                    LoweredOp::Conv {
-                        convolution,
-                        a,
-                        b,
-                        workspace: at,
-                    } => {
-                        let call = shared.dnn.call(&convolution)?;
-                        fits(at.saturating_add(call.workspace()))?;
-                        step(Action::Conv {
-                            call,
-                            a: address_of(a),
-                            b: address_of(b),
-                            y: writes[0],
-                            workspace: workspace + at as u64,
-                        })
-                    }
-                    LoweredOp::Clear(k) => step(Action::Clear {
-                        to: writes[k],
-                        bytes: cx.outputs[k].bytes(),
-                    }),
-                    LoweredOp::AllReduceStart { ranks } => {
-                        let group = op::all_reduce::group(ranks, gpu, &cx)?;
-                        let counts = cx.inputs.iter().map(TensorType::len);
-                        let tensors = reads.iter().zip(&writes).zip(counts);
-                        let tensors = tensors.filter(|(_, count)| *count > 0);
-                        let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
-                        let sums = AllReduceBatch::new(gpu, tensors.collect())?;
-                        in_flight.insert(node.outputs[0], sums.done());
-                        step(Action::AllReduceStart { group, sums })
-                    }
-                    LoweredOp::Repeat => {
-                        let (Op::Loop(op), Some(body)) = (&node.op, &kernel.body) else {
-                            return Err(cx.refuse("it has no plan of its body"));
-                        };
+                match (lowered, &node.op, &kernel.body) {
+                    (LoweredOp::Repeat, Op::Loop(op), Some(body)) => {
+                        let memory = LoopMemory::new(op, body.arena_bytes);
+                        let at = &at;
                         planned.extend(self.repeat(&LoopPlace {
                             op,
                             body,
-                            memory: LoopMemory::new(op, body.arena_bytes),
-                            reads: reads.clone(),
-                            writes: writes.clone(),
-                            workspace,
-                            kernel: index,
+                            memory,
+                            at,
                         })?);
-                        continue;
                     }
-                    LoweredOp::AllReduceDone => match in_flight.remove(&node.inputs[0]) {
-                        Some(done) => step(Action::AllReduceDone(done)),
-                        None => {
-                            return Err(failure(
-                                &gpu.name,
-                                "all-reduce-done without a matching all-reduce-start",
-                            ));
-                        }
-                    },
-                });
+                    (lowered, ..) => planned.push(self.item(lowered, &cx, &at, &mut in_flight)?),
+                }
             }
         }
         Ok(planned)
     }
 
+    /// An action of a kernel.
+    fn item(
+        &mut self,
+        lowered: LoweredOp,
+        cx: &LoweringContext<'_>,
+        at: &Place,
+        in_flight: &mut InFlight,
+    ) -> Result<Item> {
+        let Shared { gpu, gemm, dnn, .. } = self.shared;
+        let address_of = |binding| at.address(binding);
+        let action = match lowered {
+            LoweredOp::Kernel(source) => {
+                at.check(cx, source.workspace())?;
+                let binding = source.arguments.iter().map(|a| a.binding);
+                let bytes = binding.clone().map(|binding| match binding {
+                    Binding::Read(k) => cx.inputs[k].bytes(),
+                    Binding::Write(k) => cx.outputs[k].bytes(),
+                    Binding::Workspace(from) => at.bytes.saturating_sub(from),
+                });
+                return Ok(Ok(BoundKernel {
+                    words: binding.map(address_of).collect(),
+                    bytes: bytes.collect(),
+                    source,
+                    kernel: at.kernel,
+                }));
+            }
+            LoweredOp::CustomKernel(kernel) => {
+                let custom = CustomKernel::new(kernel, at.kernel, &mut self.constants, address_of);
+                return Ok(Err(Other::CustomKernel(Box::new(custom))));
+            }
+            LoweredOp::Gemm {
+                product,
+                a,
+                b,
+                workspace,
+            } => {
+                let call = gemm.call(product)?;
+                at.check(cx, workspace.saturating_add(call.plan.workspace))?;
+                Action::Gemm {
+                    call,
+                    a: at.address(a),
+                    b: at.address(b),
+                    y: at.writes[0],
+                    workspace: at.address(Binding::Workspace(workspace)),
+                }
+            }
+            LoweredOp::Conv {
+                convolution,
+                a,
+                b,
+                workspace,
+            } => {
+                let call = dnn.call(&convolution)?;
+                at.check(cx, workspace.saturating_add(call.workspace()))?;
+                Action::Conv {
+                    call,
+                    a: at.address(a),
+                    b: at.address(b),
+                    y: at.writes[0],
+                    workspace: at.address(Binding::Workspace(workspace)),
+                }
+            }
+            LoweredOp::Clear(k) => Action::Clear {
+                to: at.writes[k],
+                bytes: cx.outputs[k].bytes(),
+            },
+            LoweredOp::AllReduceStart { ranks } => {
+                let group = op::all_reduce::group(ranks, gpu, cx)?;
+                let counts = cx.inputs.iter().map(TensorType::len);
+                let tensors = at.reads.iter().zip(&at.writes).zip(counts);
+                let tensors = tensors.filter(|(_, count)| *count > 0);
+                let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
+                let sums = AllReduceBatch::new(gpu, tensors.collect())?;
+                in_flight.insert(cx.node.outputs[0], sums.done());
+                Action::AllReduceStart { group, sums }
+            }
+            LoweredOp::AllReduceDone => match in_flight.remove(&cx.node.inputs[0]) {
+                Some(done) => Action::AllReduceDone(done),
+                None => return Err(cx.refuse("it has no matching all-reduce-start")),
+            },
+            LoweredOp::Repeat => return Err(cx.refuse("it has no plan of its body")),
+        };
+        Ok(Err(Other::Step(Box::new(Step::new(action, at.kernel)))))
+    }
+
     /// The steps of a loop: what comes before the first step, and the repeated body.
-    fn repeat(&mut self, at: &LoopPlace<'_>) -> Result<Vec<Item>> {
-        let LoopPlace { op, body, .. } = at;
+    fn repeat(&mut self, place: &LoopPlace<'_>) -> Result<Vec<Item>> {
+        let LoopPlace { op, body, at, .. } = place;
         let (carried, sequences) = (op.body.carried_count(), op.body.sequence_count());
-        let counter = at.in_workspace(at.memory.counter);
+        let counter = place.in_workspace(place.memory.counter);
         let ty = |k: usize| body.graph.ty(body.graph.inputs[k].value).clone();
         let step = |action| Err(Other::Step(Box::new(Step::new(action, at.kernel))));
         let bound = |kernels: Vec<(KernelSource, Vec<(u64, usize)>)>| {
@@ -292,7 +289,7 @@ impl Lowering<'_> {
         let load = |piece: Piece| {
             (0..sequences).map(move |k| PieceCopy {
                 from: at.reads[carried + k],
-                to: at.in_workspace(at.memory.sequences[k]),
+                to: place.in_workspace(place.memory.sequences[k]),
                 ty: ty(carried + k),
                 piece,
             })
@@ -314,7 +311,7 @@ impl Lowering<'_> {
         }
         planned.extend(bound(loops::copy_kernels(op, counter, &first)));
 
-        let address = |place: Location| at.address(place);
+        let address = |at: Location| place.address(at);
         let outer = self.in_loop.replace(at.kernel);
         let lowered = self.kernels(body, &address);
         self.in_loop = outer;
@@ -322,8 +319,8 @@ impl Lowering<'_> {
         // A result that is a piece of a sequence is copied before the next piece is loaded.
         let is_piece = |from: &Location| matches!(from, Location::Input(k) if (carried..carried + sequences).contains(k));
         let copy = |from: Location, to: Location, ty: &TensorType| PieceCopy {
-            from: at.address(from),
-            to: at.address(to),
+            from: place.address(from),
+            to: place.address(to),
             ty: ty.clone(),
             piece: Piece::Whole,
         };
@@ -336,12 +333,12 @@ impl Lowering<'_> {
             &early.collect::<Vec<_>>(),
         )));
         let mut last = vec![];
-        let mut sources: Vec<u64> = (at.memory.stacked.iter())
-            .map(|offset| at.in_workspace(*offset))
+        let mut sources: Vec<u64> = (place.memory.stacked.iter())
+            .map(|offset| place.in_workspace(*offset))
             .collect();
         for (from, to, ty) in late {
             match to {
-                Location::Output(k) if *k >= carried => sources[k - carried] = at.address(*from),
+                Location::Output(k) if *k >= carried => sources[k - carried] = place.address(*from),
                 _ => last.push(copy(*from, *to, ty)),
             }
         }
@@ -365,21 +362,49 @@ impl Lowering<'_> {
     }
 }
 
+/// The addresses of a kernel.
+struct Place {
+    reads: Vec<u64>,
+    writes: Vec<u64>,
+    /// The workspace and its size.
+    workspace: u64,
+    bytes: usize,
+    /// The index of the plan's kernel.
+    kernel: usize,
+}
+
+impl Place {
+    fn address(&self, binding: Binding) -> u64 {
+        match binding {
+            Binding::Read(k) => self.reads[k],
+            Binding::Write(k) => self.writes[k],
+            Binding::Workspace(from) => self.workspace + from as u64,
+        }
+    }
+
+    /// Rejects a workspace that would overwrite other values.
+    fn check(&self, cx: &LoweringContext<'_>, needed: usize) -> Result<()> {
+        if needed <= self.bytes {
+            return Ok(());
+        }
+        Err(cx.refuse(&format!(
+            "it needs a workspace of {needed} bytes, the plan has {}; create the plan again for this device",
+            self.bytes
+        )))
+    }
+}
+
 /// A loop with its addresses.
 struct LoopPlace<'a> {
     op: &'a Loop,
     body: &'a Plan,
     memory: LoopMemory,
-    reads: Vec<u64>,
-    writes: Vec<u64>,
-    workspace: u64,
-    /// The index of the plan's kernel.
-    kernel: usize,
+    at: &'a Place,
 }
 
 impl LoopPlace<'_> {
     fn in_workspace(&self, offset: usize) -> u64 {
-        self.workspace + offset as u64
+        self.at.workspace + offset as u64
     }
 
     /// The address of a value of the body.
@@ -388,13 +413,13 @@ impl LoopPlace<'_> {
         let sequences = self.op.body.sequence_count();
         match place {
             Location::Arena(offset) => self.in_workspace(offset),
-            Location::Input(k) if k < carried => self.writes[k],
+            Location::Input(k) if k < carried => self.at.writes[k],
             Location::Input(k) if k < carried + sequences => {
                 self.in_workspace(self.memory.sequences[k - carried])
             }
-            Location::Input(k) => self.reads[k],
+            Location::Input(k) => self.at.reads[k],
             // Carried outputs are in the memory of the inputs that they update.
-            Location::Output(k) if k < carried => self.writes[k],
+            Location::Output(k) if k < carried => self.at.writes[k],
             Location::Output(k) => self.in_workspace(self.memory.stacked[k - carried]),
             Location::InputAt(k, offset) => self.address(Location::Input(k)) + offset as u64,
             Location::OutputAt(k, offset) => self.address(Location::Output(k)) + offset as u64,

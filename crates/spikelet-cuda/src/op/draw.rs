@@ -15,14 +15,11 @@ impl CudaKernel for Draw {
             Some((&time, rest)) if self.over_time => (time, rest.iter().product()),
             _ => (1, self.shape.iter().product()),
         };
-        let groups = step.div_ceil(4);
         let bits = y.dtype == DType::Bits;
         let (rows, row) = y.rows_and_columns();
-        let words = row.div_ceil(64);
-        let items = if bits {
-            rows * words * 16
-        } else {
-            steps * groups
+        let items = match bits {
+            true => rows * row.div_ceil(64) * 16,
+            false => steps * step.div_ceil(4),
         };
         let name = match self.distribution {
             Distribution::Uniform => "uniform",
@@ -61,13 +58,31 @@ impl CudaKernel for Draw {
                 self.per_image
             ));
         }
-        if bits {
-            // Rows of bits start at full groups: see `writes_bits`. The threads of a word are always in
-            // one warp.
-            let rows_a_step = step / row.max(1);
-            let padded = words * 16;
-            kernel.line(format!(
-                "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
+        let counter = (groups_before.as_str(), rest.as_str());
+        match bits {
+            true => kernel.line(bit_words(self, cx, step, counter)),
+            false => elements(self, cx, step, counter, &mut kernel),
+        }
+        Ok(vec![kernel])
+    }
+
+    fn writes_bits(&self, _: &[TensorType], _: usize) -> bool {
+        Draw::writes_bits(self)
+    }
+}
+
+/// Draws four elements of a row of bits. Rows start at full groups: see `writes_bits`. The threads of a word are always
+/// in one warp.
+fn bit_words(
+    op: &Draw,
+    cx: &LoweringContext<'_>,
+    step: usize,
+    (groups_before, rest): (&str, &str),
+) -> String {
+    let (_, row) = cx.outputs[0].rows_and_columns();
+    let (rows_a_step, padded) = (step / row.max(1), row.div_ceil(64) * 16);
+    format!(
+        "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
     const Index first = (r % {rows_a_step}u) * {row}u + four * 4u;
 {}
     unsigned fired = 0;
@@ -82,25 +97,34 @@ impl CudaKernel for Draw {
     fired |= __shfl_xor_sync(together, fired, 2);
     fired |= __shfl_xor_sync(together, fired, 4);
     if (four % 8u == 0) ((unsigned*)y)[i / 8u] = fired;",
-                chances(self, cx, step, row)
-            ));
-            return Ok(vec![kernel]);
-        }
-        kernel.line(format!(
-            "    const Index t = i / {groups}u, group = i % {groups}u;
+        chances(op, cx, step, row)
+    )
+}
+
+/// Draws four elements and stores them.
+fn elements(
+    op: &Draw,
+    cx: &LoweringContext<'_>,
+    step: usize,
+    (groups_before, rest): (&str, &str),
+    kernel: &mut KernelSource,
+) {
+    let groups = step.div_ceil(4);
+    kernel.line(format!(
+        "    const Index t = i / {groups}u, group = i % {groups}u;
     const unsigned first = group{groups_before};
     float drawn[4];
 {}",
-            conversion_code(
-                self.distribution,
-                &format!("spk_philox(first, {rest})"),
-                "drawn"
-            )
-        ));
-        if shifted {
-            // The four elements are in two groups of the generator.
-            kernel.line(format!(
-                "    const unsigned skip = (unsigned)before % 4u;
+        conversion_code(
+            op.distribution,
+            &format!("spk_philox(first, {rest})"),
+            "drawn"
+        )
+    ));
+    if !op.per_image.is_multiple_of(4) {
+        // The four elements are in two groups of the generator.
+        kernel.line(format!(
+            "    const unsigned skip = (unsigned)before % 4u;
     if (skip != 0u) {{
       float next[4];
 {}
@@ -111,43 +135,37 @@ impl CudaKernel for Draw {
       for (int j = 0; j < 4; ++j)
         drawn[j] = skip == 1u ? all[j + 1] : skip == 2u ? all[j + 2] : all[j + 3];
     }}",
-                conversion_code(
-                    self.distribution,
-                    &format!("spk_philox(first + 1u, {rest})"),
-                    "next"
-                )
-            ));
-        }
-        if self.distribution == Distribution::Bernoulli {
-            kernel.line(format!(
-                "    #pragma unroll
+            conversion_code(
+                op.distribution,
+                &format!("spk_philox(first + 1u, {rest})"),
+                "next"
+            )
+        ));
+    }
+    if op.distribution == Distribution::Bernoulli {
+        kernel.line(format!(
+            "    #pragma unroll
     for (int j = 0; j < 4; ++j) {{
       const Index element = group * 4u + j;
       drawn[j] = element < {step}u && drawn[j] <= {} ? 1.0f : 0.0f;
     }}",
-                probability(self, cx, &format!("(t * {step}u + element)"))
-            ));
-        }
-        let element = crate::kernel_source::element(y.dtype);
-        if step % 4 == 0 {
-            kernel.line(format!(
-                "    spk_vec<{element}, 4> r;
+            probability(op, cx, &format!("(t * {step}u + element)"))
+        ));
+    }
+    let element = crate::kernel_source::element(cx.outputs[0].dtype);
+    if step.is_multiple_of(4) {
+        kernel.line(format!(
+            "    spk_vec<{element}, 4> r;
     #pragma unroll
     for (int j = 0; j < 4; ++j) r.set(j, drawn[j]);
     spk_store(y + (t * {step}u + group * 4u), r);"
-            ));
-        } else {
-            kernel.line(format!(
-                "    #pragma unroll
+        ));
+    } else {
+        kernel.line(format!(
+            "    #pragma unroll
     for (int j = 0; j < 4; ++j)
       if (group * 4u + j < {step}u) spk_set(y[t * {step}u + group * 4u + j], drawn[j]);"
-            ));
-        }
-        Ok(vec![kernel])
-    }
-
-    fn writes_bits(&self, _: &[TensorType], _: usize) -> bool {
-        Draw::writes_bits(self)
+        ));
     }
 }
 
