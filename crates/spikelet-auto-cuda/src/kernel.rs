@@ -3,8 +3,8 @@
 use super::attribute::Attribute;
 use super::indent::indented;
 use super::params::is_identifier;
+use super::sections::Sections;
 use super::{AutoCudaError, CKernel, Described, Dims};
-use spikelet_cuda::scan_source::Sections;
 use spikelet_expr::cuda::{called, library};
 use std::collections::BTreeMap;
 

@@ -77,12 +77,6 @@ impl From<spikelet_nir::Error> for Failure {
     }
 }
 
-impl From<spikelet::auto_cuda::AutoCudaError> for Failure {
-    fn from(error: spikelet::auto_cuda::AutoCudaError) -> Self {
-        spikelet::Error::from(error).into()
-    }
-}
-
 impl Failure {
     /// A [`Failure::Argument`].
     pub fn argument(problem: impl Into<String>, help: impl Into<String>) -> Self {

@@ -18,10 +18,8 @@
 //! ```
 
 mod parameter;
-mod sections;
 
 pub use parameter::ScanParameter;
-pub use sections::Sections;
 
 use crate::gpu::Properties;
 use crate::kernel_source::{self, KernelSource};
@@ -84,7 +82,8 @@ pub struct ScanSource {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: u32,
-    sections: [(&'static str, String); 3],
+    /// Its text, in sections with names.
+    pub sections: [(&'static str, String); 3],
 }
 
 impl NeuronScan {
@@ -254,19 +253,10 @@ impl NeuronScan {
 impl ScanSource {
     /// The complete text.
     pub fn full_codes(&self) -> String {
-        self.text(Sections::plain())
-    }
-
-    /// The complete text, with marks at the start and the end of each section.
-    pub fn full_codes_marked(&self) -> String {
-        self.text(Sections::marked())
-    }
-
-    fn text(&self, mut sections: Sections) -> String {
-        for (name, text) in &self.sections {
-            sections.section(name, |s| s.push(text));
-        }
-        sections.finish()
+        self.sections
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .collect()
     }
 }
 

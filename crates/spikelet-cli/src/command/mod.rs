@@ -79,8 +79,7 @@ pub enum Command {
     Neuron(neuron::Command),
     #[command(subcommand)]
     Surrogate(surrogate::Command),
-    #[command(subcommand)]
-    Kernel(kernel::Command),
+    Kernel(kernel::Kernel),
     #[command(subcommand)]
     Bench(bench::Command),
     Doctor(doctor::Doctor),
@@ -116,7 +115,7 @@ impl Command {
             Self::Stream(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),
-            Self::Kernel(command) => command.run(console),
+            Self::Kernel(command) => command.run(),
             Self::Bench(command) => command.run(console),
             Self::Doctor(command) => command.run(console),
             Self::Completions(command) => command.run(console),

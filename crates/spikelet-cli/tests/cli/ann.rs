@@ -1,7 +1,7 @@
 //! `spikelet convert --ann`: networks without spikes as spiking networks.
 
 use crate::common::mentions;
-use crate::json::check;
+use crate::json_page::check;
 use crate::small::{complaint_in, said_in};
 use serde_json::Value;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `spikelet diff`.
 
 use crate::common::{code, complaint, mentions, program, run, said, stderr, stdout};
-use crate::json::check;
+use crate::json_page::check;
 use crate::predict::write_npy;
 use serde_json::Value;
 use spikelet::graph::Tensor;

@@ -1,7 +1,7 @@
 //! Training, evaluation and streams of event data.
 
 use crate::common::{code, complaint, mentions, program, stderr, stdout};
-use crate::json::check;
+use crate::json_page::check;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;

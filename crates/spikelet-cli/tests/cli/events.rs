@@ -1,7 +1,7 @@
 //! `spikelet data …` and `spikelet convert` on event files.
 
 use crate::common::{code, complaint, run, stderr, stdout};
-use crate::json::check;
+use crate::json_page::check;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

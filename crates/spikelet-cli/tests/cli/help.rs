@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 30] = [
     "",
     "train",
     "config",
@@ -29,7 +29,6 @@ const COMMANDS: [&str; 31] = [
     "surrogate",
     "surrogate show",
     "kernel",
-    "kernel show",
     "bench neuron",
     "bench pipeline",
     "bench train",

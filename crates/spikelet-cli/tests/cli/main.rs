@@ -16,6 +16,7 @@ mod events;
 mod help;
 mod image_folder;
 mod json;
+mod json_page;
 mod kernel;
 mod network_file;
 mod neuron;

@@ -1,7 +1,7 @@
 //! `spikelet predict`: images of one's own through a trained network.
 
 use crate::common::{code, complaint, golden, mentions, run, said, said_json, stderr, stdout};
-use crate::json::check;
+use crate::json_page::check;
 use serde_json::Value;
 use spikelet::data::{ImageDataset, synthetic};
 use spikelet::train::Checkpoint;

@@ -42,8 +42,8 @@ fn runs_are_listed_and_compared() {
     );
     let found = lines(&said_in(folder, &["runs", "--json"]));
     assert_eq!(found.len(), 3);
-    crate::json::check(&["`run`"], &found[..2]);
-    crate::json::check(&["`skipped`"], &found[2..]);
+    crate::json_page::check(&["`run`"], &found[..2]);
+    crate::json_page::check(&["`skipped`"], &found[2..]);
     assert_eq!(found[1]["settings"]["settings.epochs"], 2);
     assert_eq!(found[1]["last"]["epoch"], 2);
 
@@ -62,7 +62,7 @@ fn runs_are_listed_and_compared() {
     );
     let words = ["runs", "diff", "runs/a", "runs/b", "--json"];
     let compared = lines(&said_in(folder, &words));
-    crate::json::check(&["`spikelet runs diff`"], &compared);
+    crate::json_page::check(&["`spikelet runs diff`"], &compared);
     let epochs = &compared[0]["results"][0];
     assert_eq!((&epochs["a"], &epochs["b"]), (&1.0.into(), &2.0.into()));
 

@@ -84,7 +84,7 @@ fn seeds_are_trained_one_after_another_and_summarized() {
     ] {
         let of = of_event(&found, event);
         assert_eq!(of.len(), count, "{event}");
-        crate::json::check(&[&format!("`{event}`")], &of);
+        crate::json_page::check(&[&format!("`{event}`")], &of);
     }
     let done = &found[found.len() - 1];
     let accuracies: Vec<f64> = (done["runs"].as_array().expect("runs").iter())

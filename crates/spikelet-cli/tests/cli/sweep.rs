@@ -76,7 +76,7 @@ fn a_killed_sweep_is_resumed_bit_for_bit_and_selects_by_validation() {
     }
     let [a, b] = [&whole, &resumed].map(|lines| of_event(lines, "sweep_done")[0].clone());
     assert_eq!(a["best"]["name"], b["best"]["name"]);
-    crate::json::check(&["`sweep_done`"], std::slice::from_ref(&a));
+    crate::json_page::check(&["`sweep_done`"], std::slice::from_ref(&a));
     let accuracies = a["runs"].as_array().expect("runs").iter().map(|run| {
         let accuracy = &run["result"]["validation_accuracy"];
         accuracy.as_f64().expect("a number")
@@ -140,7 +140,7 @@ fn a_random_search_is_listed_and_its_values_are_checked_before_the_first_run() {
     let found = lines(&said_in(folder, &words));
     assert_eq!(found, lines(&said_in(folder, &words)));
     assert_eq!(found.len(), 5);
-    crate::json::check(&["`sweep_run`"], &found);
+    crate::json_page::check(&["`sweep_run`"], &found);
     mentions(
         &said_in(folder, &sweep(&["--dry-run"], &[])),
         &["run-05", "v_threshold"],

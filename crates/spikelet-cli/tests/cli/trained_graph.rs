@@ -1,7 +1,7 @@
 //! Networks of checkpoints as NIR graphs: `spikelet convert` and `spikelet diff`.
 
 use crate::common::{code, mentions, program, stderr, stdout};
-use crate::json::check;
+use crate::json_page::check;
 use crate::small::{SMALL, complaint_in, said_in};
 use serde_json::Value;
 use spikelet::graph::Tensor;

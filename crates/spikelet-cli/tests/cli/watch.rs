@@ -35,7 +35,7 @@ fn without_a_terminal_a_summary_is_printed_once() {
     );
     let text = said_in(folder, &["watch", "runs/mnist-fc/latest", "--json"]);
     let line = serde_json::from_str(&text).expect("one line of JSON");
-    crate::json::check(&["`run`"], &[line]);
+    crate::json_page::check(&["`run`"], &[line]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `spikelet check`, `convert` and `show` on NIR graphs and files with weights.
 
 use crate::common::{complaint, mentions, said, said_json};
-use crate::json::check;
+use crate::json_page::check;
 use crate::small::{SMALL, complaint_in, said_in};
 use serde_json::Value;
 use spikelet::tensors::TensorFile;

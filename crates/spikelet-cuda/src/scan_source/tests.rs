@@ -122,34 +122,6 @@ fn the_text_equals_that_of_a_networks_plan() {
 }
 
 #[test]
-fn marks_surround_each_section_of_the_same_text() {
-    let source = NeuronScan::new(lif(), 4, 64).source(Direction::Forward, &large());
-    let source = source.unwrap();
-    let marked = source.full_codes_marked();
-    let marks: Vec<&str> = marked
-        .lines()
-        .filter(|l| l.starts_with("//------"))
-        .collect();
-    assert_eq!(
-        marks,
-        [
-            "//------library start------",
-            "//------library end--------",
-            "//------functions start------",
-            "//------functions end--------",
-            "//------kernel start------",
-            "//------kernel end--------",
-        ]
-    );
-    let without: String = marked
-        .lines()
-        .filter(|line| !line.starts_with("//------"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_eq!(without, source.full_codes());
-}
-
-#[test]
 #[ignore = "needs NVRTC"]
 fn every_kind_of_layer_compiles() {
     let old = Properties::large((7, 5));

@@ -39,7 +39,7 @@ impl Command {
             Self::Events(command) => command.run(console),
             Self::Weights(command) => command.run(console),
             Self::Neuron(neuron::Command::Docs(command)) => command.run(console),
-            Self::Kernel(kernel::Command::Compile(command)) => command.run(console),
+            Self::Kernel(command) => command.run(console),
             Self::Bench(bench::Command::LinearLif(command)) => command.run(console),
         }
     }

@@ -11,7 +11,10 @@ mod conversion;
 mod eventprop;
 mod events;
 mod golden;
-mod kernel;
+#[path = "../../../spikelet-cli/tests/cli/json_page.rs"]
+mod json_page;
+mod kernel_compile;
+mod kernel_show;
 mod learning;
 mod models;
 mod neuron;

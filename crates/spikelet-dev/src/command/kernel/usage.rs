@@ -16,7 +16,7 @@ pub struct KernelUse {
 }
 
 /// A log without the assembler's statistics, and the kernels in these statistics, by name.
-pub(super) fn of(log: &str) -> (String, Vec<KernelUse>) {
+pub fn of(log: &str) -> (String, Vec<KernelUse>) {
     let mut kernels: Vec<KernelUse> = vec![];
     let mut messages = String::new();
     // The assembler also reports device functions that are not inlined.

@@ -1,10 +1,11 @@
 //! The kernels of training.
 
 use super::{Dtype, Pass, Show, Written};
-use crate::failure::Failure;
 use serde_json::{Map, Value, json};
+use spikelet::auto_cuda::Sections;
 use spikelet::graph::{DType, Error};
 use spikelet::neuron::{Granularity, Neuron, derive};
+use spikelet_cli::failure::Failure;
 use spikelet_cuda::Properties;
 use spikelet_cuda::scan_source::{self, NeuronScan, ValueSource};
 
@@ -70,6 +71,13 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
             "shape": p.tensor.as_ref().map(|t| &t.shape),
         })
     });
+    let mut source = match show.markers {
+        true => Sections::marked(),
+        false => Sections::plain(),
+    };
+    for (name, text) in &kernel.sections {
+        source.section(name, |s| s.push(text));
+    }
     let more = [
         ("time_steps", json!(scan.time_steps)),
         ("neurons", json!(scan.neurons)),
@@ -80,11 +88,7 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
     ];
     let more = more.map(|(key, value)| (key.to_string(), value));
     Ok(Written {
-        source: if show.markers {
-            kernel.full_codes_marked()
-        } else {
-            kernel.full_codes()
-        },
+        source: source.finish(),
         parameters: parameters.collect::<Vec<Value>>(),
         name: kernel.name,
         more: Map::from_iter(more),

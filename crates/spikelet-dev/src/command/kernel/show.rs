@@ -1,14 +1,14 @@
-//! `spikelet kernel show`
+//! `spikelet-dev kernel show`
 
 mod auto_cuda;
 mod fused;
 
-use crate::args::{NeuronArgs, capability, count, neuron_names};
-use crate::command::examples;
-use crate::failure::Failure;
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 use spikelet::log::Console;
+use spikelet_cli::args::{NeuronArgs, capability, count, neuron_names};
+use spikelet_cli::command::examples;
+use spikelet_cli::failure::Failure;
 use std::process::ExitCode;
 
 /// Print the source of a neuron's CUDA kernel
@@ -20,10 +20,10 @@ use std::process::ExitCode;
 /// GPU is needed.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet kernel show --neuron lif --surrogate sigmoid --pass bptt" => "LIF backward",
-    "spikelet kernel show --neuron if --dtype half2 --set v_reset=null --markers" => "pairs of half-precision numbers, a soft reset, marked sections",
-    "spikelet kernel show --neuron plif --style fused --pass bptt -T 8" => "the kernel of training, for eight time steps",
-    "spikelet kernel show --style fused --neurons 4096 --arch 80 --json" => "for an A100, with its parameters",
+    "spikelet-dev kernel show --neuron lif --surrogate sigmoid --pass bptt" => "LIF backward",
+    "spikelet-dev kernel show --neuron if --dtype half2 --set v_reset=null --markers" => "pairs of half-precision numbers, a soft reset, marked sections",
+    "spikelet-dev kernel show --neuron plif --style fused --pass bptt -T 8" => "the kernel of training, for eight time steps",
+    "spikelet-dev kernel show --style fused --neurons 4096 --arch 80 --json" => "for an A100, with its parameters",
 ])]
 pub struct Show {
     /// Neuron model

@@ -1,5 +1,6 @@
-//! `spikelet-dev kernel …`
+//! `spikelet-dev kernel compile`
 
+use super::usage::{self, KernelUse};
 use serde_json::{Value, json};
 use spikelet::files;
 use spikelet::human::bytes;
@@ -9,18 +10,9 @@ use spikelet_cli::command::{examples, path_text, same_file, say_table};
 use spikelet_cli::failure::Failure;
 use spikelet_cli::table::Table;
 use spikelet_cuda::CompileError;
-use spikelet_cuda::source_file::{self, CompiledFile, KernelUse, Message};
+use spikelet_cuda::source_file::{self, CompiledFile, Message};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// CUDA files
-#[derive(clap::Subcommand)]
-#[command(after_help = examples![
-    "spikelet-dev kernel compile mine.cu --arch 80" => "check that a file compiles, and list the resources of its kernels",
-])]
-pub enum Command {
-    Compile(Compile),
-}
 
 /// Compile a CUDA C++ file and list the resources of its kernels
 ///
@@ -78,33 +70,32 @@ impl Compile {
             .unwrap_or(Path::new("."));
         let made = source_file::compile(&source, &file, Some(folder), self.arch)
             .map_err(|error| self.failure(console, &file, error))?;
-        let kernels = self.kernels(&file, &made)?;
+        let (log, all) = usage::of(&made.log);
+        let kernels = self.kernels(&file, &all)?;
         if let Some(out) = &self.out {
             files::write_atomically(out, &made.code).map_err(spikelet::Error::from)?;
         }
-        let mut object = self.object(&file, true, &made.log);
+        let mut object = self.object(&file, true, &log);
         object["nvrtc"] = json!(made.nvrtc);
         object["bytes"] = json!(made.code.len());
         object["out"] = json!(self.out.as_deref().map(path_text));
         object["kernels"] = kernels.iter().map(|kernel| kernel_json(kernel)).collect();
         console.say_json(&object);
+        if !log.is_empty() {
+            console.say(format!("{log}\n"));
+        }
         self.say(console, &file, &made, &kernels);
         Ok(ExitCode::SUCCESS)
     }
 
     /// The kernels to show.
-    fn kernels<'a>(
-        &self,
-        file: &str,
-        made: &'a CompiledFile,
-    ) -> Result<Vec<&'a KernelUse>, Failure> {
-        let all = made.kernels.iter();
-        let Some(name) = &self.name else {
-            return Ok(all.collect());
-        };
-        let shown: Vec<&KernelUse> = all.filter(|kernel| kernel.name == *name).collect();
-        if shown.is_empty() {
-            let names: Vec<&str> = made.kernels.iter().map(|k| k.name.as_str()).collect();
+    fn kernels<'a>(&self, file: &str, all: &'a [KernelUse]) -> Result<Vec<&'a KernelUse>, Failure> {
+        let shown = |kernel: &&KernelUse| self.name.as_ref().is_none_or(|n| kernel.name == *n);
+        let shown: Vec<&KernelUse> = all.iter().filter(shown).collect();
+        if let Some(name) = &self.name
+            && shown.is_empty()
+        {
+            let names: Vec<&str> = all.iter().map(|k| k.name.as_str()).collect();
             let help = if names.is_empty() {
                 "it has none; write `extern \"C\" __global__ void …`".to_string()
             } else {
@@ -119,12 +110,9 @@ impl Compile {
     }
 
     fn say(&self, console: &Console, file: &str, made: &CompiledFile, kernels: &[&KernelUse]) {
-        if !made.log.is_empty() {
-            console.say(format!("{}\n", made.log));
-        }
         console.say(format!(
             "{file} for compute capability {} by NVRTC {}: {}",
-            dotted(made.capability),
+            dotted(self.arch),
             made.nvrtc,
             bytes(made.code.len() as u64)
         ));
@@ -152,6 +140,7 @@ impl Compile {
     fn failure(&self, console: &Console, file: &str, error: CompileError) -> Failure {
         match error {
             CompileError::Source { log, excerpt, .. } => {
+                let log = usage::of(&log).0;
                 console.say_json(&self.object(file, false, &log));
                 let help = if excerpt.is_empty() {
                     "correct what the compiler names"

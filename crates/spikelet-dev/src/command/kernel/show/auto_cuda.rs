@@ -1,7 +1,6 @@
 //! Kernels of SpikingJelly's auto_cuda.
 
 use super::{Dtype, Pass, Show, Written};
-use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::auto_cuda::neuron_kernel::{
     IFNodeBPTTKernel, IFNodeFPTTKernel, LIFNodeBPTTKernel, LIFNodeFPTTKernel,
@@ -9,6 +8,7 @@ use spikelet::auto_cuda::neuron_kernel::{
 };
 use spikelet::auto_cuda::{self, Kernel, SurrogateCodes};
 use spikelet::neuron::{FireOn, Neuron, ResetGrad};
+use spikelet_cli::failure::Failure;
 use std::sync::Arc;
 
 /// The neurons with kernels.
@@ -39,8 +39,8 @@ pub fn write(
     let common = neuron.common();
     let hard = common.v_reset.is_some();
     let surrogate: Arc<dyn SurrogateCodes> = match show.same_bits {
-        true => Arc::new(auto_cuda::surrogate(&*common.surrogate)?),
-        false => Arc::new(auto_cuda::reference(&*common.surrogate)?),
+        true => Arc::new(auto_cuda::surrogate(&*common.surrogate).map_err(spikelet::Error::from)?),
+        false => Arc::new(auto_cuda::reference(&*common.surrogate).map_err(spikelet::Error::from)?),
     };
     let decays = constants.get("decay_input").and_then(Value::as_bool);
     let decays = decays.unwrap_or(true);

@@ -4,7 +4,7 @@
 /// [`marked`](Sections::marked).
 ///
 /// ```
-/// use spikelet_cuda::scan_source::Sections;
+/// use spikelet_auto_cuda::Sections;
 /// let mut text = Sections::marked();
 /// text.section("core", |s| s.push("y = x;\n"));
 /// let marked = "//------core start------\ny = x;\n//------core end--------\n";
