@@ -2,7 +2,7 @@
 
 use super::BoundPlan;
 use crate::memory::{View, ViewMut, for_each_dtype};
-use crate::op::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use crate::op::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::shared::failure;
 use spikelet_graph::Plan;
 use spikelet_graph::op::Loop;
@@ -76,7 +76,7 @@ impl Kernel for LoopKernel {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         self.body.set_arena(workspace.as_mut_ptr().cast());
         for k in 0..self.carried {
             let (from, bytes) = memory(&reads[k]);

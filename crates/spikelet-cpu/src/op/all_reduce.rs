@@ -1,6 +1,6 @@
 //! Sums over ranks, exchanged through host memory.
 
-use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, RunResult, words_of};
 use crate::memory::{Element, View, ViewMut};
 use crate::shared::failure;
 use spikelet_graph::op::AllReduceStart;
@@ -46,7 +46,7 @@ impl Kernel for AllReduceKernel {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let message = |error: spikelet_graph::Error| error.to_string();
         if let ([read], [write]) = (reads, &mut *writes) {
             let values = f32::of_mut(write);

@@ -1,6 +1,6 @@
 //! The index of the largest score along the last axis.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::ArgMax;
 use std::marker::PhantomData;
@@ -20,12 +20,7 @@ impl CpuKernel for ArgMax {
 }
 
 impl<R: Float> Kernel for ArgMaxKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let rows = R::of(&reads[0]).chunks(self.classes);
         for (row, y) in rows.zip(i64::of_mut(&mut writes[0])) {
             let mut best = 0;

@@ -1,6 +1,6 @@
 //! Products of many pairs of matrices.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::gemm::{Factor, Gemm, Rounding};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
@@ -28,12 +28,7 @@ impl CpuKernel for BatchMatMul {
 }
 
 impl<R: Float> Kernel for BatchMatMulKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let BatchMatMulSizes { m, n, k, .. } = self.sizes;
         let c = R::of_mut(&mut writes[0]);
         if k == 0 {

@@ -4,7 +4,9 @@
 //! rounded to the nearest, ties to even. That reads and writes memory twice: this is the
 //! reference for devices that compute in 16 bits, not a fast path.
 
-use super::{CHUNK, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, lower_in};
+use super::{
+    CHUNK, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, RunResult, Types, lower_in,
+};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use arrayvec::ArrayVec;
@@ -122,7 +124,7 @@ impl Kernel for HalfKernel {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let mut rest = workspace;
         let mut wide_reads: ArrayVec<View<'_>, MAX_OPERANDS> = ArrayVec::new();
         for (read, half) in reads.iter().zip(&self.inputs) {

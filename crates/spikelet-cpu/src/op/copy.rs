@@ -1,7 +1,7 @@
 //! The kernel of operations that copy elements: expand, permute, slice and concat.
 
 use super::transpose::Transpose;
-use super::{CHUNK, Kernel, Types};
+use super::{CHUNK, Kernel, RunResult, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, View, ViewMut, for_each_dtype};
 use crate::parallel;
@@ -56,7 +56,9 @@ impl CopyKernel {
         let shapes = types.inputs.iter().map(|input| &input.shape[..]);
         Self::Gathered(shapes.map(operand).collect())
     }
+}
 
+impl MoveKernel for CopyKernel {
     fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
         if to.is_empty() {
             return;
@@ -81,13 +83,13 @@ impl CopyKernel {
     }
 }
 
-impl Kernel for CopyKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+/// A kernel that moves elements of any type.
+pub(super) trait MoveKernel: Send {
+    fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]);
+}
+
+impl<K: MoveKernel> Kernel for K {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         macro_rules! run {
             ($($variant:ident: $type:ty),*) => {
                 match &mut writes[0] {

@@ -1,6 +1,6 @@
 //! Running products along an axis.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use spikelet_graph::op::CumProd;
@@ -30,12 +30,7 @@ impl CpuKernel for CumProd {
 }
 
 impl<R: Float> Kernel for CumProdKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let (x, y) = (R::of(&reads[0]), R::of_mut(&mut writes[0]));
         if y.is_empty() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Custom operations.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{View, ViewMut, for_each_dtype};
 use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{DType, TensorType};
@@ -25,12 +25,7 @@ impl CpuKernel for Custom {
 }
 
 impl Kernel for CustomKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let mut inputs = vec![];
         let mut outputs = vec![];
         macro_rules! tensors {

@@ -5,7 +5,7 @@
 //! weight to the row of its own lag. Either way every element is one chain of sums in ascending order of the inputs, fused
 //! where the processor can: its bits depend neither on the tiles nor on the number of time steps.
 
-use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, RunResult, words_of};
 use crate::gemm::Rounding;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -152,7 +152,7 @@ impl<R: Float> Kernel for DelayedMatMulKernel<R> {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let DelayedSizes {
             steps,
             batch,

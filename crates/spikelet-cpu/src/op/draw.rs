@@ -1,6 +1,6 @@
 //! Random draws, indexed by element: the partition into pieces does not affect them.
 
-use super::{BLOCK, CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, Types};
+use super::{BLOCK, CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -157,12 +157,7 @@ impl<R: Float> DrawKernel<R> {
 }
 
 impl<R: Float> Kernel for DrawKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let state = i64::of(&reads[0]);
         let stream = Stream {
             seed: state[0] as u64,

@@ -1,6 +1,6 @@
 //! Elementwise equality of labels.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::Equal;
 use std::marker::PhantomData;
@@ -14,12 +14,7 @@ impl CpuKernel for Equal {
 }
 
 impl<R: Float> Kernel for EqualKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let pairs = i64::of(&reads[0]).iter().zip(i64::of(&reads[1]));
         for ((a, b), y) in pairs.zip(R::of_mut(&mut writes[0])) {
             *y = if a == b { R::ONE } else { R::ZERO };

@@ -1,6 +1,6 @@
 //! Frames of events.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::EventFrames;
 
@@ -19,12 +19,7 @@ impl CpuKernel for EventFrames {
 }
 
 impl Kernel for EventFramesKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let (events, lengths) = (i64::of(&reads[0]), i64::of(&reads[1]));
         let frames = f32::of_mut(&mut writes[0]);
         frames.fill(0.0);

@@ -1,6 +1,6 @@
 //! Constants.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{View, ViewMut};
 use half::{bf16, f16};
 use spikelet_graph::op::Fill;
@@ -18,12 +18,7 @@ impl CpuKernel for Fill {
 }
 
 impl Kernel for FillKernel {
-    fn run(
-        &mut self,
-        _: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, _: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         match &mut writes[0] {
             ViewMut::F32(to) => to.fill(self.value as f32),
             ViewMut::F64(to) => to.fill(self.value),

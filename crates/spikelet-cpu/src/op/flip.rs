@@ -1,7 +1,8 @@
 //! The elements of an axis in reverse order.
 
-use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared};
-use crate::memory::{Element, View, ViewMut, for_each_dtype};
+use super::copy::MoveKernel;
+use super::{CHUNK, CpuKernel, Float, PrepareContext, Prepared};
+use crate::memory::{Element, View};
 use crate::parallel;
 use spikelet_graph::op::Flip;
 
@@ -21,13 +22,13 @@ impl CpuKernel for Flip {
     }
 }
 
-impl FlipKernel {
-    fn run_typed<R: Element>(&self, read: &View<'_>, to: &mut [R]) {
+impl MoveKernel for FlipKernel {
+    fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
         let Self { length, inner } = *self;
         if to.is_empty() {
             return;
         }
-        let from = R::of(read);
+        let from = R::of(&reads[0]);
         let rows = CHUNK.div_ceil(inner);
         parallel::for_each_chunk(to, rows * inner, |chunk, to| {
             for (row, to) in to.chunks_mut(inner).enumerate() {
@@ -36,25 +37,5 @@ impl FlipKernel {
                 to.copy_from_slice(&from[at * inner..(at + 1) * inner]);
             }
         });
-    }
-}
-
-impl Kernel for FlipKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
-        macro_rules! run {
-            ($($variant:ident: $type:ty),*) => {
-                match &mut writes[0] {
-                    $(ViewMut::$variant(to) => self.run_typed(&reads[0], to),)*
-                    ViewMut::Bits(_) | ViewMut::Unused => {}
-                }
-            };
-        }
-        for_each_dtype!(run);
-        Ok(())
     }
 }

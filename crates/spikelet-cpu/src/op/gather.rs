@@ -1,7 +1,8 @@
 //! Elements selected by indices, and sums of elements by index.
 
-use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared};
-use crate::memory::{Element, SharedSlice, View, ViewMut, for_each_dtype};
+use super::copy::MoveKernel;
+use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
+use crate::memory::{Element, SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_graph::op::{Gather, GatherSizes, Indexed, ScatterAdd};
 use std::marker::PhantomData;
@@ -26,7 +27,7 @@ impl CpuKernel for Gather {
     }
 }
 
-impl GatherKernel {
+impl MoveKernel for GatherKernel {
     fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
         let GatherSizes {
             length,
@@ -60,26 +61,6 @@ impl GatherKernel {
                 });
             }
         }
-    }
-}
-
-impl Kernel for GatherKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
-        macro_rules! run {
-            ($($variant:ident: $type:ty),*) => {
-                match &mut writes[0] {
-                    $(ViewMut::$variant(to) => self.run_typed(reads, to),)*
-                    ViewMut::Bits(_) | ViewMut::Unused => {}
-                }
-            };
-        }
-        for_each_dtype!(run);
-        Ok(())
     }
 }
 
@@ -156,12 +137,7 @@ impl<R: Float> ScatterAddKernel<R> {
 }
 
 impl<R: Float> Kernel for ScatterAddKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let to = R::of_mut(&mut writes[0]);
         if to.is_empty() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! The generator's state at each time step.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::{GENERATOR_STATE, GENERATOR_TIME, GeneratorSteps};
 
@@ -13,12 +13,7 @@ impl CpuKernel for GeneratorSteps {
 }
 
 impl Kernel for GeneratorStepsKernel {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let state = i64::of(&reads[0]);
         let rows = i64::of_mut(&mut writes[0]).chunks_exact_mut(GENERATOR_STATE);
         for (t, row) in (0_i64..).zip(rows) {

@@ -1,6 +1,6 @@
 //! Logarithm of the softmax along the last axis.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_graph::op::LogSoftmax;
@@ -21,12 +21,7 @@ impl CpuKernel for LogSoftmax {
 }
 
 impl<R: Float> Kernel for LogSoftmaxKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let all = R::of(&reads[0]);
         parallel::for_each_chunk(R::of_mut(&mut writes[0]), self.classes, |row, y| {
             let x = chunk(all, self.classes, row);

@@ -1,7 +1,8 @@
 //! Fused elementwise regions.
 
 use super::{
-    BLOCK, CHUNK, CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, Types,
+    BLOCK, CHUNK, CpuKernel, Float, Kernel, MAX_OPERANDS, PrepareContext, Prepared, RunResult,
+    Types,
 };
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
@@ -90,12 +91,7 @@ impl<R: Float> MapKernel<R> {
 }
 
 impl<R: Float> Kernel for MapKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let mut values: [Option<&[R]>; MAX_OPERANDS] = [None; MAX_OPERANDS];
         let mut in_place = [0; MAX_OPERANDS];
         for (k, read) in reads.iter().enumerate() {

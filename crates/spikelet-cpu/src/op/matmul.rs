@@ -1,7 +1,7 @@
 //! Matrix products: of dense operands by the matrix library, of spikes and mostly silent rows by sums of weight rows.
 //! The bits of a row do not depend on the number of rows, so that single steps give the same bits as all steps at once.
 
-use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, RunResult, words_of};
 use crate::gemm::{Factor, Gemm, Rounding};
 use crate::memory::{Element, View, ViewMut};
 use crate::spikes::{self, DenseRow, LinearShape, SparseRows};
@@ -90,12 +90,7 @@ impl<R> Dense<R> {
 }
 
 impl<R: Float> Kernel for Dense<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let c = R::of_mut(&mut writes[0]);
         let Sizes { m, n, k } = self.sizes;
@@ -131,7 +126,7 @@ impl Kernel for SpikesForward {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let Sizes { m, n, k } = self.0;
         let shape = LinearShape {
             rows: m,
@@ -155,7 +150,7 @@ impl Kernel for SpikesWeightGrad {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let Sizes { m, n, .. } = self.0;
         let shape = self.0.weight_grad_shape();
         let (transposed, scratch) = workspace.split_at_mut(line_words(n * m));

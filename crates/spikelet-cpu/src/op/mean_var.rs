@@ -3,7 +3,7 @@
 //! Chunks of rows of fixed size are summed separately, first the elements, then the squares of their
 //! distances from the chunk's mean; the chunks are then merged in order (Chan's formula).
 
-use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, RunResult};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_expr::vectorized;
@@ -108,7 +108,7 @@ impl<R: Float> Kernel for MeanVarKernel<R> {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let x = R::of(&reads[0]);
         let (channels, all, rows) = (self.channels, self.rows, self.chunk);
         let partial = &mut f64::from_words(workspace)[..self.partial];

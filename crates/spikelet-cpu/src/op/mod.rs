@@ -52,15 +52,18 @@ use spikelet_graph::semantics::Class;
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, TensorType, for_each_operation};
 use std::sync::Arc;
 
+/// Only errors that depend on the data are returned; the text is a message.
+pub(crate) type RunResult = Result<(), String>;
+
 /// A prepared operation.
 pub(crate) trait Kernel: Send {
-    /// Runs it. Only errors that depend on the data are returned; the text is a message.
+    /// Runs it.
     fn run(
         &mut self,
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> std::result::Result<(), String>;
+    ) -> RunResult;
 }
 
 pub(crate) type Prepared = spikelet_graph::Result<Box<dyn Kernel>>;

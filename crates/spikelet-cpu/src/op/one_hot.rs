@@ -1,6 +1,6 @@
 //! One-hot vectors of labels.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::op::OneHot;
 use std::marker::PhantomData;
@@ -20,12 +20,7 @@ impl CpuKernel for OneHot {
 }
 
 impl<R: Float> Kernel for OneHotKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let rows = R::of_mut(&mut writes[0]).chunks_mut(self.op.classes.max(1));
         for (&label, row) in i64::of(&reads[0]).iter().zip(rows) {
             row.fill(R::ZERO);

@@ -1,6 +1,6 @@
 //! Binary values to bits and back.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, View, ViewMut};
 use crate::spikes;
 use spikelet_graph::op::Pack;
@@ -21,12 +21,7 @@ impl CpuKernel for Pack {
 }
 
 impl<R: Float> Kernel for PackKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         if let ViewMut::Bits(bits) = &mut writes[0] {
             let x = R::of(&reads[0]);
             spikes::pack(x, self.columns, bits, |&x| u8::from(x != R::ZERO));

@@ -5,7 +5,9 @@
 //! in f32 would.
 
 use super::convert::{self, widened};
-use super::{CHUNK, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, lower_in};
+use super::{
+    CHUNK, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, RunResult, Types, lower_in,
+};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use arrayvec::ArrayVec;
@@ -233,7 +235,7 @@ impl Kernel for PieceKernel {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let Self { pieces, kernels } = self;
         for first in (0..pieces.images).step_by(pieces.piece) {
             let images = pieces.piece.min(pieces.images - first);

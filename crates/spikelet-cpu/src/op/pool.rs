@@ -1,6 +1,6 @@
 //! Maxima and means of windows, and their gradients, channels last.
 
-use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CHUNK, CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use spikelet_expr::vectorized;
@@ -256,12 +256,7 @@ impl CpuKernel for Pool {
 }
 
 impl<R: Float> Kernel for PoolKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let w = &self.windows;
         let (channels, positions) = (w.channels.max(1), w.positions());
         let rows = (CHUNK / channels).max(1);
@@ -299,12 +294,7 @@ impl CpuKernel for PoolGrad {
 }
 
 impl<R: Float> Kernel for PoolGradKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let w = &self.windows;
         let g = R::of(&reads[0]);
         // The gradient of a mean does not depend on the operand.

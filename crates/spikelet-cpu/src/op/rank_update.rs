@@ -1,6 +1,6 @@
 //! Updates of a matrix by sums of outer products. The cost is that of the rows and columns that are not 0.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
 use crate::spikes::{Fired, listed_rows};
@@ -100,12 +100,7 @@ impl<R: Float> RankUpdateKernel<R> {
 }
 
 impl<R: Float> Kernel for RankUpdateKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let (outputs, inputs) = (self.active.len(), self.inputs);
         let y = R::of_mut(&mut writes[0]);
         if !matches!(reads[0], View::InPlace(_)) {

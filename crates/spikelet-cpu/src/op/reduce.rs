@@ -1,6 +1,6 @@
 //! Sums and maxima, each in a fixed order.
 
-use super::{CHUNK, CpuKernel, Float, Kernel, Lowered, PrepareContext};
+use super::{CHUNK, CpuKernel, Float, Kernel, Lowered, PrepareContext, RunResult};
 use crate::broadcast::Broadcast;
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
@@ -301,7 +301,7 @@ impl<R: Float> Kernel for ReduceKernel<R> {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let x = R::of(&reads[0]);
         let y = R::of_mut(&mut writes[0]);
         match &self.shape {

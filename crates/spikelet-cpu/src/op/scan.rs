@@ -9,7 +9,9 @@ use super::scan_ports::{Memory, Operands, Results, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::TileOperand;
 use super::tile_result::TileResult;
-use super::{CpuKernel, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, words_of};
+use super::{
+    CpuKernel, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, RunResult, Types, words_of,
+};
 use crate::memory::{SharedSlice, View, ViewMut};
 use crate::parallel;
 use crate::scratch::{PerThread, Pieces};
@@ -271,7 +273,7 @@ impl<R: Float> Kernel for ScanKernel<R> {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let this = &*self;
         let elements = this.operands.elements;
         if elements == 0 {

@@ -1,6 +1,6 @@
 //! The largest elements of each row: each element is inserted in the sorted list of those before it.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{Element, SharedSlice, View, ViewMut};
 use crate::parallel::{self, chunk};
 use spikelet_graph::op::TopK;
@@ -45,12 +45,7 @@ fn select<R: Float>(row: &[R], indices: &mut [i64]) {
 }
 
 impl<R: Float> Kernel for TopKKernel<R> {
-    fn run(
-        &mut self,
-        reads: &[View<'_>],
-        writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
-    ) -> Result<(), String> {
+    fn run(&mut self, reads: &[View<'_>], writes: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         let [values, indices] = writes else {
             unreachable!("the graph checked the number of results");
         };

@@ -1,13 +1,13 @@
 //! Operations whose result is already in its memory, a part of that of an operand.
 
-use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared};
+use super::{CpuKernel, Float, Kernel, PrepareContext, Prepared, RunResult};
 use crate::memory::{View, ViewMut};
 use spikelet_graph::op::{AllReduceDone, ConcatChunks, Reshape, TimeChunk};
 
 struct ViewKernel;
 
 impl Kernel for ViewKernel {
-    fn run(&mut self, _: &[View<'_>], _: &mut [ViewMut<'_>], _: &mut [u64]) -> Result<(), String> {
+    fn run(&mut self, _: &[View<'_>], _: &mut [ViewMut<'_>], _: &mut [u64]) -> RunResult {
         Ok(())
     }
 }

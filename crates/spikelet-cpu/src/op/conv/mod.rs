@@ -10,7 +10,7 @@ mod input;
 mod weight;
 mod window;
 
-use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, words_of};
+use super::{CpuKernel, Float, Kernel, Lowered, PrepareContext, RunResult, words_of};
 use crate::memory::{View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
 use channelwise::{Channelwise, Product};
@@ -77,7 +77,7 @@ impl<R: Float, P: ConvProduct> Kernel for ConvKernel<R, P> {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let ConvScratch { shared, each } = self.scratch;
         let (shared, rest) = R::from_words(workspace).split_at_mut(shared);
         let own = Pieces::new(rest, each, &self.threads);

@@ -13,7 +13,9 @@ use super::scan_ports::{Gradients, Memory, Operands, tile};
 use super::step_program::{StepProgram, StepScratch, Tiles};
 use super::tile_operand::{self, TileOperand};
 use super::tile_result::TileResult;
-use super::{CpuKernel, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, Types, words_of};
+use super::{
+    CpuKernel, Float, Kernel, Lowered, MAX_OPERANDS, PrepareContext, RunResult, Types, words_of,
+};
 use crate::gemm::{self, Factor, Gemm, Rounding};
 use crate::memory::{View, ViewMut};
 use crate::parallel;
@@ -456,7 +458,7 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
-    ) -> Result<(), String> {
+    ) -> RunResult {
         let this = &*self;
         let elements = this.operands.elements;
         if elements == 0 {
