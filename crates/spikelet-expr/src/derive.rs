@@ -185,11 +185,7 @@ fn within(guards: &[(Expr, bool)], value: &Expr) -> Expr {
 /// adjoint on the other side.
 fn guarded(g: &Expr) -> Option<(Expr, bool, Expr)> {
     match g.node() {
-        Node::Select {
-            condition,
-            then,
-            otherwise,
-        } => {
+        Node::Select(condition, then, otherwise) => {
             if otherwise.as_constant() == Some(0.0) {
                 Some((condition.clone(), true, then.clone()))
             } else if then.as_constant() == Some(0.0) {
@@ -218,11 +214,7 @@ fn slopes(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
             }
             parts
         }
-        Node::Select {
-            condition,
-            then,
-            otherwise,
-        } => vec![
+        Node::Select(condition, then, otherwise) => vec![
             (then.clone(), Expr::select(condition, g, 0.0)),
             (otherwise.clone(), Expr::select(condition, 0.0, g)),
         ],

@@ -30,16 +30,9 @@ pub enum Node {
     Unary(Unary, Expr),
     /// A function of two arguments.
     Binary(Binary, Expr, Expr),
-    /// `then` where `condition` is not zero, else `otherwise`. A NaN in the branch that is not taken
-    /// does not reach the result.
-    Select {
-        /// True if not zero; comparisons give 1 or 0.
-        condition: Expr,
-        /// The value if the condition is true.
-        then: Expr,
-        /// The value if the condition is false.
-        otherwise: Expr,
-    },
+    /// `Select(condition, then, otherwise)`: `then` where the condition is not zero, else `otherwise`. A NaN in the branch
+    /// that is not taken does not reach the result.
+    Select(Expr, Expr, Expr),
     /// The value of one expression with the derivative of another.
     CustomGradient {
         /// The expression that is evaluated.
@@ -171,11 +164,9 @@ impl Expr {
             Node::Const(_) | Node::Symbol(_) => vec![],
             Node::Unary(_, a) => vec![a.clone()],
             Node::Binary(_, a, b) => vec![a.clone(), b.clone()],
-            Node::Select {
-                condition,
-                then,
-                otherwise,
-            } => vec![condition.clone(), then.clone(), otherwise.clone()],
+            Node::Select(condition, then, otherwise) => {
+                vec![condition.clone(), then.clone(), otherwise.clone()]
+            }
             Node::CustomGradient { value, tangent } => vec![value.clone(), tangent.clone()],
         }
     }

@@ -50,11 +50,7 @@ impl Interner {
             Node::Symbol(name) => Key::Symbol(name.clone()),
             Node::Unary(op, a) => Key::Unary(*op, self.index(a)),
             Node::Binary(op, a, b) => Key::Binary(*op, self.index(a), self.index(b)),
-            Node::Select {
-                condition,
-                then,
-                otherwise,
-            } => Key::Select(
+            Node::Select(condition, then, otherwise) => Key::Select(
                 self.index(condition),
                 self.index(then),
                 self.index(otherwise),

@@ -135,11 +135,7 @@ impl<'a> Parser<'a> {
         if self.take(" ? ") {
             let then = self.binary(1)?;
             self.expect(" : ")?;
-            expr = Expr(Arc::new(Node::Select {
-                condition: expr,
-                then,
-                otherwise: self.binary(1)?,
-            }));
+            expr = Expr(Arc::new(Node::Select(expr, then, self.binary(1)?)));
         }
         Ok(expr)
     }

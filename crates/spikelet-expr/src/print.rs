@@ -21,7 +21,7 @@ const LEVELS: usize = 64;
 /// The precedence of an operator; larger binds tighter.
 fn binding(expr: &Expr) -> u8 {
     match expr.node() {
-        Node::Select { .. } => 0,
+        Node::Select(..) => 0,
         Node::Binary(op, ..) => match op {
             Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => 1,
             Binary::Add | Binary::Sub => 2,
@@ -195,11 +195,7 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named, whole: bool) ->
                 Text(" "),
                 Operand(a, own + u8::from(op.is_comparison())),
             ]),
-            Node::Select {
-                condition,
-                then,
-                otherwise,
-            } => open.extend([
+            Node::Select(condition, then, otherwise) => open.extend([
                 Operand(otherwise, 1),
                 Text(" : "),
                 Operand(then, 1),

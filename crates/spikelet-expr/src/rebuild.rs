@@ -44,11 +44,9 @@ impl Expr {
             Node::Symbol(name) => replace(name).unwrap_or_else(|| part.clone()),
             Node::Unary(op, a) => Expr::unary(*op, &new(a)),
             Node::Binary(op, a, b) => Expr::binary(*op, &new(a), &new(b)),
-            Node::Select {
-                condition,
-                then,
-                otherwise,
-            } => Expr::select(new(condition), new(then), new(otherwise)),
+            Node::Select(condition, then, otherwise) => {
+                Expr::select(new(condition), new(then), new(otherwise))
+            }
             Node::CustomGradient { value, tangent } => {
                 Expr::custom_gradient(new(value), new(tangent))
             }

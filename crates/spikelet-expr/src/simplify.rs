@@ -92,9 +92,5 @@ pub(crate) fn select(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
     if Arc::ptr_eq(&then.0, &otherwise.0) {
         return then;
     }
-    Expr(Arc::new(Node::Select {
-        condition,
-        then,
-        otherwise,
-    }))
+    Expr(Arc::new(Node::Select(condition, then, otherwise)))
 }

@@ -59,11 +59,9 @@ impl Node {
             Self::Const(_) | Self::Symbol(_) => return,
             Self::Unary(_, a) => [Some(a), None, None],
             Self::Binary(_, a, b) => [Some(a), Some(b), None],
-            Self::Select {
-                condition,
-                then,
-                otherwise,
-            } => [Some(condition), Some(then), Some(otherwise)],
+            Self::Select(condition, then, otherwise) => {
+                [Some(condition), Some(then), Some(otherwise)]
+            }
             Self::CustomGradient { value, tangent } => [Some(value), Some(tangent), None],
         };
         for child in children.into_iter().flatten() {

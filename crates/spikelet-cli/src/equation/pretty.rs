@@ -13,11 +13,9 @@ pub fn pretty(expr: &Expr) -> String {
         Node::Symbol(_) => part.clone(),
         Node::Unary(op, a) => Expr::unary(*op, &new(a)),
         Node::Binary(op, a, b) => binary(*op, &new(a), &new(b)),
-        Node::Select {
-            condition,
-            then,
-            otherwise,
-        } => Expr::select(new(condition), new(then), new(otherwise)),
+        Node::Select(condition, then, otherwise) => {
+            Expr::select(new(condition), new(then), new(otherwise))
+        }
         Node::CustomGradient { value, .. } => new(value),
     });
     written.to_string()
@@ -33,7 +31,7 @@ fn binary(op: Binary, a: &Expr, b: &Expr) -> Expr {
     if op == Binary::Mul && a.as_constant().is_none() && a.same_value(b) {
         let square = match a.node() {
             Node::Symbol(name) => format!("{name}²"),
-            Node::Binary(..) | Node::Select { .. } => format!("({a})²"),
+            Node::Binary(..) | Node::Select(..) => format!("({a})²"),
             _ => return Expr::binary(op, a, b),
         };
         return Expr::symbol(square);

@@ -11,24 +11,27 @@ macro_rules! declare {
     };
 }
 
-macro_rules! define_f32 {
-    ([] $($(#[$doc:meta])* $op:ident: $method:ident { $($_:tt)* })*) => {$(
+macro_rules! define {
+    ($($method:ident($($argument:ident)?) = $function:expr;)*) => {$(
         #[inline(always)]
-        fn $method(self) -> Self {
-            super::$method(self)
+        fn $method(self $(, $argument: Self)?) -> Self {
+            $function(self $(, $argument)?)
         }
     )*};
+}
+
+macro_rules! define_f32 {
+    ([] $($(#[$doc:meta])* $op:ident: $method:ident { $($_:tt)* })*) => {
+        define! { $($method() = super::$method;)* }
+    };
 }
 
 macro_rules! define_f64 {
     ([] $(
         $(#[$doc:meta])* $op:ident: $method:ident { name: $name:literal, f64: $double:expr, $($_:tt)* }
-    )*) => {$(
-        #[inline(always)]
-        fn $method(self) -> Self {
-            $double(self)
-        }
-    )*};
+    )*) => {
+        define! { $($method() = $double;)* }
+    };
 }
 
 /// A number type in which expressions can be evaluated.
@@ -126,30 +129,13 @@ impl Real for f32 {
         f64::from(self)
     }
     elementary_functions!(define_f32);
-
-    #[inline(always)]
-    fn ln_1p(self) -> Self {
-        super::ln_1p(self)
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        f32::sqrt(self)
-    }
-    #[inline(always)]
-    fn powr(self, y: Self) -> Self {
-        super::pow(self, y)
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        f32::abs(self)
-    }
-    #[inline(always)]
-    fn round_half_even(self) -> Self {
-        f32::round_ties_even(self)
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        f32::floor(self)
+    define! {
+        ln_1p() = super::ln_1p;
+        sqrt() = f32::sqrt;
+        powr(y) = super::pow;
+        abs() = f32::abs;
+        round_half_even() = f32::round_ties_even;
+        floor() = f32::floor;
     }
 }
 
@@ -166,30 +152,13 @@ impl Real for f64 {
         self
     }
     elementary_functions!(define_f64);
-
-    #[inline(always)]
-    fn ln_1p(self) -> Self {
-        f64::ln_1p(self)
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        f64::sqrt(self)
-    }
-    #[inline(always)]
-    fn powr(self, y: Self) -> Self {
-        f64::powf(self, y)
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        f64::abs(self)
-    }
-    #[inline(always)]
-    fn round_half_even(self) -> Self {
-        f64::round_ties_even(self)
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        f64::floor(self)
+    define! {
+        ln_1p() = f64::ln_1p;
+        sqrt() = f64::sqrt;
+        powr(y) = f64::powf;
+        abs() = f64::abs;
+        round_half_even() = f64::round_ties_even;
+        floor() = f64::floor;
     }
 }
 

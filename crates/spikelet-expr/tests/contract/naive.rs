@@ -29,11 +29,7 @@ pub fn evaluate<R: Real>(expr: &Expr, symbol: &dyn Fn(&str) -> R) -> R {
         Node::Symbol(name) => symbol(name),
         Node::Unary(op, a) => op.apply(evaluate(a, symbol)),
         Node::Binary(op, a, b) => binary(*op, evaluate(a, symbol), evaluate(b, symbol)),
-        Node::Select {
-            condition,
-            then,
-            otherwise,
-        } => {
+        Node::Select(condition, then, otherwise) => {
             if evaluate(condition, symbol) != R::ZERO {
                 evaluate(then, symbol)
             } else {

@@ -113,7 +113,7 @@ impl Count {
             Node::Symbol(name) => Key::Symbol(name.to_string()),
             Node::Unary(op, _) => Key::Unary(*op, n(0)),
             Node::Binary(op, ..) => Key::Binary(*op, n(0), n(1)),
-            Node::Select { .. } => Key::Select(n(0), n(1), n(2)),
+            Node::Select(..) => Key::Select(n(0), n(1), n(2)),
             Node::CustomGradient { .. } => return operands[0],
         };
         if let Some(found) = self.numbers.get(&key) {
