@@ -7,50 +7,51 @@ use crate::op::{Equal, Fill};
 use crate::types::{DType, TensorType};
 use spikelet_expr::Expr;
 
+/// Methods of this tensor and another operand, `x[0]` and `x[1]`, by the expression of an element.
+macro_rules! of_two {
+    ($($(#[$attribute:meta])* $name:ident => $expression:expr;)*) => {$(
+        $(#[$attribute])*
+        pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
+            self.with_operands(&[other.into()], $expression)
+        }
+    )*};
+}
+
 impl Var {
-    /// The smaller of two elements; NaN if either is NaN. Of equal elements the first gets the gradient.
-    pub fn minimum<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| x[0].min(&x[1]))
-    }
-
-    /// The larger of two elements; NaN if either is NaN. Of equal elements the first gets the gradient.
-    ///
-    /// ```
-    /// use spikelet_graph::{DType, Tracer};
-    /// let tracer = Tracer::new(DType::F32);
-    /// let (x, y) = (tracer.input("x", DType::F32, [4, 3]), tracer.input("y", DType::F32, [3]));
-    /// assert_eq!(x.maximum(&y).minimum(6.0).shape(), [4, 3]);
-    /// ```
-    pub fn maximum<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| x[0].max(&x[1]))
-    }
-
-    /// 1 where `self` > `other`, else 0.
-    ///
-    /// ```
-    /// use spikelet_graph::{DType, Tracer};
-    /// let tracer = Tracer::new(DType::F32);
-    /// let v = tracer.input("v", DType::F32, [8, 3]);
-    /// let rate = v.gt(1.0).mean_all();
-    /// assert!(rate.shape().is_empty());
-    /// ```
-    pub fn gt<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| x[0].gt(&x[1]))
-    }
-
-    /// 1 where `self` ≥ `other`, else 0.
-    pub fn ge<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| x[0].ge(&x[1]))
-    }
-
-    /// 1 where `self` < `other`, else 0.
-    pub fn lt<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| x[0].lt(&x[1]))
-    }
-
-    /// 1 where `self` ≤ `other`, else 0.
-    pub fn le<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| x[0].le(&x[1]))
+    of_two! {
+        /// The smaller of two elements; NaN if either is NaN. Of equal elements the first gets the gradient.
+        minimum => |x| x[0].min(&x[1]);
+        /// The larger of two elements; NaN if either is NaN. Of equal elements the first gets the gradient.
+        ///
+        /// ```
+        /// use spikelet_graph::{DType, Tracer};
+        /// let tracer = Tracer::new(DType::F32);
+        /// let (x, y) = (tracer.input("x", DType::F32, [4, 3]), tracer.input("y", DType::F32, [3]));
+        /// assert_eq!(x.maximum(&y).minimum(6.0).shape(), [4, 3]);
+        /// ```
+        maximum => |x| x[0].max(&x[1]);
+        /// 1 where `self` > `other`, else 0.
+        ///
+        /// ```
+        /// use spikelet_graph::{DType, Tracer};
+        /// let tracer = Tracer::new(DType::F32);
+        /// let v = tracer.input("v", DType::F32, [8, 3]);
+        /// let rate = v.gt(1.0).mean_all();
+        /// assert!(rate.shape().is_empty());
+        /// ```
+        gt => |x| x[0].gt(&x[1]);
+        /// 1 where `self` ≥ `other`, else 0.
+        ge => |x| x[0].ge(&x[1]);
+        /// 1 where `self` < `other`, else 0.
+        lt => |x| x[0].lt(&x[1]);
+        /// 1 where `self` ≤ `other`, else 0.
+        le => |x| x[0].le(&x[1]);
+        /// 1 where both are not 0, else 0.
+        logical_and => |x| Expr::select(x[0].differs(0.0), x[1].differs(0.0), 0.0);
+        /// 1 where at least one is not 0, else 0.
+        logical_or => |x| Expr::select(x[0].differs(0.0), 1.0, x[1].differs(0.0));
+        /// 1 where exactly one is not 0, else 0.
+        logical_xor => |x| x[0].differs(0.0).differs(x[1].differs(0.0));
     }
 
     /// 1 where `self` = `other`, else 0: for floating-point tensors with broadcasting, for two integer
@@ -87,27 +88,6 @@ impl Var {
     #[doc(alias = "ne")]
     pub fn differs<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
         self.equals(other).logical_not()
-    }
-
-    /// 1 where both are not 0, else 0.
-    pub fn logical_and<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| {
-            Expr::select(x[0].differs(0.0), x[1].differs(0.0), 0.0)
-        })
-    }
-
-    /// 1 where at least one is not 0, else 0.
-    pub fn logical_or<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| {
-            Expr::select(x[0].differs(0.0), 1.0, x[1].differs(0.0))
-        })
-    }
-
-    /// 1 where exactly one is not 0, else 0.
-    pub fn logical_xor<'a>(&self, other: impl Into<Operand<'a>>) -> Var {
-        self.with_operands(&[other.into()], |x| {
-            x[0].differs(0.0).differs(x[1].differs(0.0))
-        })
     }
 
     /// 1 where `self` is 0, else 0.

@@ -29,122 +29,84 @@ fn softplus(x: &Expr) -> Expr {
     Expr::custom_gradient(value, Expr::select(x.le(0.0), left, right))
 }
 
+/// Methods by the expression of an element.
+macro_rules! functions {
+    ($($(#[$attribute:meta])* $name:ident => $expression:expr;)*) => {$(
+        $(#[$attribute])*
+        pub fn $name(&self) -> Var {
+            self.map1($expression)
+        }
+    )*};
+}
+
 impl Var {
-    /// x²
-    pub fn square(&self) -> Var {
-        self.map1(|x| x * x)
-    }
-
-    /// √x
-    pub fn sqrt(&self) -> Var {
-        self.map1(Expr::sqrt)
-    }
-
-    /// 1/√x
-    pub fn rsqrt(&self) -> Var {
-        self.map1(|x| 1.0 / x.sqrt())
-    }
-
-    /// 1/x
-    pub fn reciprocal(&self) -> Var {
-        self.map1(|x| 1.0 / x)
-    }
-
-    /// |x|, with the derivative 0 at 0.
-    ///
-    /// ```
-    /// use spikelet_graph::{DType, Tracer};
-    /// let tracer = Tracer::new(DType::F32);
-    /// let x = tracer.input("x", DType::F32, [4, 3]);
-    /// let l1 = x.abs().mean_all();
-    /// assert!(l1.shape().is_empty());
-    /// ```
-    pub fn abs(&self) -> Var {
-        self.map1(Expr::abs)
-    }
-
-    /// 1, 0 or −1, the sign of x; its derivative is 0.
-    pub fn sign(&self) -> Var {
-        self.map1(|x| x.gt(0.0) - x.lt(0.0))
-    }
-
-    /// The nearest integer, ties to even; its derivative is 0.
-    pub fn round(&self) -> Var {
-        self.map1(Expr::round)
-    }
-
-    /// The largest integer not above x; its derivative is 0.
-    pub fn floor(&self) -> Var {
-        self.map1(Expr::floor)
-    }
-
-    /// The smallest integer not below x; its derivative is 0.
-    pub fn ceil(&self) -> Var {
-        self.map1(|x| -(-x).floor())
-    }
-
-    /// eˣ
-    pub fn exp(&self) -> Var {
-        self.map1(Expr::exp)
-    }
-
-    /// eˣ − 1, accurate where x is small. In PyTorch `expm1`.
-    #[doc(alias = "expm1")]
-    pub fn exp_m1(&self) -> Var {
-        self.map1(exp_m1)
-    }
-
-    /// The natural logarithm. In PyTorch `log`.
-    #[doc(alias = "log")]
-    pub fn ln(&self) -> Var {
-        self.map1(Expr::ln)
-    }
-
-    /// ln(1 + x), accurate where x is small. In PyTorch `log1p`.
-    #[doc(alias = "log1p")]
-    pub fn ln_1p(&self) -> Var {
-        self.map1(ln_1p)
-    }
-
-    /// sin x, x in radians. In f32 accurate for |x| ≤ 25,000.
-    pub fn sin(&self) -> Var {
-        self.map1(Expr::sin)
-    }
-
-    /// cos x, x in radians. In f32 accurate for |x| ≤ 25,000.
-    pub fn cos(&self) -> Var {
-        self.map1(Expr::cos)
-    }
-
-    /// The arc tangent.
-    pub fn atan(&self) -> Var {
-        self.map1(Expr::atan)
-    }
-
-    /// The hyperbolic tangent.
-    pub fn tanh(&self) -> Var {
-        self.map1(Expr::tanh)
-    }
-
-    /// σ(x) = 1/(1 + e⁻ˣ)
-    pub fn sigmoid(&self) -> Var {
-        self.map1(Expr::sigmoid)
-    }
-
-    /// ln σ(x) = −softplus(−x), accurate where σ(x) is small. In PyTorch `logsigmoid`.
-    #[doc(alias = "logsigmoid")]
-    pub fn log_sigmoid(&self) -> Var {
-        self.map1(|x| -softplus(&-x))
-    }
-
-    /// The error function 2/√π ∫₀ˣ e^(−t²) dt.
-    pub fn erf(&self) -> Var {
-        self.map1(Expr::erf)
-    }
-
-    /// max(x, 0)
-    pub fn relu(&self) -> Var {
-        self.map1(|x| Expr::select(x.gt(0.0), x, 0.0))
+    functions! {
+        /// x²
+        square => |x| x * x;
+        /// √x
+        sqrt => Expr::sqrt;
+        /// 1/√x
+        rsqrt => |x| 1.0 / x.sqrt();
+        /// 1/x
+        reciprocal => |x| 1.0 / x;
+        /// |x|, with the derivative 0 at 0.
+        ///
+        /// ```
+        /// use spikelet_graph::{DType, Tracer};
+        /// let tracer = Tracer::new(DType::F32);
+        /// let x = tracer.input("x", DType::F32, [4, 3]);
+        /// let l1 = x.abs().mean_all();
+        /// assert!(l1.shape().is_empty());
+        /// ```
+        abs => Expr::abs;
+        /// 1, 0 or −1, the sign of x; its derivative is 0.
+        sign => |x| x.gt(0.0) - x.lt(0.0);
+        /// The nearest integer, ties to even; its derivative is 0.
+        round => Expr::round;
+        /// The largest integer not above x; its derivative is 0.
+        floor => Expr::floor;
+        /// The smallest integer not below x; its derivative is 0.
+        ceil => |x| -(-x).floor();
+        /// eˣ
+        exp => Expr::exp;
+        /// eˣ − 1, accurate where x is small. In PyTorch `expm1`.
+        #[doc(alias = "expm1")]
+        exp_m1 => exp_m1;
+        /// The natural logarithm. In PyTorch `log`.
+        #[doc(alias = "log")]
+        ln => Expr::ln;
+        /// ln(1 + x), accurate where x is small. In PyTorch `log1p`.
+        #[doc(alias = "log1p")]
+        ln_1p => ln_1p;
+        /// sin x, x in radians. In f32 accurate for |x| ≤ 25,000.
+        sin => Expr::sin;
+        /// cos x, x in radians. In f32 accurate for |x| ≤ 25,000.
+        cos => Expr::cos;
+        /// The arc tangent.
+        atan => Expr::atan;
+        /// The hyperbolic tangent.
+        tanh => Expr::tanh;
+        /// σ(x) = 1/(1 + e⁻ˣ)
+        sigmoid => Expr::sigmoid;
+        /// ln σ(x) = −softplus(−x), accurate where σ(x) is small. In PyTorch `logsigmoid`.
+        #[doc(alias = "logsigmoid")]
+        log_sigmoid => |x| -softplus(&-x);
+        /// The error function 2/√π ∫₀ˣ e^(−t²) dt.
+        erf => Expr::erf;
+        /// max(x, 0)
+        relu => |x| Expr::select(x.gt(0.0), x, 0.0);
+        /// ln(1 + eˣ); its derivative is σ(x).
+        softplus => softplus;
+        /// x·σ(x), also called swish.
+        #[doc(alias = "swish")]
+        silu => |x| x * x.sigmoid();
+        /// x·Φ(x) = x/2 · erfc(−x/√2), Φ the distribution function of the normal distribution; not the
+        /// approximation by tanh.
+        ///
+        /// Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+        gelu => |x| x * 0.5 * (x * -FRAC_1_SQRT_2).erfc();
+        /// The same value without a gradient (stop-gradient).
+        detach => Expr::detach;
     }
 
     /// x where x > 0, else `slope`·x.
@@ -162,25 +124,6 @@ impl Var {
     /// x where x > 0, else `alpha`·(eˣ − 1).
     pub fn elu(&self, alpha: f64) -> Var {
         self.map1(|x| Expr::select(x.gt(0.0), x, alpha * exp_m1(x)))
-    }
-
-    /// ln(1 + eˣ); its derivative is σ(x).
-    pub fn softplus(&self) -> Var {
-        self.map1(softplus)
-    }
-
-    /// x·σ(x), also called swish.
-    #[doc(alias = "swish")]
-    pub fn silu(&self) -> Var {
-        self.map1(|x| x * x.sigmoid())
-    }
-
-    /// x·Φ(x) = x/2 · erfc(−x/√2), Φ the distribution function of the normal distribution; not the
-    /// approximation by tanh.
-    ///
-    /// Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
-    pub fn gelu(&self) -> Var {
-        self.map1(|x| x * 0.5 * (x * -FRAC_1_SQRT_2).erfc())
     }
 
     /// x limited to −1 … 1; the derivative is 1 inside and at both ends.
@@ -234,10 +177,5 @@ impl Var {
             return self.clone();
         }
         self.tracer.apply1(Map::cast(self.shape(), dtype), &[self])
-    }
-
-    /// The same value without a gradient (stop-gradient).
-    pub fn detach(&self) -> Var {
-        self.map1(Expr::detach)
     }
 }
