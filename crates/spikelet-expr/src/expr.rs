@@ -129,9 +129,7 @@ impl Expr {
         match self.node() {
             Node::Const(value) => [0.0, 1.0].contains(value),
             Node::Binary(op, ..) => op.is_comparison(),
-            Node::Select {
-                then, otherwise, ..
-            } => then.is_binary() && otherwise.is_binary(),
+            Node::Select(_, then, otherwise) => then.is_binary() && otherwise.is_binary(),
             Node::CustomGradient { value, .. } => value.is_binary(),
             Node::Symbol(_) | Node::Unary(..) => false,
         }

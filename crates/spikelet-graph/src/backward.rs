@@ -1,9 +1,9 @@
 //! Reverse-mode differentiation from graph to graph.
 
-use crate::error::{Error, Result, mismatch};
+use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Expand, Fill, Map, Op, Operation, Reduce, Reshape};
-use crate::types::{DType, TensorType, broadcast};
+use crate::op::{Expand, Fill, Map, Op, Operation, Permute, Reduce, Reshape};
+use crate::types::{DType, ShapeText, TensorType, broadcast};
 use spikelet_expr::Expr;
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +22,12 @@ pub struct Backward<'a> {
 }
 
 impl Backward<'_> {
+    /// The gradient of the result of an operation that has one: operations whose results have no gradients are not
+    /// differentiated.
+    pub fn grad(&self) -> ValueId {
+        self.grads[0].expect("a result of the operation has a gradient")
+    }
+
     /// The partial gradient of input `k`: the sum of the gradients from later operations, if any. An
     /// operation that takes it returns the complete sum as the gradient of this input.
     pub fn take_partial_grad(&mut self, k: usize) -> Option<ValueId> {
@@ -174,8 +180,24 @@ impl Backward<'_> {
     /// # Errors
     /// Never for a value of this graph.
     pub fn zeros_like(&mut self, value: ValueId) -> Result<ValueId> {
-        let ty = self.graph.ty(value).clone();
-        self.push1(Fill { ty, value: 0.0 }, &[])
+        self.fill(self.graph.ty(value).clone(), 0.0)
+    }
+
+    /// A tensor whose elements all have one value.
+    ///
+    /// # Errors
+    /// When the type exceeds the largest size of a tensor.
+    pub fn fill(&mut self, ty: TensorType, value: f64) -> Result<ValueId> {
+        self.push1(Fill { ty, value }, &[])
+    }
+
+    /// The value with its axes in another order, as by [`Permute`].
+    ///
+    /// # Errors
+    /// When the order does not list each axis once.
+    pub fn permute(&mut self, value: ValueId, order: &[usize]) -> Result<ValueId> {
+        let order = order.to_vec();
+        self.push1(Permute { order }, &[value])
     }
 
     /// The adjoint of broadcasting: sums `value` to the shape of `like`, with the element type of
@@ -187,10 +209,11 @@ impl Backward<'_> {
         let from = self.graph.shape(value).to_vec();
         let to = self.graph.shape(like).to_vec();
         if broadcast(&to, &from).as_ref() != Some(&from) {
-            let error = mismatch(
-                "the target shape of a gradient's sum does not broadcast to the gradient's shape",
-                &to,
-                &from,
+            let (to, from) = (ShapeText(&to), ShapeText(&from));
+            let error = InvalidOp::new(
+                format!(
+                    "the target shape of a gradient's sum does not broadcast to the gradient's shape: {to} against {from}"
+                ),
                 "axes must be equal or 1, counted from the last",
             );
             return Err(error.at(&self.layer, "sum", &[self.graph.ty(value).clone()]));

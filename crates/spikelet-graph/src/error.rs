@@ -1,6 +1,6 @@
 //! Errors of tracing and planning.
 
-use crate::types::{ShapeText, TensorType};
+use crate::types::TensorType;
 
 /// The errors of tracing, planning and running.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -177,13 +177,13 @@ impl InvalidOp {
     }
 }
 
-/// An error about two shapes that do not match.
-pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> InvalidOp {
-    InvalidOp::new(
-        format!("{what}: {} against {}", ShapeText(a), ShapeText(b)),
-        help,
-    )
+/// The refusal of operands: the problem, formatted, and the help.
+macro_rules! invalid {
+    ($problem:literal $(, $given:expr)*; $help:expr) => {
+        Err($crate::error::InvalidOp::new(format_args!($problem $(, $given)*).to_string(), $help))
+    };
 }
+pub(crate) use invalid;
 
 /// The line with the types of operands, if there are any.
 fn given_types(given: &str) -> String {

@@ -1,6 +1,6 @@
 //! The tensor graph: values, nodes in execution order, inputs and outputs.
 
-use crate::error::{Error, InvalidOp, Result};
+use crate::error::{Error, InvalidOp, Result, invalid};
 use crate::op::{Map, Op, Operation};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
@@ -230,19 +230,11 @@ fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType
     let made = op.infer(inputs)?;
     let expected = op.outputs(inputs.len());
     if made.len() != expected {
-        return Err(InvalidOp::new(
-            format!(
-                "has {expected} results, but `infer` returns {} types",
-                made.len()
-            ),
-            "return from `outputs` the number of types that `infer` returns",
-        ));
+        return invalid!("has {expected} results, but `infer` returns {} types", made.len();
+            "return from `outputs` the number of types that `infer` returns");
     }
     if made.is_empty() {
-        return Err(InvalidOp::new(
-            "has no result",
-            "give the operation at least one result",
-        ));
+        return invalid!("has no result"; "give the operation at least one result");
     }
     made.iter().try_for_each(TensorType::check_size)?;
     Ok(made)

@@ -58,6 +58,38 @@ pub enum Class {
     Opaque,
 }
 
+/// The properties that all operations of a kind have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The name, such as `matmul`.
+    pub name: &'static str,
+    /// The kind of computation.
+    pub class: Class,
+    /// The element types under a 16-bit precision.
+    pub storage: Storage,
+}
+
+impl Kind {
+    /// A kind whose results follow the types of the operands if it moves elements, and else keep them.
+    pub const fn new(name: &'static str, class: Class) -> Self {
+        let storage = match class {
+            Class::Movement => Storage::Follows,
+            _ => Storage::Full,
+        };
+        Self {
+            name,
+            class,
+            storage,
+        }
+    }
+
+    /// The kind with another storage rule.
+    #[must_use]
+    pub const fn stored(self, storage: Storage) -> Self {
+        Self { storage, ..self }
+    }
+}
+
 /// An axis of an iteration space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {

@@ -1,6 +1,6 @@
 //! The largest size of a tensor.
 
-use crate::error::InvalidOp;
+use crate::error::{InvalidOp, invalid};
 use crate::types::TensorType;
 
 /// The largest number of elements of a tensor: with every element type it then has at most `isize::MAX`
@@ -32,9 +32,7 @@ impl TensorType {
         if elements.is_some_and(|n| n <= MAX_ELEMENTS) {
             return Ok(());
         }
-        Err(InvalidOp::new(
-            format!("{self} has more elements than memory can have, {MAX_ELEMENTS}"),
-            "make the axes shorter",
-        ))
+        invalid!("{self} has more elements than memory can have, {MAX_ELEMENTS}";
+            "make the axes shorter")
     }
 }

@@ -221,6 +221,11 @@ impl<'a> Text<'a> {
         self.word("[").many(values, &0, ", ", Self::value).word("]")
     }
 
+    /// `2×3`
+    pub fn size(&mut self, [height, width]: &mut [usize; 2]) -> &mut Self {
+        self.value(height).word("×").value(width)
+    }
+
     /// An element type.
     pub fn dtype(&mut self, dtype: &mut DType) -> &mut Self {
         let names = DType::ALL.map(|dtype| (dtype.name(), dtype));

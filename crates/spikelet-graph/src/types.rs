@@ -100,6 +100,17 @@ impl TensorType {
         }
     }
 
+    /// The type with another length of an axis.
+    ///
+    /// # Panics
+    /// When it does not have the axis.
+    #[must_use]
+    pub fn with_length(&self, axis: usize, length: usize) -> Self {
+        let mut ty = self.clone();
+        ty.shape[axis] = length;
+        ty
+    }
+
     /// The number of elements; `usize::MAX` for more.
     pub fn len(&self) -> usize {
         elements(&self.shape)

@@ -1,12 +1,6 @@
 //! Sums over all ranks of a group.
 
-use super::{Operation, View, elements};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, InPlace, Semantics};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::*;
 
 /// Starts to sum tensors over all ranks: one result for each operand, of its shape, in f32.
 ///
@@ -26,14 +20,12 @@ pub struct AllReduceDone;
 
 fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), InvalidOp> {
     if inputs.is_empty() {
-        return Err(InvalidOp::new("no operands", "pass at least one tensor"));
+        return invalid!("no operands"; "pass at least one tensor");
     }
     match inputs.iter().find(|t| t.dtype != DType::F32) {
         None => Ok(()),
-        Some(other) => Err(InvalidOp::new(
-            format!("sums f32 tensors; an operand is {}", other.dtype),
-            "cast it to f32 first; f64 is for references, which run as one rank",
-        )),
+        Some(other) => invalid!("sums f32 tensors; an operand is {}", other.dtype;
+            "cast it to f32 first; f64 is for references, which run as one rank"),
     }
 }
 
@@ -44,8 +36,8 @@ fn sum(b: &mut Backward<'_>, op: AllReduceStart, values: &[ValueId]) -> Result<V
 }
 
 impl Operation for AllReduceStart {
-    fn name(&self) -> String {
-        "all_reduce_start".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("all_reduce_start", Class::Collective)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -60,10 +52,7 @@ impl Operation for AllReduceStart {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         if self.ranks == 0 {
-            return Err(InvalidOp::new(
-                "the group has 0 ranks",
-                "pass the number of ranks, this one included",
-            ));
+            return invalid!("the group has 0 ranks"; "pass the number of ranks, this one included");
         }
         expect_f32(inputs)?;
         Ok(inputs.to_vec())
@@ -77,16 +66,8 @@ impl Operation for AllReduceStart {
         Ok(known.map(|g| g.and_then(|_| sums.next())).collect())
     }
 
-    fn class(&self) -> Class {
-        Class::Collective
-    }
-
     fn in_place(&self, result: usize) -> InPlace {
         InPlace::Operand(result)
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        Semantics::new(inputs, outputs)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
@@ -99,12 +80,8 @@ impl Operation for AllReduceStart {
 }
 
 impl Operation for AllReduceDone {
-    fn name(&self) -> String {
-        "all_reduce_done".to_string()
-    }
-
-    fn text(&mut self, t: &mut Text<'_>) {
-        t.word("all_reduce_done");
+    fn kind(&self) -> Kind {
+        Kind::new("all_reduce_done", Class::Collective)
     }
 
     fn outputs(&self, operands: usize) -> usize {
@@ -120,20 +97,8 @@ impl Operation for AllReduceDone {
         Ok(b.grads.clone())
     }
 
-    fn class(&self) -> Class {
-        Class::Collective
-    }
-
     fn in_place(&self, result: usize) -> InPlace {
         InPlace::Operand(result)
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        Semantics::new(inputs, outputs)
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 
     fn view(&self) -> Option<View> {

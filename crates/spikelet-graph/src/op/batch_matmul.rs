@@ -1,13 +1,7 @@
 //! Products of many pairs of matrices.
 
-use super::matmul::product_text;
-use super::{MatmulPrecision, Operation, arity, product};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result, mismatch};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{DType, ShapeText, TensorType};
+use super::matmul::{product_gradients, product_text};
+use super::*;
 
 /// `y[b…] = op(a[b…]) · op(b[b…])` for matrices `[b…, rows, columns]` with the same leading axes.
 ///
@@ -71,8 +65,8 @@ impl BatchMatMul {
 }
 
 impl Operation for BatchMatMul {
-    fn name(&self) -> String {
-        "batch_matmul".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("batch_matmul", Class::Contraction).stored(Storage::Product)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -82,81 +76,41 @@ impl Operation for BatchMatMul {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 2)?;
-        let (a, b) = (&inputs[0], &inputs[1]);
+        let [a, b] = operands(inputs)?;
         if !a.dtype.is_float() || a.dtype != b.dtype {
-            return Err(InvalidOp::new(
-                format!("cannot multiply {} by {}", a.dtype, b.dtype),
-                "convert the operands to one floating-point type",
-            ));
+            return invalid!("cannot multiply {} by {}", a.dtype, b.dtype;
+                "convert the operands to one floating-point type");
         }
         let (Some((leading, ..)), Some((other, rows, columns))) = (split(a), split(b)) else {
-            return Err(mismatch(
-                "an operand has fewer than two axes",
-                &a.shape,
-                &b.shape,
-                "pass matrices [batch, rows, columns]",
-            ));
+            return invalid!("an operand has fewer than two axes: {} against {}",
+                ShapeText(&a.shape), ShapeText(&b.shape);
+                "pass matrices [batch, rows, columns]");
         };
         if leading != other {
-            return Err(mismatch(
-                "the leading axes differ",
-                leading,
-                other,
-                "pass as many matrices on both sides",
-            ));
+            return invalid!("the leading axes differ: {} against {}",
+                ShapeText(leading), ShapeText(other);
+                "pass as many matrices on both sides");
         }
         let BatchMatMulSizes { m, n, k, .. } = self.sizes(a, b);
         let terms = if self.transpose_b { columns } else { rows };
         if k != terms {
-            return Err(InvalidOp::new(
-                format!("the sums have {k} terms on the left and {terms} on the right"),
-                format!(
-                    "the columns of {} must be as many as the rows of {}, after transposition",
-                    ShapeText(&a.shape),
-                    ShapeText(&b.shape)
-                ),
-            ));
+            let (a, b) = (ShapeText(&a.shape), ShapeText(&b.shape));
+            return invalid!("the sums have {k} terms on the left and {terms} on the right";
+                format!("the columns of {a} must be as many as the rows of {b}, after transposition"));
         }
         let shape = [leading, &[m, n]].concat();
         Ok(vec![TensorType::new(a.dtype, shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None, None]);
-        };
-        let (x, w) = (node.inputs[0], node.inputs[1]);
-        let g = b.cast_as(g, x)?;
-        let plain = |transpose_a, transpose_b| BatchMatMul {
-            transpose_a,
-            transpose_b,
-            precision: self.precision,
-        };
-        let (a, c) = (self.transpose_a, self.transpose_b);
-        let dx = match a {
-            false => (plain(false, !c), g, w),
-            true => (plain(c, true), w, g),
-        };
-        let dw = match c {
-            false => (plain(!a, false), x, g),
-            true => (plain(true, a), g, x),
-        };
-        let mut grads = vec![None, None];
-        for (k, (op, left, right)) in [dx, dw].into_iter().enumerate() {
-            if b.wanted[k] {
-                grads[k] = Some(b.push1(op, &[left, right])?);
+        product_gradients(b, node, [self.transpose_a, self.transpose_b], |a, b| {
+            let precision = self.precision;
+            BatchMatMul {
+                precision,
+                ..BatchMatMul::new(a, b)
             }
-        }
-        Ok(grads)
-    }
-
-    fn class(&self) -> Class {
-        Class::Contraction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Product
+            .into()
+        })
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
@@ -181,9 +135,9 @@ impl Operation for BatchMatMul {
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let BatchMatMulSizes { batch, m, n, k } = self.sizes(&inputs[0], &inputs[1]);
-        if inputs.iter().all(|t| t.dtype != DType::Bits) {
-            return product([2, batch, m, n, k]);
+        match inputs.iter().any(|t| t.dtype == DType::Bits) {
+            true => 0,
+            false => product([2, batch, m, n, k]),
         }
-        0
     }
 }

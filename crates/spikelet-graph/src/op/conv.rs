@@ -5,13 +5,8 @@
 //! the gradient of the input, the gradient of the weight) are one operation with three variants; the
 //! derivative of each consists of the other two. A transposed convolution is [`ConvPart::Input`].
 
-use super::{MAX_STEP, MatmulPrecision, Operation, arity, product};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{ShapeText, TensorType, elements};
+use super::*;
+use crate::types::elements;
 
 /// The product of `y = conv(x, w)` that is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,13 +71,11 @@ impl Conv {
     /// A convolution over `axes` axes with stride 1 and without padding.
     pub fn new(axes: usize) -> Self {
         Self {
-            part: ConvPart::Forward,
             stride: vec![1; axes],
             padding: vec![0; axes],
             dilation: vec![1; axes],
             groups: 1,
-            size: vec![],
-            precision: MatmulPrecision::Full,
+            ..Self::default()
         }
     }
 
@@ -161,7 +154,7 @@ impl Conv {
     }
 
     fn check(&self, inputs: &[TensorType]) -> std::result::Result<(), InvalidOp> {
-        arity(inputs, 2)?;
+        let [a, b] = operands(inputs)?;
         let axes = self.axes();
         let same = self.padding.len() == axes && self.dilation.len() == axes;
         let size = match self.part {
@@ -169,53 +162,39 @@ impl Conv {
             _ => axes,
         };
         if !(1..=3).contains(&axes) || !same || self.size.len() != size {
-            return Err(InvalidOp::new(
-                format!(
-                    "strides {}, padding {}, dilation {}",
-                    ShapeText(&self.stride),
-                    ShapeText(&self.padding),
-                    ShapeText(&self.dilation)
-                ),
-                "pass one value of each for every spatial axis, of one to three axes",
-            ));
+            return invalid!("strides {}, padding {}, dilation {}",
+                ShapeText(&self.stride), ShapeText(&self.padding), ShapeText(&self.dilation);
+                "pass one value of each for every spatial axis, of one to three axes");
         }
         if self.groups == 0 || self.stride.contains(&0) || self.dilation.contains(&0) {
-            return Err(InvalidOp::new(
-                "a stride, a dilation or the number of groups is 0",
-                "use at least 1",
-            ));
+            return invalid!("a stride, a dilation or the number of groups is 0"; "use at least 1");
         }
         let steps = [&self.stride, &self.padding, &self.dilation];
         if steps.into_iter().flatten().any(|n| *n > MAX_STEP) {
-            return Err(InvalidOp::new(
-                format!("a stride, a padding or a dilation is more than {MAX_STEP}"),
-                "use a smaller value",
-            ));
+            return invalid!("a stride, a padding or a dilation is more than {MAX_STEP}";
+                "use a smaller value");
         }
-        let (a, b) = (&inputs[0], &inputs[1]);
         if a.dtype != b.dtype || !a.dtype.is_float() {
-            return Err(InvalidOp::new(
-                format!("cannot convolve {} with {}", a.dtype, b.dtype),
-                "convert the operands to one floating-point type",
-            ));
+            return invalid!("cannot convolve {} with {}", a.dtype, b.dtype;
+                "convert the operands to one floating-point type");
         }
         let second = match self.part {
             ConvPart::Weight => a.shape.len(),
             _ => axes + 2,
         };
         if a.shape.len() < axes + 2 || b.shape.len() != second {
-            return Err(InvalidOp::new(
-                "an operand has the wrong number of axes",
-                format!(
-                    "images are [batch, {axes} spatial, channels], weights [out, {axes} kernel, in]"
-                ),
-            ));
+            return invalid!("an operand has the wrong number of axes";
+                format!("images are [batch, {axes} spatial, channels], weights [out, {axes} kernel, in]"));
         }
         Ok(())
     }
 }
 
 impl Operation for Conv {
+    fn kind(&self) -> Kind {
+        Kind::new("conv", Class::Contraction).stored(Storage::Product)
+    }
+
     fn name(&self) -> String {
         let part = PARTS.iter().find(|(_, part)| *part == self.part);
         format!("conv{}d{}", self.axes(), part.map_or("", |part| part.0))
@@ -223,14 +202,10 @@ impl Operation for Conv {
 
     fn text(&mut self, t: &mut Text<'_>) {
         let mut axes = self.axes();
-        t.word("conv")
-            .value(&mut axes)
-            .word("d")
-            .one_of(&mut self.part, &PARTS);
-        t.word("[stride ")
-            .list(&mut self.stride)
-            .word(", padding ")
-            .list(&mut self.padding);
+        t.word("conv").value(&mut axes).word("d");
+        t.one_of(&mut self.part, &PARTS);
+        t.word("[stride ").list(&mut self.stride);
+        t.word(", padding ").list(&mut self.padding);
         let near = vec![1; self.axes()];
         t.unless(&mut self.dilation, near, ", dilation ", Text::list)
             .unless(&mut self.groups, 1, ", groups ", Text::value)
@@ -250,13 +225,9 @@ impl Operation for Conv {
         };
         let fitting = per_group.checked_mul(self.groups) == Some(sizes.inputs);
         if !fitting || !sizes.outputs.is_multiple_of(self.groups) {
-            return Err(InvalidOp::new(
-                format!(
-                    "{} groups of {per_group} input channels; the input has {} channels, the output {}",
-                    self.groups, sizes.inputs, sizes.outputs
-                ),
-                "input and output channels must be multiples of the groups, and the weight fit the input",
-            ));
+            return invalid!("{} groups of {per_group} input channels; the input has {} channels, the output {}",
+                self.groups, sizes.inputs, sizes.outputs;
+                "input and output channels must be multiples of the groups, and the weight fit the input");
         }
         let fits = (0..self.axes()).all(|k| {
             self.positions(k, sizes.x[k], sizes.kernel[k]) == sizes.y[k] && sizes.y[k] > 0
@@ -269,41 +240,23 @@ impl Operation for Conv {
             || outputs != sizes.outputs
             || (self.part == ConvPart::Weight && self.split(&b.shape).0 != leading)
         {
-            return Err(InvalidOp::new(
-                format!(
-                    "kernel {} on images of {} does not give images of {}",
-                    ShapeText(&sizes.kernel),
-                    ShapeText(&sizes.x),
-                    ShapeText(&sizes.y)
-                ),
-                "use larger images, a smaller kernel, or more padding",
-            ));
+            return invalid!("kernel {} on images of {} does not give images of {}",
+                ShapeText(&sizes.kernel), ShapeText(&sizes.x), ShapeText(&sizes.y);
+                "use larger images, a smaller kernel, or more padding");
         }
         let padded = (0..self.axes()).map(|k| self.padded(k, sizes.x[k]));
         TensorType::new(a.dtype, padded.collect::<Vec<_>>()).check_size()?;
-        let image = |spatial: &[usize], channels: usize| -> Vec<usize> {
-            let mut shape = leading.to_vec();
-            shape.extend(spatial);
-            shape.push(channels);
-            shape
-        };
+        let image = |spatial: &[usize], channels| [leading, spatial, &[channels]].concat();
         let shape = match self.part {
             ConvPart::Forward => image(&sizes.y, sizes.outputs),
             ConvPart::Input => image(&sizes.x, sizes.inputs),
-            ConvPart::Weight => {
-                let mut shape = vec![sizes.outputs];
-                shape.extend(&sizes.kernel);
-                shape.push(per_group);
-                shape
-            }
+            ConvPart::Weight => [&[sizes.outputs], &*sizes.kernel, &[per_group]].concat(),
         };
         Ok(vec![TensorType::new(a.dtype, shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None, None]);
-        };
+        let g = b.grad();
         let (first, second) = (node.inputs[0], node.inputs[1]);
         let types = [first, second].map(|v| b.graph.ty(v).clone());
         let sizes = self.sizes(&types);
@@ -324,14 +277,6 @@ impl Operation for Conv {
             }
         }
         Ok(grads)
-    }
-
-    fn class(&self) -> Class {
-        Class::Contraction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Product
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

@@ -1,13 +1,6 @@
 //! Running products along an axis.
 
-use super::{Concat, Fill, Flip, Map, Op, Operation, Permute, Recurrence, Scan, Slice};
-use super::{arity, elements, inverse};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
@@ -30,12 +23,7 @@ impl CumProd {
         let mut reversed = |value: ValueId| {
             let front = match self.axis {
                 0 => value,
-                _ => b.push1(
-                    Permute {
-                        order: order.clone(),
-                    },
-                    &[value],
-                )?,
+                _ => b.permute(value, &order)?,
             };
             let rows = b.reshape(front, vec![permuted[0], columns])?;
             b.push1(Flip { axis: 0 }, &[rows])
@@ -46,28 +34,21 @@ impl CumProd {
         let step = Recurrence::new("cumprod_grad", ["g", "x"], ["carried"])
             .output("s", sum.clone(), false)
             .next(vec![sum * x]);
-        let zero = TensorType::new(ty.dtype.arithmetic(), []);
-        let zero = b.push1(
-            Fill {
-                ty: zero,
-                value: 0.0,
-            },
-            &[],
-        )?;
+        let zero = b.fill(TensorType::new(ty.dtype.arithmetic(), []), 0.0)?;
         let scan = Scan::new(Arc::new(step), permuted[0]);
         let sums = b.push(scan, &[sequences[0], sequences[1], zero])?[0];
         let sums = b.push1(Flip { axis: 0 }, &[sums])?;
         let sums = b.reshape(sums, permuted)?;
         match self.axis {
             0 => Ok(sums),
-            _ => b.push1(Permute { order: back }, &[sums]),
+            _ => b.permute(sums, &back),
         }
     }
 }
 
 impl Operation for CumProd {
-    fn name(&self) -> String {
-        "cumprod".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("cumprod", Class::Reduction)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -75,16 +56,11 @@ impl Operation for CumProd {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        let x = &inputs[0];
-        if self.axis >= x.shape.len() {
-            return Err(InvalidOp::no_axis(self.axis, x.shape.len()));
-        }
+        let [x] = operands(inputs)?;
+        expect_axis(x, self.axis)?;
         if !x.dtype.is_float() {
-            return Err(InvalidOp::new(
-                format!("products of {} are not supported", x.dtype),
-                "convert to a floating-point type",
-            ));
+            return invalid!("products of {} are not supported", x.dtype;
+                "convert to a floating-point type");
         }
         Ok(vec![x.clone()])
     }
@@ -92,23 +68,13 @@ impl Operation for CumProd {
     /// `dx[i] = x[0]·…·x[i − 1] · s[i]`, where `s[i] = g[i] + x[i + 1]·s[i + 1]`. Nothing is divided, so that elements may
     /// be 0.
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None]);
-        };
+        let g = b.grad();
         let (axis, ty) = (self.axis, b.graph.ty(node.inputs[0]).clone());
         let length = ty.shape[axis];
         if length == 1 || ty.is_empty() {
             return Ok(vec![Some(g)]);
         }
-        let mut first = ty.clone();
-        first.shape[axis] = 1;
-        let one = b.push1(
-            Fill {
-                ty: first,
-                value: 1.0,
-            },
-            &[],
-        )?;
+        let one = b.fill(ty.with_length(axis, 1), 1.0)?;
         let (start, end) = (0, length - 1);
         let others = b.push1(Slice { axis, start, end }, &[node.outputs[0]])?;
         let before = b.push1(Concat { axis }, &[one, others])?;
@@ -118,10 +84,6 @@ impl Operation for CumProd {
         Ok(vec![Some(grad)])
     }
 
-    fn class(&self) -> Class {
-        Class::Reduction
-    }
-
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
         Concat { axis: self.axis }.semantics(inputs, outputs)
     }
@@ -129,9 +91,5 @@ impl Operation for CumProd {
     fn permuted(&self, order: &[usize]) -> Option<Op> {
         let axis = *order.get(self.axis)?;
         Some(CumProd { axis }.into())
-    }
-
-    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
-        elements(inputs)
     }
 }

@@ -1,14 +1,8 @@
 //! Custom operations with custom backward passes.
 
-use super::{Operation, elements};
-use crate::backward::Backward;
+use super::*;
 use crate::device_code::{DeviceCall, DeviceCode};
-use crate::error::{Error, InvalidOp, Result};
-use crate::graph::{Node, ValueId};
 use crate::host_tensor::{HostTensor, HostTensorMut};
-use crate::semantics::{Class, Semantics};
-use crate::text::Text;
-use crate::types::TensorType;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -45,10 +39,8 @@ pub trait CustomOp: Debug + Send + Sync {
     /// When the computation fails. The default implementation, of an operation without code for the CPU,
     /// always fails.
     fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), InvalidOp> {
-        Err(InvalidOp::new(
-            "it has no code for the CPU",
-            "run this network with --device cuda, or implement `run`",
-        ))
+        invalid!("it has no code for the CPU";
+            "run this network with --device cuda, or implement `run`")
     }
 
     /// The code for a GPU; `None` for an operation with code for the CPU only. It is called when a graph
@@ -128,19 +120,12 @@ impl PartialEq for Custom {
 }
 
 impl Custom {
-    fn refuse(&self, problem: String) -> Error {
-        Error::Gradient {
-            what: self.name(),
-            problem,
-        }
-    }
-
     /// The operands of the backward operation.
     fn operands_of_backward(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<ValueId>> {
         let list = (self.0).backward_operands(node.inputs.len(), node.outputs.len());
         let left = |k: usize| !list.contains(&BackwardOperand::Gradient(k));
         if let Some(k) = (0..node.outputs.len()).find(|&k| b.grads[k].is_some() && left(k)) {
-            return Err(self.refuse(format!(
+            return Err(self.no_gradient(&format!(
                 "the loss depends on its output {k}, whose gradient its backward does not read; \
                  detach that output, or list its gradient in `backward_operands`"
             )));
@@ -153,7 +138,7 @@ impl Custom {
                 BackwardOperand::Gradient(k) => (&node.outputs, k, "output"),
             };
             let Some(&value) = values.get(k) else {
-                return Err(self.refuse(format!(
+                return Err(self.no_gradient(&format!(
                     "its backward reads {operand:?}, but it has {} {what}s; list 0 to {} in \
                      `backward_operands`",
                     values.len(),
@@ -171,6 +156,10 @@ impl Custom {
 }
 
 impl Operation for Custom {
+    fn kind(&self) -> Kind {
+        Kind::new("custom", Class::Opaque)
+    }
+
     fn name(&self) -> String {
         self.0.name()
     }
@@ -189,15 +178,14 @@ impl Operation for Custom {
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let Some(backward) = self.0.backward() else {
-            return Err(self.refuse(
-                "the operation defines no `backward`; implement it or detach the result"
-                    .to_string(),
+            return Err(self.no_gradient(
+                "the operation defines no `backward`; implement it or detach the result",
             ));
         };
         let operands = self.operands_of_backward(b, node)?;
         let made = b.push(Custom(backward), &operands)?;
         if made.len() != node.inputs.len() {
-            return Err(self.refuse(format!(
+            return Err(self.no_gradient(&format!(
                 "its backward operation returns {} gradients for {} inputs; return one for each input",
                 made.len(),
                 node.inputs.len()
@@ -205,7 +193,7 @@ impl Operation for Custom {
         }
         for (&grad, &input) in made.iter().zip(&node.inputs) {
             if b.graph.ty(input).dtype.is_float() && b.graph.ty(grad) != b.graph.ty(input) {
-                return Err(self.refuse(format!(
+                return Err(self.no_gradient(&format!(
                     "its backward operation returns a gradient of type {} for an input of type {}; return the input's type",
                     b.graph.ty(grad),
                     b.graph.ty(input)
@@ -213,14 +201,6 @@ impl Operation for Custom {
             }
         }
         Ok(made.into_iter().map(Some).collect())
-    }
-
-    fn class(&self) -> Class {
-        Class::Opaque
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        Semantics::new(inputs, outputs)
     }
 
     fn writes_unread(&self, result: usize) -> bool {

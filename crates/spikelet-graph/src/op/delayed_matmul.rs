@@ -6,13 +6,7 @@
 //!
 //! Its derivative is that of the convolution over time whose kernel has one element for each weight.
 
-use super::{Concat, Conv, ConvPart, Fill, Map, Operation, Permute, Reduce, arity, product};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 use spikelet_expr::Expr;
 
 /// A product of a sequence with weights that each have a lag in time steps.
@@ -66,15 +60,14 @@ impl DelayedMatMul {
         let (taps, dtype) = (self.lags + 1, b.graph.ty(lag).dtype);
         let mut numbers = vec![];
         for k in 0..taps {
-            let (ty, value) = (TensorType::new(dtype, [1]), k as f64);
-            numbers.push(b.push1(Fill { ty, value }, &[])?);
+            numbers.push(b.fill(TensorType::new(dtype, [1]), k as f64)?);
         }
         let tap = b.push1(Concat { axis: 0 }, &numbers)?;
         let tap = b.reshape(tap, vec![1, taps, 1])?;
         let (inputs, outputs) = (sizes.inputs, sizes.outputs);
         let mut operands = vec![tap];
         for value in [Some(lag), weight].into_iter().flatten() {
-            let rows = b.push1(Permute { order: vec![1, 0] }, &[value])?;
+            let rows = b.permute(value, &[1, 0])?;
             operands.push(b.reshape(rows, vec![outputs, 1, inputs])?);
         }
         let distance = Map::operand(0) + self.lag(&Map::operand(1)) - self.lags as f64;
@@ -88,8 +81,8 @@ impl DelayedMatMul {
 }
 
 impl Operation for DelayedMatMul {
-    fn name(&self) -> String {
-        "delayed_matmul".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("delayed_matmul", Class::Contraction)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -99,27 +92,17 @@ impl Operation for DelayedMatMul {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 3)?;
-        let [x, weight, lag] = inputs else {
-            return Err(InvalidOp::new("takes 3 operands", "pass x, weight and lag"));
-        };
+        let [x, weight, lag] = operands(inputs)?;
         let fits = matches!((&x.shape[..], &weight.shape[..]), ([rows, _, features], [inputs, _])
             if *rows > self.lags && features == inputs);
         if !fits || lag.shape != weight.shape {
-            return Err(InvalidOp::new(
-                format!("{x}, weight {weight} and lag {lag} with {} lags", self.lags),
-                "x is [lags + T, N, in], weight and lag are [in, out]",
-            ));
+            return invalid!("{x}, weight {weight} and lag {lag} with {} lags", self.lags;
+                "x is [lags + T, N, in], weight and lag are [in, out]");
         }
         let full = x.dtype.is_float() && !x.dtype.is_half();
         if !full || weight.dtype != x.dtype || lag.dtype != x.dtype {
-            return Err(InvalidOp::new(
-                format!(
-                    "cannot multiply {} with {} at {}",
-                    x.dtype, weight.dtype, lag.dtype
-                ),
-                "convert all operands to f32 or f64",
-            ));
+            return invalid!("cannot multiply {} with {} at {}", x.dtype, weight.dtype, lag.dtype;
+                "convert all operands to f32 or f64");
         }
         let sizes = self.sizes(x, weight);
         let y = TensorType::new(x.dtype, [sizes.steps, sizes.batch, sizes.outputs]);
@@ -128,9 +111,7 @@ impl Operation for DelayedMatMul {
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None; 3]);
-        };
+        let g = b.grad();
         let [x, weight, lag] = [0, 1, 2].map(|k| node.inputs[k]);
         let sizes = self.sizes(b.graph.ty(x), b.graph.ty(weight));
         let DelayedSizes {
@@ -153,7 +134,7 @@ impl Operation for DelayedMatMul {
             let own = Map::operand(0) * Map::operand(1);
             let own = b.map1(own, shape, dtype, &[all, one])?;
             let sum = b.push1(Reduce::sum([1]), &[own])?;
-            grads[1] = Some(b.push1(Permute { order: vec![1, 0] }, &[sum])?);
+            grads[1] = Some(b.permute(sum, &[1, 0])?);
         }
         if b.wanted[0] {
             let kernel = self.kernel(b, sizes, lag, Some(weight))?;
@@ -163,10 +144,6 @@ impl Operation for DelayedMatMul {
             grads[0] = Some(b.reshape(grad, vec![rows, batch, inputs])?);
         }
         Ok(grads)
-    }
-
-    fn class(&self) -> Class {
-        Class::Contraction
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

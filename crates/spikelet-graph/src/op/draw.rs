@@ -1,12 +1,6 @@
 //! Random draws from the counter-based generator.
 
-use super::{Op, Operation, elements};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result, mismatch};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics, Storage, aligned};
-use crate::text::Text;
-use crate::types::{DType, ShapeText, TensorType, broadcast};
+use super::*;
 use std::ops::Range;
 
 /// The distribution of a draw.
@@ -55,6 +49,15 @@ pub struct Draw {
 /// The number of elements of a generator's state.
 pub const GENERATOR_STATE: usize = 4;
 
+/// Checks that an operand is a generator's state.
+pub(super) fn expect_generator(ty: &TensorType) -> std::result::Result<(), InvalidOp> {
+    if *ty == TensorType::new(DType::I64, [GENERATOR_STATE]) {
+        return Ok(());
+    }
+    invalid!("the generator's state is {ty}";
+        "pass i64[4]: seed, step, offset in time steps, offset in images")
+}
+
 impl Draw {
     /// Whether the draws can be written as bits: they are spikes, and each row starts, in every
     /// micro-batch, at a multiple of the four draws that the generator computes together.
@@ -66,16 +69,15 @@ impl Draw {
 }
 
 impl Operation for Draw {
-    fn name(&self) -> String {
+    fn kind(&self) -> Kind {
         let of = |(_, other): &&(&str, Distribution)| *other == self.distribution;
-        let name = DISTRIBUTIONS.iter().find(of);
-        name.map_or("draw", |name| name.0).to_string()
+        let name = DISTRIBUTIONS.iter().find(of).map_or("draw", |name| name.0);
+        Kind::new(name, Class::Source).stored(Storage::Drawn)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
-        t.one_of(&mut self.distribution, &DISTRIBUTIONS)
-            .word("[stream ")
-            .value(&mut self.stream);
+        t.one_of(&mut self.distribution, &DISTRIBUTIONS);
+        t.word("[stream ").value(&mut self.stream);
         t.unless(&mut self.first_step, 0, ", from step ", Text::value)
             .flag(&mut self.over_time, ", over time")
             .unless(&mut self.per_image, 0, ", image of ", Text::value)
@@ -88,40 +90,24 @@ impl Operation for Draw {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let bernoulli = self.distribution == Distribution::Bernoulli;
-        super::arity(inputs, if bernoulli { 2 } else { 1 })?;
-        if inputs[0] != TensorType::new(DType::I64, [GENERATOR_STATE]) {
-            return Err(InvalidOp::new(
-                format!("the generator's state is {}", inputs[0]),
-                "pass i64[4]: seed, step, offset in time steps, offset in images",
-            ));
-        }
+        arity(inputs, if bernoulli { 2 } else { 1 })?;
+        expect_generator(&inputs[0])?;
         // The storage types may differ, the types of arithmetic may not.
         let fits = |p: DType| p.is_float() && p.arithmetic() == self.dtype.arithmetic();
         if !self.dtype.is_float() || inputs.get(1).is_some_and(|p| !fits(p.dtype)) {
             let given = inputs.get(1).map_or(String::new(), |p| {
                 format!(" from probabilities in {}", p.dtype)
             });
-            return Err(InvalidOp::new(
-                format!("draws {}{given}", self.dtype),
-                "draw in the floating-point type of the probabilities",
-            ));
+            return invalid!("draws {}{given}", self.dtype;
+                "draw in the floating-point type of the probabilities");
         }
-        if bernoulli && broadcast(&inputs[1].shape, &self.shape).as_deref() != Some(&self.shape) {
-            return Err(mismatch(
-                "probabilities do not broadcast",
-                &inputs[1].shape,
-                &self.shape,
-                "axes must be equal or 1, counted from the last",
-            ));
+        if bernoulli {
+            expect_broadcast("probabilities do not broadcast", &inputs[1], &self.shape)?;
         }
         if self.over_time && self.shape.is_empty() {
-            return Err(InvalidOp::new(
-                format!(
-                    "draws over time need a time axis; the shape is {}",
-                    ShapeText(&self.shape)
-                ),
-                "make the shape [T, ...]",
-            ));
+            return invalid!("draws over time need a time axis; the shape is {}",
+                ShapeText(&self.shape);
+                "make the shape [T, ...]");
         }
         Ok(vec![TensorType::new(self.dtype, self.shape.clone())])
     }
@@ -133,14 +119,6 @@ impl Operation for Draw {
             grads[1] = Some(b.sum_to_shape_of(g, p)?);
         }
         Ok(grads)
-    }
-
-    fn class(&self) -> Class {
-        Class::Source
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Drawn
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

@@ -1,12 +1,6 @@
 //! Equality of class numbers.
 
-use super::{Operation, arity, elements, expect_float, expect_labels};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result, mismatch};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::*;
 
 /// 1 where two integer tensors agree, else 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +10,8 @@ pub struct Equal {
 }
 
 impl Operation for Equal {
-    fn name(&self) -> String {
-        "equal".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("equal", Class::Elementwise)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -25,32 +19,19 @@ impl Operation for Equal {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 2)?;
-        expect_labels(&inputs[0])?;
-        expect_labels(&inputs[1])?;
+        let [a, b] = operands(inputs)?;
+        expect_labels(a)?;
+        expect_labels(b)?;
         expect_float(self.dtype)?;
-        if inputs[0].shape != inputs[1].shape {
-            return Err(mismatch(
-                "shapes differ",
-                &inputs[0].shape,
-                &inputs[1].shape,
-                "compare tensors of one shape",
-            ));
+        if a.shape != b.shape {
+            return invalid!("shapes differ: {} against {}", ShapeText(&a.shape), ShapeText(&b.shape);
+                "compare tensors of one shape");
         }
-        Ok(vec![TensorType::new(self.dtype, inputs[0].shape.clone())])
+        Ok(vec![TensorType::new(self.dtype, &*a.shape)])
     }
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None, None])
-    }
-
-    fn class(&self) -> Class {
-        Class::Elementwise
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        let shape = &outputs[0].shape;
-        Semantics::new(inputs, outputs).alike(0..shape.len(), shape)
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

@@ -1,12 +1,6 @@
 //! Frames of events: counts of pixels, polarities and time steps.
 
-use super::{Operation, arity, expect_labels};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::*;
 
 /// How the events of a sample, sorted by time, are cut into frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,6 +35,11 @@ pub struct EventFrames {
     /// Height and width of the frames, at most those of the sensor.
     pub size: [usize; 2],
 }
+
+const BY_NAME: [(&str, EventSlicing); 2] = [
+    ("number", EventSlicing::Number),
+    ("time", EventSlicing::Time),
+];
 
 /// The bits of a coordinate in a packed event.
 const COORDINATE_BITS: u32 = 15;
@@ -109,6 +108,10 @@ impl EventFrames {
 }
 
 impl Operation for EventFrames {
+    fn kind(&self) -> Kind {
+        Kind::new("event_frames", Class::Source)
+    }
+
     fn name(&self) -> String {
         let [height, width] = self.size;
         format!(
@@ -126,40 +129,22 @@ impl Operation for EventFrames {
         t.optional(&mut duration, "duration ", Text::value);
         match duration {
             Some(duration) => self.slicing = EventSlicing::Duration(duration),
-            None => {
-                t.one_of(
-                    &mut self.slicing,
-                    &[
-                        ("number", EventSlicing::Number),
-                        ("time", EventSlicing::Time),
-                    ],
-                );
-            }
+            None => _ = t.one_of(&mut self.slicing, &BY_NAME),
         }
         t.word(", ").value(&mut self.frames).word(" of ");
-        let ([h, w], [height, width]) = (&mut self.size, &mut self.sensor);
-        t.value(h)
-            .word("×")
-            .value(w)
-            .word(" from ")
-            .value(height)
-            .word("×")
-            .value(width)
-            .word("]");
+        t.size(&mut self.size).word(" from ");
+        t.size(&mut self.sensor).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 2)?;
-        let (events, lengths) = (&inputs[0], &inputs[1]);
+        let [events, lengths] = operands(inputs)?;
         expect_labels(events)?;
         expect_labels(lengths)?;
         let samples = match (&events.shape[..], &lengths.shape[..]) {
             (&[samples, _], &[numbers]) if samples == numbers => samples,
             _ => {
-                return Err(InvalidOp::new(
-                    format!("the events are {events}, their numbers {lengths}"),
-                    "give events i64 [N, M] and their numbers i64 [N]",
-                ));
+                return invalid!("the events are {events}, their numbers {lengths}";
+                    "give events i64 [N, M] and their numbers i64 [N]");
             }
         };
         let fits = |k: usize| {
@@ -167,13 +152,9 @@ impl Operation for EventFrames {
             is_sensor && (1..=self.sensor[k]).contains(&self.size[k])
         };
         if self.frames == 0 || !fits(0) || !fits(1) || self.slicing == EventSlicing::Duration(0) {
-            return Err(InvalidOp::new(
-                format!(
-                    "{} frames of {:?} for a sensor of {:?}, {:?}",
-                    self.frames, self.size, self.sensor, self.slicing
-                ),
-                "use at least one frame and 1 µs, and frames of at least one pixel that are not larger than the sensor",
-            ));
+            return invalid!("{} frames of {:?} for a sensor of {:?}, {:?}",
+                self.frames, self.size, self.sensor, self.slicing;
+                "use at least one frame and 1 µs, and frames of at least one pixel that are not larger than the sensor");
         }
         let [height, width] = self.size;
         let shape = vec![self.frames, samples, 2, height, width];
@@ -184,17 +165,9 @@ impl Operation for EventFrames {
         Ok(vec![None, None])
     }
 
-    fn class(&self) -> Class {
-        Class::Source
-    }
-
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
         let mut s = Semantics::new(inputs, outputs);
         s.axis(Role::Parallel, inputs[1].len(), [(0, 0), (1, 0)], [(0, 1)]);
         s
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }

@@ -1,12 +1,6 @@
 //! Broadcasting to a larger shape.
 
-use super::{Op, Operation, arity};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result, mismatch};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{TensorType, broadcast};
+use super::*;
 use std::ops::Range;
 
 /// Repeats along new axes and axes of length 1. It is not materialized if the reader can broadcast.
@@ -17,8 +11,8 @@ pub struct Expand {
 }
 
 impl Operation for Expand {
-    fn name(&self) -> String {
-        "expand".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("expand", Class::Movement)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -26,31 +20,14 @@ impl Operation for Expand {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        if broadcast(&inputs[0].shape, &self.shape).as_deref() != Some(&self.shape) {
-            return Err(mismatch(
-                "does not broadcast",
-                &inputs[0].shape,
-                &self.shape,
-                "axes must be equal or 1, counted from the last",
-            ));
-        }
-        Ok(vec![TensorType::new(inputs[0].dtype, self.shape.clone())])
+        let [x] = operands(inputs)?;
+        expect_broadcast("does not broadcast", x, &self.shape)?;
+        Ok(vec![TensorType::new(x.dtype, &*self.shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None]);
-        };
+        let g = b.grad();
         Ok(vec![Some(b.sum_to_shape_of(g, node.inputs[0])?)])
-    }
-
-    fn class(&self) -> Class {
-        Class::Movement
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Follows
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
@@ -60,9 +37,5 @@ impl Operation for Expand {
     fn resized(&self, _axis: usize, _range: &Range<usize>, results: &[TensorType]) -> Option<Op> {
         let shape = results[0].shape.clone();
         Some(Expand { shape }.into())
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }

@@ -1,13 +1,7 @@
 //! A constant tensor.
 
-use super::{Op, Operation, arity};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics};
+use super::*;
 use crate::tensor::rounded;
-use crate::text::Text;
-use crate::types::TensorType;
 use std::ops::Range;
 
 /// A tensor whose elements all have one value.
@@ -27,8 +21,8 @@ impl Fill {
 }
 
 impl Operation for Fill {
-    fn name(&self) -> String {
-        "fill".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("fill", Class::Constant)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -47,10 +41,6 @@ impl Operation for Fill {
         Ok(vec![])
     }
 
-    fn class(&self) -> Class {
-        Class::Constant
-    }
-
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
         Semantics::new(inputs, outputs).broadcasting(0..0, inputs, &self.ty.shape)
     }
@@ -59,9 +49,5 @@ impl Operation for Fill {
         let shape = results[0].shape.clone();
         let ty = TensorType::new(self.ty.dtype, shape);
         Some(Fill { ty, ..*self }.into())
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }

@@ -1,12 +1,7 @@
 //! Elements selected by indices along an axis, and its adjoint.
 
-use super::{Operation, arity, elements, expect_labels};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result, mismatch};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{DType, TensorType, elements as product};
+use super::*;
+use crate::types::elements as product;
 
 /// What an index selects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,6 +66,18 @@ impl Indexed {
             Self::Elements => 1,
         }
     }
+
+    /// The place of axis `at` of the selected elements in the tensor that they are selected from along `axis`, and in the
+    /// index.
+    fn places(self, axis: usize, index: &TensorType, at: usize) -> (Option<usize>, Option<usize>) {
+        let count = self.axes(index);
+        let of_index = (axis..axis + count).contains(&at);
+        let other = (!of_index).then(|| if at < axis { at } else { at + 1 - count });
+        match self {
+            Self::Slices => (other, of_index.then(|| at - axis)),
+            Self::Elements => (other, Some(at)),
+        }
+    }
 }
 
 impl Gather {
@@ -102,30 +109,21 @@ impl ScatterAdd {
 }
 
 impl Operation for Gather {
-    fn name(&self) -> String {
-        "gather".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("gather", Class::Movement)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
-        t.word("gather[")
-            .value(&mut self.axis)
-            .word(", ")
-            .one_of(&mut self.indexed, &INDEXED)
-            .word("]");
+        t.word("gather[").value(&mut self.axis).word(", ");
+        t.one_of(&mut self.indexed, &INDEXED).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 2)?;
-        let (x, index) = (&inputs[0], &inputs[1]);
+        let [x, index] = operands(inputs)?;
         expect_labels(index)?;
-        let Some(&length) = x.shape.get(self.axis) else {
-            return Err(InvalidOp::no_axis(self.axis, x.shape.len()));
-        };
+        let length = expect_axis(x, self.axis)?;
         if x.dtype == DType::Bits {
-            return Err(InvalidOp::new(
-                "cannot select bits",
-                "convert to a floating-point type",
-            ));
+            return invalid!("cannot select bits"; "convert to a floating-point type");
         }
         let shape = match self.indexed {
             Indexed::Slices => {
@@ -133,106 +131,65 @@ impl Operation for Gather {
                 [before, &index.shape, after].concat()
             }
             Indexed::Elements => {
-                let mut expected = x.shape.clone();
-                if let Some(&count) = index.shape.get(self.axis) {
-                    expected[self.axis] = count;
-                }
+                let count = index.shape.get(self.axis).copied().unwrap_or(length);
+                let expected = x.with_length(self.axis, count).shape;
                 if index.shape != expected {
-                    return Err(mismatch(
-                        "the shape of the index differs",
-                        &index.shape,
-                        &x.shape,
+                    return invalid!("the shape of the index differs: {} against {}",
+                        ShapeText(&index.shape), ShapeText(&x.shape);
                         "all axes except the indexed one must be equal; `index_select` takes one \
-                         index for whole slices",
-                    ));
+                         index for whole slices");
                 }
                 expected
             }
         };
         if length == 0 && !index.is_empty() {
-            return Err(InvalidOp::new(
-                "an index into an axis without elements",
-                "pass a tensor with at least one element along the axis",
-            ));
+            return invalid!("an index into an axis without elements";
+                "pass a tensor with at least one element along the axis");
         }
         Ok(vec![TensorType::new(x.dtype, shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let (Some(g), true) = (b.grads[0], b.wanted[0]) else {
+        if !b.wanted[0] {
             return Ok(vec![None, None]);
-        };
+        }
         let scatter = ScatterAdd {
             axis: self.axis,
             length: b.graph.shape(node.inputs[0])[self.axis],
             indexed: self.indexed,
         };
-        let sum = b.push1(scatter, &[g, node.inputs[1]])?;
+        let sum = b.push1(scatter, &[b.grad(), node.inputs[1]])?;
         Ok(vec![Some(b.cast_as(sum, node.inputs[0])?), None])
     }
 
-    fn class(&self) -> Class {
-        Class::Movement
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Follows
-    }
-
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        let (x, y) = (&inputs[0].shape, &outputs[0].shape);
-        let count = self.indexed.axes(&inputs[1]);
-        let elements = self.indexed == Indexed::Elements;
         let mut s = Semantics::new(inputs, outputs);
-        for (at, &length) in y.iter().enumerate() {
-            let of_index = (self.axis..self.axis + count).contains(&at);
-            let of_x = match at < self.axis {
-                true => at,
-                false => at + 1 - count,
-            };
-            let in_x = (!of_index).then_some((0, of_x));
-            let in_index = match elements {
-                true => Some((1, at)),
-                false => of_index.then(|| (1, at - self.axis)),
-            };
-            debug_assert!(in_x.is_none_or(|(_, at)| x[at] == length));
-            s.axis(
-                Role::Parallel,
-                length,
-                in_x.into_iter().chain(in_index),
-                [(0, at)],
-            );
+        for (at, &length) in outputs[0].shape.iter().enumerate() {
+            let (in_x, in_index) = self.indexed.places(self.axis, &inputs[1], at);
+            let in_x = in_x.map(|place| (0, place)).into_iter();
+            let operands = in_x.chain(in_index.map(|place| (1, place)));
+            s.axis(Role::Parallel, length, operands, [(0, at)]);
         }
         s
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }
 
 impl Operation for ScatterAdd {
-    fn name(&self) -> String {
-        "scatter_add".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("scatter_add", Class::Reduction)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
-        t.word("scatter_add[")
-            .value(&mut self.axis)
-            .word(" of ")
-            .value(&mut self.length);
-        t.word(", ").one_of(&mut self.indexed, &INDEXED).word("]");
+        t.word("scatter_add[").value(&mut self.axis);
+        t.word(" of ").value(&mut self.length).word(", ");
+        t.one_of(&mut self.indexed, &INDEXED).word("]");
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 2)?;
-        let (y, index) = (&inputs[0], &inputs[1]);
+        let [y, index] = operands(inputs)?;
         expect_labels(index)?;
         if !y.dtype.is_float() {
-            return Err(InvalidOp::new(
-                format!("cannot add {}", y.dtype),
-                "convert to a floating-point type",
-            ));
+            return invalid!("cannot add {}", y.dtype; "convert to a floating-point type");
         }
         let axes = self.indexed.axes(index);
         let end = self.axis.saturating_add(axes);
@@ -244,18 +201,12 @@ impl Operation for ScatterAdd {
             Indexed::Elements => y.shape == index.shape,
         };
         if !fits {
-            return Err(mismatch(
-                "the shape of the index differs",
-                &index.shape,
-                &y.shape,
-                "pass one index for each slice along the axis, or one for each element",
-            ));
+            return invalid!("the shape of the index differs: {} against {}",
+                ShapeText(&index.shape), ShapeText(&y.shape);
+                "pass one index for each slice along the axis, or one for each element");
         }
         if self.length == 0 && !index.is_empty() {
-            return Err(InvalidOp::new(
-                "an index into an axis without elements",
-                "use a length of at least 1",
-            ));
+            return invalid!("an index into an axis without elements"; "use a length of at least 1");
         }
         let (before, after) = (&y.shape[..self.axis], &y.shape[end..]);
         let shape = [before, &[self.length], after].concat();
@@ -263,41 +214,22 @@ impl Operation for ScatterAdd {
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let (Some(g), true) = (b.grads[0], b.wanted[0]) else {
+        if !b.wanted[0] {
             return Ok(vec![None, None]);
-        };
-        let gather = Gather {
-            axis: self.axis,
-            indexed: self.indexed,
-        };
-        let grad = b.push1(gather, &[g, node.inputs[1]])?;
+        }
+        let (axis, indexed) = (self.axis, self.indexed);
+        let grad = b.push1(Gather { axis, indexed }, &[b.grad(), node.inputs[1]])?;
         Ok(vec![Some(b.cast_as(grad, node.inputs[0])?), None])
     }
 
-    fn class(&self) -> Class {
-        Class::Reduction
-    }
-
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        let y = &inputs[0].shape;
-        let count = self.indexed.axes(&inputs[1]);
-        let elements = self.indexed == Indexed::Elements;
         let mut s = Semantics::new(inputs, outputs);
-        for (at, &length) in y.iter().enumerate() {
-            let of_index = (self.axis..self.axis + count).contains(&at);
-            let in_index = match elements {
-                true => Some((1, at)),
-                false => of_index.then(|| (1, at - self.axis)),
-            };
-            let of_result = match at < self.axis {
-                true => at,
-                false => at + 1 - count,
-            };
-            let (role, result) = match of_index {
-                true => (Role::Reduced, None),
-                false => (Role::Parallel, Some((0, of_result))),
-            };
-            s.axis(role, length, in_index.into_iter().chain([(0, at)]), result);
+        for (at, &length) in inputs[0].shape.iter().enumerate() {
+            let (in_result, in_index) = self.indexed.places(self.axis, &inputs[1], at);
+            let role = in_result.map_or(Role::Reduced, |_| Role::Parallel);
+            let operands = in_index.map(|place| (1, place)).into_iter();
+            let result = in_result.map(|place| (0, place));
+            s.axis(role, length, operands.chain([(0, at)]), result);
         }
         s
     }

@@ -1,12 +1,7 @@
 //! The state of the random number generator at each time step.
 
-use super::{GENERATOR_STATE, Operation, arity};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::draw::expect_generator;
+use super::*;
 
 /// The element of a generator's state that is the offset of the program's first time step.
 pub const GENERATOR_TIME: usize = 2;
@@ -21,8 +16,8 @@ pub struct GeneratorSteps {
 }
 
 impl Operation for GeneratorSteps {
-    fn name(&self) -> String {
-        "generator_steps".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("generator_steps", Class::Source)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -31,32 +26,13 @@ impl Operation for GeneratorSteps {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        if inputs[0] != TensorType::new(DType::I64, [GENERATOR_STATE]) {
-            return Err(InvalidOp::new(
-                format!("the generator's state is {}", inputs[0]),
-                "pass i64[4]: seed, step, offset in time steps, offset in images",
-            ));
-        }
-        Ok(vec![TensorType::new(
-            DType::I64,
-            [self.length, GENERATOR_STATE],
-        )])
+        let [state] = operands(inputs)?;
+        expect_generator(state)?;
+        let shape = [self.length, GENERATOR_STATE];
+        Ok(vec![TensorType::new(DType::I64, shape)])
     }
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None])
-    }
-
-    fn class(&self) -> Class {
-        Class::Source
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        Semantics::new(inputs, outputs)
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }

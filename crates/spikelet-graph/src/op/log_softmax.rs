@@ -1,42 +1,27 @@
 //! Logarithm of the softmax.
 
-use super::{Map, Operation, Reduce, arity, elements};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics, Storage};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 
 /// `y = x − max − ln Σ exp(x − max)` along the last axis. The result of 16-bit scores is f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogSoftmax;
 
 impl Operation for LogSoftmax {
-    fn name(&self) -> String {
-        "log_softmax".to_string()
-    }
-
-    fn text(&mut self, t: &mut Text<'_>) {
-        t.word("log_softmax");
+    fn kind(&self) -> Kind {
+        Kind::new("log_softmax", Class::Reduction).stored(Storage::Accumulated)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        if !inputs[0].dtype.is_float() || inputs[0].shape.last().is_none_or(|&n| n == 0) {
-            return Err(InvalidOp::new(
-                "needs floating-point scores with a last axis of at least one class",
-                "reshape the scores to [..., classes]",
-            ));
+        let [x] = operands(inputs)?;
+        if !x.dtype.is_float() || x.shape.last().is_none_or(|&n| n == 0) {
+            return invalid!("needs floating-point scores with a last axis of at least one class";
+                "reshape the scores to [..., classes]");
         }
-        let TensorType { dtype, shape } = inputs[0].clone();
-        Ok(vec![TensorType::new(dtype.arithmetic(), shape)])
+        Ok(vec![TensorType::new(x.dtype.arithmetic(), &*x.shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None]);
-        };
+        let g = b.grad();
         let y = node.outputs[0];
         let shape = b.graph.shape(y).to_vec();
         let last = Reduce::sum(vec![shape.len() - 1]);
@@ -46,14 +31,6 @@ impl Operation for LogSoftmax {
         let dtype = b.graph.ty(node.inputs[0]).dtype;
         let grad = b.map1(expression, shape, dtype, &[g, y, total])?;
         Ok(vec![Some(grad)])
-    }
-
-    fn class(&self) -> Class {
-        Class::Reduction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Accumulated
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

@@ -1,12 +1,6 @@
 //! A fused elementwise region: expressions over tensors, with broadcasting.
 
-use super::{Op, Operation, inverse, product};
-use crate::backward::Backward;
-use crate::error::{Error, InvalidOp, Result, mismatch};
-use crate::graph::{Graph, Node, ValueId};
-use crate::semantics::{Class, InPlace, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{DType, TensorType, broadcast};
+use super::*;
 use spikelet_expr::{CompileError, Expr, Listing, Node as ExprNode, Program, vjp};
 use std::ops::Range;
 use std::sync::Arc;
@@ -171,8 +165,8 @@ fn is_first_operand(e: &Expr) -> bool {
 }
 
 impl Operation for Map {
-    fn name(&self) -> String {
-        "map".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("map", Class::Elementwise).stored(Storage::Elementwise)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -198,27 +192,15 @@ impl Operation for Map {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first() else {
-            return Err(InvalidOp::new("no operands", "use `Fill` for constants"));
+            return invalid!("no operands"; "use `Fill` for constants");
         };
         let arithmetic = first.dtype.arithmetic();
         for input in inputs {
             if !input.dtype.is_float() || input.dtype.arithmetic() != arithmetic {
-                return Err(InvalidOp::new(
-                    format!(
-                        "elementwise arithmetic on {} and {}",
-                        first.dtype, input.dtype
-                    ),
-                    "convert the operands to one floating-point type",
-                ));
+                return invalid!("elementwise arithmetic on {} and {}", first.dtype, input.dtype;
+                    "convert the operands to one floating-point type");
             }
-            if broadcast(&input.shape, &self.shape).as_deref() != Some(&self.shape) {
-                return Err(mismatch(
-                    "shapes do not broadcast",
-                    &input.shape,
-                    &self.shape,
-                    "axes must be equal or 1, counted from the last",
-                ));
-            }
+            expect_broadcast("shapes do not broadcast", input, &self.shape)?;
         }
         let made = |dtype: DType| TensorType::new(dtype, self.shape.clone());
         if self.dtypes.is_empty() {
@@ -228,14 +210,9 @@ impl Operation for Map {
         let fits = |dtype: &DType| dtype.is_float() && dtype.arithmetic() == arithmetic;
         if self.dtypes.len() != self.expressions.len() || !self.dtypes.iter().all(fits) {
             let given: Vec<String> = self.dtypes.iter().map(DType::to_string).collect();
-            return Err(InvalidOp::new(
-                format!(
-                    "cannot store {} results of {arithmetic} arithmetic as [{}]",
-                    self.expressions.len(),
-                    given.join(", ")
-                ),
-                "pass one type for each result: f64 for f64 arithmetic, else f32, f16 or bf16",
-            ));
+            return invalid!("cannot store {} results of {arithmetic} arithmetic as [{}]",
+                self.expressions.len(), given.join(", ");
+                "pass one type for each result: f64 for f64 arithmetic, else f32, f16 or bf16");
         }
         Ok(self.dtypes.iter().map(|d| made(*d)).collect())
     }
@@ -314,20 +291,8 @@ impl Operation for Map {
         self.expressions[result].is_binary()
     }
 
-    fn class(&self) -> Class {
-        Class::Elementwise
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Elementwise
-    }
-
     fn in_place(&self, _: usize) -> InPlace {
         InPlace::Elements
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        Semantics::new(inputs, outputs).broadcasting(0..inputs.len(), inputs, &self.shape)
     }
 
     fn resized(&self, _axis: usize, _range: &Range<usize>, results: &[TensorType]) -> Option<Op> {

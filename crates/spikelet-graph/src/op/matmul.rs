@@ -1,12 +1,6 @@
 //! Matrix products.
 
-use super::{Op, Operation, arity, product};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result, mismatch};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics, Storage, common_axes};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::*;
 
 /// The precision of the multiplications of an f32 product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,6 +69,34 @@ pub(super) fn product_text(
     precision.text(t);
 }
 
+/// The gradients of the operands of a product: products of these transposes.
+pub(super) fn product_gradients(
+    b: &mut Backward<'_>,
+    node: &Node,
+    [of_x, of_w]: [bool; 2],
+    product: impl Fn(bool, bool) -> Op,
+) -> Result<Vec<Option<ValueId>>> {
+    let (x, w) = (node.inputs[0], node.inputs[1]);
+    // The operands have the same type; the type of the product may differ.
+    let g = b.cast_as(b.grad(), x)?;
+    let dx = match of_x {
+        false => (product(false, !of_w), [g, w]),
+        true => (product(of_w, true), [w, g]),
+    };
+    let dw = match of_w {
+        false => (product(!of_x, false), [x, g]),
+        true => (product(true, of_x), [g, x]),
+    };
+    let mut grads = vec![None, None];
+    for (k, (op, operands)) in [dx, dw].into_iter().enumerate() {
+        if b.wanted[k] {
+            let made = b.push1(op, &operands)?;
+            grads[k] = Some(b.reshape_as(made, node.inputs[k])?);
+        }
+    }
+    Ok(grads)
+}
+
 impl MatmulPrecision {
     pub(super) fn text(&mut self, t: &mut Text<'_>) {
         let names = [(", tf32", Self::Tf32), ("", Self::Full)];
@@ -83,8 +105,8 @@ impl MatmulPrecision {
 }
 
 impl Operation for MatMul {
-    fn name(&self) -> String {
-        "matmul".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("matmul", Class::Contraction).stored(Storage::Product)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -95,34 +117,26 @@ impl Operation for MatMul {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 2)?;
-        let (a, b) = (&inputs[0], &inputs[1]);
+        let [a, b] = operands(inputs)?;
         if a.shape.is_empty() || b.shape.is_empty() {
-            return Err(mismatch(
-                "an operand has no axis",
-                &a.shape,
-                &b.shape,
-                "reshape scalars to matrices first",
-            ));
+            return invalid!("an operand has no axis: {} against {}",
+                ShapeText(&a.shape), ShapeText(&b.shape);
+                "reshape scalars to matrices first");
         }
         let float = |t: &TensorType| t.dtype.is_float() || t.dtype == DType::Bits;
         if !float(a)
             || !float(b)
             || (a.dtype != b.dtype && a.dtype != DType::Bits && b.dtype != DType::Bits)
         {
-            return Err(InvalidOp::new(
-                format!("cannot multiply {} by {}", a.dtype, b.dtype),
-                "convert the operands to one floating-point type",
-            ));
+            return invalid!("cannot multiply {} by {}", a.dtype, b.dtype;
+                "convert the operands to one floating-point type");
         }
         let (m, n, k) = self.sizes(a, b);
         let (rows, columns) = b.rows_and_columns();
         let other = if self.transpose_b { columns } else { rows };
         if k != other {
-            return Err(InvalidOp::new(
-                format!("expects {other} input features; the operand has {k}"),
-                format!("the weight must have {k} input features, or the input {other}"),
-            ));
+            return invalid!("expects {other} input features; the operand has {k}";
+                format!("the weight must have {k} input features, or the input {other}"));
         }
         let mut shape = if self.transpose_a {
             vec![m]
@@ -137,53 +151,21 @@ impl Operation for MatMul {
         };
         let dtype = self.out.unwrap_or(own);
         if dtype != own && !(own.is_half() && dtype == DType::F32) {
-            return Err(InvalidOp::new(
-                format!("cannot store a product of {own} as {dtype}"),
-                "store it in the operands' type; products of f16 or bf16 may be stored as f32",
-            ));
+            return invalid!("cannot store a product of {own} as {dtype}";
+                "store it in the operands' type; products of f16 or bf16 may be stored as f32");
         }
         Ok(vec![TensorType::new(dtype, shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None, None]);
-        };
-        let (x, w) = (node.inputs[0], node.inputs[1]);
-        // The operands have the same type; the type of the product may differ.
-        let g = b.cast_as(g, x)?;
-        let plain = |transpose_a, transpose_b| MatMul {
-            precision: self.precision,
-            ..MatMul::new(transpose_a, transpose_b)
-        };
-        let dx = match (self.transpose_a, self.transpose_b) {
-            (false, true) => (plain(false, false), g, w),
-            (false, false) => (plain(false, true), g, w),
-            (true, false) => (plain(false, true), w, g),
-            (true, true) => (plain(true, true), w, g),
-        };
-        let dw = match (self.transpose_a, self.transpose_b) {
-            (false, true) => (plain(true, false), g, x),
-            (false, false) => (plain(true, false), x, g),
-            (true, false) => (plain(false, false), x, g),
-            (true, true) => (plain(true, true), g, x),
-        };
-        let mut grads = vec![None, None];
-        for (k, (op, left, right)) in [dx, dw].into_iter().enumerate() {
-            if b.wanted[k] {
-                let made = b.push1(op, &[left, right])?;
-                grads[k] = Some(b.reshape_as(made, node.inputs[k])?);
+        product_gradients(b, node, [self.transpose_a, self.transpose_b], |a, b| {
+            let precision = self.precision;
+            MatMul {
+                precision,
+                ..MatMul::new(a, b)
             }
-        }
-        Ok(grads)
-    }
-
-    fn class(&self) -> Class {
-        Class::Contraction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Product
+            .into()
+        })
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

@@ -1,12 +1,6 @@
 //! Mean and variance of each channel.
 
-use super::{Map, Operation, arity, elements};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Join, Role, Semantics, Storage};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 
 /// Mean and biased variance over all axes but the last: `x [.., C] → mean [C], variance [C]`,
 /// both f32 (f64 for f64), summed in a fixed order.
@@ -14,12 +8,8 @@ use crate::types::TensorType;
 pub struct MeanVar;
 
 impl Operation for MeanVar {
-    fn name(&self) -> String {
-        "mean_var".to_string()
-    }
-
-    fn text(&mut self, t: &mut Text<'_>) {
-        t.word("mean_var");
+    fn kind(&self) -> Kind {
+        Kind::new("mean_var", Class::Reduction).stored(Storage::Accumulated)
     }
 
     fn outputs(&self, _: usize) -> usize {
@@ -27,13 +17,10 @@ impl Operation for MeanVar {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        let x = &inputs[0];
+        let [x] = operands(inputs)?;
         if !x.dtype.is_float() || x.shape.len() < 2 || x.is_empty() {
-            return Err(InvalidOp::new(
-                "mean and variance need floating-point elements, at least one for each channel",
-                "pass a tensor [.., channels] that is not empty",
-            ));
+            return invalid!("mean and variance need floating-point elements, at least one for each channel";
+                "pass a tensor [.., channels] that is not empty");
         }
         let (_, channels) = x.rows_and_columns();
         Ok(vec![TensorType::new(x.dtype.arithmetic(), [channels]); 2])
@@ -66,14 +53,6 @@ impl Operation for MeanVar {
             None => own,
         };
         Ok(vec![Some(b.map1(sum, ty.shape, ty.dtype, &operands)?)])
-    }
-
-    fn class(&self) -> Class {
-        Class::Reduction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Accumulated
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

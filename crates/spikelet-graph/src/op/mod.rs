@@ -84,21 +84,48 @@ pub use top_k::TopK;
 #[cfg(test)]
 pub use with_body::WithBody;
 
+// The files of operations have these names too: they import everything of this module.
 use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
+use crate::error::{Error, InvalidOp, Result, invalid};
 use crate::graph::{Graph, Node, ValueId};
-use crate::semantics::{Class, InPlace, Semantics, Storage};
+use crate::semantics::{Class, InPlace, Join, Kind, Role, Semantics, Storage};
+use crate::semantics::{aligned, common_axes};
 use crate::text::Text;
-use crate::types::{DType, TensorType};
+use crate::types::{DType, ShapeText, TensorType, broadcast};
 use std::ops::Range;
 
 /// The rules of an operation.
 pub trait Operation {
+    /// Its name, its kind of computation and the element types under a 16-bit precision.
+    fn kind(&self) -> Kind;
+
+    /// The error of an operation without a derivative.
+    fn no_gradient(&self, problem: &str) -> Error {
+        Error::Gradient {
+            what: self.name(),
+            problem: problem.to_string(),
+        }
+    }
+
+    /// The kind of computation.
+    fn class(&self) -> Class {
+        self.kind().class
+    }
+
+    /// The element types under a 16-bit precision.
+    fn storage(&self) -> Storage {
+        self.kind().storage
+    }
+
     /// The name in error messages.
-    fn name(&self) -> String;
+    fn name(&self) -> String {
+        self.kind().name.to_string()
+    }
 
     /// The name and the parameters as they are printed and read: one description for both directions.
-    fn text(&mut self, t: &mut Text<'_>);
+    fn text(&mut self, t: &mut Text<'_>) {
+        t.word(self.kind().name);
+    }
 
     /// The types of the results.
     ///
@@ -118,14 +145,6 @@ pub trait Operation {
     /// When the operation has no derivative.
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>>;
 
-    /// The kind of computation.
-    fn class(&self) -> Class;
-
-    /// The element types under a 16-bit precision.
-    fn storage(&self) -> Storage {
-        Storage::Full
-    }
-
     /// The operands whose memory a result may take.
     fn in_place(&self, _result: usize) -> InPlace {
         InPlace::Never
@@ -137,8 +156,15 @@ pub trait Operation {
         false
     }
 
-    /// What it does to the axes of operands and results of these types.
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics;
+    /// What it does to the axes of operands and results of these types. By default an elementwise operation broadcasts
+    /// all operands, and no other one can be divided.
+    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
+        let whole = Semantics::new(inputs, outputs);
+        match self.class() {
+            Class::Elementwise => whole.broadcasting(0..inputs.len(), inputs, &outputs[0].shape),
+            _ => whole,
+        }
+    }
 
     /// The operation over some iterations of one of its [`axes`](Semantics::axes), with results of these types; `None`:
     /// the operation as it is. See [`Op::part`].
@@ -146,8 +172,13 @@ pub trait Operation {
         None
     }
 
-    /// Floating-point operations.
-    fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
+    /// Floating-point operations; by default one for each element that a reduction reads, and else none.
+    fn flops(&self, inputs: &[TensorType], _outputs: &[TensorType]) -> u64 {
+        match self.class() {
+            Class::Reduction => elements(inputs),
+            _ => 0,
+        }
+    }
 
     /// How results share the memory of operands; `None` for results with memory of their own.
     fn view(&self) -> Option<View> {
@@ -344,12 +375,11 @@ macro_rules! answer_by_kind {
 }
 
 answer_by_kind! {
+    fn kind(&self) -> Kind;
     fn name(&self) -> String;
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp>;
     fn outputs(&self, operands: usize) -> usize;
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>>;
-    fn class(&self) -> Class;
-    fn storage(&self) -> Storage;
     fn in_place(&self, result: usize) -> InPlace;
     fn asks_device(&self) -> bool;
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics;
@@ -417,10 +447,35 @@ pub(crate) fn arity(inputs: &[TensorType], expected: usize) -> std::result::Resu
     if inputs.len() == expected {
         return Ok(());
     }
-    Err(InvalidOp::new(
-        format!("takes {expected} operands; {} were given", inputs.len()),
-        "pass exactly the operands of the operation",
-    ))
+    invalid!("takes {expected} operands; {} were given", inputs.len();
+        "pass exactly the operands of the operation")
+}
+
+/// The operands, of which there must be as many.
+pub(crate) fn operands<const N: usize>(
+    inputs: &[TensorType],
+) -> std::result::Result<&[TensorType; N], InvalidOp> {
+    arity(inputs, N)?;
+    Ok(inputs.first_chunk().expect("the number was checked"))
+}
+
+/// The length of an axis that an operand must have.
+pub(super) fn expect_axis(ty: &TensorType, axis: usize) -> std::result::Result<usize, InvalidOp> {
+    let length = ty.shape.get(axis).copied();
+    length.ok_or_else(|| InvalidOp::no_axis(axis, ty.shape.len()))
+}
+
+/// Checks that an operand broadcasts to a shape.
+pub(super) fn expect_broadcast(
+    problem: &str,
+    given: &TensorType,
+    shape: &[usize],
+) -> std::result::Result<(), InvalidOp> {
+    if broadcast(&given.shape, shape).as_deref() == Some(shape) {
+        return Ok(());
+    }
+    invalid!("{problem}: {} against {}", ShapeText(&given.shape), ShapeText(shape);
+        "axes must be equal or 1, counted from the last")
 }
 
 /// Checks that an operand holds class numbers.
@@ -428,10 +483,7 @@ pub(super) fn expect_labels(ty: &TensorType) -> std::result::Result<(), InvalidO
     if ty.dtype == DType::I64 {
         return Ok(());
     }
-    Err(InvalidOp::new(
-        format!("expects class numbers (i64), not {}", ty.dtype),
-        "pass labels as an i64 tensor",
-    ))
+    invalid!("expects class numbers (i64), not {}", ty.dtype; "pass labels as an i64 tensor")
 }
 
 /// Checks that scores are floating-point numbers.
@@ -439,8 +491,5 @@ pub(super) fn expect_float(dtype: DType) -> std::result::Result<(), InvalidOp> {
     if dtype.is_float() {
         return Ok(());
     }
-    Err(InvalidOp::new(
-        format!("expects floating-point scores, not {dtype}"),
-        "use f32 or f64",
-    ))
+    invalid!("expects floating-point scores, not {dtype}"; "use f32 or f64")
 }

@@ -1,12 +1,6 @@
 //! One-hot vectors of class numbers.
 
-use super::{Operation, arity, expect_float, expect_labels};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::*;
 
 /// `y[…, c] = 1` where `label[…] = c`, else 0. A label outside the classes gives all zeros, and so does the
 /// ignored one.
@@ -21,8 +15,8 @@ pub struct OneHot {
 }
 
 impl Operation for OneHot {
-    fn name(&self) -> String {
-        "one_hot".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("one_hot", Class::Elementwise)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -37,11 +31,10 @@ impl Operation for OneHot {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        expect_labels(&inputs[0])?;
+        let [labels] = operands(inputs)?;
+        expect_labels(labels)?;
         expect_float(self.dtype)?;
-        let mut shape = inputs[0].shape.clone();
-        shape.push(self.classes);
+        let shape = [&*labels.shape, &[self.classes]].concat();
         Ok(vec![TensorType::new(self.dtype, shape)])
     }
 
@@ -49,16 +42,8 @@ impl Operation for OneHot {
         Ok(vec![None])
     }
 
-    fn class(&self) -> Class {
-        Class::Elementwise
-    }
-
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
         let shape = &inputs[0].shape;
         Semantics::new(inputs, outputs).alike(0..shape.len(), shape)
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }

@@ -1,12 +1,6 @@
 //! Permutation of axes.
 
-use super::{Operation, arity};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Role, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{ShapeText, TensorType};
+use super::*;
 
 /// Output axis `k` is input axis `order[k]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,8 +19,8 @@ pub(crate) fn inverse(order: &[usize]) -> Vec<usize> {
 }
 
 impl Operation for Permute {
-    fn name(&self) -> String {
-        "permute".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("permute", Class::Movement)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -34,37 +28,22 @@ impl Operation for Permute {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
+        let [x] = operands(inputs)?;
         let mut sorted = self.order.clone();
         sorted.sort_unstable();
-        if !sorted.into_iter().eq(0..inputs[0].shape.len()) {
-            return Err(InvalidOp::new(
-                format!(
-                    "order {} of a tensor with {} axes",
-                    ShapeText(&self.order),
-                    inputs[0].shape.len()
-                ),
-                "list each axis exactly once, counted from 0",
-            ));
+        let rank = x.shape.len();
+        if !sorted.into_iter().eq(0..rank) {
+            return invalid!("order {} of a tensor with {rank} axes", ShapeText(&self.order);
+                "list each axis exactly once, counted from 0");
         }
-        let shape: Vec<usize> = self.order.iter().map(|&k| inputs[0].shape[k]).collect();
-        Ok(vec![TensorType::new(inputs[0].dtype, shape)])
+        let shape: Vec<usize> = self.order.iter().map(|&k| x.shape[k]).collect();
+        Ok(vec![TensorType::new(x.dtype, shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None]);
-        };
+        let g = b.grad();
         let order = inverse(&self.order);
         Ok(vec![Some(b.push1(Permute { order }, &[g])?)])
-    }
-
-    fn class(&self) -> Class {
-        Class::Movement
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Follows
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
@@ -73,9 +52,5 @@ impl Operation for Permute {
             s.axis(Role::Parallel, outputs[0].shape[to], [(0, from)], [(0, to)]);
         }
         s
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 }

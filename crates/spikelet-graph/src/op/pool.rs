@@ -1,12 +1,6 @@
 //! Max and average pooling, channels last.
 
-use super::{MAX_STEP, Operation, arity, elements};
-use crate::backward::Backward;
-use crate::error::{Error, InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, InPlace, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{ShapeText, TensorType};
+use super::*;
 
 /// The windows along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,23 +124,15 @@ impl Pool {
     /// Leading elements, spatial sizes and channels of a shape.
     pub fn split<'a>(&self, shape: &'a [usize]) -> (&'a [usize], &'a [usize], usize) {
         let (leading, rest) = shape.split_at(shape.len() - self.windows.len() - 1);
-        (
-            leading,
-            &rest[..self.windows.len()],
-            rest[self.windows.len()],
-        )
+        let axes = self.windows.len();
+        (leading, &rest[..axes], rest[axes])
     }
 
     fn check(&self, x: &TensorType) -> std::result::Result<(), InvalidOp> {
         let axes = self.windows.len();
         if !x.dtype.is_float() || !(1..=3).contains(&axes) || x.shape.len() < axes + 2 {
-            return Err(InvalidOp::new(
-                format!(
-                    "cannot pool {axes} spatial axes of a tensor with {} axes",
-                    x.shape.len()
-                ),
-                "pass floating-point images [batch, spatial, channels] with one to three spatial axes",
-            ));
+            return invalid!("cannot pool {axes} spatial axes of a tensor with {} axes", x.shape.len();
+                "pass floating-point images [batch, spatial, channels] with one to three spatial axes");
         }
         let (_, sizes, _) = self.split(&x.shape);
         let padded = sizes.iter().zip(&self.windows).map(|(n, w)| match w {
@@ -158,30 +144,20 @@ impl Pool {
         let valid = self.windows.iter().all(|w| w.is_valid());
         let dilated = |w: &Window| matches!(w, Window::Sliding { dilation, .. } if *dilation != 1);
         if !valid || sizes.contains(&0) || outputs.into_iter().any(|n| n == 0) {
-            return Err(InvalidOp::new(
-                format!(
-                    "windows {:?} do not fit images of {}",
-                    self.windows,
-                    ShapeText(sizes)
-                ),
-                "use a window that is no larger than the image, padded by at most half a window",
-            ));
+            return invalid!("windows {:?} do not fit images of {}", self.windows, ShapeText(sizes);
+                "use a window that is no larger than the image, padded by at most half a window");
         }
         if self.pooling != Pooling::Max && self.windows.iter().any(dilated) {
-            return Err(InvalidOp::new(
-                "dilated average pooling is not implemented",
-                "use a dilation of 1",
-            ));
+            return invalid!("dilated average pooling is not implemented"; "use a dilation of 1");
         }
         Ok(())
     }
 
     fn pooled(&self, x: &TensorType) -> TensorType {
         let (leading, sizes, channels) = self.split(&x.shape);
-        let mut shape = leading.to_vec();
-        shape.extend(sizes.iter().zip(&self.windows).map(|(n, w)| w.outputs(*n)));
-        shape.push(channels);
-        TensorType::new(x.dtype, shape)
+        let pooled = sizes.iter().zip(&self.windows).map(|(n, w)| w.outputs(*n));
+        let pooled: Vec<usize> = pooled.collect();
+        TensorType::new(x.dtype, [leading, &pooled, &[channels]].concat())
     }
 }
 
@@ -231,11 +207,8 @@ impl Window {
             ceil,
         } = self
         {
-            t.value(kernel)
-                .word(" by ")
-                .value(stride)
-                .word(", padding ")
-                .value(padding);
+            t.value(kernel).word(" by ").value(stride);
+            t.word(", padding ").value(padding);
             t.unless(dilation, 1, ", dilation ", Text::value)
                 .flag(ceil, ", ceil");
         }
@@ -244,6 +217,10 @@ impl Window {
 }
 
 impl Operation for Pool {
+    fn kind(&self) -> Kind {
+        Kind::new("pool", Class::Reduction).stored(Storage::Follows)
+    }
+
     fn name(&self) -> String {
         format!("{}{}d", title(self.pooling), self.windows.len())
     }
@@ -254,35 +231,23 @@ impl Operation for Pool {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        self.check(&inputs[0])?;
-        Ok(vec![self.pooled(&inputs[0])])
+        let [x] = operands(inputs)?;
+        self.check(x)?;
+        Ok(vec![self.pooled(x)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None]);
-        };
+        let g = b.grad();
         let x = node.inputs[0];
         let size = self.split(b.graph.shape(x)).1.to_vec();
         let g = b.cast_as(g, x)?;
-        let op = PoolGrad {
-            pool: self.clone(),
-            size,
-        };
+        let pool = self.clone();
+        let op = PoolGrad { pool, size };
         let operands: &[ValueId] = match self.pooling {
             Pooling::Max => &[g, x],
             Pooling::Average { .. } => &[g],
         };
         Ok(vec![Some(b.push1(op, operands)?)])
-    }
-
-    fn class(&self) -> Class {
-        Class::Reduction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Follows
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
@@ -291,10 +256,6 @@ impl Operation for Pool {
         Semantics::new(inputs, outputs)
             .alike(0..channels - self.windows.len(), shape)
             .alike(channels..channels + 1, shape)
-    }
-
-    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
-        elements(inputs)
     }
 }
 
@@ -316,6 +277,10 @@ impl PoolGrad {
 }
 
 impl Operation for PoolGrad {
+    fn kind(&self) -> Kind {
+        Kind::new("pool_grad", Class::Reduction)
+    }
+
     fn name(&self) -> String {
         format!("{}_grad", self.pool.name())
     }
@@ -331,39 +296,25 @@ impl Operation for PoolGrad {
         let g = &inputs[0];
         if g.shape.len() < self.pool.windows.len() + 2 || self.size.len() != self.pool.windows.len()
         {
-            return Err(InvalidOp::new(
-                "the gradient has the wrong number of axes",
-                "pass the gradient of the pooled tensor",
-            ));
+            return invalid!("the gradient has the wrong number of axes";
+                "pass the gradient of the pooled tensor");
         }
         let (leading, _, channels) = self.pool.split(&g.shape);
-        let mut shape = leading.to_vec();
-        shape.extend(&self.size);
-        shape.push(channels);
-        let x = TensorType::new(g.dtype, shape);
+        let x = TensorType::new(g.dtype, [leading, &self.size, &[channels]].concat());
         self.pool.check(&x)?;
         if self.pool.pooled(&x) != *g || (max && inputs[1] != x) {
-            return Err(InvalidOp::new(
-                format!("the gradient does not match a pooled {x}"),
-                "pass the gradient of the pooled tensor, and the tensor that was pooled",
-            ));
+            return invalid!("the gradient does not match a pooled {x}";
+                "pass the gradient of the pooled tensor, and the tensor that was pooled");
         }
         Ok(vec![x])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
-        match (self.pool.pooling, b.grads[0]) {
-            (Pooling::Average { .. }, Some(g)) => Ok(vec![Some(b.push1(self.pool.clone(), &[g])?)]),
-            (Pooling::Average { .. }, None) => Ok(vec![None]),
-            (Pooling::Max, _) => Err(Error::Gradient {
-                what: self.name(),
-                problem: "second derivatives of max pooling are not implemented".to_string(),
-            }),
+        if self.pool.pooling == Pooling::Max {
+            return Err(self.no_gradient("second derivatives of max pooling are not implemented"));
         }
-    }
-
-    fn class(&self) -> Class {
-        Class::Reduction
+        let g = b.grad();
+        Ok(vec![Some(b.push1(self.pool.clone(), &[g])?)])
     }
 
     fn in_place(&self, _: usize) -> InPlace {

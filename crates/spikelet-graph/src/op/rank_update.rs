@@ -1,12 +1,6 @@
 //! Updates of a matrix by sums of outer products, as those of learning rules.
 
-use super::{Operation, product};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, InPlace, Role, Semantics};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 
 /// A rank-k update: `y = clamp(w + Σₖ aₖᵀ·bₖ)`.
 ///
@@ -21,8 +15,8 @@ pub struct RankUpdate {
 }
 
 impl Operation for RankUpdate {
-    fn name(&self) -> String {
-        "rank_update".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("rank_update", Class::Contraction)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -34,59 +28,38 @@ impl Operation for RankUpdate {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let (Some(weight), true) = (inputs.first(), inputs.len() % 2 == 1) else {
-            return Err(InvalidOp::new(
-                format!(
-                    "takes a matrix and pairs of factors; {} operands were given",
-                    inputs.len()
-                ),
-                "pass the matrix, then two factors for each product",
-            ));
+            return invalid!("takes a matrix and pairs of factors; {} operands were given",
+                inputs.len();
+                "pass the matrix, then two factors for each product");
         };
         let [out, columns] = weight.shape[..] else {
-            return Err(InvalidOp::new(
-                format!("expects a matrix, not {weight}"),
-                "reshape the weight to [out, in]",
-            ));
+            return invalid!("expects a matrix, not {weight}"; "reshape the weight to [out, in]");
         };
         for pair in inputs[1..].chunks(2) {
             let fits = |k: usize, width: usize| pair[k].shape.last() == Some(&width);
             let rows = |k: usize| pair[k].rows_and_columns().0;
             if !fits(0, out) || !fits(1, columns) || rows(0) != rows(1) {
-                return Err(InvalidOp::new(
-                    format!(
-                        "the factors {} and {} do not fit {weight}",
-                        pair[0], pair[1]
-                    ),
-                    "give factors […, out] and […, in] with the same leading axes",
-                ));
+                return invalid!("the factors {} and {} do not fit {weight}", pair[0], pair[1];
+                    "give factors […, out] and […, in] with the same leading axes");
             }
         }
         let arithmetic = weight.dtype.arithmetic();
         let fits = |t: &TensorType| t.dtype.is_float() && t.dtype.arithmetic() == arithmetic;
         if let Some(other) = inputs.iter().find(|t| !fits(t)) {
-            return Err(InvalidOp::new(
-                format!("cannot change {weight} by {other}"),
-                "convert all operands to one floating-point type",
-            ));
+            return invalid!("cannot change {weight} by {other}";
+                "convert all operands to one floating-point type");
         }
         if let Some([low, high]) = self
             .bounds
             .filter(|[low, high]| !(low..=high).contains(&low))
         {
-            return Err(InvalidOp::new(
-                format!("the bounds are {low} and {high}"),
-                "give the lower one first",
-            ));
+            return invalid!("the bounds are {low} and {high}"; "give the lower one first");
         }
         Ok(vec![weight.clone()])
     }
 
     fn differentiate(&self, _: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None; node.inputs.len()])
-    }
-
-    fn class(&self) -> Class {
-        Class::Contraction
     }
 
     fn in_place(&self, _: usize) -> InPlace {

@@ -1,6 +1,6 @@
 //! One time step of a neuron, and its derivative.
 
-use crate::error::InvalidOp;
+use crate::error::{InvalidOp, invalid};
 use spikelet_expr::{CompileError, Expr, Program, vjp};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -233,41 +233,26 @@ impl Recurrence {
     /// Checks the symbols and the number of steps.
     pub(super) fn check(&self, time_steps: usize) -> std::result::Result<(), InvalidOp> {
         if time_steps == 0 {
-            return Err(InvalidOp::new(
-                "no time steps",
-                "pass sequences [T, N, ...] of at least one step",
-            ));
+            return invalid!("no time steps"; "pass sequences [T, N, ...] of at least one step");
         }
         if self.inputs.is_empty() || self.next.len() != self.states.len() {
-            return Err(InvalidOp::new(
-                format!(
-                    "{} sequences, {} states of which {} have a next value",
-                    self.inputs.len(),
-                    self.states.len(),
-                    self.next.len()
-                ),
-                "pass at least one sequence, and define the next value of each state",
-            ));
+            return invalid!("{} sequences, {} states of which {} have a next value",
+                self.inputs.len(), self.states.len(), self.next.len();
+                "pass at least one sequence, and define the next value of each state");
         }
         // Their gradients would be the same symbol.
         let symbols = [&self.inputs, &self.states, &self.params];
         let mut names = HashSet::new();
         let mut all = symbols.iter().copied().flatten();
         if let Some(name) = all.find(|name| !names.insert(*name)) {
-            return Err(InvalidOp::new(
-                format!("two of its inputs, states and parameters have the name `{name}`"),
-                "give each a name of its own",
-            ));
+            return invalid!("two of its inputs, states and parameters have the name `{name}`";
+                "give each a name of its own");
         }
         let taken = |o: &&StepOutput| symbols.iter().any(|names| names.contains(&o.name));
         if let Some(output) = self.outputs.iter().find(taken) {
-            return Err(InvalidOp::new(
-                format!(
-                    "its output `{}` has the name of an input, a state or a parameter",
-                    output.name
-                ),
-                "give outputs names of their own",
-            ));
+            return invalid!("its output `{}` has the name of an input, a state or a parameter",
+                output.name;
+                "give outputs names of their own");
         }
         Ok(())
     }

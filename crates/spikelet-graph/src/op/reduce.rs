@@ -1,12 +1,6 @@
 //! Sums and maxima over axes.
 
-use super::{Map, Op, Operation, arity, elements};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Join, Role, Semantics, Storage};
-use crate::text::Text;
-use crate::types::{DType, ShapeText, TensorType};
+use super::*;
 
 /// The function of a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,11 +61,12 @@ impl Reduce {
 }
 
 impl Operation for Reduce {
-    fn name(&self) -> String {
-        match self.reduction {
-            Reduction::Sum => "sum".to_string(),
-            Reduction::Max => "max".to_string(),
-        }
+    fn kind(&self) -> Kind {
+        let name = match self.reduction {
+            Reduction::Sum => "sum",
+            Reduction::Max => "max",
+        };
+        Kind::new(name, Class::Reduction).stored(Storage::Accumulated)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -84,30 +79,19 @@ impl Operation for Reduce {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        let x = &inputs[0];
+        let [x] = operands(inputs)?;
         let ascending = self.axes.windows(2).all(|w| w[0] < w[1]);
         if !ascending || self.axes.last().is_some_and(|&k| k >= x.shape.len()) {
-            return Err(InvalidOp::new(
-                format!(
-                    "axes {} of a tensor with {} axes",
-                    ShapeText(&self.axes),
-                    x.shape.len()
-                ),
-                "list each axis once, in ascending order, counted from 0",
-            ));
+            return invalid!("axes {} of a tensor with {} axes",
+                ShapeText(&self.axes), x.shape.len();
+                "list each axis once, in ascending order, counted from 0");
         }
         if self.reduction == Reduction::Max && self.axes.iter().any(|&k| x.shape[k] == 0) {
-            return Err(InvalidOp::new(
-                "maximum over an empty axis",
-                "pass a tensor with at least one element",
-            ));
+            return invalid!("maximum over an empty axis";
+                "pass a tensor with at least one element");
         }
         if x.dtype == DType::I64 {
-            return Err(InvalidOp::new(
-                "cannot reduce integers",
-                "convert to a floating-point type",
-            ));
+            return invalid!("cannot reduce integers"; "convert to a floating-point type");
         }
         let shape: Vec<usize> = (0..x.shape.len())
             .filter(|k| !self.axes.contains(k))
@@ -121,18 +105,14 @@ impl Operation for Reduce {
         let dtype = self.out.unwrap_or(own);
         let rounds = self.reduction == Reduction::Max && dtype.is_half() && dtype != own;
         if !dtype.is_float() || dtype.arithmetic() != own.arithmetic() || rounds {
-            return Err(InvalidOp::new(
-                format!("cannot store the {} of {} as {dtype}", self.name(), x.dtype),
-                "store it in the operand's own type or in f32; a sum may become f16 or bf16",
-            ));
+            return invalid!("cannot store the {} of {} as {dtype}", self.name(), x.dtype;
+                "store it in the operand's own type or in f32; a sum may become f16 or bf16");
         }
         Ok(vec![TensorType::new(dtype, shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        let Some(g) = b.grads[0] else {
-            return Ok(vec![None]);
-        };
+        let g = b.grad();
         let x = node.inputs[0];
         let TensorType { dtype, shape } = b.graph.ty(x).clone();
         let kept = self.kept_shape(&shape);
@@ -153,14 +133,6 @@ impl Operation for Reduce {
             }
         };
         Ok(vec![Some(grad)])
-    }
-
-    fn class(&self) -> Class {
-        Class::Reduction
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Accumulated
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
@@ -184,9 +156,5 @@ impl Operation for Reduce {
         let mut op = self.clone();
         op.out = Some(dtype);
         Some(op.into())
-    }
-
-    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
-        elements(inputs)
     }
 }

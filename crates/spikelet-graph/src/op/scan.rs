@@ -7,7 +7,7 @@ use super::{
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Join, Role, Semantics, Storage, aligned};
+use crate::semantics::{Class, Join, Kind, Role, Semantics, Storage, aligned};
 use crate::text::Text;
 use crate::types::TensorType;
 use std::ops::Range;
@@ -251,9 +251,7 @@ impl Scan {
         if let Some(feedback) = &mut self.feedback {
             feedback.text(t, &self.recurrence.states);
         }
-        t.optional(&mut self.pool, ", pooled ", |t, [h, w]| {
-            t.value(h).word("×").value(w)
-        });
+        t.optional(&mut self.pool, ", pooled ", Text::size);
         t.optional(&mut self.checkpoint, ", checkpoint every ", Text::value);
     }
 
@@ -395,6 +393,10 @@ pub(super) fn scan_semantics(
 }
 
 impl Operation for Scan {
+    fn kind(&self) -> Kind {
+        Kind::new("scan", Class::Recurrence).stored(Storage::Sequences)
+    }
+
     fn name(&self) -> String {
         let prefix = self.feedback.as_ref().map_or("", |_| "recurrent_");
         format!("{prefix}{}", self.recurrence.name)
@@ -470,14 +472,6 @@ impl Operation for Scan {
             });
         }
         Ok(grads)
-    }
-
-    fn class(&self) -> Class {
-        Class::Recurrence
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Sequences
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

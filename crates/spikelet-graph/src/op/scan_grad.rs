@@ -1,13 +1,7 @@
 //! The derived backward pass of a neuron scan (BPTT).
 
 use super::scan::{each, scan_semantics};
-use super::{Operation, Port, Ports, Scan};
-use crate::backward::Backward;
-use crate::error::{Error, InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, InPlace, Join, Role, Semantics};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 
 /// Runs the derived step of a [`Scan`] backwards in time.
 ///
@@ -132,6 +126,10 @@ impl Ports for ScanGrad {
 }
 
 impl Operation for ScanGrad {
+    fn kind(&self) -> Kind {
+        Kind::new("scan_grad", Class::Recurrence)
+    }
+
     fn name(&self) -> String {
         format!("{}_grad", self.of.name())
     }
@@ -169,19 +167,13 @@ impl Operation for ScanGrad {
         let params = self.accumulates.is_sorted_by(|a, b| a < b)
             && self.accumulates.iter().all(|k| *k < r.params.len());
         if !known || !params {
-            return Err(InvalidOp::new(
-                format!(
-                    "its gradients are {:?}, and it accumulates those of parameters {:?}",
-                    self.present, self.accumulates
-                ),
-                "pass gradients of the scan's results, in their order, and parameters that it has",
-            ));
+            return invalid!("its gradients are {:?}, and it accumulates those of parameters {:?}",
+                self.present, self.accumulates;
+                "pass gradients of the scan's results, in their order, and parameters that it has");
         }
         if self.channel_sums && !self.accumulates.is_empty() {
-            return Err(InvalidOp::new(
-                "channel sums cannot be accumulated into those of later steps",
-                "sum them over channels afterwards",
-            ));
+            return invalid!("channel sums cannot be accumulated into those of later steps";
+                "sum them over channels afterwards");
         }
         let step = self.step(inputs);
         self.of.check_step(&step)?;
@@ -195,14 +187,7 @@ impl Operation for ScanGrad {
     }
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
-        Err(Error::Gradient {
-            what: self.name(),
-            problem: "second derivatives of a neuron are not implemented".to_string(),
-        })
-    }
-
-    fn class(&self) -> Class {
-        Class::Recurrence
+        Err(self.no_gradient("second derivatives of a neuron are not implemented"))
     }
 
     fn in_place(&self, result: usize) -> InPlace {

@@ -1,8 +1,9 @@
 //! The types of a scan's operands and results.
 
 use super::{Feedback, Port, Scan};
-use crate::error::{InvalidOp, mismatch};
-use crate::types::{DType, ShapeText, TensorType, broadcast};
+use super::{expect_broadcast, invalid};
+use crate::error::InvalidOp;
+use crate::types::{DType, ShapeText, TensorType};
 
 impl Scan {
     /// The shape of one time step of the outputs.
@@ -62,22 +63,12 @@ impl Scan {
         let broadcasts = matches!(port, Port::Initial(_) | Port::Param(_));
         let of_step = broadcasts || matches!(port, Port::Sequence(_));
         if !step.dtype.is_float() || (of_step && given.dtype != expected.dtype) {
-            return Err(InvalidOp::new(
-                "sequences, states and parameters differ in element type",
-                "use one floating-point type; states and parameters of f16 and bf16 sequences are f32",
-            ));
+            return invalid!("sequences, states and parameters differ in element type";
+                "use one floating-point type; states and parameters of f16 and bf16 sequences are f32");
         }
         if broadcasts {
-            let fits = broadcast(&given.shape, &step.shape).as_ref() == Some(&step.shape);
-            return match fits {
-                true => Ok(()),
-                false => Err(mismatch(
-                    "a state or parameter does not broadcast to one time step",
-                    &given.shape,
-                    &step.shape,
-                    "axes must be equal or 1, counted from the last",
-                )),
-            };
+            let problem = "a state or parameter does not broadcast to one time step";
+            return expect_broadcast(problem, given, &step.shape);
         }
         let any_type = match port {
             Port::Before => given.dtype == DType::Bits,
@@ -91,26 +82,20 @@ impl Scan {
             _ if *given == expected => Ok(()),
             _ if any_type && given.shape == expected.shape => Ok(()),
             Port::Sequence(_) if constant => Ok(()),
-            Port::Sequence(_) => Err(mismatch(
-                "the shapes of the sequences differ",
-                &given.shape,
-                &expected.shape,
-                match self.feedback {
+            Port::Sequence(_) => {
+                let help = match self.feedback {
                     Some(_) => "expand sequences that are constant over time",
                     None => "make all sequences [T, N, ...]",
-                },
-            )),
-            port => Err(InvalidOp::new(
-                format!("{} is {given}, not {expected}", port.what()),
-                match port {
-                    Port::FirstProduct | Port::Weight => {
-                        "a weight is [N, N] for steps [.., N], a product has the shape of a step"
-                    }
-                    _ => {
-                        "pass what the scan over the same operands computes, and the gradients of its results"
-                    }
-                },
-            )),
+                };
+                invalid!("the shapes of the sequences differ: {} against {}",
+                    ShapeText(&given.shape), ShapeText(&expected.shape); help)
+            }
+            Port::FirstProduct | Port::Weight => {
+                invalid!("{} is {given}, not {expected}", port.what();
+                "a weight is [N, N] for steps [.., N], a product has the shape of a step")
+            }
+            _ => invalid!("{} is {given}, not {expected}", port.what();
+                "pass what the scan over the same operands computes, and the gradients of its results"),
         }
     }
 
@@ -118,58 +103,37 @@ impl Scan {
     pub(super) fn check_step(&self, step: &TensorType) -> std::result::Result<(), InvalidOp> {
         let r = &self.recurrence;
         if step.shape.is_empty() {
-            return Err(InvalidOp::new(
-                "a sequence has fewer than two axes",
-                "make the input [T, N, ...]",
-            ));
+            return invalid!("a sequence has fewer than two axes"; "make the input [T, N, ...]");
         }
         if let Some(feedback) = &self.feedback {
             if !Feedback::feeds_spikes(r, feedback.state) {
-                return Err(InvalidOp::new(
-                    format!(
-                        "state {} of `{}` is no binary output",
-                        feedback.state, r.name
-                    ),
-                    "feed back a state whose next value is an output of zeros and ones",
-                ));
+                return invalid!("state {} of `{}` is no binary output", feedback.state, r.name;
+                    "feed back a state whose next value is an output of zeros and ones");
             }
             if self.pool.is_some() || self.checkpoint.is_some() {
-                return Err(InvalidOp::new(
-                    "a scan with feedback pools its outputs or stores checkpoints",
-                    "pool them by a separate operation; the backward pass reads the state sequences",
-                ));
+                return invalid!("a scan with feedback pools its outputs or stores checkpoints";
+                    "pool them by a separate operation; the backward pass reads the state sequences");
             }
         }
         if let Some(every) = self.checkpoint
             && !(1..self.time_steps).contains(&every)
         {
-            return Err(InvalidOp::new(
-                format!(
-                    "cannot store checkpoints every {every} of {} steps",
-                    self.time_steps
-                ),
-                "use at least 1 and less than the number of time steps",
-            ));
+            return invalid!("cannot store checkpoints every {every} of {} steps", self.time_steps;
+                "use at least 1 and less than the number of time steps");
         }
         let Some([h, w]) = self.pool else {
             return Ok(());
         };
         if r.outputs.iter().any(|o| !o.binary) {
-            return Err(InvalidOp::new(
-                "pools outputs that are not spikes",
-                "pool them by a separate operation",
-            ));
+            return invalid!("pools outputs that are not spikes";
+                "pool them by a separate operation");
         }
         let covers = |n: usize, size: usize| size > 0 && n.is_multiple_of(size);
         match step.shape[..] {
             [.., height, width, _] if covers(height, h) && covers(width, w) => Ok(()),
-            _ => Err(InvalidOp::new(
-                format!(
-                    "blocks of {h}×{w} neurons do not cover a step of {}",
-                    ShapeText(&step.shape)
-                ),
-                "pool steps [.., height, width, channels] that are multiples of the block",
-            )),
+            _ => invalid!("blocks of {h}×{w} neurons do not cover a step of {}",
+                ShapeText(&step.shape);
+                "pool steps [.., height, width, channels] that are multiples of the block"),
         }
     }
 }

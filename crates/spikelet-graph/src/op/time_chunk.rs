@@ -1,12 +1,6 @@
 //! Equal chunks of a tensor along its first axis, as views.
 
-use super::{Concat, Operation, View, arity};
-use crate::backward::Backward;
-use crate::error::{Error, InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics, Storage};
-use crate::text::Text;
-use crate::types::TensorType;
+use super::*;
 
 /// Chunk `index` of `count` equal chunks along the first axis: a view of the operand's memory.
 /// Inserted by the planner.
@@ -30,63 +24,39 @@ pub(crate) fn time_chunk_type(whole: &TensorType, count: usize) -> Option<Tensor
     if count == 0 || !length.is_multiple_of(count) {
         return None;
     }
-    let mut shape = whole.shape.clone();
-    shape[0] = length / count;
-    let chunk = TensorType::new(whole.dtype, shape);
+    let chunk = whole.with_length(0, length / count);
     (chunk.bytes().checked_mul(count) == Some(whole.bytes())).then_some(chunk)
 }
 
-fn no_gradient(what: String) -> Error {
-    Error::Gradient {
-        what,
-        problem: "time chunks are inserted after differentiation".to_string(),
-    }
-}
+const NO_GRADIENT: &str = "time chunks are inserted after differentiation";
 
 impl Operation for TimeChunk {
-    fn name(&self) -> String {
-        "time_chunk".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("time_chunk", Class::Movement)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
         let mut number = self.index + 1;
-        t.word("time_chunk[")
-            .value(&mut number)
-            .word(" of ")
-            .value(&mut self.count)
-            .word("]");
+        t.word("time_chunk[").value(&mut number);
+        t.word(" of ").value(&mut self.count).word("]");
         self.index = number.saturating_sub(1);
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        match time_chunk_type(&inputs[0], self.count) {
+        let [whole] = operands(inputs)?;
+        match time_chunk_type(whole, self.count) {
             Some(chunk) if self.index < self.count => Ok(vec![chunk]),
-            _ => Err(InvalidOp::new(
-                format!("chunk {} of {} of {}", self.index, self.count, inputs[0]),
-                "the number of chunks must divide the first axis",
-            )),
+            _ => invalid!("chunk {} of {} of {}", self.index, self.count, whole;
+                "the number of chunks must divide the first axis"),
         }
     }
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
-        Err(no_gradient(self.name()))
-    }
-
-    fn class(&self) -> Class {
-        Class::Movement
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Follows
+        Err(self.no_gradient(NO_GRADIENT))
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
         Concat { axis: 0 }.semantics(inputs, outputs)
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 
     fn view(&self) -> Option<View> {
@@ -95,47 +65,27 @@ impl Operation for TimeChunk {
 }
 
 impl Operation for ConcatChunks {
-    fn name(&self) -> String {
-        "concat_chunks".to_string()
-    }
-
-    fn text(&mut self, t: &mut Text<'_>) {
-        t.word("concat_chunks");
+    fn kind(&self) -> Kind {
+        Kind::new("concat_chunks", Class::Movement)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first().filter(|t| !t.shape.is_empty()) else {
-            return Err(InvalidOp::new("no operands", "pass at least one tensor"));
+            return invalid!("no operands"; "pass at least one tensor");
         };
         if inputs.iter().any(|t| t != first) {
-            return Err(InvalidOp::new(
-                "the chunks differ in type",
-                "concatenate equal chunks of one tensor",
-            ));
+            return invalid!("the chunks differ in type"; "concatenate equal chunks of one tensor");
         }
-        let mut whole = first.clone();
-        whole.shape[0] = whole.shape[0].saturating_mul(inputs.len());
-        Ok(vec![whole])
+        let length = first.shape[0].saturating_mul(inputs.len());
+        Ok(vec![first.with_length(0, length)])
     }
 
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
-        Err(no_gradient(self.name()))
-    }
-
-    fn class(&self) -> Class {
-        Class::Movement
-    }
-
-    fn storage(&self) -> Storage {
-        Storage::Follows
+        Err(self.no_gradient(NO_GRADIENT))
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
         Concat { axis: 0 }.semantics(inputs, outputs)
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 
     fn view(&self) -> Option<View> {

@@ -1,12 +1,6 @@
 //! The largest elements of a row.
 
-use super::{Indexed, Operation, ScatterAdd, arity, elements, expect_float};
-use crate::backward::Backward;
-use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
-use crate::semantics::{Class, Semantics};
-use crate::text::Text;
-use crate::types::{DType, TensorType};
+use super::*;
 
 /// The `k` largest elements along the last axis, the largest first, and their i64 indices.
 ///
@@ -18,8 +12,8 @@ pub struct TopK {
 }
 
 impl Operation for TopK {
-    fn name(&self) -> String {
-        "topk".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("topk", Class::Reduction)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -31,20 +25,15 @@ impl Operation for TopK {
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        arity(inputs, 1)?;
-        expect_float(inputs[0].dtype)?;
-        let mut shape = inputs[0].shape.clone();
+        let [scores] = operands(inputs)?;
+        expect_float(scores.dtype)?;
+        let mut shape = scores.shape.clone();
         let Some(last) = shape.last_mut() else {
-            return Err(InvalidOp::new(
-                "needs a last axis",
-                "reshape the scores to [..., classes]",
-            ));
+            return invalid!("needs a last axis"; "reshape the scores to [..., classes]");
         };
         if self.k > *last {
-            return Err(InvalidOp::new(
-                format!("the {} largest of {last} elements", self.k),
-                "k must be at most the length of the last axis",
-            ));
+            return invalid!("the {} largest of {last} elements", self.k;
+                "k must be at most the length of the last axis");
         }
         *last = self.k;
         let indices = TensorType::new(DType::I64, shape.clone());
@@ -68,10 +57,6 @@ impl Operation for TopK {
 
     fn writes_unread(&self, _: usize) -> bool {
         true
-    }
-
-    fn class(&self) -> Class {
-        Class::Reduction
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {

@@ -9,7 +9,7 @@ use crate::pass;
 use crate::plan::Plan;
 use crate::precision::Precision;
 use crate::rewrite::for_each_graph;
-use crate::semantics::{Class, Semantics};
+use crate::semantics::{Class, Kind};
 use crate::target::{InPlaceUpdates, SchedulingPolicy, SpikeStorage, Target, WorkspaceQuery};
 use crate::text::Text;
 use crate::types::{DType, TensorType};
@@ -27,8 +27,8 @@ impl PartialEq for WithBody {
 }
 
 impl Operation for WithBody {
-    fn name(&self) -> String {
-        "with_body".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("with_body", Class::Opaque)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -50,18 +50,6 @@ impl Operation for WithBody {
 
     fn differentiate(&self, _: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         Ok(vec![None; node.inputs.len()])
-    }
-
-    fn class(&self) -> Class {
-        Class::Opaque
-    }
-
-    fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
-        Semantics::new(inputs, outputs)
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
     }
 
     fn body(&self) -> Option<&Graph> {

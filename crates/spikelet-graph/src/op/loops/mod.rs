@@ -10,7 +10,7 @@ use super::{Op, Operation};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
-use crate::semantics::{Class, Join, Role, Semantics};
+use crate::semantics::{Class, Join, Kind, Role, Semantics};
 use crate::text::Text;
 use crate::types::TensorType;
 use std::ops::Range;
@@ -73,8 +73,8 @@ impl Loop {
 }
 
 impl Operation for Loop {
-    fn name(&self) -> String {
-        "loop".to_string()
+    fn kind(&self) -> Kind {
+        Kind::new("loop", Class::Recurrence)
     }
 
     fn text(&mut self, t: &mut Text<'_>) {
@@ -132,10 +132,6 @@ impl Operation for Loop {
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         derivative::differentiate(self, b, node)
-    }
-
-    fn class(&self) -> Class {
-        Class::Recurrence
     }
 
     fn semantics(&self, inputs: &[TensorType], outputs: &[TensorType]) -> Semantics {
