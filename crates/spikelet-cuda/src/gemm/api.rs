@@ -147,11 +147,11 @@ impl Api {
         columns: usize,
     ) -> ApiResult<Owned> {
         let (height, width, stride) = (rows as u64, columns as u64, rows as i64);
+        let create = self.create_layout;
         Ok(Owned {
             api: self,
             // SAFETY: one pointer is written.
-            raw: self
-                .created(|to| unsafe { (self.create_layout)(to, dtype, height, width, stride) })?,
+            raw: self.created(|to| unsafe { create(to, dtype, height, width, stride) })?,
             set: self.set_layout,
             destroy: self.destroy_layout,
         })
