@@ -3,7 +3,6 @@
 use crate::library::driver::CUstream;
 use crate::library::functions::{check, functions};
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::size_of;
 use std::ptr;
 
 /// The result of a call, or cuBLASLt's name of the status.
@@ -52,6 +51,8 @@ pub(super) struct Heuristic {
     waves: f32,
     reserved: [c_int; 4],
 }
+
+const _: () = assert!(size_of::<Heuristic>() == 96);
 
 type Destroy = unsafe extern "C" fn(Raw) -> c_int;
 type Set = unsafe extern "C" fn(Raw, c_int, *const c_void, usize) -> c_int;

@@ -41,6 +41,8 @@ pub(crate) struct LoopNode {
     unused: [i64; 26],
 }
 
+const _: () = assert!(size_of::<LoopNode>() == 256);
+
 /// A graph that was captured, ready to be launched.
 pub(crate) struct Graph {
     stream: Arc<Stream>,
