@@ -61,10 +61,6 @@ impl Device for Shared {
     fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool {
         self.dnn.is_on_tensor_cores(convolution)
     }
-
-    fn overlaps(&self) -> bool {
-        true
-    }
 }
 
 impl Cuda {

@@ -64,10 +64,6 @@ impl Device for OfflineTarget {
     fn convolution_on_tensor_cores(&self, _: &Convolution) -> bool {
         true
     }
-
-    fn overlaps(&self) -> bool {
-        true
-    }
 }
 
 target_of_device!(OfflineTarget, |this| this);

@@ -57,9 +57,6 @@ macro_rules! target_of_device {
                     first: &Node,
                     second: &Node,
                 ) -> Option<usize> {
-                    if !device(self).overlaps() {
-                        return None;
-                    }
                     overlap_chunks(gpu(self), graph, first, second)
                 }
             }

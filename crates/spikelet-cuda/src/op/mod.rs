@@ -130,9 +130,6 @@ pub(crate) trait Device {
 
     /// Whether the engine of a convolution computes on tensor cores.
     fn convolution_on_tensor_cores(&self, convolution: &Convolution) -> bool;
-
-    /// Whether kernels of a plan can run at the same time.
-    fn overlaps(&self) -> bool;
 }
 
 /// One of the actions of a node, which run in order.
