@@ -5,20 +5,18 @@ use crate::json_page::check;
 use spikelet::neuron;
 use spikelet::surrogate;
 
-fn show(words: &str) -> String {
-    let words: Vec<&str> = ["kernel", "show"]
-        .into_iter()
-        .chain(words.split_whitespace())
-        .collect();
-    said(&words)
+/// `kernel show` with these options.
+fn command(options: &str) -> Vec<&str> {
+    let verb = ["kernel", "show"].into_iter();
+    verb.chain(options.split_whitespace()).collect()
 }
 
-fn refused(words: &str) -> String {
-    let words: Vec<&str> = ["kernel", "show"]
-        .into_iter()
-        .chain(words.split_whitespace())
-        .collect();
-    complaint(&words, 2)
+fn show(options: &str) -> String {
+    said(&command(options))
+}
+
+fn refused(options: &str) -> String {
+    complaint(&command(options), 2)
 }
 
 #[test]

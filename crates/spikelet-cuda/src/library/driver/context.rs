@@ -22,7 +22,7 @@ impl Driver {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// The context that is current in this thread; null if there is none.
+    /// The current context of this thread, or null.
     fn current(&self) -> DriverResult<CUcontext> {
         // SAFETY: one pointer is written.
         written(ptr::null_mut(), |to| unsafe { (self.current_context)(to) })
