@@ -87,6 +87,7 @@ pub use spikelet_nn::{
     RuntimeError, encoder, energy, layer, learning, loss, module, network, neuron, runtime,
     sequence, surrogate, tensors,
 };
+pub use spikelet_schema as schema;
 #[cfg(feature = "plots")]
 pub use spikelet_train::report;
 pub use spikelet_train::{log, optim, timing, weights};

@@ -6,19 +6,6 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The problem of a message and its help, the line that begins with `help:`, if it has one.
-///
-/// ```
-/// use spikelet_core::problem_and_help;
-/// assert_eq!(problem_and_help("0 was given\n  help: use 1"), ("0 was given", Some("use 1")));
-/// ```
-pub fn problem_and_help(message: &str) -> (&str, Option<&str>) {
-    match message.split_once("\n  help: ") {
-        Some((problem, help)) => (problem, Some(help)),
-        None => (message, None),
-    }
-}
-
 /// An error in building, training or storing a network.
 ///
 /// Errors that belong to one crate (a checkpoint that does not match, a failed rank, …) are
@@ -97,6 +84,12 @@ impl From<spikelet_data::Error> for Error {
 #[cfg(feature = "data")]
 impl From<spikelet_events::Error> for Error {
     fn from(error: spikelet_events::Error) -> Self {
+        Self::other(error)
+    }
+}
+
+impl From<spikelet_schema::document::DocumentError> for Error {
+    fn from(error: spikelet_schema::document::DocumentError) -> Self {
         Self::other(error)
     }
 }

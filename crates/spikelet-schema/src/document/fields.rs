@@ -1,6 +1,6 @@
 //! The keys of a table.
 
-use super::{DocumentProblem, Entry, Located, Node, Span};
+use super::{Content, DocumentProblem, Entry, Located, Node, Span};
 use std::ops::RangeInclusive;
 
 /// A table whose keys are all known.
@@ -74,6 +74,26 @@ impl<'a> Fields<'a> {
             };
             Located::new(problem).or_at(self.span.clone())
         })
+    }
+
+    /// The table with some of its keys.
+    pub(crate) fn only(&self, keys: &[&str]) -> Node {
+        let entries = self
+            .entries
+            .iter()
+            .filter(|entry| keys.contains(&entry.key.as_str()));
+        Node {
+            content: Content::Table(entries.cloned().collect()),
+            span: self.span.clone(),
+        }
+    }
+
+    /// The table.
+    pub(crate) fn table(&self) -> Node {
+        Node {
+            content: Content::Table(self.entries.to_vec()),
+            span: self.span.clone(),
+        }
     }
 
     /// The position of the table.

@@ -11,7 +11,7 @@ fn plain(name: &str) -> String {
 /// The name that is `given`, or the only one that differs from it in case, `-` and `_` alone.
 ///
 /// ```
-/// use spikelet_core::suggest::find;
+/// use spikelet_schema::suggest::find;
 /// assert_eq!(find("CIFAR-10", ["mnist", "cifar10"]), Some("cifar10"));
 /// assert_eq!(find("cifr10", ["mnist", "cifar10"]), None);
 /// ```
@@ -28,7 +28,7 @@ pub fn find<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option
 /// The name closest to `given`, if one is within a third of its length.
 ///
 /// ```
-/// use spikelet_core::suggest::closest;
+/// use spikelet_schema::suggest::closest;
 /// assert_eq!(closest("tua", ["tau", "v_reset"]), Some("tau"));
 /// assert_eq!(closest("color", ["tau", "v_reset"]), None);
 /// assert_eq!(closest("MNIST-CF", ["csnn", "mnist-fc"]), Some("mnist-fc"));

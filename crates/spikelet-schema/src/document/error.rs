@@ -187,6 +187,15 @@ impl Located {
         self
     }
 
+    /// Adds a word to the expected values.
+    #[must_use]
+    pub fn or_word(mut self, word: &str) -> Self {
+        if let DocumentProblem::WrongValue { expected, .. } = &mut *self.problem {
+            expected.push_str(&format!(" or \"{word}\""));
+        }
+        self
+    }
+
     /// Sets the part of the document, unless it has one.
     #[must_use]
     pub fn or_of(mut self, owner: impl FnOnce() -> String) -> Self {
@@ -231,12 +240,6 @@ pub struct DocumentError {
 impl StdError for DocumentError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&*self.problem)
-    }
-}
-
-impl From<DocumentError> for crate::Error {
-    fn from(error: DocumentError) -> Self {
-        Self::other(error)
     }
 }
 

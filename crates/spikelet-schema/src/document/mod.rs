@@ -5,7 +5,7 @@
 //! unknown ones with a suggestion.
 //!
 //! ```
-//! use spikelet_core::document::{Document, Fields};
+//! use spikelet_schema::document::{Document, Fields};
 //! let document = Document::from_toml("net.toml", "[layer]\nsize = 3\n")?;
 //! let read = || {
 //!     let root = Fields::new(document.root(), "the file", &["layer"])?;
@@ -13,7 +13,7 @@
 //!     layer.require("size", "an integer")?.integer("size", 1..=10)
 //! };
 //! assert_eq!(read().map_err(|error| document.error(error))?, 3);
-//! # Ok::<(), spikelet_core::document::DocumentError>(())
+//! # Ok::<(), spikelet_schema::document::DocumentError>(())
 //! ```
 
 mod error;
@@ -64,10 +64,10 @@ impl Document {
     /// A document of a JSON value, whose errors have no positions. `file` is its name in messages.
     ///
     /// ```
-    /// use spikelet_core::document::Document;
+    /// use spikelet_schema::document::Document;
     /// let document = Document::from_json("options", &serde_json::json!({"epochs": 3}))?;
     /// assert!(document.root().get("epochs").is_some());
-    /// # Ok::<(), spikelet_core::document::DocumentError>(())
+    /// # Ok::<(), spikelet_schema::document::DocumentError>(())
     /// ```
     ///
     /// # Errors
@@ -85,15 +85,17 @@ impl Document {
     ///
     /// # Errors
     /// When the file cannot be read, is too large, or is not TOML in UTF-8.
-    pub fn read(path: &std::path::Path) -> crate::Result<Self> {
+    pub fn read(path: &std::path::Path) -> Result<Self, DocumentError> {
         use std::io::Read;
         let file = path.display().to_string();
+        let refused =
+            |problem: String, help: &str| Located::other(problem, help).without_text(&file);
         let unreadable = |error: std::io::Error| {
             let help = match error.kind() {
                 std::io::ErrorKind::NotFound => "check the path; it is relative to this folder",
                 _ => "check that it is a file and that it may be read",
             };
-            crate::Error::invalid(&file, format!("it cannot be read: {error}"), help)
+            refused(format!("it cannot be read: {error}"), help)
         };
         let mut bytes = vec![];
         let opened = std::fs::File::open(path).map_err(unreadable)?;
@@ -102,10 +104,9 @@ impl Document {
         limited.read_to_end(&mut bytes).map_err(unreadable)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let problem = format!("byte {} is not UTF-8", at + 1);
-            crate::Error::invalid(&file, problem, "save it as UTF-8")
+            refused(format!("byte {} is not UTF-8", at + 1), "save it as UTF-8")
         })?;
-        Self::from_toml(&file, &text).map_err(crate::Error::other)
+        Self::from_toml(&file, &text)
     }
 
     /// The tree.
@@ -116,6 +117,16 @@ impl Document {
     /// The name of the file.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// This document with the keys of another one, by [`Node::merged`]. Positions are those of the other one.
+    #[must_use]
+    pub fn merged(self, over: &Self) -> Self {
+        Self {
+            root: self.root.merged(&over.root),
+            file: over.file.clone(),
+            text: String::new(),
+        }
     }
 
     /// The error of a problem in this document, with its line and column.

@@ -58,7 +58,40 @@ impl Node {
         }
     }
 
-    pub(super) fn from_toml(text: &str) -> Result<Self, Located> {
+    /// A string without a position.
+    pub fn text_of(text: &str) -> Self {
+        Self {
+            content: Content::Text(text.to_string()),
+            span: None,
+        }
+    }
+
+    /// The table without a key.
+    #[must_use]
+    pub fn without(&self, key: &str) -> Self {
+        let mut copy = self.clone();
+        if let Content::Table(entries) = &mut copy.content {
+            entries.retain(|entry| entry.key != key);
+        }
+        copy
+    }
+
+    /// [`Node::merged`], with this value over `base`; nested tables are replaced.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        let (Some(given), Some(own)) = (self.entries(), base.entries()) else {
+            return self.clone();
+        };
+        let kept = own
+            .iter()
+            .filter(|own| given.iter().all(|entry| entry.key != own.key));
+        Self {
+            content: Content::Table(given.iter().chain(kept).cloned().collect()),
+            span: self.span.clone(),
+        }
+    }
+
+    pub(crate) fn from_toml(text: &str) -> Result<Self, Located> {
         let table = DeTable::parse(text).map_err(|error| {
             let problem = DocumentProblem::Syntax(error.message().to_string());
             Located::new(problem).or_at(error.span())
@@ -94,12 +127,12 @@ impl Node {
     /// another `name` replaces the whole table.
     ///
     /// ```
-    /// use spikelet_core::document::Document;
+    /// use spikelet_schema::document::Document;
     /// let read = |text| Document::from_toml("a.toml", text);
     /// let (base, over) = (read("a = 1\nb = { c = 2, d = 3 }")?, read("b.c = 4")?);
     /// let merged = base.root().merged(over.root()).to_json();
     /// assert_eq!(merged, serde_json::json!({"a": 1, "b": {"c": 4, "d": 3}}));
-    /// # Ok::<(), spikelet_core::document::DocumentError>(())
+    /// # Ok::<(), spikelet_schema::document::DocumentError>(())
     /// ```
     #[must_use]
     pub fn merged(&self, over: &Self) -> Self {

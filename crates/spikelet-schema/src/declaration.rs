@@ -1,0 +1,233 @@
+//! The declaration of a thing with a name and fields.
+
+use crate::document::Located;
+use crate::{Domain, FieldValue};
+use std::fmt;
+
+/// A type that is declared by `#[derive(Schema)]`.
+pub trait Schema: Record + Default + Sized + 'static {
+    /// Its declaration.
+    const DECLARATION: &'static Declaration;
+}
+
+/// The declaration of a struct.
+pub struct Declaration {
+    /// Its name in files, such as `lif`.
+    pub name: &'static str,
+    /// The name of its type, such as `Lif`.
+    pub type_name: &'static str,
+    /// The doc comment of the type.
+    pub doc: &'static str,
+    /// Its fields, in the order of the source.
+    pub fields: &'static [Field],
+    /// A value with the defaults of all fields.
+    pub default: fn() -> Box<dyn Record>,
+}
+
+/// A field of a [`Declaration`].
+pub struct Field {
+    /// Its key in files.
+    pub key: &'static str,
+    /// The doc comment of the field.
+    pub doc: &'static str,
+    /// The unit of its value; may be empty.
+    pub unit: &'static str,
+    /// The type of its value.
+    pub kind: fn() -> Kind,
+    /// The values that it may have, if it is a number or a list of numbers.
+    pub domain: Option<Domain>,
+    /// The word for a value that is not set.
+    pub none: &'static str,
+    /// The table of a file that has the key; empty where a value is one table.
+    pub table: &'static str,
+    /// How the keys of the field are written.
+    pub role: Role,
+}
+
+/// How a field is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `key = value`, which has a default.
+    Optional,
+    /// `key = value`, which must be given.
+    Required,
+    /// `name = value`, which has a default.
+    Main,
+    /// `name = value`, which must be given.
+    RequiredMain,
+    /// The keys of the inner struct are keys of the outer one.
+    Flatten,
+}
+
+impl Role {
+    /// Whether the value must be given.
+    pub fn is_required(self) -> bool {
+        matches!(self, Self::Required | Self::RequiredMain)
+    }
+
+    /// Whether the field is the value after the name.
+    pub fn is_main(self) -> bool {
+        matches!(self, Self::Main | Self::RequiredMain)
+    }
+}
+
+/// The type of a field's value.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A finite number.
+    Number,
+    /// An integer.
+    Integer,
+    /// `true` or `false`.
+    Flag,
+    /// A string.
+    Text,
+    /// One of several words.
+    Word(&'static [&'static str]),
+    /// A list; with a length, if all have the same.
+    List(Box<Kind>, Option<usize>),
+    /// A value that may be missing, which is written as a word.
+    Optional(Box<Kind>),
+    /// A table with the keys of a declaration.
+    Table(&'static Declaration),
+    /// A member of a family: its name, or a table with `name`.
+    Member(&'static str, fn() -> Vec<&'static Declaration>),
+    /// Any other value, with its JSON schema.
+    Other(&'static str, fn() -> serde_json::Value),
+}
+
+/// The fields of a value by number, for code that does not depend on its type.
+pub trait Record {
+    /// The declaration of the type.
+    fn declaration(&self) -> &'static Declaration;
+
+    /// The value of the field of this number.
+    fn field(&self, index: usize) -> &dyn FieldValue;
+
+    /// As [`Record::field`], to be set.
+    fn field_mut(&mut self, index: usize) -> &mut dyn FieldValue;
+
+    /// Refuses fields that do not fit together.
+    ///
+    /// # Errors
+    /// What the function of `#[schema(check = …)]` says.
+    fn check_fields(&self) -> Result<(), Located> {
+        Ok(())
+    }
+}
+
+/// An enum without fields that is declared by `#[derive(Schema)]`: a value is one of several words.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// All values.
+    const ALL: &'static [Self];
+
+    /// Their words.
+    const NAMES: &'static [&'static str];
+
+    /// The word of this value.
+    fn name(self) -> &'static str {
+        let at = Self::ALL.iter().position(|value| *value == self);
+        at.map_or("", |at| Self::NAMES[at])
+    }
+
+    /// The value of a word, in any case of its letters.
+    fn find(word: &str) -> Option<Self> {
+        let at = Self::NAMES
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(word))?;
+        Some(Self::ALL[at])
+    }
+}
+
+impl Declaration {
+    /// The title: the first paragraph of the doc comment, without the dot at its end.
+    ///
+    /// ```
+    /// use spikelet_schema::Schema;
+    /// /// Leaky integrate-and-fire neuron.
+    /// ///
+    /// /// Its potential decays.
+    /// #[derive(Schema)]
+    /// struct Lif {}
+    /// assert_eq!(Lif::DECLARATION.summary(), "Leaky integrate-and-fire neuron");
+    /// ```
+    pub fn summary(&self) -> &'static str {
+        first_paragraph(self.doc).trim_end_matches('.')
+    }
+
+    /// The fields with those of flattened structs. A flattened member of a family has other keys for each member.
+    pub fn all_fields(&self) -> Vec<&'static Field> {
+        let each = self.fields.iter().flat_map(|field| match field.role {
+            Role::Flatten => match (field.kind)() {
+                Kind::Table(inner) => inner.all_fields(),
+                _ => vec![],
+            },
+            _ => vec![field],
+        });
+        each.collect()
+    }
+
+    /// The tables that its fields belong to, in the order of the fields.
+    pub fn tables(&self) -> Vec<&'static str> {
+        let mut found = vec![];
+        let fields = self.all_fields();
+        let members = self
+            .fields
+            .iter()
+            .filter(|field| field.role == Role::Flatten);
+        for field in self
+            .fields
+            .iter()
+            .filter(|field| field.role != Role::Flatten)
+            .chain(members)
+            .chain(fields)
+        {
+            if !field.table.is_empty() && !found.contains(&field.table) {
+                found.push(field.table);
+            }
+        }
+        found
+    }
+
+    /// The field that is the value after the name.
+    pub fn main(&self) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.role.is_main())
+    }
+
+    /// Whether a declared name is meant: names are equal but for case, `-` and `_`.
+    pub fn is_called(&self, name: &str) -> bool {
+        crate::suggest::find(name, [self.name]).is_some()
+    }
+}
+
+/// The first paragraph of a text.
+pub(crate) fn first_paragraph(text: &'static str) -> &'static str {
+    text.split("\n\n").next().unwrap_or_default().trim()
+}
+
+impl Field {
+    /// Its meaning: the first paragraph of the doc comment on one line.
+    pub fn summary(&self) -> String {
+        first_paragraph(self.doc).replace('\n', " ")
+    }
+}
+
+impl fmt::Debug for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = self.fields.iter().map(|field| field.key).collect();
+        f.debug_struct("Declaration")
+            .field("name", &self.name)
+            .field("keys", &keys)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field")
+            .field("key", &self.key)
+            .field("kind", &(self.kind)())
+            .finish_non_exhaustive()
+    }
+}

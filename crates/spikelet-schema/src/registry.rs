@@ -1,0 +1,377 @@
+//! Families of declared things that are found by name.
+
+use crate::declaration::Role;
+use crate::document::{Content, Fields, Located, Node};
+use crate::suggest::{closest, find};
+use crate::{Declaration, Field, FieldValue, Kind, Record, notation};
+use serde_json::{Map, Value as Json};
+use std::fmt;
+use std::sync::Arc;
+
+/// A member of a family.
+pub struct Entry<T: ?Sized> {
+    /// Its declaration.
+    pub declaration: &'static Declaration,
+    /// Makes a member of the fields of a table. The default, without any.
+    #[doc(hidden)]
+    pub make: fn(&Fields<'_>) -> Result<Arc<T>, Located>,
+}
+
+impl<T: ?Sized> Entry<T> {
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.declaration.name
+    }
+
+    /// The member with these fields; those that are not given have their defaults.
+    ///
+    /// # Errors
+    /// When a key is unknown or missing, or a value is wrong.
+    pub fn read(&self, node: &Node) -> Result<Arc<T>, Located> {
+        self.read_but(node, None)
+    }
+
+    /// As [`Entry::read`], of a table that has one key more, which names the member.
+    fn read_but(&self, node: &Node, name: Option<&str>) -> Result<Arc<T>, Located> {
+        let all = self.declaration.all_fields();
+        let keys = all.iter().map(|field| field.key);
+        let known: Vec<&str> = keys.chain(name).collect();
+        let owner = format!("`{}`", self.name());
+        let fields = match &node.content {
+            Content::Text(_) => Fields::empty(owner, &known, node.span.clone()),
+            _ => Fields::new(node, owner, &known)?,
+        };
+        let missing = all
+            .iter()
+            .find(|f| f.role == Role::Required && fields.get(f.key).is_none());
+        if let Some(missing) = missing {
+            fields.require(missing.key, &missing.summary())?;
+        }
+        let made = (self.make)(&fields);
+        made.map_err(|error| error.or_at(node.span.clone()))
+    }
+}
+
+/// A trait object whose types are the members of a [`Registry`]; implemented by [`registry!`](crate::registry). `Arc<dyn …>` of a
+/// family may be a field of a declaration.
+pub trait Family: 'static {
+    /// The registry of the members.
+    fn registry() -> &'static Registry<Self>;
+
+    /// The fields of a member.
+    fn record(&self) -> &dyn Record;
+}
+
+/// Another name of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The name.
+    pub name: &'static str,
+    /// The name of the member.
+    pub of: &'static str,
+    /// The fields that differ from the member's defaults, as TOML.
+    pub fields: &'static str,
+}
+
+/// A family of declared things, made by [`registry!`](crate::registry).
+///
+/// ```
+/// use spikelet_schema::{Record, Schema, document::Document, registry};
+///
+/// trait Shape: Record {
+///     fn area(&self) -> f64;
+/// }
+///
+/// /// A square.
+/// #[derive(Debug, Schema)]
+/// struct Square {
+///     /// The length of a side.
+///     #[schema(default = 1.0, above = 0.0)]
+///     side: f64,
+/// }
+///
+/// impl Shape for Square {
+///     fn area(&self) -> f64 {
+///         self.side * self.side
+///     }
+/// }
+///
+/// registry! {
+///     /// All shapes.
+///     static SHAPES: dyn Shape = "shape" { Square }
+/// }
+///
+/// let given = Document::from_toml("a.toml", "shape = { name = \"square\", side = 3 }")?;
+/// let shape = given.root().get("shape").unwrap();
+/// let square = SHAPES.read("shape", shape).map_err(|error| given.error(error))?;
+/// assert_eq!(square.area(), 9.0);
+/// assert_eq!(SHAPES.find("sqare").unwrap_err().to_string(), "no shape is called `sqare`\n  help: did you mean `square`?");
+/// # Ok::<(), spikelet_schema::document::DocumentError>(())
+/// ```
+pub struct Registry<T: ?Sized + 'static> {
+    /// The kind of its members, such as `neuron`.
+    pub family: &'static str,
+    /// Its members.
+    pub entries: &'static [Entry<T>],
+    /// Other names of members.
+    pub aliases: &'static [Alias],
+}
+
+impl<T: ?Sized> Registry<T> {
+    /// The names of all members.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.iter().map(Entry::name)
+    }
+
+    /// The declarations of all members.
+    pub fn declarations(&self) -> Vec<&'static Declaration> {
+        self.entries.iter().map(|entry| entry.declaration).collect()
+    }
+
+    /// The alias of this name.
+    fn alias(&self, name: &str) -> Option<&'static Alias> {
+        let found = find(name, self.aliases.iter().map(|alias| alias.name))?;
+        self.aliases.iter().find(|alias| alias.name == found)
+    }
+
+    /// The member of this name, which may be an alias, in any case of its letters.
+    ///
+    /// # Errors
+    /// When there is none; with the closest name.
+    pub fn find(&self, name: &str) -> Result<&'static Entry<T>, UnknownName> {
+        let own = find(name, self.names());
+        let meant = own.or_else(|| self.alias(name).map(|alias| alias.of));
+        let entry = self
+            .entries
+            .iter()
+            .find(|entry| Some(entry.name()) == meant);
+        entry.ok_or_else(|| UnknownName {
+            family: self.family,
+            given: name.to_string(),
+            known: self
+                .names()
+                .chain(self.aliases.iter().map(|alias| alias.name))
+                .collect(),
+        })
+    }
+
+    /// The member of this name with its defaults.
+    ///
+    /// # Errors
+    /// When there is none; when it has no defaults.
+    pub fn named(&self, name: &str) -> Result<Arc<T>, UnknownName> {
+        let unknown = |known| UnknownName {
+            family: self.family,
+            given: name.to_string(),
+            known,
+        };
+        let node = Node::text_of(name);
+        self.find(name)?;
+        self.read(self.family, &node).map_err(|_| unknown(vec![]))
+    }
+
+    /// A member of a document, which is the value of `key`: its name, or a table with `name` and fields.
+    ///
+    /// # Errors
+    /// When the name is unknown or missing, or a field is wrong.
+    pub fn read(&self, key: &str, node: &Node) -> Result<Arc<T>, Located> {
+        let named = match &node.content {
+            Content::Text(_) => Some(node),
+            _ => node.get("name"),
+        };
+        let Some(named) = named else {
+            let names: Vec<&str> = self.names().collect();
+            let expected = format!(
+                "the name of a {}, or a table with `name`: {}",
+                self.family,
+                names.join(", ")
+            );
+            return Err(node.wrong(key, expected));
+        };
+        let name = named.text("name")?;
+        let entry = self.find(name);
+        let entry = entry.map_err(|error| error.located().or_at(named.span.clone()))?;
+        match self.alias(name).filter(|alias| !alias.fields.is_empty()) {
+            Some(alias) if !entry.declaration.is_called(name) => {
+                let fields = Node::from_toml(alias.fields)?;
+                let all = match &node.content {
+                    Content::Text(_) => fields,
+                    _ => node.without("name").over(&fields),
+                };
+                entry.read_but(&all, Some("name"))
+            }
+            _ => entry.read_but(node, Some("name")),
+        }
+    }
+}
+
+impl<T: Family + ?Sized> Registry<T> {
+    /// A member with some of its fields changed, or another one: the table of a file over the present value. A table without
+    /// `name` has fields of the present member.
+    ///
+    /// # Errors
+    /// As [`Registry::read`].
+    pub fn read_over(&self, key: &str, present: &T, node: &Node) -> Result<Arc<T>, Located> {
+        let of_present = |name: &Node| {
+            name.as_text()
+                .is_some_and(|name| present.record().declaration().is_called(name))
+        };
+        match node.get("name") {
+            None if node.entries().is_some() => {}
+            Some(name) if of_present(name) => {}
+            _ => return self.read(key, node),
+        }
+        let entry = self.find(present.record().declaration().name);
+        let entry = entry.map_err(UnknownName::located)?;
+        let own = Node::from_json(&notation::to_json(present.record()).into())?;
+        entry.read_but(&node.without("name").over(&own), None)
+    }
+}
+
+/// The name of a member and its fields as JSON.
+pub fn member_to_json<T: Family + ?Sized>(member: &T) -> Map<String, Json> {
+    let record = member.record();
+    let mut object = Map::from_iter([("name".to_string(), Json::from(record.declaration().name))]);
+    object.extend(notation::to_json(record));
+    object
+}
+
+impl<T: Family + ?Sized> FieldValue for Arc<T> {
+    fn kind() -> Kind {
+        Kind::Member(T::registry().family, || T::registry().declarations())
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = T::registry().read_over(field.key, self, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Json {
+        member_to_json(&**self).into()
+    }
+
+    fn member_keys(&self, node: &Node) -> Vec<&'static str> {
+        let named = node.get("name").and_then(Node::as_text);
+        let found = named.and_then(|name| T::registry().find(name).ok());
+        let declaration = found.map_or((**self).record().declaration(), |entry| entry.declaration);
+        let keys = declaration.all_fields().into_iter().map(|field| field.key);
+        std::iter::once("name").chain(keys).collect()
+    }
+}
+
+/// A name that no member of a family has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The kind of the members, such as `neuron`.
+    pub family: &'static str,
+    /// The given name.
+    pub given: String,
+    /// All names.
+    pub known: Vec<&'static str>,
+}
+
+impl UnknownName {
+    /// The name that was perhaps meant.
+    pub fn meant(&self) -> Option<&'static str> {
+        closest(&self.given, self.known.iter().copied())
+    }
+
+    /// The help: the closest name, or all names.
+    pub fn help(&self) -> String {
+        match self.meant() {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("the names are {}", self.known.join(", ")),
+        }
+    }
+
+    /// The error in a document.
+    pub fn located(self) -> Located {
+        let help = self.help();
+        Located::other(
+            format!("no {} is called `{}`", self.family, self.given),
+            help,
+        )
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no {} is called `{}`\n  help: {}",
+            self.family,
+            self.given,
+            self.help()
+        )
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Entry<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry").field(&self.name()).finish()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Registry<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("family", &self.family)
+            .field("entries", &self.entries)
+            .finish()
+    }
+}
+
+/// Makes a member of its fields, for [`registry!`](crate::registry).
+#[doc(hidden)]
+pub fn made<S: crate::Schema>(fields: &Fields<'_>) -> Result<S, Located> {
+    let mut made = S::default();
+    notation::set(&mut made, "", fields)?;
+    crate::Record::check_fields(&made)?;
+    Ok(made)
+}
+
+/// Declares the [`Registry`] of a family: the trait of its members, its name in messages, the types of the members, and other
+/// names of members, with the fields that differ from the defaults. The trait has [`Record`] as a supertrait.
+///
+/// ```text
+/// registry! {
+///     /// All neurons.
+///     pub static NEURONS: dyn Neuron = "neuron" { If, Lif } or { "nir-lif" = "lif", "decay_input = false" }
+/// }
+/// ```
+#[macro_export]
+macro_rules! registry {
+    (
+        $(#[$doc:meta])* $visible:vis static $registry:ident: $family:ty = $name:literal { $($(#[$cfg:meta])? $member:path),* $(,)? }
+        $(or { $($alias:literal = $of:literal, $fields:literal);* $(;)? })?
+    ) => {
+        $(#[$doc])*
+        $visible static $registry: $crate::Registry<$family> = $crate::Registry {
+            family: $name,
+            entries: &[$($(#[$cfg])? $crate::Entry {
+                declaration: <$member as $crate::Schema>::DECLARATION,
+                make: |fields| Ok(::std::sync::Arc::new($crate::derived::made::<$member>(fields)?)),
+            }),*],
+            aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
+        };
+
+        impl $crate::Family for $family {
+            fn registry() -> &'static $crate::Registry<Self> {
+                &$registry
+            }
+
+            fn record(&self) -> &dyn $crate::Record {
+                self
+            }
+        }
+
+        /// Members are equal if their names and fields are.
+        impl PartialEq for $family {
+            fn eq(&self, other: &Self) -> bool {
+                $crate::member_to_json(self) == $crate::member_to_json(other)
+            }
+        }
+    };
+}
