@@ -6,7 +6,12 @@ use quote::quote;
 use syn::{DataEnum, DeriveInput, Fields};
 
 pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
-    let schema = Options::of(&input.attrs, &["crate"])?.schema();
+    let own = Options::of(&input.attrs, &["name", "crate"])?;
+    let schema = own.schema();
+    let family = own.name.map_or_else(
+        || kebab(&input.ident.to_string()).replace('-', " "),
+        |name| name.value(),
+    );
     let (mut variants, mut words) = (vec![], vec![]);
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
@@ -23,11 +28,34 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         );
         variants.push(&variant.ident);
     }
-    let ty = &input.ident;
+    let (ty, count) = (&input.ident, words.len());
     Ok(quote! {
+        impl #ty {
+            /// All values.
+            pub const ALL: [Self; #count] = [#(Self::#variants),*];
+
+            /// The words of all values.
+            pub const NAMES: [&'static str; #count] = [#(#words),*];
+
+            /// The word.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    #(Self::#variants => #words,)*
+                }
+            }
+
+            /// The value of a word, in any case of its letters.
+            ///
+            /// # Errors
+            /// When there is none; with the closest word.
+            pub fn find(word: &str) -> ::std::result::Result<Self, #schema::UnknownName> {
+                #schema::derived::word(word, #family)
+            }
+        }
+
         impl #schema::Choice for #ty {
-            const ALL: &'static [Self] = &[#(Self::#variants),*];
-            const NAMES: &'static [&'static str] = &[#(#words),*];
+            const ALL: &'static [Self] = &Self::ALL;
+            const NAMES: &'static [&'static str] = &Self::NAMES;
         }
 
         impl #schema::FieldValue for #ty {
@@ -40,21 +68,18 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 field: &#schema::Field,
                 node: &#schema::document::Node,
             ) -> ::std::result::Result<(), #schema::document::Located> {
-                let word = node.choice(field.key, <Self as #schema::Choice>::NAMES)?;
-                if let Some(value) = <Self as #schema::Choice>::find(word) {
-                    *self = value;
-                }
+                *self = #schema::derived::choice(field, node)?;
                 Ok(())
             }
 
             fn write(&self) -> #schema::derived::serde_json::Value {
-                ::std::convert::Into::into(#schema::Choice::name(*self))
+                ::std::convert::Into::into(self.name())
             }
         }
 
         impl ::std::fmt::Display for #ty {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.pad(#schema::Choice::name(*self))
+                f.pad(self.name())
             }
         }
 
@@ -62,7 +87,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
             type Err = #schema::UnknownName;
 
             fn from_str(word: &str) -> ::std::result::Result<Self, Self::Err> {
-                #schema::derived::word(word, stringify!(#ty))
+                Self::find(word)
             }
         }
 
@@ -71,7 +96,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 &self,
                 to: S,
             ) -> ::std::result::Result<S::Ok, S::Error> {
-                to.serialize_str(#schema::Choice::name(*self))
+                to.serialize_str(self.name())
             }
         }
 

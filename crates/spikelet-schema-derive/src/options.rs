@@ -16,11 +16,13 @@ pub(crate) struct Options {
     pub path: Option<TokenStream>,
     pub default: Option<TokenStream>,
     pub check: Option<TokenStream>,
+    pub earlier: Option<TokenStream>,
     /// Calls of methods of `Domain`, of which the first is a constructor.
     pub domain: Vec<TokenStream>,
     pub main: bool,
     pub required: bool,
     pub flatten: bool,
+    pub rest: bool,
     pub skip: bool,
 }
 
@@ -45,8 +47,10 @@ impl Options {
                     "unit" => options.unit = Some(meta.value()?.parse()?),
                     "default" => options.default = Some(expression(meta.value()?)?),
                     "check" => options.check = Some(expression(meta.value()?)?),
+                    "earlier" => options.earlier = Some(expression(meta.value()?)?),
                     "main" => options.main = true,
                     "required" => options.required = true,
+                    "rest" => options.rest = true,
                     "flatten" => options.flatten = true,
                     "skip" => options.skip = true,
                     limit => {

@@ -2,12 +2,12 @@
 
 use crate::options::{Options, documentation, kebab};
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 use syn::{DeriveInput, Field};
 
-const OF_FIELDS: [&str; 15] = [
-    "default", "table", "required", "main", "unit", "none", "key", "flatten", "skip", "above",
-    "at_least", "from", "below", "at_most", "to",
+const OF_FIELDS: [&str; 16] = [
+    "default", "table", "required", "main", "unit", "none", "key", "flatten", "rest", "skip",
+    "above", "at_least", "from", "below", "at_most", "to",
 ];
 
 pub(crate) fn derive<'a>(
@@ -15,7 +15,7 @@ pub(crate) fn derive<'a>(
     fields: impl Iterator<Item = &'a Field>,
 ) -> syn::Result<TokenStream> {
     let ty = &input.ident;
-    let own = Options::of(&input.attrs, &["name", "check", "crate"])?;
+    let own = Options::of(&input.attrs, &["name", "check", "earlier", "crate"])?;
     let schema = own.schema();
     let name = own
         .name
@@ -41,6 +41,13 @@ pub(crate) fn derive<'a>(
         quote! {
             fn check_fields(&self) -> ::std::result::Result<(), #schema::document::Located> {
                 (#check)(self).map_err(#schema::derived::refused)
+            }
+        }
+    });
+    let earlier = own.earlier.map(|earlier| {
+        quote! {
+            fn earlier(&self, table: &#schema::document::Node) -> ::std::option::Option<#schema::document::Node> {
+                (#earlier)(table)
             }
         }
     });
@@ -77,14 +84,18 @@ pub(crate) fn derive<'a>(
                 }
             }
 
+            #check
+
+            #earlier
+        }
+
+        impl #schema::RecordMut for #ty {
             fn field_mut(&mut self, index: usize) -> &mut dyn #schema::FieldValue {
                 match index {
                     #(#indices_mut => &mut self.#read,)*
                     _ => ::std::panic!("a field of the declaration"),
                 }
             }
-
-            #check
         }
 
         impl #schema::FieldValue for #ty {
@@ -109,7 +120,7 @@ pub(crate) fn derive<'a>(
                 ::std::option::Option::Some(self)
             }
 
-            fn record_mut(&mut self) -> ::std::option::Option<&mut dyn #schema::Record> {
+            fn record_mut(&mut self) -> ::std::option::Option<&mut dyn #schema::RecordMut> {
                 ::std::option::Option::Some(self)
             }
         }
@@ -168,16 +179,13 @@ fn declaration(schema: &TokenStream, field: &Field, options: &Options) -> TokenS
             quote!(::std::option::Option::Some(#first #(.#more)*))
         }
     };
-    let role = format_ident!(
-        "{}",
-        match (options.flatten, options.main, options.required) {
-            (true, ..) => "Flatten",
-            (_, true, true) => "RequiredMain",
-            (_, true, false) => "Main",
-            (_, false, true) => "Required",
-            (_, false, false) => "Optional",
-        }
-    );
+    let role = match (options.flatten, options.main, options.rest) {
+        (true, ..) => quote!(Flatten),
+        (_, true, _) => quote!(Main),
+        (.., true) => quote!(Rest),
+        _ => quote!(Key),
+    };
+    let required = options.required;
     quote! {
         #schema::Field {
             key: #key,
@@ -188,6 +196,7 @@ fn declaration(schema: &TokenStream, field: &Field, options: &Options) -> TokenS
             none: #none,
             table: #table,
             role: #schema::Role::#role,
+            required: #required,
         }
     }
 }

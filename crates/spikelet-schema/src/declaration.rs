@@ -1,11 +1,11 @@
 //! The declaration of a thing with a name and fields.
 
-use crate::document::Located;
+use crate::document::{Located, Node};
 use crate::{Domain, FieldValue};
 use std::fmt;
 
 /// A type that is declared by `#[derive(Schema)]`.
-pub trait Schema: Record + Default + Sized + 'static {
+pub trait Schema: RecordMut + Default + Sized + 'static {
     /// Its declaration.
     const DECLARATION: &'static Declaration;
 }
@@ -40,35 +40,23 @@ pub struct Field {
     pub none: &'static str,
     /// The table of a file that has the key; empty where a value is one table.
     pub table: &'static str,
-    /// How the keys of the field are written.
+    /// How the field is written.
     pub role: Role,
+    /// Whether the value must be given.
+    pub required: bool,
 }
 
 /// How a field is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// `key = value`, which has a default.
-    Optional,
-    /// `key = value`, which must be given.
-    Required,
-    /// `name = value`, which has a default.
+    /// `key = value`.
+    Key,
+    /// `key = value`, or the value after the name: `{ name = value }`.
     Main,
-    /// `name = value`, which must be given.
-    RequiredMain,
-    /// The keys of the inner struct are keys of the outer one.
+    /// The keys of the inner struct, or of the member of a family, are keys of the outer one.
     Flatten,
-}
-
-impl Role {
-    /// Whether the value must be given.
-    pub fn is_required(self) -> bool {
-        matches!(self, Self::Required | Self::RequiredMain)
-    }
-
-    /// Whether the field is the value after the name.
-    pub fn is_main(self) -> bool {
-        matches!(self, Self::Main | Self::RequiredMain)
-    }
+    /// The keys that no other field has.
+    Rest,
 }
 
 /// The type of a field's value.
@@ -105,15 +93,38 @@ pub trait Record {
     /// The value of the field of this number.
     fn field(&self, index: usize) -> &dyn FieldValue;
 
-    /// As [`Record::field`], to be set.
-    fn field_mut(&mut self, index: usize) -> &mut dyn FieldValue;
-
     /// Refuses fields that do not fit together.
     ///
     /// # Errors
     /// What the function of `#[schema(check = …)]` says.
     fn check_fields(&self) -> Result<(), Located> {
         Ok(())
+    }
+
+    /// The table in today's form, if it has one of before.
+    fn earlier(&self, table: &Node) -> Option<Node> {
+        let _ = table;
+        None
+    }
+}
+
+/// The fields of a value that is not shared, to be set.
+pub trait RecordMut: Record {
+    /// As [`Record::field`].
+    fn field_mut(&mut self, index: usize) -> &mut dyn FieldValue;
+}
+
+impl<T: Record + ?Sized> Record for std::sync::Arc<T> {
+    fn declaration(&self) -> &'static Declaration {
+        (**self).declaration()
+    }
+
+    fn field(&self, index: usize) -> &dyn FieldValue {
+        (**self).field(index)
+    }
+
+    fn check_fields(&self) -> Result<(), Located> {
+        (**self).check_fields()
     }
 }
 
@@ -124,20 +135,6 @@ pub trait Choice: Copy + PartialEq + 'static {
 
     /// Their words.
     const NAMES: &'static [&'static str];
-
-    /// The word of this value.
-    fn name(self) -> &'static str {
-        let at = Self::ALL.iter().position(|value| *value == self);
-        at.map_or("", |at| Self::NAMES[at])
-    }
-
-    /// The value of a word, in any case of its letters.
-    fn find(word: &str) -> Option<Self> {
-        let at = Self::NAMES
-            .iter()
-            .position(|name| name.eq_ignore_ascii_case(word))?;
-        Some(Self::ALL[at])
-    }
 }
 
 impl Declaration {
@@ -163,6 +160,7 @@ impl Declaration {
                 Kind::Table(inner) => inner.all_fields(),
                 _ => vec![],
             },
+            Role::Rest => vec![],
             _ => vec![field],
         });
         each.collect()
@@ -171,20 +169,19 @@ impl Declaration {
     /// The tables that its fields belong to, in the order of the fields.
     pub fn tables(&self) -> Vec<&'static str> {
         let mut found = vec![];
-        let fields = self.all_fields();
-        let members = self
-            .fields
-            .iter()
-            .filter(|field| field.role == Role::Flatten);
-        for field in self
-            .fields
-            .iter()
-            .filter(|field| field.role != Role::Flatten)
-            .chain(members)
-            .chain(fields)
-        {
-            if !field.table.is_empty() && !found.contains(&field.table) {
-                found.push(field.table);
+        for field in self.fields {
+            let inner = match (field.role, field.table) {
+                (Role::Flatten, "") => match (field.kind)() {
+                    Kind::Table(inner) => inner.tables(),
+                    _ => vec![],
+                },
+                (_, "") => vec![],
+                (_, table) => vec![table],
+            };
+            for table in inner {
+                if !found.contains(&table) {
+                    found.push(table);
+                }
             }
         }
         found
@@ -192,7 +189,7 @@ impl Declaration {
 
     /// The field that is the value after the name.
     pub fn main(&self) -> Option<&'static Field> {
-        self.fields.iter().find(|field| field.role.is_main())
+        self.fields.iter().find(|field| field.role == Role::Main)
     }
 
     /// Whether a declared name is meant: names are equal but for case, `-` and `_`.

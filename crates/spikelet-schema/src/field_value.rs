@@ -2,7 +2,7 @@
 
 use crate::declaration::Role;
 use crate::document::{Content, Located, Node};
-use crate::{Domain, Field, Kind, Record};
+use crate::{Domain, Field, Kind, Record, RecordMut};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,7 +34,12 @@ pub trait FieldValue {
     }
 
     /// As [`FieldValue::record`], to be set.
-    fn record_mut(&mut self) -> Option<&mut dyn Record> {
+    fn record_mut(&mut self) -> Option<&mut dyn RecordMut> {
+        None
+    }
+
+    /// The fields of a member of a family.
+    fn member(&self) -> Option<&dyn Record> {
         None
     }
 
@@ -222,6 +227,41 @@ fn element<T: FieldValue + Default>(field: &Field, item: &Node) -> Result<T, Loc
     Ok(read)
 }
 
+/// Any value.
+impl FieldValue for Json {
+    fn kind() -> Kind {
+        Kind::Other("any value", || serde_json::json!({}))
+    }
+
+    fn read(&mut self, _: &Field, node: &Node) -> Result<(), Located> {
+        *self = node.to_json();
+        Ok(())
+    }
+
+    fn write(&self) -> Json {
+        self.clone()
+    }
+}
+
+/// A table with any keys and values.
+impl FieldValue for serde_json::Map<String, Json> {
+    fn kind() -> Kind {
+        BTreeMap::<String, Json>::kind()
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        match node.to_json() {
+            Json::Object(table) => *self = table,
+            _ => return Err(node.wrong(field.key, "a table")),
+        }
+        Ok(())
+    }
+
+    fn write(&self) -> Json {
+        Json::Object(self.clone())
+    }
+}
+
 /// A table with any keys.
 impl<T: FieldValue + Default> FieldValue for BTreeMap<String, T> {
     fn kind() -> Kind {
@@ -280,7 +320,8 @@ impl Field {
             domain: None,
             none: "none",
             table: "",
-            role: Role::Required,
+            role: Role::Key,
+            required: true,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! JSON schemas of declarations, draft 2020-12.
 
-use crate::{Declaration, Field, Kind};
+use crate::{Declaration, Field, Kind, Record, Role};
 use serde_json::{Map, Value as Json, json};
 
 /// The schema of a table with the keys of a declaration.
@@ -19,33 +19,86 @@ use serde_json::{Map, Value as Json, json};
 /// assert_eq!(schema["properties"]["tau"]["default"], 2.0);
 /// ```
 pub fn json_schema(declaration: &Declaration) -> Json {
-    let defaults = crate::to_json(&*(declaration.default)());
-    let all = declaration.all_fields();
-    let properties = all.iter().map(|field| {
-        let mut schema = of_kind(&(field.kind)(), field);
-        schema["description"] = json!(field.summary());
-        match defaults.get(field.key) {
-            Some(Json::Null) => schema["default"] = json!(field.none),
-            Some(default) if !field.role.is_required() => schema["default"] = default.clone(),
-            _ => {}
-        }
-        (field.key.to_string(), schema)
-    });
-    let mut schema = json!({
+    let tables = declaration.tables();
+    if tables.is_empty() {
+        return table(declaration, "");
+    }
+    let each = tables
+        .into_iter()
+        .map(|name| (name.to_string(), table(declaration, name)));
+    json!({
         "type": "object",
         "description": declaration.summary(),
-        "properties": properties.collect::<Map<_, _>>(),
+        "properties": each.collect::<Map<_, _>>(),
         "additionalProperties": false,
-    });
-    let required: Vec<&str> = all
+    })
+}
+
+/// The schema of the keys of one table.
+fn table(declaration: &Declaration, table: &str) -> Json {
+    let (mut properties, mut required) = (Map::new(), vec![]);
+    let defaults = (declaration.default)();
+    add(&mut properties, &mut required, &*defaults, table);
+    let takes_all = declaration
+        .fields
         .iter()
-        .filter(|f| f.role.is_required())
-        .map(|f| f.key)
-        .collect();
+        .any(|field| field.role == Role::Rest);
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": takes_all,
+    });
+    if table.is_empty() {
+        schema["description"] = json!(declaration.summary());
+    }
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
     schema
+}
+
+/// Adds the properties of a table.
+fn add(
+    properties: &mut Map<String, Json>,
+    required: &mut Vec<&'static str>,
+    defaults: &dyn Record,
+    table: &str,
+) {
+    for (index, field) in defaults.declaration().fields.iter().enumerate() {
+        let value = defaults.field(index);
+        match (field.role, value.record(), (field.kind)()) {
+            (Role::Flatten, Some(inner), _) if field.table.is_empty() => {
+                add(properties, required, inner, table)
+            }
+            (Role::Flatten, Some(inner), _) if field.table == table => {
+                add(properties, required, inner, "")
+            }
+            _ if field.table != table => {}
+            (Role::Flatten, _, Kind::Member(_, members)) => {
+                let members = members();
+                let names: Vec<&str> = members.iter().map(|member| member.name).collect();
+                properties.insert(
+                    "name".to_string(),
+                    json!({"enum": names, "description": field.summary()}),
+                );
+                required.extend(field.required.then_some("name"));
+                for member in members {
+                    add(properties, &mut vec![], &*(member.default)(), "");
+                }
+            }
+            (Role::Rest, ..) => {}
+            (_, _, kind) => {
+                let mut schema = of_kind(&kind, field);
+                schema["description"] = json!(field.summary());
+                match value.write() {
+                    Json::Null => schema["default"] = json!(field.none),
+                    default if !field.required => schema["default"] = default,
+                    _ => required.push(field.key),
+                }
+                properties.insert(field.key.to_string(), schema);
+            }
+        }
+    }
 }
 
 fn of_kind(kind: &Kind, field: &Field) -> Json {

@@ -50,20 +50,24 @@ mod registry;
 pub mod suggest;
 pub mod words;
 
-pub use declaration::{Choice, Declaration, Field, Kind, Record, Role, Schema};
+pub use declaration::{Choice, Declaration, Field, Kind, Record, RecordMut, Role, Schema};
 pub use domain::Domain;
 pub use field_value::FieldValue;
 pub use json_schema::json_schema;
-pub use notation::{check, domains, from_json, read, read_into, read_tables, to_json, to_tables};
+pub use notation::serialized::member;
+pub use notation::{
+    KeyValue, check, domains, from_json, read, read_into, read_tables, to_json, to_keys,
+};
 pub use registry::{Alias, Entry, Family, Registry, UnknownName, member_to_json};
 /// Declares a struct with fields, or an enum of words.
 ///
-/// Of a struct: `Default`, [`Schema`], [`Record`], [`FieldValue`], `serde::Serialize` and `serde::Deserialize`. Attributes
+/// Of a struct: `Default`, [`Schema`], [`Record`], [`RecordMut`], [`FieldValue`], `serde::Serialize` and `serde::Deserialize`. Attributes
 /// of the struct:
 ///
 /// | `#[schema(…)]` | |
 /// |---|---|
 /// | `name = "lif"` | its name; by default that of the type in lower case with `-` |
+/// | `earlier = path` | a function `fn(&Node) -> Option<Node>` from a table's form of before to its form of today |
 /// | `crate = path` | the path of this crate, where it is not `spikelet::schema`; crates named `spikelet-…` use `spikelet_schema` |
 /// | `check = path` | a function `fn(&Self) -> Result<(), E>` that refuses fields that do not fit together |
 ///
@@ -78,12 +82,13 @@ pub use registry::{Alias, Entry, Family, Registry, UnknownName, member_to_json};
 /// | `unit = "steps"` | the unit |
 /// | `none = "auto"` | the word for `None` in files; otherwise `none` |
 /// | `key = "…"` | the key, where it is not the name of the field |
-/// | `flatten` | the keys of this struct, or of this member of a family, are keys of the outer one |
+/// | `flatten` | the keys of this struct, or of this member of a family, are keys of the outer one; with `required`, the member must be named |
+/// | `rest` | the keys that no other field has |
 /// | `table = "training"` | the table that has the key, of a struct that is read from several: see [`read_tables`] |
 /// | `skip` | the field is in no notation |
 ///
-/// Of an enum without fields: [`Choice`], [`FieldValue`], `Display`, `FromStr` and serde's traits; a variant is written in
-/// lower case with `-`, or as `#[schema(name = "…")]` says.
+/// Of an enum without fields: `ALL`, `NAMES`, `name`, `find`, [`Choice`], [`FieldValue`], `Display`, `FromStr` and serde's
+/// traits. A variant is written in lower case with `-`, or as `#[schema(name = "…")]` says; `_` is read as `-`.
 pub use spikelet_schema_derive::Schema;
 
 /// The problem of a message and its help, the line that begins with `help:`, if it has one.
@@ -102,7 +107,7 @@ pub fn problem_and_help(message: &str) -> (&str, Option<&str>) {
 /// What the code of the derive macro uses.
 #[doc(hidden)]
 pub mod derived {
-    pub use crate::notation::{refused, serialized, word};
+    pub use crate::notation::{choice, refused, serialized, word};
     pub use crate::registry::made;
     pub use serde;
     pub use serde_json;

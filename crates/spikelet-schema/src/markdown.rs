@@ -24,7 +24,7 @@ pub fn table(declaration: &Declaration) -> String {
     let mut text = "| key | values | default | |\n|---|---|---|---|\n".to_string();
     for field in declaration.all_fields() {
         let default = match defaults.get(field.key) {
-            _ if field.role.is_required() => String::new(),
+            _ if field.required => String::new(),
             Some(Json::Null) | None => field.none.to_string(),
             Some(Json::String(word)) => word.clone(),
             Some(value) => value.to_string(),

@@ -2,7 +2,8 @@
 
 use crate::declaration::Role;
 use crate::document::{Fields, Located, Node};
-use crate::{Declaration, Domain, Record, Schema};
+use crate::{Choice, UnknownName, suggest};
+use crate::{Declaration, Domain, Field, FieldValue, Record, RecordMut, Schema};
 use serde_json::{Map, Value as Json};
 
 /// A value of a table of a document. Fields that are not given have their defaults.
@@ -11,7 +12,10 @@ use serde_json::{Map, Value as Json};
 /// When it is no table, a key is unknown or missing, or a value is wrong.
 pub fn read<T: Schema>(node: &Node) -> Result<T, Located> {
     let mut made = T::default();
-    read_table(&mut made, node, true)?;
+    match T::DECLARATION.tables().is_empty() {
+        true => read_table(&mut made, node, true)?,
+        false => read_tables(&mut made, node, &[])?,
+    }
     Ok(made)
 }
 
@@ -19,7 +23,7 @@ pub fn read<T: Schema>(node: &Node) -> Result<T, Located> {
 ///
 /// # Errors
 /// As [`read`], but for missing keys. The value may have been changed in part.
-pub fn read_into(record: &mut dyn Record, node: &Node) -> Result<(), Located> {
+pub fn read_into(record: &mut dyn RecordMut, node: &Node) -> Result<(), Located> {
     read_table(record, node, false)
 }
 
@@ -36,17 +40,25 @@ fn owner(declaration: &Declaration) -> String {
     format!("`{}`", declaration.name)
 }
 
-fn read_table(record: &mut dyn Record, node: &Node, complete: bool) -> Result<(), Located> {
-    let declaration = record.declaration();
-    let all = declaration.all_fields();
-    let known = keys(record, "", node);
-    let fields = Fields::new(node, owner(declaration), &known)?;
-    if complete
-        && let Some(missing) = all
-            .iter()
-            .find(|f| f.role.is_required() && fields.get(f.key).is_none())
-    {
-        fields.require(missing.key, &missing.summary())?;
+fn read_table(record: &mut dyn RecordMut, node: &Node, complete: bool) -> Result<(), Located> {
+    let earlier = record.earlier(node);
+    let node = earlier.as_ref().unwrap_or(node);
+    let fields = fields_of(record, "", node, owner(record.declaration()))?;
+    let missing = record.declaration().fields.iter().find(|field| {
+        let key = if field.role == Role::Flatten {
+            "name"
+        } else {
+            field.key
+        };
+        complete && field.required && node.get(key).is_none()
+    });
+    if let Some(missing) = missing {
+        let key = if missing.role == Role::Flatten {
+            "name"
+        } else {
+            missing.key
+        };
+        fields.require(key, &missing.summary())?;
     }
     set(record, "", &fields)?;
     record
@@ -54,15 +66,46 @@ fn read_table(record: &mut dyn Record, node: &Node, complete: bool) -> Result<()
         .map_err(|error| error.or_at(node.span.clone()))
 }
 
+/// The fields of a table, whose keys are known.
+fn fields_of<'a>(
+    record: &dyn Record,
+    table: &str,
+    node: &'a Node,
+    owner: String,
+) -> Result<Fields<'a>, Located> {
+    let mut known = keys(record, table, node);
+    let takes_all = record
+        .declaration()
+        .fields
+        .iter()
+        .any(|field| field.role == Role::Rest && field.table == table);
+    let given = node
+        .entries()
+        .unwrap_or_default()
+        .iter()
+        .map(|entry| entry.key.as_str());
+    let others: Vec<&str> = given
+        .filter(|key| takes_all && !known.contains(key))
+        .collect();
+    known.extend(others);
+    Fields::new(node, owner, &known)
+}
+
 /// The keys that a table may have.
-fn keys(record: &dyn Record, table: &str, node: &Node) -> Vec<&'static str> {
+fn keys<'a>(record: &dyn Record, table: &str, node: &'a Node) -> Vec<&'a str> {
     let mut known = vec![];
     for (index, field) in record.declaration().fields.iter().enumerate() {
         let value = record.field(index);
         match (field.role, value.record()) {
-            (Role::Flatten, Some(inner)) => known.extend(keys(inner, table, node)),
+            (Role::Flatten, Some(inner)) if field.table.is_empty() => {
+                known.extend(keys(inner, table, node))
+            }
+            (Role::Flatten, Some(inner)) if field.table == table => {
+                known.extend(keys(inner, "", node))
+            }
             _ if field.table != table => {}
-            (Role::Flatten, None) => known.extend(value.member_keys(node)),
+            (Role::Flatten, _) => known.extend(value.member_keys(node)),
+            (Role::Rest, _) => {}
             _ => known.push(field.key),
         }
     }
@@ -71,27 +114,43 @@ fn keys(record: &dyn Record, table: &str, node: &Node) -> Vec<&'static str> {
 
 /// Sets the fields of a table that are given.
 pub(crate) fn set(
-    record: &mut dyn Record,
+    record: &mut dyn RecordMut,
     table: &str,
     fields: &Fields<'_>,
 ) -> Result<(), Located> {
+    let given = fields.table();
+    let known: Vec<String> = keys(&*record, table, &given)
+        .into_iter()
+        .map(String::from)
+        .collect();
     for (index, field) in record.declaration().fields.iter().enumerate() {
         let of_table = field.table == table;
-        let node = of_table.then(|| fields.get(field.key)).flatten();
         let value = record.field_mut(index);
-        match (field.role, node) {
-            (Role::Flatten, _) => match value.record_mut() {
-                Some(inner) => set(inner, table, fields)?,
+        match field.role {
+            Role::Flatten => match value.record_mut() {
+                Some(inner) if field.table.is_empty() => set(inner, table, fields)?,
+                Some(inner) if of_table => set(inner, "", fields)?,
                 None if of_table => {
-                    let given = fields.only(&value.member_keys(&fields.table()));
-                    if given.entries().is_some_and(|given| !given.is_empty()) {
-                        value.read(field, &given)?;
+                    let of_member = value.member_keys(&given);
+                    let member = given.only(|key| of_member.contains(&key));
+                    if member.entries().is_some_and(|entries| !entries.is_empty()) {
+                        value.read(field, &member)?;
                     }
                 }
-                None => {}
+                _ => {}
             },
-            (_, Some(node)) => value.read(field, node)?,
-            (_, None) => {}
+            Role::Rest if of_table => {
+                value.read(
+                    field,
+                    &given.only(|key| known.iter().all(|known| known != key)),
+                )?;
+            }
+            _ if of_table => {
+                if let Some(node) = fields.get(field.key) {
+                    value.read(field, node)?;
+                }
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -101,7 +160,7 @@ pub(crate) fn set(
 /// tables that are read elsewhere.
 ///
 /// ```
-/// use spikelet_schema::{Schema, document::Document, read_tables, to_tables};
+/// use spikelet_schema::{Schema, document::Document, read_tables, to_json};
 ///
 /// /// The settings of a run.
 /// #[derive(Clone, Debug, PartialEq, Schema)]
@@ -118,13 +177,17 @@ pub(crate) fn set(
 /// let mut settings = Settings::default();
 /// read_tables(&mut settings, given.root(), &["network"]).map_err(|error| given.error(error))?;
 /// assert_eq!(settings, Settings { epochs: 3, learning_rate: 1e-3 });
-/// assert_eq!(to_tables(&settings)["optimizer"]["lr"], 1e-3);
+/// assert_eq!(to_json(&settings)["optimizer"]["lr"], 1e-3);
 /// # Ok::<(), spikelet_schema::document::DocumentError>(())
 /// ```
 ///
 /// # Errors
 /// When a table or a key is unknown, or a value is wrong. The value may have been changed in part.
-pub fn read_tables(record: &mut dyn Record, root: &Node, others: &[&str]) -> Result<(), Located> {
+pub fn read_tables(
+    record: &mut dyn RecordMut,
+    root: &Node,
+    others: &[&str],
+) -> Result<(), Located> {
     let tables = record.declaration().tables();
     let known: Vec<&str> = tables.iter().chain(others).copied().collect();
     let given = Fields::new(root, owner(record.declaration()), &known)?;
@@ -132,62 +195,115 @@ pub fn read_tables(record: &mut dyn Record, root: &Node, others: &[&str]) -> Res
         let Some(node) = given.get(table) else {
             continue;
         };
-        let known = keys(record, table, node);
-        let fields = Fields::new(node, format!("[{table}]"), &known)?;
+        let fields = fields_of(record, table, node, format!("[{table}]"))?;
         set(record, table, &fields)?;
     }
     record.check_fields()
 }
 
-/// The tables of a struct whose fields belong to several, as JSON; a field that is not set is written as its word.
-pub fn to_tables(record: &dyn Record) -> Map<String, Json> {
-    let mut tables = Map::new();
-    each(record, &mut |field, value| {
-        let table = tables
-            .entry(field.table)
-            .or_insert_with(|| Json::Object(Map::new()));
-        let Json::Object(table) = table else { return };
-        match value.write() {
-            Json::Object(member) if field.role == Role::Flatten => table.extend(member),
-            Json::Null => {
-                table.insert(field.key.to_string(), Json::from(field.none));
-            }
-            value => {
-                table.insert(field.key.to_string(), value);
-            }
-        }
-    });
-    tables
+/// A key of a table with its value.
+#[derive(Clone, Debug)]
+pub struct KeyValue {
+    /// The table; empty where a value is one table.
+    pub table: &'static str,
+    /// The key.
+    pub key: String,
+    /// The value; `null` where it is not set.
+    pub value: Json,
+    /// The field; `None` for the name of a member of a family.
+    pub field: Option<&'static Field>,
 }
 
-/// Visits the fields of a value and of flattened structs.
+/// A field that is visited, or the name of a flattened member of a family.
+enum Visited<'a> {
+    Field(&'static Field, &'a dyn FieldValue),
+    Name(&'static str),
+}
+
+/// Visits the fields of a value, of flattened structs and of flattened members of families, each with its table.
 fn each<'a>(
     record: &'a dyn Record,
-    visit: &mut dyn FnMut(&'static crate::Field, &'a dyn crate::FieldValue),
+    table: &'static str,
+    visit: &mut dyn FnMut(&'static str, Visited<'a>),
 ) {
     for (index, field) in record.declaration().fields.iter().enumerate() {
         let value = record.field(index);
-        match value.record() {
-            Some(inner) if field.role == Role::Flatten => each(inner, visit),
-            _ => visit(field, value),
+        let table = match field.table {
+            "" => table,
+            own => own,
+        };
+        match (field.role, value.record(), value.member()) {
+            (Role::Flatten, Some(inner), _) => each(inner, table, visit),
+            (Role::Flatten, None, Some(member)) => {
+                visit(table, Visited::Name(member.declaration().name));
+                each(member, table, visit);
+            }
+            _ => visit(table, Visited::Field(field, value)),
         }
     }
 }
 
-/// The fields as a JSON object; those that are not set are `null`.
+/// All keys with their values, in the order of the declaration.
+pub fn to_keys(record: &dyn Record) -> Vec<KeyValue> {
+    let mut found = vec![];
+    each(record, "", &mut |table, visited| match visited {
+        Visited::Field(field, value) if field.role == Role::Rest => {
+            let Json::Object(rest) = value.write() else {
+                return;
+            };
+            let field = Some(field);
+            found.extend(rest.into_iter().map(|(key, value)| KeyValue {
+                table,
+                key,
+                value,
+                field,
+            }));
+        }
+        Visited::Field(field, value) => found.push(KeyValue {
+            table,
+            key: field.key.to_string(),
+            value: value.write(),
+            field: Some(field),
+        }),
+        Visited::Name(name) => found.push(KeyValue {
+            table,
+            key: "name".to_string(),
+            value: Json::from(name),
+            field: None,
+        }),
+    });
+    found
+}
+
+/// The fields as a JSON object; those that are not set are `null`. Where they belong to several tables, an object of tables.
 pub fn to_json(record: &dyn Record) -> Map<String, Json> {
     let mut object = Map::new();
-    each(record, &mut |field, value| {
-        object.insert(field.key.to_string(), value.write());
-    });
+    for KeyValue {
+        table, key, value, ..
+    } in to_keys(record)
+    {
+        let inner = match table {
+            "" => &mut object,
+            table => {
+                let inner = object
+                    .entry(table)
+                    .or_insert_with(|| Json::Object(Map::new()));
+                let Json::Object(inner) = inner else { continue };
+                inner
+            }
+        };
+        inner.insert(key, value);
+    }
     object
 }
 
 /// The numbers of the fields that have a domain.
 pub fn domains(record: &dyn Record) -> Vec<(&'static str, f64, Domain)> {
     let mut found = vec![];
-    each(record, &mut |field, value| {
-        if let (Some(domain), Some(number)) = (field.domain, value.number()) {
+    each(record, "", &mut |_, visited| {
+        if let Visited::Field(field, value) = visited
+            && let (Some(domain), Some(number)) = (field.domain, value.number())
+        {
             found.push((field.key, number, domain));
         }
     });
@@ -216,12 +332,27 @@ pub fn check(record: &dyn Record) -> Result<(), Located> {
 
 /// The value of a word; `family` is the name of its type.
 #[doc(hidden)]
-pub fn word<T: crate::Choice>(word: &str, family: &'static str) -> Result<T, crate::UnknownName> {
-    T::find(word).ok_or_else(|| crate::UnknownName {
+pub fn word<T: Choice>(word: &str, family: &'static str) -> Result<T, UnknownName> {
+    let found = suggest::find(word, T::NAMES.iter().copied());
+    let at = T::NAMES.iter().position(|name| Some(*name) == found);
+    at.map(|at| T::ALL[at]).ok_or_else(|| UnknownName {
         family,
         given: word.to_string(),
         known: T::NAMES.to_vec(),
     })
+}
+
+/// The value of a field that is one of several words.
+#[doc(hidden)]
+pub fn choice<T: Choice>(field: &Field, node: &Node) -> Result<T, Located> {
+    let found = node.as_text().and_then(|given| word(given, "").ok());
+    match found {
+        Some(value) => Ok(value),
+        // An error, since no word is meant.
+        None => node
+            .choice(field.key, T::NAMES)
+            .and_then(|name| word(name, "").map_err(UnknownName::located)),
+    }
 }
 
 /// What a function of `#[schema(check = …)]` says.
@@ -252,13 +383,43 @@ pub mod serialized {
         from_json(&Json::Object(map)).map_err(|error| D::Error::custom(error.problem))
     }
 
+    /// A member of a family, for fields with `#[serde(with = "…")]`.
+    pub mod member {
+        use crate::{Family, document::Node, member_to_json};
+        use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+        use std::sync::Arc;
+
+        /// The name and the fields as a map.
+        ///
+        /// # Errors
+        /// Those of the serializer.
+        pub fn serialize<T: Family + ?Sized, S: Serializer>(
+            member: &Arc<T>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            member_to_json(&**member).serialize(to)
+        }
+
+        /// A member of a map.
+        ///
+        /// # Errors
+        /// Those of the deserializer; as [`Registry::read`](crate::Registry::read).
+        pub fn deserialize<'de, T: Family + ?Sized, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Arc<T>, D::Error> {
+            let value = serde_json::Value::deserialize(from)?;
+            let read = Node::from_json(&value)
+                .and_then(|node| T::registry().read(T::registry().family, &node));
+            read.map_err(|error| D::Error::custom(error.problem))
+        }
+    }
+
     /// A value of a word.
     ///
     /// # Errors
     /// Those of the deserializer; when the word is unknown.
     pub fn choice<'de, T: crate::Choice, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
         let word = String::deserialize(from)?;
-        T::find(&word)
-            .ok_or_else(|| D::Error::custom(format!("{word:?} is none of {}", T::NAMES.join(", "))))
+        super::word(&word, "value").map_err(D::Error::custom)
     }
 }

@@ -1,6 +1,5 @@
 //! Families of declared things that are found by name.
 
-use crate::declaration::Role;
 use crate::document::{Content, Fields, Located, Node};
 use crate::suggest::{closest, find};
 use crate::{Declaration, Field, FieldValue, Kind, Record, notation};
@@ -43,7 +42,7 @@ impl<T: ?Sized> Entry<T> {
         };
         let missing = all
             .iter()
-            .find(|f| f.role == Role::Required && fields.get(f.key).is_none());
+            .find(|f| f.required && fields.get(f.key).is_none());
         if let Some(missing) = missing {
             fields.require(missing.key, &missing.summary())?;
         }
@@ -206,6 +205,18 @@ impl<T: ?Sized> Registry<T> {
 }
 
 impl<T: Family + ?Sized> Registry<T> {
+    /// A member with some of its fields changed.
+    ///
+    /// # Errors
+    /// As [`Registry::read`].
+    pub fn with(&self, present: &T, fields: &Map<String, Json>) -> Result<Arc<T>, Located> {
+        self.read_over(
+            self.family,
+            present,
+            &Node::from_json(&fields.clone().into())?,
+        )
+    }
+
     /// A member with some of its fields changed, or another one: the table of a file over the present value. A table without
     /// `name` has fields of the present member.
     ///
@@ -248,6 +259,10 @@ impl<T: Family + ?Sized> FieldValue for Arc<T> {
 
     fn write(&self) -> Json {
         member_to_json(&**self).into()
+    }
+
+    fn member(&self) -> Option<&dyn Record> {
+        Some((**self).record())
     }
 
     fn member_keys(&self, node: &Node) -> Vec<&'static str> {

@@ -76,18 +76,6 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The table with some of its keys.
-    pub(crate) fn only(&self, keys: &[&str]) -> Node {
-        let entries = self
-            .entries
-            .iter()
-            .filter(|entry| keys.contains(&entry.key.as_str()));
-        Node {
-            content: Content::Table(entries.cloned().collect()),
-            span: self.span.clone(),
-        }
-    }
-
     /// The table.
     pub(crate) fn table(&self) -> Node {
         Node {

@@ -49,6 +49,15 @@ pub struct Entry {
     pub value: Node,
 }
 
+impl From<Content> for Node {
+    fn from(content: Content) -> Self {
+        Self {
+            content,
+            span: None,
+        }
+    }
+}
+
 impl Node {
     /// An empty table.
     pub(super) fn table() -> Self {
@@ -60,20 +69,37 @@ impl Node {
 
     /// A string without a position.
     pub fn text_of(text: &str) -> Self {
-        Self {
-            content: Content::Text(text.to_string()),
-            span: None,
+        Content::Text(text.to_string()).into()
+    }
+
+    /// The table with some of its keys.
+    #[must_use]
+    pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
+        let mut copy = self.clone();
+        if let Content::Table(entries) = &mut copy.content {
+            entries.retain(|entry| keeps(&entry.key));
         }
+        copy
+    }
+
+    /// The table with this value of a key.
+    #[must_use]
+    pub fn with(&self, key: &str, value: Self) -> Self {
+        let mut copy = self.without(key);
+        if let Content::Table(entries) = &mut copy.content {
+            entries.push(Entry {
+                key: key.to_string(),
+                span: value.span.clone(),
+                value,
+            });
+        }
+        copy
     }
 
     /// The table without a key.
     #[must_use]
     pub fn without(&self, key: &str) -> Self {
-        let mut copy = self.clone();
-        if let Content::Table(entries) = &mut copy.content {
-            entries.retain(|entry| entry.key != key);
-        }
-        copy
+        self.only(|own| own != key)
     }
 
     /// [`Node::merged`], with this value over `base`; nested tables are replaced.
