@@ -5,7 +5,7 @@ use super::LoweringContext;
 use super::scan::{arguments, start};
 use super::step::{self, array_len};
 use crate::gpu::Properties;
-use crate::kernel_source::{Binding, Geometry, KernelSource, element};
+use crate::kernel_source::{Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{Port, Ports, Recurrence, Scan};
@@ -149,7 +149,7 @@ pub(super) fn step_loop(time: usize, body: &str) -> String {
     format!("  #pragma unroll\n  for (int t = 0; t < {time}; ++t) {{\n{body}  }}\n")
 }
 
-/// Declares the sequences and loads all of them: `x{k}[t][at]`, or `x{k}[0][at]` for one that is
+/// Declares the sequences and loads all of them: `q{k}[t][at]`, or `q{k}[0][at]` for one that is
 /// constant over time. Returns the expression of the inputs of neuron j.
 pub(super) fn load_inputs(
     text: &mut String,
@@ -164,14 +164,14 @@ pub(super) fn load_inputs(
         let ty = &cx.inputs[cx.ports().input(k)];
         let steps = if ty.shape[0] == 1 { 1 } else { time };
         text.push_str(&format!(
-            "  spk_vec<{}, {pack}> x{k}[{steps}][{positions}];\n",
+            "  spk_vec<{}, {pack}> q{k}[{steps}][{positions}];\n",
             element(ty.dtype)
         ));
         let load =
-            format!("      x{k}[t][at] = spk_load<{pack}>(x_seq{k} + t * {neurons}u + n);\n");
+            format!("      q{k}[t][at] = spk_load<{pack}>(x_seq{k} + t * {neurons}u + n);\n");
         text.push_str(&step_loop(steps, &tiling.each_position(&load)));
         let t = if steps == 1 { "0" } else { "t" };
-        values.push(format!("x{k}[{t}][at][j]"));
+        values.push(format!("q{k}[{t}][at][j]"));
     }
     format!(
         "        const float x[{}] = {{{}}};\n",
@@ -242,9 +242,8 @@ pub(crate) fn kernels(
     );
     kernel.before = step.code;
     kernel.functions = step.functions;
-    arguments(&mut kernel, r, cx);
+    arguments(&mut kernel, cx, |_| false);
     let pooled = op.writes(Port::Output(0));
-    kernel.argument("y0", &cx.outputs[pooled], Binding::Write(pooled));
     kernel.line(format!(
         "  const Index i = blockIdx.x * {block}u + threadIdx.x;
   if (i >= {threads}u) return;

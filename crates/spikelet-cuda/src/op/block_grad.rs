@@ -7,7 +7,7 @@
 
 use super::block::{PooledTiling, load_inputs, load_params, load_states, step_loop};
 use super::channels::ChannelReduceTiling;
-use super::scan::arguments;
+use super::scan::{arguments, lowered};
 use super::step::{self, array_len};
 use super::{Lowered, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
@@ -49,9 +49,7 @@ pub(super) fn lower<'a>(op: &'a ScanGrad, cx: &'a LoweringContext<'_>) -> Lowere
     let sums = channel_sums(op, cx, &tiling);
     let partial = (sums.as_ref()).map(|(tiling, wanted)| tiling.partial(wanted.len()));
     let workspace = partial.map_or(0, |partial| partial.bytes());
-    Lowered::kernels(workspace, move || {
-        kernels(op, &tiling, sums, cx).map_err(|e| cx.expression(e))
-    })
+    lowered(cx, workspace, move || kernels(op, &tiling, sums, cx))
 }
 
 fn kernels(
@@ -90,20 +88,19 @@ fn kernels(
     kernel.before = format!("{}{}", forward.code, backward.code);
     kernel.functions = forward.functions;
     kernel.functions.extend(backward.functions);
-    arguments(&mut kernel, r, cx);
+    let by_channel = sums.is_some();
+    arguments(
+        &mut kernel,
+        cx,
+        match by_channel {
+            true => |port| matches!(port, Port::Param(_)),
+            false => |_| false,
+        },
+    );
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
-    for (k, port) in op.results().into_iter().enumerate() {
-        let summed = sums.is_some() && matches!(port, Port::Param(_));
-        if cx.wanted[k] && !summed {
-            kernel.argument(format!("r{k}"), &cx.outputs[k], Binding::Write(k));
-        }
-    }
     let of_input = |k: usize| op.writes(Port::Sequence(k));
     let grad_operand = op.operand(Port::OutputGrad(0));
-    if let Some(at) = grad_operand {
-        kernel.argument("g_seq", &cx.inputs[at], Binding::Read(at));
-    }
     kernel.line(tiling.places());
     let params = load_params(r, cx, tiling);
     let param_sums = out_params.len();
@@ -116,8 +113,8 @@ fn kernels(
     let inputs = load_inputs(&mut text, r, cx, tiling, time);
     if let Some(at) = grad_operand {
         let ty = element(cx.inputs[at].dtype);
-        text.push_str(&format!("  spk_vec<{ty}, {pack}> q[{time}];\n"));
-        let load = format!("    q[t] = spk_load<{pack}>(g_seq + t * {pooled}u + m);\n");
+        text.push_str(&format!("  spk_vec<{ty}, {pack}> g0[{time}];\n"));
+        let load = format!("    g0[t] = spk_load<{pack}>(g_seq0 + t * {pooled}u + m);\n");
         text.push_str(&step_loop(time, &load));
     }
     text.push_str(&load_states(r, cx, tiling));
@@ -141,7 +138,7 @@ fn kernels(
         array_len(out_inputs.len())
     ));
     let gradient = match grad_operand {
-        Some(_) => "first[t][j] == at ? q[t][j] : 0.0f",
+        Some(_) => "first[t][j] == at ? g0[t][j] : 0.0f",
         None => "0.0f",
     };
     let mut inside = format!(
@@ -165,7 +162,7 @@ fn kernels(
             declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
-                "      spk_store(r{result} + t * {neurons}u + n, o{k});\n"
+                "      spk_store(y{result} + t * {neurons}u + n, o{k});\n"
             ));
         } else {
             inside.push_str(&format!("        sum_x[at][j][{at}] += dx[{at}];\n"));
@@ -173,7 +170,7 @@ fn kernels(
                 "      spk_vec<{ty}, {pack}> o{k};
       #pragma unroll
       for (int j = 0; j < {pack}; ++j) o{k}.set(j, sum_x[at][j][{at}]);
-      spk_store(r{result} + n, o{k});\n"
+      spk_store(y{result} + n, o{k});\n"
             )));
         }
     }
@@ -187,7 +184,7 @@ fn kernels(
     for k in 0..states {
         let result = op.writes(Port::Initial(k));
         if cx.wanted[result] {
-            let store = format!("        spk_set(r{result}[n + j], d[at][j][{k}]);\n");
+            let store = format!("        spk_set(y{result}[n + j], d[at][j][{k}]);\n");
             text.push_str(&tiling.each_neuron(&store));
         }
     }
@@ -195,7 +192,7 @@ fn kernels(
     if of_neurons {
         for (s, k) in out_params.iter().enumerate() {
             let to = op.writes(Port::Param(*k));
-            let store = format!("        spk_set(r{to}[n + j], sum_p[at][j][{s}]);\n");
+            let store = format!("        spk_set(y{to}[n + j], sum_p[at][j][{s}]);\n");
             text.push_str(&tiling.each_neuron(&store));
         }
     }

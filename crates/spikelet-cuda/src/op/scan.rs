@@ -4,11 +4,41 @@
 use super::index::{offset, strides};
 use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
-use super::{LoweringContext, float_literal};
+use super::{Lowered, LoweringContext, float_literal};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Port, Ports, Recurrence, Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
+
+/// The body with two spaces before a line for each brace around it.
+fn indented(body: &str) -> String {
+    let mut depth = 1_usize;
+    let mut text = String::new();
+    for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let closed = line.chars().take_while(|c| *c == '}').count();
+        text.push_str(&"  ".repeat(depth.saturating_sub(closed)));
+        text.push_str(line);
+        text.push('\n');
+        let count = |brace: char| line.matches(brace).count();
+        depth = (depth + count('{')).saturating_sub(count('}'));
+    }
+    text
+}
+
+/// The kernels of a scan or its backward pass, whose bodies are indented here.
+pub(super) fn lowered<'a>(
+    cx: &'a LoweringContext<'_>,
+    workspace: usize,
+    write: impl FnOnce() -> Result<Vec<KernelSource>, CompileError> + 'a,
+) -> Lowered<'a> {
+    Lowered::kernels(workspace, move || {
+        let mut kernels = write().map_err(|e| cx.expression(e))?;
+        for kernel in &mut kernels {
+            kernel.body = indented(&kernel.body);
+        }
+        Ok(kernels)
+    })
+}
 
 /// The functions that access a sequence: cached, or streaming.
 pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
@@ -24,12 +54,28 @@ fn neuron(ty: &TensorType, step: &[usize]) -> String {
     offset(step, &strides(&ty.shape, step), "(n + j)")
 }
 
-/// The name of an initial state or parameter.
-fn neuron_name(port: Port) -> Option<String> {
+/// Whether a constant operand is a literal.
+pub(super) fn is_literal(port: Port) -> bool {
+    matches!(port, Port::Initial(_) | Port::Param(_))
+}
+
+/// The name of the argument that points to an operand.
+fn argument(port: Port) -> String {
     match port {
-        Port::Initial(k) => Some(format!("v_init{k}")),
-        Port::Param(k) => Some(format!("param{k}")),
-        _ => None,
+        Port::Sequence(k) => format!("x_seq{k}"),
+        Port::Driven => "x_seq0".to_string(),
+        Port::Initial(k) => format!("v_init{k}"),
+        Port::Param(k) => format!("param{k}"),
+        Port::FirstProduct => "first".to_string(),
+        Port::Weight => "w".to_string(),
+        Port::StateSeq(k) => format!("v_seq{k}"),
+        Port::Before => "before_seq".to_string(),
+        Port::OutputGrad(k) => format!("g_seq{k}"),
+        Port::StateSeqGrad(k) => format!("gv_seq{k}"),
+        Port::LastGrad(k) => format!("d_last{k}"),
+        Port::Accumulator(k) => format!("more{k}"),
+        Port::Checkpoint(k) => format!("start{k}"),
+        Port::Output(_) | Port::Last(_) => unreachable!("no scan reads {port:?}"),
     }
 }
 
@@ -40,33 +86,29 @@ pub(super) fn start(cx: &LoweringContext<'_>, port: Port) -> String {
         Some(value) => float_literal(value),
         None => {
             let at_start = neuron(&cx.inputs[at], Scan::step_shape(&cx.inputs));
-            let name = neuron_name(port).unwrap_or_default();
-            format!("spk_get({name}[{at_start}])")
+            format!("spk_get({}[{at_start}])", argument(port))
         }
     }
 }
 
-/// Declares the states and parameters that are no literals.
-fn neuron_arguments(kernel: &mut KernelSource, cx: &LoweringContext<'_>) {
-    for (at, port) in cx.ports().operands().into_iter().enumerate() {
-        if let Some(name) = neuron_name(port).filter(|_| cx.constants[at].is_none()) {
-            kernel.argument(name, &cx.inputs[at], Binding::Read(at));
+/// Declares the operands that are no literals, then the results that are read, but those that another kernel writes.
+pub(super) fn arguments(
+    kernel: &mut KernelSource,
+    cx: &LoweringContext<'_>,
+    elsewhere: fn(Port) -> bool,
+) {
+    let op = cx.ports();
+    for (at, port) in op.operands().into_iter().enumerate() {
+        if !is_literal(port) || cx.constants[at].is_none() {
+            kernel.argument(argument(port), &cx.inputs[at], Binding::Read(at));
         }
     }
-}
-
-/// Declares the argument of sequence `k`.
-fn sequence_argument(kernel: &mut KernelSource, cx: &LoweringContext<'_>, k: usize) {
-    let at = cx.ports().input(k);
-    kernel.argument(format!("x_seq{k}"), &cx.inputs[at], Binding::Read(at));
-}
-
-/// Declares the arguments of sequences, states and parameters.
-pub(super) fn arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
-    for k in 0..r.inputs.len() {
-        sequence_argument(kernel, cx, k);
+    for (at, port) in op.results().into_iter().enumerate() {
+        if cx.wanted[at] && !elsewhere(port) {
+            let name = format!("y{at}");
+            kernel.argument(name, &cx.outputs[at], Binding::Write(at));
+        }
     }
-    neuron_arguments(kernel, cx);
 }
 
 /// The present gradients of outputs and of state sequences: the index of each, and its operand.
@@ -82,15 +124,6 @@ pub(super) fn sequence_grads(op: &ScanGrad) -> [Vec<(usize, usize)>; 2] {
     [outputs, states]
 }
 
-/// Declares the arguments of all results that are read.
-pub(super) fn result_arguments(kernel: &mut KernelSource, cx: &LoweringContext<'_>, prefix: &str) {
-    for (k, ty) in cx.outputs.iter().enumerate() {
-        if cx.wanted[k] {
-            kernel.argument(format!("{prefix}{k}"), ty, Binding::Write(k));
-        }
-    }
-}
-
 /// Declares states and parameters of a thread's neurons and loads them.
 pub(super) fn load_neurons(
     kernel: &mut KernelSource,
@@ -99,7 +132,6 @@ pub(super) fn load_neurons(
     pack: usize,
 ) {
     let (states, params) = (r.states.len(), r.params.len());
-    neuron_arguments(kernel, cx);
     kernel.line(format!(
         "  float v[{pack}][{}], p[{pack}][{}];\n  #pragma unroll\n  for (int j = 0; j < {pack}; ++j) {{",
         array_len(states),
@@ -125,7 +157,6 @@ pub(super) fn load_constants(
 ) -> Vec<usize> {
     let mut varying = vec![];
     for k in 0..r.inputs.len() {
-        sequence_argument(kernel, cx, k);
         if cx.inputs[cx.ports().input(k)].shape[0] == 1 && time > 1 {
             kernel.line(format!(
                 "  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"
@@ -314,14 +345,13 @@ pub(crate) fn kernels(
   const Index n = row * {last}u + (real ? column : 0u);"
         )),
     }
+    arguments(&mut kernel, cx, |_| false);
     let varying = load_constants(&mut kernel, r, cx, time, pack);
     load_neurons(&mut kernel, r, cx, pack);
     let guard = if bits.is_some() { "if (real) " } else { "" };
     if bits.is_some() {
         kernel.line(Bits::warp_mask(pack));
     }
-    result_arguments(&mut kernel, cx, "y");
-
     let (get, put) = access(&schedule);
     let fetch = |to: &str, at: &str| -> String {
         let one = |k: &usize| {
@@ -405,8 +435,8 @@ pub(crate) fn kernels(
         text.push_str(&format!(
             "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {full}u; t0 += {steps}u) {{\n"
         ));
-        text.push_str(&declare(&varying, cx, "n", steps, pack));
-        let next = fetch("n", &format!("t0 + {steps}u + k"));
+        text.push_str(&declare(&varying, cx, "nq", steps, pack));
+        let next = fetch("nq", &format!("t0 + {steps}u + k"));
         text.push_str(&unrolled(
             steps,
             &format!("      if (t0 + {steps}u + k < {time}u) {{\n{next}      }}\n"),
@@ -415,7 +445,7 @@ pub(crate) fn kernels(
         text.push_str(&store_checkpoint);
         let advance_buffers: String = varying
             .iter()
-            .map(|k| format!("      q{k}[k] = n{k}[k];\n"))
+            .map(|k| format!("      q{k}[k] = nq{k}[k];\n"))
             .collect();
         text.push_str(&unrolled(steps, &advance_buffers));
         text.push_str("  }\n");

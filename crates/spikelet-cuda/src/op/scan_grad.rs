@@ -6,7 +6,7 @@
 //! in its workspace.
 
 use super::scan::{
-    access, by_threads, declare, inputs, load_constants, load_neurons, result_arguments,
+    access, arguments, by_threads, declare, inputs, load_constants, load_neurons, lowered,
     sequence_grads, unrolled,
 };
 use super::schedule::{ScanTraffic, Schedule};
@@ -53,9 +53,7 @@ pub(super) fn lower<'a>(op: &'a ScanGrad, cx: &'a LoweringContext<'_>) -> Lowere
         None => starts.bytes().saturating_mul(traffic.states),
     };
     let found = (traffic.neurons, schedule, steps);
-    Lowered::kernels(workspace, move || {
-        kernels(op, found, &starts, cx).map_err(|e| cx.expression(e))
-    })
+    lowered(cx, workspace, move || kernels(op, found, &starts, cx))
 }
 
 fn kernels(
@@ -79,6 +77,7 @@ fn kernels(
     kernel.functions = forward.functions;
     kernel.functions.extend(backward.functions);
     kernel.line(format!("  const Index n = i * {pack}u;"));
+    arguments(&mut kernel, cx, |_| false);
     let varying = load_constants(&mut kernel, r, cx, time, pack);
     load_neurons(&mut kernel, r, cx, pack);
 
@@ -87,16 +86,10 @@ fn kernels(
     let outputs = output_grads.iter().map(|(k, at)| (format!("g{k}"), *at));
     let states_after = state_grads.iter().map(|(k, at)| (format!("gv{k}"), *at));
     let grads: Vec<(String, usize)> = outputs.chain(states_after).collect();
-    for (name, at) in &grads {
-        kernel.argument(format!("{name}_seq"), &cx.inputs[*at], Binding::Read(*at));
-    }
     kernel.line(format!("  float d[{pack}][{}];", array_len(states)));
     for k in 0..states {
         let start = match op.operand(Port::LastGrad(k)) {
-            Some(at) => {
-                kernel.argument(format!("d_last{k}"), &cx.inputs[at], Binding::Read(at));
-                format!("spk_get(d_last{k}[n + j])")
-            }
+            Some(_) => format!("spk_get(d_last{k}[n + j])"),
             None => "0.0f".to_string(),
         };
         kernel.line(format!(
@@ -107,7 +100,6 @@ fn kernels(
     // Outgoing gradients.
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
-    result_arguments(&mut kernel, cx, "r");
     let of_input = |k: usize| op.writes(Port::Sequence(k));
     kernel.line(format!(
         "  float sum_x[{pack}][{}] = {{}}, sum_p[{pack}][{}] = {{}};",
@@ -116,12 +108,7 @@ fn kernels(
     ));
 
     for (at, &k) in out_params.iter().enumerate() {
-        if let Some(operand) = op.operand(Port::Accumulator(k)) {
-            kernel.argument(
-                format!("more{k}"),
-                &cx.inputs[operand],
-                Binding::Read(operand),
-            );
+        if op.operand(Port::Accumulator(k)).is_some() {
             kernel.line(format!(
                 "  for (int j = 0; j < {pack}; ++j) sum_p[j][{at}] = more{k}[n + j];"
             ));
@@ -130,13 +117,10 @@ fn kernels(
 
     // States at the starts of the segments.
     let computes_checkpoints = op.of.checkpoint.is_none() && segments > 1;
-    if segments > 1 {
+    if computes_checkpoints {
         for k in 0..states {
-            let binding = match op.operand(Port::Checkpoint(k)) {
-                Some(at) => Binding::Read(at),
-                None => Binding::Workspace(k * starts.bytes()),
-            };
-            kernel.argument(format!("start{k}"), starts, binding);
+            let at = Binding::Workspace(k * starts.bytes());
+            kernel.argument(format!("start{k}"), starts, at);
         }
     }
     let (get, put) = access(&schedule);
@@ -148,9 +132,8 @@ fn kernels(
     };
     let fetch_g = |prefix: &str, at: &str| -> String {
         let one = |(name, _): &(String, usize)| {
-            format!(
-                "      {prefix}{name}[k] = {get}<{pack}>({name}_seq + ({at}) * {neurons}u + n);\n"
-            )
+            let from = name.replace('g', "g_seq").replace("g_seqv", "gv_seq");
+            format!("      {prefix}{name}[k] = {get}<{pack}>({from} + ({at}) * {neurons}u + n);\n")
         };
         grads.iter().map(one).collect()
     };
@@ -214,7 +197,7 @@ fn kernels(
             declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
-                "      {put}(r{} + (t0 + k) * {neurons}u + n, o{k});\n",
+                "      {put}(y{} + (t0 + k) * {neurons}u + n, o{k});\n",
                 of_input(k)
             ));
         } else {
@@ -256,14 +239,14 @@ fn kernels(
         let mut text = String::from("  {\n");
         text.push_str(&declare(&varying, cx, "q", steps, pack));
         text.push_str(&declare_g("", steps));
-        text.push_str(&format!("    const Index t1 = {}u;\n", last * steps));
-        let loads = format!("{}{}", fetch_x("q", "t1 + k"), fetch_g("", "t1 + k"));
+        let first = format!("{}u + k", last * steps);
+        let loads = format!("{}{}", fetch_x("q", &first), fetch_g("", &first));
         text.push_str(&unrolled(
             steps,
-            &format!("      if (t1 + k < {time}u) {{\n{loads}      }}\n"),
+            &format!("      if ({first} < {time}u) {{\n{loads}      }}\n"),
         ));
         text.push_str(&starts("v", &format!("{last}u")));
-        text.push_str(&format!("  #pragma unroll 1\n  for (Index b = {last}u + 1; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n"));
+        text.push_str(&format!("  #pragma unroll 1\n  for (Index b = {segments}u; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n"));
         text.push_str(&declare(&varying, cx, "nq", steps, pack));
         text.push_str(&declare_g("n", steps));
         text.push_str(&format!(
@@ -335,7 +318,7 @@ fn kernels(
     for (at, &k) in out_inputs.iter().enumerate() {
         if !varying.contains(&k) {
             kernel.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], sum_x[j][{at}]);",
+                "  for (int j = 0; j < {pack}; ++j) spk_set(y{}[n + j], sum_x[j][{at}]);",
                 of_input(k)
             ));
         }
@@ -344,13 +327,13 @@ fn kernels(
         let result = op.writes(Port::Initial(k));
         if cx.wanted[result] {
             kernel.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(r{result}[n + j], d[j][{k}]);"
+                "  for (int j = 0; j < {pack}; ++j) spk_set(y{result}[n + j], d[j][{k}]);"
             ));
         }
     }
     for (at, &k) in out_params.iter().enumerate() {
         kernel.line(format!(
-            "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], sum_p[j][{at}]);",
+            "  for (int j = 0; j < {pack}; ++j) spk_set(y{}[n + j], sum_p[j][{at}]);",
             op.writes(Port::Param(k))
         ));
     }

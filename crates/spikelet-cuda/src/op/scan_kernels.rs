@@ -6,11 +6,6 @@ use crate::gpu::Properties;
 use spikelet_graph::op::{Port, Ports, Scan, ScanGrad};
 use spikelet_graph::{Result, TensorType};
 
-/// Whether a constant operand is a literal.
-fn takes_literal(op: &dyn Ports, operand: usize) -> bool {
-    matches!(op.operands()[operand], Port::Initial(_) | Port::Param(_))
-}
-
 /// Whether a backward scan is computed by [`block_grad`].
 fn is_by_blocks(op: &ScanGrad, inputs: &[TensorType]) -> bool {
     (op.of.pool.is_some() || op.channel_sums) && block_grad::supports(op, inputs)
@@ -21,17 +16,14 @@ impl CudaKernel for Scan {
         if let Some(feedback) = &self.feedback {
             return recurrent::lower_forward(self, feedback, cx);
         }
-        Ok(Lowered::kernels(0, || {
-            let kernels = match self.pool {
-                Some(_) => block::kernels(self, cx),
-                None => scan::kernels(self, cx),
-            };
-            kernels.map_err(|e| cx.expression(e))
+        Ok(scan::lowered(cx, 0, || match self.pool {
+            Some(_) => block::kernels(self, cx),
+            None => scan::kernels(self, cx),
         }))
     }
 
     fn takes_literal(&self, operand: usize) -> bool {
-        takes_literal(self, operand)
+        scan::is_literal(self.operands()[operand])
     }
 
     fn writes_bits(&self, inputs: &[TensorType], result: usize) -> bool {
@@ -55,7 +47,7 @@ impl CudaKernel for ScanGrad {
     }
 
     fn takes_literal(&self, operand: usize) -> bool {
-        takes_literal(self, operand)
+        scan::is_literal(self.operands()[operand])
     }
 
     fn reads_bits(&self, _: &Properties, _: &[TensorType], operand: usize) -> bool {

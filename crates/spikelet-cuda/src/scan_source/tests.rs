@@ -49,9 +49,9 @@ fn a_short_layer_reads_inputs_and_gradients_and_writes_the_same() {
         [
             "const float* x_seq0: x, f32[4, 100000]",
             "const float* param0: w, f32[]",
-            "const float* g0_seq: dL/ds, f32[4, 100000]",
-            "float* r0: dL/dx, f32[4, 100000]",
-            "float* r2: dL/dw, f32[100000]",
+            "const float* g_seq0: dL/ds, f32[4, 100000]",
+            "float* y0: dL/dx, f32[4, 100000]",
+            "float* y2: dL/dw, f32[100000]",
         ]
     );
     assert_eq!(backward.name, "spk_lif_bptt");
@@ -83,8 +83,11 @@ fn a_long_layer_writes_checkpoints_for_its_backward_pass() {
         ]
     );
     assert_eq!(
-        parameters(&backward)[4..],
-        ["const float* start0: v after every 8 steps but the last, f32[6, 4096]",]
+        parameters(&backward)[3..],
+        [
+            "const float* start0: v after every 8 steps but the last, f32[6, 4096]",
+            "spk_bf16* y0: dL/dx, bf16[50, 4096]",
+        ]
     );
 }
 

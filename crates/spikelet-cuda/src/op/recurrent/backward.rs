@@ -1,14 +1,14 @@
 //! The derived multi-step backward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{arguments, result_arguments, sequence_grads, start};
+use super::super::scan::{arguments, sequence_grads, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
     each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, with_weights,
 };
 use crate::gpu::Properties;
-use crate::kernel_source::{Binding, KernelSource, element};
+use crate::kernel_source::{KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Feedback, Port, Ports, ScanGrad};
 use spikelet_graph::{DType, TensorType};
@@ -55,29 +55,10 @@ pub(super) fn kernels(
     let weight = op.reads(Port::Weight);
     kernel.before = product_text(tiling, Direction::Backward, &cx.inputs[weight]) + &text.code;
 
-    let read = |kernel: &mut KernelSource, name: String, at: usize| {
-        kernel.argument(name, &cx.inputs[at], Binding::Read(at));
-    };
-    arguments(&mut kernel, r, cx);
+    arguments(&mut kernel, cx, |_| false);
     let state_sequences: Vec<usize> = (0..states).filter_map(|k| op.state_operand(k)).collect();
-    for (k, at) in state_sequences.iter().enumerate() {
-        read(&mut kernel, format!("v_seq{k}"), *at);
-    }
     let [output_grads, state_grads] = sequence_grads(op);
-    for (k, at) in &output_grads {
-        read(&mut kernel, format!("g_seq{k}"), *at);
-    }
-    for (k, at) in &state_grads {
-        read(&mut kernel, format!("gv_seq{k}"), *at);
-    }
     let last: Vec<Option<usize>> = (0..states).map(|k| op.operand(Port::LastGrad(k))).collect();
-    for (k, at) in last.iter().enumerate() {
-        if let Some(at) = at {
-            read(&mut kernel, format!("d_last{k}"), *at);
-        }
-    }
-    result_arguments(&mut kernel, cx, "r");
-
     let elements = tiling.elements();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
@@ -120,12 +101,16 @@ pub(super) fn kernels(
     }
     for (k, operand) in state_sequences.iter().enumerate() {
         let dtype = cx.inputs[*operand].dtype;
+        let from = match k == feedback.state {
+            true => "before_seq".to_string(),
+            false => format!("v_seq{k}"),
+        };
         let at = match dtype {
             DType::Bits => format!(
-                "((const unsigned*)v_seq{k} + own_word + at_time * (BATCH * ROW_WORDS))[word_shift]"
+                "((const unsigned*){from} + own_word + at_time * (BATCH * ROW_WORDS))[word_shift]"
             ),
-            _ if k == feedback.state => format!("(v_seq{k} + at)[shift]"),
-            _ => format!("(v_seq{k} + at - NEURONS)[shift]"),
+            _ if k == feedback.state => format!("({from} + at)[shift]"),
+            _ => format!("({from} + at - NEURONS)[shift]"),
         };
         let to = format!("v[e][{k}] =");
         let first = start(cx, Port::Initial(k));
@@ -170,7 +155,7 @@ pub(super) fn kernels(
         if cx.wanted[result] {
             let _ = writeln!(
                 stores,
-                "      if (real) spk_set((r{result} + t * NEURONS + own_place)[shift], dx[e][{at}]);"
+                "      if (real) spk_set((y{result} + t * NEURONS + own_place)[shift], dx[e][{at}]);"
             );
         }
     }
@@ -178,7 +163,7 @@ pub(super) fn kernels(
     if cx.wanted[product] {
         let _ = writeln!(
             stores,
-            "      if (t == 0 && real) spk_set(r{product}[n], dx[e][0]);"
+            "      if (t == 0 && real) spk_set(y{product}[n], dx[e][0]);"
         );
     }
     let terms = String::from(
@@ -268,13 +253,13 @@ pub(super) fn kernels(
     for k in 0..states {
         let result = op.writes(Port::Initial(k));
         if cx.wanted[result] {
-            let _ = writeln!(end, "      if (real) spk_set(r{result}[n], d[e][{k}]);");
+            let _ = writeln!(end, "      if (real) spk_set(y{result}[n], d[e][{k}]);");
         }
     }
     for (at, k) in out_params.iter().enumerate() {
         let _ = writeln!(
             end,
-            "      if (real) spk_set(r{}[n], dp[e][{at}]);",
+            "      if (real) spk_set(y{}[n], dp[e][{at}]);",
             op.writes(Port::Param(*k))
         );
     }

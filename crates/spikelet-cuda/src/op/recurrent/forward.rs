@@ -1,14 +1,14 @@
 //! The multi-step forward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{arguments, result_arguments, start};
+use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
     each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, with_weights,
 };
 use crate::gpu::Properties;
-use crate::kernel_source::{Binding, KernelSource, element};
+use crate::kernel_source::{KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Feedback, Port, Ports, Scan};
 use spikelet_graph::{DType, TensorType};
@@ -66,10 +66,7 @@ pub(super) fn kernels(
     kernel.functions = text.functions;
     let weight = &cx.inputs[op.reads(Port::Weight)];
     kernel.before = product_text(tiling, Direction::Forward, weight) + &text.code;
-    arguments(&mut kernel, r, cx);
-    let product = op.reads(Port::FirstProduct);
-    kernel.argument("first", &cx.inputs[product], Binding::Read(product));
-    result_arguments(&mut kernel, cx, "y");
+    arguments(&mut kernel, cx, |_| false);
     let written: Vec<usize> = (0..outputs)
         .filter(|&k| cx.wants(Port::Output(k)))
         .collect();

@@ -8,7 +8,7 @@ mod tiling;
 pub(super) use forward::writes_bits;
 pub(crate) use overlap::overlap_chunks;
 
-use super::scan::start;
+use super::scan::{lowered, start};
 use super::{Lowered, LoweringContext};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::{Feedback, MatmulPrecision, Port, Recurrence, Scan, ScanGrad};
@@ -24,8 +24,8 @@ pub(super) fn lower_forward<'a>(
 ) -> Result<Lowered<'a>> {
     let tiling = forward::tiling(op, feedback, cx.gpu, &cx.inputs);
     let tiling = tiling.ok_or_else(|| cx.refuse(NO_TILE))?;
-    Ok(Lowered::kernels(tiling.workspace(), move || {
-        forward::kernels(op, feedback, &tiling, cx).map_err(|e| cx.expression(e))
+    Ok(lowered(cx, tiling.workspace(), move || {
+        forward::kernels(op, feedback, &tiling, cx)
     }))
 }
 
@@ -36,8 +36,8 @@ pub(super) fn lower_backward<'a>(
 ) -> Result<Lowered<'a>> {
     let tiling = backward::tiling(op, feedback, cx.gpu, &cx.inputs);
     let tiling = tiling.ok_or_else(|| cx.refuse(NO_TILE))?;
-    Ok(Lowered::kernels(tiling.workspace(), move || {
-        backward::kernels(op, feedback, &tiling, cx).map_err(|e| cx.expression(e))
+    Ok(lowered(cx, tiling.workspace(), move || {
+        backward::kernels(op, feedback, &tiling, cx)
     }))
 }
 
@@ -83,7 +83,6 @@ fn with_weights(
 ) -> Vec<KernelSource> {
     let weight = cx.ports().reads(Port::Weight);
     let shared = tiling.workspace();
-    kernel.argument("w", &cx.inputs[weight], Binding::Read(weight));
     if shared == 0 {
         return vec![kernel];
     }
