@@ -3,8 +3,6 @@
 pub(crate) mod all_reduce;
 mod arg_max;
 mod batch_matmul;
-mod block;
-mod block_grad;
 mod channels;
 mod concat;
 mod conv;
@@ -33,8 +31,6 @@ mod rank_update;
 mod recurrent;
 mod reduce;
 mod scan;
-mod scan_grad;
-mod scan_kernels;
 mod schedule;
 mod slice;
 mod step;

@@ -1,7 +1,7 @@
 //! The derived multi-step backward pass with feedback.
 
 use super::super::LoweringContext;
-use super::super::scan::{arguments, sequence_grads, start};
+use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
@@ -266,6 +266,19 @@ pub(super) fn kernels(
     kernel.line(each_neuron(tiling, &end));
     kernel.line("  spk_end();");
     Ok(with_weights(kernel, tiling, cx))
+}
+
+/// The present gradients of outputs and of state sequences: the index of each, and its operand.
+fn sequence_grads(op: &ScanGrad) -> [Vec<(usize, usize)>; 2] {
+    let [mut outputs, mut states] = [vec![], vec![]];
+    for port in &op.present {
+        match port {
+            Port::OutputGrad(k) => outputs.push((*k, op.reads(*port))),
+            Port::StateSeqGrad(k) => states.push((*k, op.reads(*port))),
+            _ => {}
+        }
+    }
+    [outputs, states]
 }
 
 /// What is read of sequences: it is fetched a step ahead, and converted when it is needed, since a conversion waits
