@@ -5,7 +5,8 @@ use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
-    each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, with_weights,
+    each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, store,
+    with_weights,
 };
 use crate::gpu::Properties;
 use crate::kernel_source::{KernelSource, element};
@@ -42,243 +43,282 @@ pub(super) fn kernels(
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.of.recurrence;
-    let (n_in, states) = (r.inputs.len(), r.states.len());
-    let mut wanted_inputs = cx.wants_each(Port::Sequence, n_in);
+    let mut wanted_inputs = cx.wants_each(Port::Sequence, r.inputs.len());
     // It is needed for the product.
     wanted_inputs[0] = true;
     let wanted_params = cx.wants_each(Port::Param, r.params.len());
-    let present = op.present_outputs();
-    let text = step::backward(r, &present, &wanted_inputs, &wanted_params)?;
+    let text = step::backward(r, &op.present_outputs(), &wanted_inputs, &wanted_params)?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_bptt", r.name), geometry(tiling));
     kernel.cluster = tiling.cluster;
     kernel.functions = text.functions;
-    let weight = op.reads(Port::Weight);
-    kernel.before = product_text(tiling, Direction::Backward, &cx.inputs[weight]) + &text.code;
-
+    let weight = &cx.inputs[op.reads(Port::Weight)];
+    kernel.before = product_text(tiling, Direction::Backward, weight) + &text.code;
     arguments(&mut kernel, cx, |_| false);
-    let state_sequences: Vec<usize> = (0..states).filter_map(|k| op.state_operand(k)).collect();
-    let [output_grads, state_grads] = sequence_grads(op);
-    let last: Vec<Option<usize>> = (0..states).map(|k| op.operand(Port::LastGrad(k))).collect();
-    let elements = tiling.elements();
-    let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
-    let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
+    let chosen = |wanted: &[bool]| (0..wanted.len()).filter(|k| wanted[*k]).collect();
+    let backward = Backward {
+        op,
+        feedback,
+        tiling,
+        cx,
+        inputs: chosen(&wanted_inputs),
+        params: chosen(&wanted_params),
+    };
     kernel.line(prologue(tiling));
-    kernel.line(format!(
-        "  unsigned short* gradients = (unsigned short*)(partial + SPLITS * ROWS * PARTIAL);
-  unsigned long long* received = (unsigned long long*)(gradients + BUFFERS * ROWS * CLUSTER * GRADIENT_PLANES * COLUMNS);
-  float d[{elements}][{s}], p[{elements}][{p}], dp[{elements}][{}] = {{}};
-  float x[{elements}][{i}], v[{elements}][{s}], g[{elements}][{}], dx[{elements}][{}];",
-        array_len(out_params.len()),
-        array_len(output_grads.len()),
-        array_len(out_inputs.len()),
-        s = array_len(states),
-        p = array_len(r.params.len()),
-        i = array_len(n_in),
-    ));
-    let mut load = String::new();
-    for (k, at) in last.iter().enumerate() {
-        let value = match at {
+    kernel.line(backward.declare());
+    let (_, mut load) = params(r, cx);
+    for k in (0..r.states.len()).rev() {
+        let value = match op.operand(Port::LastGrad(k)) {
             Some(_) => format!("spk_get(d_last{k}[n])"),
             None => "0.0f".to_string(),
         };
-        let _ = writeln!(load, "      d[e][{k}] = {value};");
+        load.insert_str(0, &format!("d[e][{k}] = {value};\n"));
     }
-    let (param, load_params) = params(r, cx);
-    load.push_str(&load_params);
-    load.push_str("      spk_set_sum(partial, row, column, 0.0f);\n");
+    load.push_str("spk_set_sum(partial, row, column, 0.0f);\n");
     kernel.line(each_neuron(tiling, &load));
+    kernel.line(backward.steps());
+    kernel.line(each_neuron(tiling, &backward.end()));
+    kernel.line("spk_end();");
+    Ok(with_weights(kernel, tiling, cx))
+}
 
-    let mut fetched = Fetched::default();
-    for k in 0..n_in {
-        let at = format!("(x_seq{k} + at)[shift]");
-        fetched.add(
-            format!("x{k}"),
-            cx.inputs[op.input(k)].dtype,
-            &at,
-            &format!("x[e][{k}] ="),
-            None,
-        );
+/// What a backward kernel is generated from.
+struct Backward<'a> {
+    op: &'a ScanGrad,
+    feedback: &'a Feedback,
+    tiling: &'a Tiling,
+    cx: &'a LoweringContext<'a>,
+    /// The inputs and parameters whose gradients are computed.
+    inputs: Vec<usize>,
+    params: Vec<usize>,
+}
+
+impl Backward<'_> {
+    fn declare(&self) -> String {
+        let (r, elements) = (&self.op.of.recurrence, self.tiling.elements());
+        let grads = self.op.present_outputs();
+        format!(
+            "unsigned short* gradients = (unsigned short*)(partial + SPLITS * ROWS * PARTIAL);
+unsigned long long* received = (unsigned long long*)(gradients + BUFFERS * ROWS * CLUSTER * GRADIENT_PLANES * COLUMNS);
+float d[{elements}][{s}], p[{elements}][{p}], dp[{elements}][{}] = {{}};
+float x[{elements}][{i}], v[{elements}][{s}], g[{elements}][{}], dx[{elements}][{}];",
+            array_len(self.params.len()),
+            array_len(grads.iter().filter(|here| **here).count()),
+            array_len(self.inputs.len()),
+            s = array_len(r.states.len()),
+            p = array_len(r.params.len()),
+            i = array_len(r.inputs.len()),
+        )
     }
-    for (k, operand) in state_sequences.iter().enumerate() {
-        let dtype = cx.inputs[*operand].dtype;
-        let from = match k == feedback.state {
-            true => "before_seq".to_string(),
-            false => format!("v_seq{k}"),
+
+    /// The sequences that are read.
+    fn fetched(&self) -> Fetched {
+        let (op, cx, r) = (self.op, self.cx, &self.op.of.recurrence);
+        let mut fetched = Fetched::default();
+        let mut add = |name: String, at: usize, from: &str, to: &str, first: Option<String>| {
+            fetched.add(name, cx.inputs[at].dtype, from, to, first);
         };
-        let at = match dtype {
-            DType::Bits => format!(
-                "((const unsigned*){from} + own_word + at_time * (BATCH * ROW_WORDS))[word_shift]"
-            ),
-            _ if k == feedback.state => format!("({from} + at)[shift]"),
-            _ => format!("({from} + at - NEURONS)[shift]"),
+        for k in 0..r.inputs.len() {
+            let from = format!("(x_seq{k} + at)[shift]");
+            let to = format!("x[e][{k}] =");
+            add(format!("x{k}"), op.input(k), &from, &to, None);
+        }
+        for k in 0..r.states.len() {
+            let Some(operand) = op.state_operand(k) else {
+                continue;
+            };
+            let from = match cx.inputs[operand].dtype {
+                DType::Bits => "((const unsigned*)before_seq + own_word + at_time * (BATCH * ROW_WORDS))[word_shift]".to_string(),
+                _ if k == self.feedback.state => "(before_seq + at)[shift]".to_string(),
+                _ => format!("(v_seq{k} + at - NEURONS)[shift]"),
+            };
+            let first = start(cx, Port::Initial(k));
+            let to = format!("v[e][{k}] =");
+            add(format!("v{k}"), operand, &from, &to, Some(first));
+        }
+        let grads = |fit: fn(&Port) -> Option<usize>| {
+            op.present
+                .iter()
+                .filter_map(move |port| Some((fit(port)?, op.reads(*port))))
         };
-        let to = format!("v[e][{k}] =");
-        let first = start(cx, Port::Initial(k));
-        fetched.add(format!("v{k}"), dtype, &at, &to, Some(first));
-    }
-    for (at, (k, operand)) in output_grads.iter().enumerate() {
-        let from = format!("(g_seq{k} + at)[shift]");
-        let to = format!("g[e][{at}] =");
-        fetched.add(format!("g{k}"), cx.inputs[*operand].dtype, &from, &to, None);
-    }
-    for (k, operand) in &state_grads {
-        let from = format!("(gv_seq{k} + at)[shift]");
-        let to = format!("d[e][{k}] +=");
-        fetched.add(
-            format!("gv{k}"),
-            cx.inputs[*operand].dtype,
-            &from,
-            &to,
-            None,
-        );
-    }
-    for (name, ty) in &fetched.registers {
-        kernel.line(format!("  {ty} {name}[{elements}] = {{}};"));
-    }
-    let convert = format!(
-        "{}      d[e][{}] += spk_sum(partial, row, column);\n",
-        fetched.convert, feedback.state
-    );
-    let mut compute = format!(
-        "      float step_p[{}];
-      spk_back(x[e], v[e], p[{param}], g[e], d[e], dx[e], step_p);
-      if (!real) dx[e][0] = 0.0f;\n",
-        array_len(out_params.len())
-    );
-    for at in 0..out_params.len() {
-        let _ = writeln!(compute, "      dp[e][{at}] += step_p[{at}];");
-    }
-    // Stores follow the exchange, for which other blocks wait.
-    let mut stores = String::new();
-    for (at, &k) in out_inputs.iter().enumerate() {
-        let result = op.writes(Port::Sequence(k));
-        if cx.wanted[result] {
-            let _ = writeln!(
-                stores,
-                "      if (real) spk_set((y{result} + t * NEURONS + own_place)[shift], dx[e][{at}]);"
+        let outputs = grads(|port| match port {
+            Port::OutputGrad(k) => Some(*k),
+            _ => None,
+        });
+        for (at, (k, operand)) in outputs.enumerate() {
+            let from = format!("(g_seq{k} + at)[shift]");
+            add(
+                format!("g{k}"),
+                operand,
+                &from,
+                &format!("g[e][{at}] ="),
+                None,
             );
         }
+        let states = grads(|port| match port {
+            Port::StateSeqGrad(k) => Some(*k),
+            _ => None,
+        });
+        for (k, operand) in states {
+            let from = format!("(gv_seq{k} + at)[shift]");
+            add(
+                format!("gv{k}"),
+                operand,
+                &from,
+                &format!("d[e][{k}] +="),
+                None,
+            );
+        }
+        fetched
     }
-    let product = op.writes(Port::FirstProduct);
-    if cx.wanted[product] {
-        let _ = writeln!(
-            stores,
-            "      if (t == 0 && real) spk_set(y{product}[n], dx[e][0]);"
+
+    fn compute(&self) -> String {
+        let mut compute = format!(
+            "float step_p[{}];
+spk_back(x[e], v[e], p[{}], g[e], d[e], dx[e], step_p);
+if (!real) dx[e][0] = 0.0f;\n",
+            array_len(self.params.len()),
+            params(&self.op.of.recurrence, self.cx).0,
         );
+        for at in 0..self.params.len() {
+            let _ = writeln!(compute, "dp[e][{at}] += step_p[{at}];");
+        }
+        compute
     }
-    let terms = String::from(
-        "      float rest = dx[e][0];
-      #pragma unroll
-      for (int plane = 0; plane < GRADIENT_PLANES; ++plane) {
-        spk_bf16 term;
-        spk_set(term, rest);
-        rest -= spk_get(term);
-        own[(plane * PART_ROWS + row - FIRST_ROW) * COLUMNS + spk_place(row, column)] = term.bits;
-      }
-",
-    );
-    let parts = tiling.parts();
-    // The gradients of a block are one piece.
-    let buffer = |part: &Part, of: &str| {
+
+    /// Stores the gradients of a step. They follow the exchange, for which other blocks wait.
+    fn stores(&self) -> String {
+        let (op, cx) = (self.op, self.cx);
+        let mut stores = String::new();
+        for (at, &k) in self.inputs.iter().enumerate() {
+            let to = op.writes(Port::Sequence(k));
+            if cx.wanted[to] {
+                let _ = writeln!(
+                    stores,
+                    "if (real) spk_set((y{to} + t * NEURONS + own_place)[shift], dx[e][{at}]);"
+                );
+            }
+        }
+        let product = op.writes(Port::FirstProduct);
+        if cx.wanted[product] {
+            let _ = writeln!(
+                stores,
+                "if (t == 0 && real) spk_set(y{product}[n], dx[e][0]);"
+            );
+        }
+        stores
+    }
+
+    /// The gradients that a part exchanges, which are one piece.
+    fn buffer(part: &Part, of: &str) -> String {
         let first = part.first_row;
         format!(
             "gradients + ({of} % BUFFERS * ROWS + {first}) * CLUSTER * GRADIENT_PLANES * COLUMNS"
         )
-    };
-    let product = |part: &Part, step: &str| {
+    }
+
+    fn product(part: &Part, step: &str) -> String {
         format!(
-            "      spk_receive(received + {}, {step});
-      spk_product<{}, {}>(weights, {}, partial, warp, lane);
-      __syncthreads();
-",
+            "spk_receive(received + {}, {step});
+spk_product<{}, {}>(weights, {}, partial, warp, lane);
+__syncthreads();\n",
             2 * part.index,
             part.first_row / 8,
             part.rows / 8,
-            buffer(part, step),
+            Self::buffer(part, step),
         )
-    };
-    let step = |part: &Part| {
-        let each = |body: &str| each_neuron_of(tiling, *part, body);
-        let terms = terms.replace("PART_ROWS", &part.rows.to_string());
-        let terms = terms.replace("FIRST_ROW", &part.first_row.to_string());
+    }
+
+    /// One step of the neurons of a part.
+    fn step(&self, part: &Part, fetched: &Fetched) -> String {
+        let each = |body: &str| each_neuron_of(self.tiling, *part, body);
+        let convert = format!(
+            "{}d[e][{}] += spk_sum(partial, row, column);\n",
+            fetched.convert, self.feedback.state
+        );
+        let terms = format!(
+            "float rest = dx[e][0];
+#pragma unroll
+for (int plane = 0; plane < GRADIENT_PLANES; ++plane) {{
+spk_bf16 term;
+spk_set(term, rest);
+rest -= spk_get(term);
+own[(plane * {} + row - {}) * COLUMNS + spk_place(row, column)] = term.bits;
+}}\n",
+            part.rows, part.first_row
+        );
         format!(
-            "    if (step > 0) {{
-{product}    }}
-{convert}{compute}    if ({exchanges}) {{
-      const unsigned sent = {rows} * GRADIENT_PLANES * COLUMNS * 2;
-      unsigned short* own = {buffer} + rank * (sent / 2);
-      spk_expect(received + {barrier}, step + 1, (CLUSTER - 1) * sent);
-{terms}      spk_send(own, sent, rank, received + {barrier}, step + 1);
-    }}
-{stores}    if (t > 0) {{
-      const Index at_time = t - 1, at = at_time * NEURONS + own_place;
-{fetch}    }}
-",
-            product = product(part, "step"),
-            exchanges = if feedback.continues { "true" } else { "t > 0" },
+            "if (step > 0) {{
+{product}}}
+{convert}{compute}if ({exchanges}) {{
+const unsigned sent = {rows} * GRADIENT_PLANES * COLUMNS * 2;
+unsigned short* own = {buffer} + rank * (sent / 2);
+spk_expect(received + {barrier}, step + 1, (CLUSTER - 1) * sent);
+{terms}spk_send(own, sent, rank, received + {barrier}, step + 1);
+}}
+{stores}if (t > 0) {{
+const Index at_time = t - 1, at = at_time * NEURONS + own_place;
+{fetch}}}\n",
+            product = Self::product(part, "step"),
+            exchanges = if self.feedback.continues {
+                "true"
+            } else {
+                "t > 0"
+            },
             rows = part.rows,
-            buffer = buffer(part, "(step + 1)"),
+            buffer = Self::buffer(part, "(step + 1)"),
             barrier = 2 * part.index,
             convert = each(&convert),
-            compute = each(&compute),
+            compute = each(&self.compute()),
             terms = each(&terms),
-            stores = each(&stores),
+            stores = each(&self.stores()),
             fetch = each(&fetched.fetch),
         )
-    };
-    let time = op.of.time_steps;
-    kernel.line(format!(
-        "  spk_begin(received);
-  {{
-    const Index at_time = {time}u - 1, at = at_time * NEURONS + own_place;
-{fetch}  }}
-  #pragma unroll 1
-  for (Index step = 0; step < {time}u; ++step) {{
-    const Index t = {time}u - 1 - step;
-{steps}  }}",
-        fetch = each_neuron(tiling, &fetched.fetch),
-        steps = parts.iter().map(step).collect::<String>(),
-    ));
-    let mut end = String::new();
-    if feedback.continues {
-        let last = format!("{time}u");
-        let products = parts.iter().map(|part| product(part, &last));
-        kernel.line(products.collect::<String>());
-        let _ = writeln!(
-            end,
-            "      d[e][{}] += spk_sum(partial, row, column);",
-            feedback.state
-        );
     }
-    for k in 0..states {
-        let result = op.writes(Port::Initial(k));
-        if cx.wanted[result] {
-            let _ = writeln!(end, "      if (real) spk_set(y{result}[n], d[e][{k}]);");
-        }
-    }
-    for (at, k) in out_params.iter().enumerate() {
-        let _ = writeln!(
-            end,
-            "      if (real) spk_set(y{}[n], dp[e][{at}]);",
-            op.writes(Port::Param(*k))
-        );
-    }
-    kernel.line(each_neuron(tiling, &end));
-    kernel.line("  spk_end();");
-    Ok(with_weights(kernel, tiling, cx))
-}
 
-/// The present gradients of outputs and of state sequences: the index of each, and its operand.
-fn sequence_grads(op: &ScanGrad) -> [Vec<(usize, usize)>; 2] {
-    let [mut outputs, mut states] = [vec![], vec![]];
-    for port in &op.present {
-        match port {
-            Port::OutputGrad(k) => outputs.push((*k, op.reads(*port))),
-            Port::StateSeqGrad(k) => states.push((*k, op.reads(*port))),
-            _ => {}
-        }
+    /// All steps, from the last to the first.
+    fn steps(&self) -> String {
+        let (time, elements) = (self.op.of.time_steps, self.tiling.elements());
+        let (parts, fetched) = (self.tiling.parts(), self.fetched());
+        let declare = |(name, ty): &(String, &str)| format!("{ty} {name}[{elements}] = {{}};\n");
+        let last = |part: &Part| Self::product(part, &format!("{time}u"));
+        format!(
+            "{declared}spk_begin(received);
+{{
+const Index at_time = {time}u - 1, at = at_time * NEURONS + own_place;
+{fetch}}}
+#pragma unroll 1
+for (Index step = 0; step < {time}u; ++step) {{
+const Index t = {time}u - 1 - step;
+{steps}}}
+{last}",
+            declared = fetched.registers.iter().map(declare).collect::<String>(),
+            fetch = each_neuron(self.tiling, &fetched.fetch),
+            steps = parts
+                .iter()
+                .map(|part| self.step(part, &fetched))
+                .collect::<String>(),
+            last = match self.feedback.continues {
+                true => parts.iter().map(last).collect(),
+                false => String::new(),
+            },
+        )
     }
-    [outputs, states]
+
+    /// Stores the gradients of what precedes the first step.
+    fn end(&self) -> String {
+        let (cx, state) = (self.cx, self.feedback.state);
+        let mut end = match self.feedback.continues {
+            true => format!("d[e][{state}] += spk_sum(partial, row, column);\n"),
+            false => String::new(),
+        };
+        for k in 0..self.op.of.recurrence.states.len() {
+            end.push_str(&store(cx, Port::Initial(k), &format!("d[e][{k}]")));
+        }
+        for (at, k) in self.params.iter().enumerate() {
+            end.push_str(&store(cx, Port::Param(*k), &format!("dp[e][{at}]")));
+        }
+        end
+    }
 }
 
 /// What is read of sequences: it is fetched a step ahead, and converted when it is needed, since a conversion waits

@@ -5,7 +5,8 @@ use super::super::scan::{arguments, start};
 use super::super::step::{self, array_len};
 use super::tiling::{Demand, Direction, Part, Tiling};
 use super::{
-    each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, with_weights,
+    each_neuron, each_neuron_of, geometry, params, planes, product_text, prologue, store,
+    with_weights,
 };
 use crate::gpu::Properties;
 use crate::kernel_source::{KernelSource, element};
@@ -59,195 +60,216 @@ pub(super) fn kernels(
     cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
-    let (n_in, outputs, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-    let text = step::forward(r, &cx.wants_each(Port::Output, outputs))?;
+    let wanted = cx.wants_each(Port::Output, r.outputs.len());
+    let text = step::forward(r, &wanted)?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_fptt", r.name), geometry(tiling));
     kernel.cluster = tiling.cluster;
     kernel.functions = text.functions;
     let weight = &cx.inputs[op.reads(Port::Weight)];
     kernel.before = product_text(tiling, Direction::Forward, weight) + &text.code;
     arguments(&mut kernel, cx, |_| false);
-    let written: Vec<usize> = (0..outputs)
-        .filter(|&k| cx.wants(Port::Output(k)))
-        .collect();
-    let elements = tiling.elements();
-    let (param, load_params) = params(r, cx);
+    let forward = Forward {
+        op,
+        feedback,
+        tiling,
+        cx,
+        written: (0..wanted.len()).filter(|k| wanted[*k]).collect(),
+    };
     kernel.line(prologue(tiling));
-    kernel.line(format!(
-        "  unsigned* spikes = (unsigned*)(partial + SPLITS * ROWS * PARTIAL);
-  unsigned long long* received = (unsigned long long*)(spikes + BUFFERS * CLUSTER * ROWS * WORDS);
-  for (int k = threadIdx.x; k < BUFFERS * CLUSTER * ROWS * WORDS; k += WARPS * 32) spikes[k] = 0;
-  float v[{elements}][{}], p[{elements}][{}], x[{elements}][{}], y[{elements}][{}];
-  unsigned word[{elements}];",
-        array_len(states),
-        array_len(r.params.len()),
-        array_len(n_in),
-        array_len(written.len()),
-    ));
-    for k in 0..n_in {
-        let ty = element(cx.inputs[op.input(k)].dtype);
-        kernel.line(format!("  {ty} next{k}[{elements}] = {{}};"));
+    kernel.line(forward.declare());
+    kernel.line(each_neuron(tiling, &forward.load()));
+    kernel.line("spk_begin(received);");
+    kernel.line(forward.steps());
+    let mut last = String::new();
+    for k in 0..r.states.len() {
+        last.push_str(&store(cx, Port::Last(k), &format!("v[e][{k}]")));
     }
-    let mut load = String::new();
-    for k in 0..states {
-        let _ = writeln!(load, "      v[e][{k}] = {};", start(cx, Port::Initial(k)));
-    }
-    load.push_str(&load_params);
-    let bits = |k: usize| cx.outputs[k].dtype == DType::Bits;
-    let before = op.writes(Port::Before);
-    let writes_word = match tiling.batch.is_multiple_of(tiling.rows) {
-        true => "lane == 0 && (rank * COLUMNS + column) / 32 < ROW_WORDS".to_string(),
-        false => {
-            "lane == 0 && first_row + row < BATCH && (rank * COLUMNS + column) / 32 < ROW_WORDS"
-                .to_string()
+    kernel.line(each_neuron(tiling, &last));
+    kernel.line("spk_end();");
+    Ok(with_weights(kernel, tiling, cx))
+}
+
+/// What a forward kernel is generated from.
+struct Forward<'a> {
+    op: &'a Scan,
+    feedback: &'a Feedback,
+    tiling: &'a Tiling,
+    cx: &'a LoweringContext<'a>,
+    /// The outputs that `spk_step` computes.
+    written: Vec<usize>,
+}
+
+impl Forward<'_> {
+    fn declare(&self) -> String {
+        let (r, elements) = (&self.op.recurrence, self.tiling.elements());
+        let mut text = format!(
+            "unsigned* spikes = (unsigned*)(partial + SPLITS * ROWS * PARTIAL);
+unsigned long long* received = (unsigned long long*)(spikes + BUFFERS * CLUSTER * ROWS * WORDS);
+for (int k = threadIdx.x; k < BUFFERS * CLUSTER * ROWS * WORDS; k += WARPS * 32) spikes[k] = 0;
+float v[{elements}][{}], p[{elements}][{}], x[{elements}][{}], y[{elements}][{}];
+unsigned word[{elements}];\n",
+            array_len(r.states.len()),
+            array_len(r.params.len()),
+            array_len(r.inputs.len()),
+            array_len(self.written.len()),
+        );
+        for k in 0..r.inputs.len() {
+            let ty = element(self.cx.inputs[self.op.input(k)].dtype);
+            let _ = writeln!(text, "{ty} next{k}[{elements}] = {{}};");
         }
-    };
-    let store_word = |k: usize, time: &str, value: &str| {
-        format!(
-            "      if ({writes_word}) ((unsigned*)y{k} + own_word + {time} * (BATCH * ROW_WORDS))[word_shift] = {value};\n"
-        )
-    };
-    // The spikes before the first step, as a number and as a word.
-    let (spike, word) = match feedback.continues {
-        true => (format!("v[e][{}]", feedback.state), "word[e]"),
-        false => ("0.0f".to_string(), "0u"),
-    };
-    load.push_str(&match feedback.continues {
-        true => format!("      word[e] = __ballot_sync(~0u, real && {spike} != 0.0f);\n"),
-        false => "      spk_set_sum(partial, row, column, real ? spk_get(first[n]) : 0.0f);\n"
-            .to_string(),
-    });
-    if cx.wanted[before] {
-        load.push_str(&match bits(before) {
-            true => store_word(before, "0u", word),
-            false => format!("      if (real) spk_set(y{before}[n], {spike});\n"),
-        });
+        text
     }
-    let fetch = |at: &str| -> String {
-        let one = |k: usize| format!("      if (real) next{k}[e] = (x_seq{k} + {at})[shift];\n");
-        (0..n_in).map(one).collect()
-    };
-    load.push_str(&fetch("own_place"));
-    kernel.line(each_neuron(tiling, &load));
-    kernel.line("  spk_begin(received);");
-    // What was fetched is converted here: a conversion waits for the value.
-    let mut drive = String::new();
-    for k in 0..n_in {
-        let sum = if k == 0 {
-            " + spk_sum(partial, row, column)"
-        } else {
-            ""
+
+    fn is_bits(&self, result: usize) -> bool {
+        self.cx.outputs[result].dtype == DType::Bits
+    }
+
+    /// Stores the word of a warp's spikes at a step of a result.
+    fn store_word(&self, result: usize, step: &str, value: &str) -> String {
+        let row = match self.tiling.batch.is_multiple_of(self.tiling.rows) {
+            true => "",
+            false => "first_row + row < BATCH && ",
         };
-        let _ = writeln!(drive, "      x[e][{k}] = spk_get(next{k}[e]){sum};");
+        format!(
+            "if (lane == 0 && {row}(rank * COLUMNS + column) / 32 < ROW_WORDS) ((unsigned*)y{result} + own_word + {step} * (BATCH * ROW_WORDS))[word_shift] = {value};\n"
+        )
     }
-    let mut compute = String::new();
-    let store = |k: usize, at: &str, value: &str| {
-        format!("      if (real) spk_set((y{k} + {at})[shift], {value});\n")
-    };
-    // Stores follow the exchange, for which other blocks wait.
-    let mut stores = String::new();
-    let driven = op.writes(Port::Driven);
-    if cx.wanted[driven] {
-        stores.push_str(&store(driven, "at", "x[e][0]"));
+
+    /// Fetches the inputs of a step, of which the thread's first neuron is at `at`.
+    fn fetch(&self, at: &str) -> String {
+        let one = |k| format!("if (real) next{k}[e] = (x_seq{k} + {at})[shift];\n");
+        (0..self.op.recurrence.inputs.len()).map(one).collect()
     }
-    let _ = writeln!(
-        compute,
-        "      spk_step(x[e], v[e], p[{param}], y[e]);
-      word[e] = __ballot_sync(~0u, real && v[e][{fed}] != 0.0f);",
-        fed = feedback.state,
-    );
-    for (at, &k) in written.iter().enumerate() {
-        let k = op.writes(Port::Output(k));
-        stores.push_str(&match bits(k) {
-            true => store_word(k, "t", "word[e]"),
-            false => store(k, "at", &format!("y[e][{at}]")),
+
+    /// Loads a neuron, and what precedes its first step.
+    fn load(&self) -> String {
+        let (cx, r) = (self.cx, &self.op.recurrence);
+        let mut load = String::new();
+        for k in 0..r.states.len() {
+            let _ = writeln!(load, "v[e][{k}] = {};", start(cx, Port::Initial(k)));
+        }
+        load.push_str(&params(r, cx).1);
+        // The spikes before the first step, as a number and as a word.
+        let (spike, word) = match self.feedback.continues {
+            true => (format!("v[e][{}]", self.feedback.state), "word[e]"),
+            false => ("0.0f".to_string(), "0u"),
+        };
+        load.push_str(&match self.feedback.continues {
+            true => format!("word[e] = __ballot_sync(~0u, real && {spike} != 0.0f);\n"),
+            false => "spk_set_sum(partial, row, column, real ? spk_get(first[n]) : 0.0f);\n".into(),
         });
+        let before = self.op.writes(Port::Before);
+        load.push_str(&match self.is_bits(before) && cx.wanted[before] {
+            true => self.store_word(before, "0u", word),
+            false => store(cx, Port::Before, &spike),
+        });
+        load + &self.fetch("own_place")
     }
-    for k in 0..states {
-        let sequence = op.writes(Port::StateSeq(k));
-        if cx.wanted[sequence] {
+
+    /// Converts what was fetched: a conversion waits for the value.
+    fn drive(&self) -> String {
+        let drive = |k| match k {
+            0 => "x[e][0] = spk_get(next0[e]) + spk_sum(partial, row, column);\n".to_string(),
+            k => format!("x[e][{k}] = spk_get(next{k}[e]);\n"),
+        };
+        (0..self.op.recurrence.inputs.len()).map(drive).collect()
+    }
+
+    /// Stores the results of a step. They follow the exchange, for which other blocks wait.
+    fn stores(&self) -> String {
+        let (op, cx) = (self.op, self.cx);
+        let store = |k: usize, at: &str, value: &str| match cx.wanted[k] {
+            true => format!("if (real) spk_set((y{k} + {at})[shift], {value});\n"),
+            false => String::new(),
+        };
+        let mut stores = store(op.writes(Port::Driven), "at", "x[e][0]");
+        for (at, &k) in self.written.iter().enumerate() {
+            let k = op.writes(Port::Output(k));
+            stores.push_str(&match self.is_bits(k) {
+                true => self.store_word(k, "t", "word[e]"),
+                false => store(k, "at", &format!("y[e][{at}]")),
+            });
+        }
+        for k in 0..op.recurrence.states.len() {
+            let sequence = op.writes(Port::StateSeq(k));
             stores.push_str(&store(sequence, "at", &format!("v[e][{k}]")));
         }
+        let before = op.writes(Port::Before);
+        if cx.wanted[before] {
+            let value = format!("v[e][{}]", self.feedback.state);
+            let after = match self.is_bits(before) {
+                true => self.store_word(before, "(t + 1)", "word[e]"),
+                false => store(before, "at + NEURONS", &value),
+            };
+            let time = op.time_steps;
+            let _ = write!(stores, "if (t + 1 < {time}u) {{\n{after}}}\n");
+        }
+        stores
     }
-    if cx.wanted[before] {
-        let value = format!("v[e][{}]", feedback.state);
-        let after = match bits(before) {
-            true => store_word(before, "(t + 1)", "word[e]"),
-            false => store(before, "at + NEURONS", &value),
-        };
-        let _ = write!(
-            stores,
-            "      if (t + 1 < {}u) {{\n{after}      }}\n",
-            op.time_steps
-        );
-    }
-    let next = fetch("at + NEURONS");
-    // Sends the spikes that are received in a round.
-    let send = |part: &Part, round: &str| {
+
+    /// Sends the spikes that are received in a round.
+    fn send(&self, part: &Part, round: &str) -> String {
         let received = format!("received + {}", 2 * part.index);
         let word = format!(
-            "      spk_send_word(own + row * WORDS + column / 32, word[e], {received}, {round}, lane);\n"
+            "spk_send_word(own + row * WORDS + column / 32, word[e], {received}, {round}, lane);\n"
         );
         format!(
-            "      unsigned* own = spikes + ({round} % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
-      spk_expect({received}, {round}, CLUSTER * {} * WORDS * 4);
-      if (lane < CLUSTER) {{
-{}      }}
-",
+            "unsigned* own = spikes + ({round} % BUFFERS * CLUSTER + rank) * ROWS * WORDS;
+spk_expect({received}, {round}, CLUSTER * {} * WORDS * 4);
+if (lane < CLUSTER) {{\n{}}}\n",
             part.rows,
-            each_neuron_of(tiling, *part, &word),
+            each_neuron_of(self.tiling, *part, &word),
         )
-    };
-    let parts = tiling.parts();
-    // A round is an exchange. Spikes before the first step are exchanged like those of a step.
-    if feedback.continues {
-        let first = parts
-            .iter()
-            .map(|part| format!("    {{\n{}    }}\n", send(part, "1u")));
-        kernel.line(first.collect::<String>());
     }
-    let step = |part: &Part| {
-        let each = |body: &str| each_neuron_of(tiling, *part, body);
+
+    /// One step of the neurons of a part.
+    fn step(&self, part: &Part) -> String {
+        let each = |body: &str| each_neuron_of(self.tiling, *part, body);
+        let compute = format!(
+            "spk_step(x[e], v[e], p[{}], y[e]);
+word[e] = __ballot_sync(~0u, real && v[e][{}] != 0.0f);\n",
+            params(&self.op.recurrence, self.cx).0,
+            self.feedback.state,
+        );
         format!(
-            "    if (round > 0) {{
-      spk_receive(received + {barrier}, round);
-      spk_product<{group}, {groups}>(weights, spikes + round % BUFFERS * CLUSTER * ROWS * WORDS, partial, warp, lane);
-      __syncthreads();
-    }}
-{drive}{compute}    if (t + 1 < {time}u) {{
-{send}    }}
-{stores}    if (t + 1 < {time}u) {{
-{next}    }}
-",
+            "if (round > 0) {{
+spk_receive(received + {barrier}, round);
+spk_product<{group}, {groups}>(weights, spikes + round % BUFFERS * CLUSTER * ROWS * WORDS, partial, warp, lane);
+__syncthreads();
+}}
+{drive}{compute}if (t + 1 < {time}u) {{
+{send}}}
+{stores}if (t + 1 < {time}u) {{
+{next}}}\n",
             barrier = 2 * part.index,
             group = part.first_row / 8,
             groups = part.rows / 8,
-            time = op.time_steps,
-            drive = each(&drive),
+            time = self.op.time_steps,
+            drive = each(&self.drive()),
             compute = each(&compute),
-            send = send(part, "(round + 1)"),
-            stores = each(&stores),
-            next = each(&next),
+            send = self.send(part, "(round + 1)"),
+            stores = each(&self.stores()),
+            next = each(&self.fetch("at + NEURONS")),
         )
-    };
-    kernel.line(format!(
-        "  #pragma unroll 1
-  for (Index t = 0; t < {time}u; ++t) {{
-    const Index at = t * NEURONS + own_place;
-    const unsigned round = t + {exchanged}u;
-{steps}  }}",
-        time = op.time_steps,
-        exchanged = u32::from(feedback.continues),
-        steps = parts.iter().map(step).collect::<String>(),
-    ));
-    let mut last = String::new();
-    for k in 0..states {
-        let result = op.writes(Port::Last(k));
-        if cx.wanted[result] {
-            let _ = writeln!(last, "      if (real) spk_set(y{result}[n], v[e][{k}]);");
-        }
     }
-    kernel.line(each_neuron(tiling, &last));
-    kernel.line("  spk_end();");
-    Ok(with_weights(kernel, tiling, cx))
+
+    /// All steps. A round is an exchange: spikes before the first step are exchanged like those of a step.
+    fn steps(&self) -> String {
+        let parts = self.tiling.parts();
+        let first = |part: &Part| format!("{{\n{}}}\n", self.send(part, "1u"));
+        let first = match self.feedback.continues {
+            true => parts.iter().map(first).collect(),
+            false => String::new(),
+        };
+        format!(
+            "{first}#pragma unroll 1
+for (Index t = 0; t < {time}u; ++t) {{
+const Index at = t * NEURONS + own_place;
+const unsigned round = t + {exchanged}u;
+{steps}}}",
+            time = self.op.time_steps,
+            exchanged = u32::from(self.feedback.continues),
+            steps = parts.iter().map(|part| self.step(part)).collect::<String>(),
+        )
+    }
 }

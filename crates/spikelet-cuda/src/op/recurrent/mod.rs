@@ -156,6 +156,15 @@ fn params(r: &Recurrence, cx: &LoweringContext<'_>) -> (&'static str, String) {
     (index, (0..r.params.len()).map(load).collect())
 }
 
+/// Stores a value of each neuron, if the result is wanted.
+fn store(cx: &LoweringContext<'_>, port: Port, value: &str) -> String {
+    let to = cx.ports().writes(port);
+    match cx.wanted[to] {
+        true => format!("if (real) spk_set(y{to}[n], {value});\n"),
+        false => String::new(),
+    }
+}
+
 /// The loop over a thread's neurons. `real` says whether there is one, `n` is its place in a step, which
 /// is `shift` behind the thread's first: a constant, so that an address is computed once a step.
 fn each_neuron(tiling: &Tiling, body: &str) -> String {
