@@ -7,12 +7,13 @@ use crate::offline::OfflineTarget;
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
 use spikelet_graph::op::{
-    Conv, EventFrames, EventSlicing, Feedback, Pack, Pooling, Recurrence, Scan, Window,
+    Conv, EventFrames, EventSlicing, Feedback, Pack, Pooling, Recurrence, Scan, ScanGrad, Window,
 };
 use spikelet_graph::{
     InPlaceUpdates, Plan, RandomAxes, SchedulingPolicy, SpikeStorage, Target, Tracer, Var,
     WorkspaceQuery,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 struct NoGpu;
@@ -159,6 +160,156 @@ fn scans_over_many_neurons_compile() {
 #[ignore = "needs NVRTC"]
 fn scans_over_few_neurons_and_many_steps_compile() {
     compile(|tracer| scan(tracer, 500, &[16, 33]));
+}
+
+/// The kernels of a scan or its backward pass that is applied directly, with the results that are read.
+fn applied(op: Op, inputs: &[TensorType], is_read: impl Fn(Port) -> bool) -> Vec<KernelSource> {
+    let (target, results) = (offline(), op.ports().expect("a scan").results());
+    let node = Node {
+        op,
+        inputs: vec![],
+        outputs: vec![],
+        layer: "".into(),
+        backward: false,
+    };
+    let cx = LoweringContext {
+        device: &target,
+        gpu: Device::properties(&target),
+        node: &node,
+        inputs: inputs.to_vec(),
+        outputs: node.op.infer(inputs).expect("operands that fit"),
+        wanted: results.into_iter().map(is_read).collect(),
+        constants: vec![None; inputs.len()],
+    };
+    let lowered = cx.lower().expect("the operation has code");
+    let workspace = lowered.workspace;
+    let kernels = lowered.sources().expect("the operation has code");
+    assert!(kernels.iter().all(|kernel| kernel.workspace() <= workspace));
+    kernels
+}
+
+/// A kernel has the arguments that its text names, and no others.
+fn check_arguments(kernel: &KernelSource) {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let words = kernel.body.split(|c| !is_part(c));
+    let number = |word: &str| {
+        word.trim_start_matches(|c: char| !c.is_ascii_digit())
+            .to_string()
+    };
+    let is_argument = |word: &&str| {
+        let kind = word.strip_suffix(&*number(word)).unwrap_or_default();
+        let kinds = [
+            "x_seq", "v_init", "param", "g_seq", "gv_seq", "d_last", "more", "start", "y",
+        ];
+        kinds.contains(&kind) && !number(word).is_empty()
+    };
+    let named: BTreeSet<&str> = words.filter(is_argument).collect();
+    let declared = kernel.arguments.iter().map(|a| a.name.as_str());
+    let declared: BTreeSet<&str> = declared.filter(|name| *name != "partial").collect();
+    assert_eq!(named, declared, "{}", kernel.body);
+}
+
+fn types(shapes: &[&[usize]]) -> Vec<TensorType> {
+    let ty = |shape: &&[usize]| TensorType::new(DType::F32, *shape);
+    shapes.iter().map(ty).collect()
+}
+
+/// A scan over images with every combination of a pool and checkpoints.
+fn image_scans(time: usize) -> impl Iterator<Item = Scan> {
+    let pools = [None, Some([2, 2]), Some([3, 3])];
+    let scans = pools.map(|pool| [None, Some(4)].map(|checkpoint| (pool, checkpoint)));
+    scans
+        .into_iter()
+        .flatten()
+        .map(move |(pool, checkpoint)| Scan {
+            pool,
+            checkpoint,
+            ..Scan::new(lif(), time)
+        })
+}
+
+/// The kernels of [`image_scans`] with any one result or all.
+fn image_kernels() -> Vec<KernelSource> {
+    let mut kernels = vec![];
+    for scan in image_scans(8) {
+        let inputs = types(&[&[8, 2, 6, 6, 4], &[4], &[]]);
+        for one in scan.results().into_iter().map(Some).chain([None]) {
+            let op = scan.clone().into();
+            kernels.extend(applied(op, &inputs, |port| {
+                one.is_none_or(|one| one == port)
+            }));
+        }
+    }
+    kernels
+}
+
+#[test]
+fn a_scan_stores_the_results_that_are_read_and_no_others() {
+    image_kernels().iter().for_each(check_arguments);
+}
+
+/// The backward passes of [`image_scans`] with gradients of all results that have one.
+fn image_grads() -> Vec<(Option<[usize; 2]>, KernelSource)> {
+    let mut kernels = vec![];
+    for scan in image_scans(8) {
+        let mut grads = scan.results().into_iter().filter_map(Port::grad).collect();
+        let (pool, [h, w]) = (scan.pool, scan.pool.unwrap_or([1, 1]));
+        for channel_sums in [false, true] {
+            let mut op = ScanGrad::new(scan.clone(), grads);
+            op.channel_sums = channel_sums;
+            op.accumulates = if channel_sums { vec![] } else { vec![0] };
+            let (step, pooled) = ([2, 6, 6, 4], [8, 2, 6 / h, 6 / w, 4]);
+            let sequence = [8, 2, 6, 6, 4];
+            let shape = |port: Port| match port {
+                Port::OutputGrad(_) => &pooled[..],
+                Port::Checkpoint(_) => &[1, 2, 6, 6, 4],
+                Port::Initial(_) | Port::Param(_) => &step[3..],
+                port if port.is_sequence() => &sequence,
+                _ => &step,
+            };
+            let shapes: Vec<&[usize]> = op.operands().into_iter().map(shape).collect();
+            kernels.extend(
+                applied(op.clone().into(), &types(&shapes), |_| true)
+                    .into_iter()
+                    .map(|kernel| (pool, kernel)),
+            );
+            grads = op.present;
+        }
+    }
+    kernels
+}
+
+#[test]
+fn a_backward_scan_reads_the_gradients_of_pooled_spikes_by_blocks() {
+    for (pool, kernel) in image_grads() {
+        if kernel.name.contains("channel_sums") {
+            continue;
+        }
+        check_arguments(&kernel);
+        let [h, w] = pool.unwrap_or([1, 1]);
+        let element = match kernel.name.contains("block") {
+            true => "m",
+            false => "n",
+        };
+        let read = format!(
+            "(g_seq0 + (t0 + k) * {}u + {element});",
+            2 * (6 / h) * (6 / w) * 4
+        );
+        assert!(kernel.body.contains(&read), "{read} in {}", kernel.body);
+        assert_eq!(kernel.body.contains("first0[k][j] == at"), pool.is_some());
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn scans_that_are_applied_directly_compile() {
+    let grads = image_grads().into_iter().map(|(_, kernel)| kernel);
+    for kernel in image_kernels().into_iter().chain(grads) {
+        let text = source(&kernel);
+        if let Err(error) = compiler::compile(&text, &kernel.name, (9, 0)) {
+            panic!("{}: {error}\n{text}", kernel.name);
+        }
+    }
 }
 
 /// A neuron whose spikes are a state, which its charge reads too.
@@ -323,6 +474,7 @@ fn neurons_by_blocks_and_channels_compile() {
         });
     }
     compile(|tracer| image_step(tracer, 1, [2, 6, 3, 5], 3));
+    compile(|tracer| image_step(tracer, 16, [2, 6, 3, 5], 3));
     compile(|tracer| image_step(tracer, 16, [2, 6, 4, 64], 1));
 }
 
