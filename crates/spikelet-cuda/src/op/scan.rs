@@ -10,13 +10,13 @@ mod tiling;
 
 use super::index::{offset, strides};
 use super::recurrent;
-use super::schedule::Schedule;
+use super::schedule::ScanTraffic;
 use super::step::array_len;
 use super::{CudaKernel, Lowered, LoweringContext, float_literal};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
 use layout::{Layout, Stored};
-use segments::Read;
+use segments::{Read, Segments};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Port, Ports, Recurrence, Scan, ScanGrad};
 use spikelet_graph::{Result, TensorType};
@@ -108,15 +108,6 @@ fn indented(body: &str) -> String {
     text
 }
 
-/// The functions that access a sequence: cached, or streaming.
-pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
-    if schedule.streaming {
-        ("spk_load_once", "spk_store_once")
-    } else {
-        ("spk_load", "spk_store")
-    }
-}
-
 /// The offset of neuron `n + j` in a tensor that broadcasts to one time step.
 fn neuron(ty: &TensorType, step: &[usize]) -> String {
     offset(step, &strides(&ty.shape, step), "(n + j)")
@@ -158,7 +149,7 @@ pub(super) fn start(cx: &LoweringContext<'_>, port: Port) -> String {
 pub(super) fn arguments(
     kernel: &mut KernelSource,
     cx: &LoweringContext<'_>,
-    elsewhere: fn(Port) -> bool,
+    elsewhere: impl Fn(Port) -> bool,
 ) {
     let op = cx.ports();
     for (at, port) in op.operands().into_iter().enumerate() {
@@ -171,6 +162,20 @@ pub(super) fn arguments(
             let name = format!("y{at}");
             kernel.argument(name, &cx.outputs[at], Binding::Write(at));
         }
+    }
+}
+
+/// The memory traffic of a kernel that reads and writes so many sequences.
+fn traffic(op: &Scan, inputs: &[TensorType], [read, written]: [usize; 2]) -> ScanTraffic {
+    let r = &op.recurrence;
+    ScanTraffic {
+        neurons: Scan::step_shape(inputs).iter().product(),
+        time: op.time_steps,
+        bytes: inputs[0].dtype.size_in_bytes(),
+        read,
+        written,
+        states: r.states.len(),
+        functions: r.needs_functions(),
     }
 }
 
@@ -206,6 +211,20 @@ impl<'a> ScanWriter<'a> {
         };
         writer.sequences = varying.map(read).collect();
         writer
+    }
+
+    /// A loop over time without reading ahead, whose steps read the sequences.
+    fn segments(&'a self, time: usize, steps: usize) -> Segments<'a> {
+        Segments {
+            layout: self.layout,
+            time,
+            steps,
+            reverse: false,
+            ahead: false,
+            reads: vec![&self.sequences],
+            states: self.r.states.len(),
+            restart: &|_, _| String::new(),
+        }
     }
 
     /// Whether a sequence is not one step for all.

@@ -1,5 +1,6 @@
 //! One step of a recurrence and its derivative as device functions.
 
+use crate::kernel_source::KernelSource;
 use spikelet_expr::cuda::{Function, statements, statements_approx};
 use spikelet_expr::{CompileError, Expr};
 use spikelet_graph::op::Recurrence;
@@ -9,6 +10,14 @@ use std::collections::BTreeSet;
 pub(crate) struct Text {
     pub(crate) code: String,
     pub(crate) functions: BTreeSet<Function>,
+}
+
+impl Text {
+    /// Adds the functions to those before a kernel.
+    pub(crate) fn define(self, kernel: &mut KernelSource) {
+        kernel.before.push_str(&self.code);
+        kernel.functions.extend(self.functions);
+    }
 }
 
 /// The length of a C++ array, which may not be empty.

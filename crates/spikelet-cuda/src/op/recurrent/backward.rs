@@ -50,9 +50,9 @@ pub(super) fn kernels(
     let text = step::backward(r, &op.present_outputs(), &wanted_inputs, &wanted_params)?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_bptt", r.name), geometry(tiling));
     kernel.cluster = tiling.cluster;
-    kernel.functions = text.functions;
     let weight = &cx.inputs[op.reads(Port::Weight)];
-    kernel.before = product_text(tiling, Direction::Backward, weight) + &text.code;
+    kernel.before = product_text(tiling, Direction::Backward, weight);
+    text.define(&mut kernel);
     arguments(&mut kernel, cx, |_| false);
     let chosen = |wanted: &[bool]| (0..wanted.len()).filter(|k| wanted[*k]).collect();
     let backward = Backward {

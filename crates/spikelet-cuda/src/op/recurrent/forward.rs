@@ -64,9 +64,9 @@ pub(super) fn kernels(
     let text = step::forward(r, &wanted)?;
     let mut kernel = KernelSource::new(format!("recurrent_{}_fptt", r.name), geometry(tiling));
     kernel.cluster = tiling.cluster;
-    kernel.functions = text.functions;
     let weight = &cx.inputs[op.reads(Port::Weight)];
-    kernel.before = product_text(tiling, Direction::Forward, weight) + &text.code;
+    kernel.before = product_text(tiling, Direction::Forward, weight);
+    text.define(&mut kernel);
     arguments(&mut kernel, cx, |_| false);
     let forward = Forward {
         op,

@@ -10,35 +10,27 @@
 use super::layout::{Layout, Places, Stored};
 use super::segments::{Read, Segments, backwards, forwards};
 use super::tiling::PooledTiling;
-use super::{ScanWriter, access, arguments, is_by_blocks, lowered};
+use super::{ScanWriter, arguments, is_by_blocks, lowered, traffic};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource};
 use crate::op::channels::ChannelReduceTiling;
-use crate::op::schedule::{ScanTraffic, Schedule};
+use crate::op::schedule::Schedule;
 use crate::op::step::{self, array_len};
 use crate::op::{Lowered, LoweringContext};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Port, Ports, Recurrence, Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 
-/// The memory traffic of the backward kernel.
-fn traffic(op: &ScanGrad, inputs: &[TensorType]) -> ScanTraffic {
-    let r = &op.of.recurrence;
+/// The schedule of threads with neighboring neurons.
+fn schedule(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Schedule {
+    let sequences = op.of.recurrence.inputs.len();
     let grads = op.present.iter().filter(|port| port.is_sequence()).count();
-    ScanTraffic {
-        neurons: Scan::step_shape(inputs).iter().product(),
-        time: op.of.time_steps,
-        bytes: inputs[0].dtype.size_in_bytes(),
-        read: r.inputs.len() + grads,
-        written: r.inputs.len(),
-        states: r.states.len(),
-        functions: r.needs_functions(),
-    }
+    Schedule::backward(gpu, traffic(&op.of, inputs, [sequences + grads, sequences]))
 }
 
 /// Steps between checkpoints that the forward pass should write; `None` if they do not pay.
 pub(super) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Option<usize> {
-    let steps = Schedule::backward(gpu, traffic(op, inputs)).steps;
+    let steps = schedule(op, gpu, inputs).steps;
     (steps < op.of.time_steps).then_some(steps)
 }
 
@@ -74,14 +66,12 @@ struct Backward<'a> {
 
 pub(super) fn lower<'a>(op: &'a ScanGrad, cx: &'a LoweringContext<'_>) -> Lowered<'a> {
     let backward = Backward::new(op, cx);
-    let workspace = backward.partial_bytes()
-        + match backward.computes_starts() {
-            true => backward
-                .starts
-                .bytes()
-                .saturating_mul(backward.r.states.len()),
-            false => 0,
-        };
+    let states = match backward.computes_starts() {
+        true => backward.r.states.len(),
+        false => 0,
+    };
+    let starts = backward.starts.bytes().saturating_mul(states);
+    let workspace = backward.partial_bytes().saturating_add(starts);
     lowered(cx, workspace, move || backward.kernels())
 }
 
@@ -89,35 +79,25 @@ impl<'a> Backward<'a> {
     fn new(op: &'a ScanGrad, cx: &'a LoweringContext<'_>) -> Self {
         let r = &*op.of.recurrence;
         let (time, pool) = (op.of.time_steps, op.of.pool);
-        let traffic = traffic(op, &cx.inputs);
-        let schedule = Schedule::backward(cx.gpu, traffic);
-        let params: Vec<usize> = (0..r.params.len())
-            .filter(|k| cx.wants(Port::Param(*k)))
-            .collect();
+        let neurons = Scan::step_shape(&cx.inputs).iter().product();
+        let chosen = |wanted: Vec<bool>| (0..wanted.len()).filter(|k| wanted[*k]).collect();
+        let params: Vec<usize> = chosen(cx.wants_each(Port::Param, r.params.len()));
         let mut sums = None;
-        let (layout, steps, ahead) = match is_by_blocks(op) {
-            true => {
-                let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, time, pool);
-                // As many as are resident with some 96 registers each.
-                let threads = cx.gpu.saturating_threads() * 5 / 4;
-                sums = (op.channel_sums && !params.is_empty()).then(|| {
-                    ChannelReduceTiling::with(threads, tiling.windows, tiling.channels, tiling.pack)
-                });
-                (Layout::blocks(tiling), tiling.steps(time), false)
-            }
-            false => {
-                let layout = Layout {
-                    pack: schedule.pack,
-                    neurons: traffic.neurons,
-                    block: schedule.block,
-                    places: Places::Flat(None),
-                    access: access(&schedule),
-                };
-                (layout, schedule.steps, schedule.prefetch)
-            }
+        let (layout, steps, ahead) = if is_by_blocks(op) {
+            let tiling = PooledTiling::backward(cx.gpu, &cx.inputs, time, pool);
+            // As many as are resident with some 96 registers each.
+            let threads = cx.gpu.saturating_threads() * 5 / 4;
+            sums = (op.channel_sums && !params.is_empty()).then(|| {
+                ChannelReduceTiling::with(threads, tiling.windows, tiling.channels, tiling.pack)
+            });
+            (Layout::blocks(tiling), tiling.steps(time), false)
+        } else {
+            let schedule = schedule(op, cx.gpu, &cx.inputs);
+            let layout = Layout::flat(&schedule, neurons, None);
+            (layout, schedule.steps, schedule.prefetch)
         };
         let steps = op.of.checkpoint.unwrap_or(steps).clamp(1, time.max(1));
-        let starts = [time.div_ceil(steps).saturating_sub(1), traffic.neurons];
+        let starts = [time.div_ceil(steps).saturating_sub(1), neurons];
         Self {
             op,
             cx,
@@ -125,9 +105,7 @@ impl<'a> Backward<'a> {
             layout,
             steps,
             ahead,
-            inputs: (0..r.inputs.len())
-                .filter(|k| cx.wants(Port::Sequence(*k)))
-                .collect(),
+            inputs: chosen(cx.wants_each(Port::Sequence, r.inputs.len())),
             params,
             sums,
             starts: TensorType::new(DType::F32, starts),
@@ -150,33 +128,18 @@ impl<'a> Backward<'a> {
         } = self;
         // The spikes of a block tell whose gradient it is.
         let present = op.present_outputs();
-        let recomputed: Vec<bool> = present
-            .iter()
-            .map(|here| *here && op.of.pool.is_some())
-            .collect();
-        let forward = step::forward(r, &recomputed)?;
-        let wanted = |list: &[usize], count: usize| {
-            (0..count).map(|k| list.contains(&k)).collect::<Vec<_>>()
-        };
-        let backward = step::backward(
-            r,
-            &present,
-            &wanted(&self.inputs, r.inputs.len()),
-            &wanted(&self.params, r.params.len()),
-        )?;
+        let pooled = op.of.pool.is_some();
+        let recomputed: Vec<bool> = present.iter().map(|here| *here && pooled).collect();
+        let inputs = cx.wants_each(Port::Sequence, r.inputs.len());
+        let params = cx.wants_each(Port::Param, r.params.len());
         let kind = if is_by_blocks(op) { "_block" } else { "" };
         let mut kernel = layout.kernel(format!("{}{kind}_bptt", r.name), self.sums.as_ref());
-        kernel.before = format!("{}{}", forward.code, backward.code);
-        kernel.functions = forward.functions;
-        kernel.functions.extend(backward.functions);
-        arguments(
-            &mut kernel,
-            cx,
-            match self.sums {
-                Some(_) => |port| matches!(port, Port::Param(_)),
-                None => |_| false,
-            },
-        );
+        step::forward(r, &recomputed)?.define(&mut kernel);
+        step::backward(r, &present, &inputs, &params)?.define(&mut kernel);
+        let summed = self.sums.is_some();
+        arguments(&mut kernel, cx, |port| {
+            summed && matches!(port, Port::Param(_))
+        });
         if self.computes_starts() {
             for k in 0..r.states.len() {
                 let at = Binding::Workspace(self.partial_bytes() + k * self.starts.bytes());
@@ -262,14 +225,11 @@ impl<'a> Backward<'a> {
         }
         let grads = self.grads();
         let segments = Segments {
-            layout,
-            time: op.of.time_steps,
-            steps: self.steps,
             reverse: true,
             ahead: self.ahead,
             reads: vec![&writer.sequences, &grads],
-            states,
             restart: &|to, index| self.restart(to, index),
+            ..writer.segments(op.of.time_steps, self.steps)
         };
         let (recompute, reverse) = (self.recompute(writer), self.reverse(writer));
         text.push_str(&segments.text(&|count, guard| {
@@ -288,35 +248,27 @@ impl<'a> Backward<'a> {
     /// The gradients that are read.
     fn grads(&self) -> Vec<Read> {
         let read = |port: &Port| {
+            let (name, k, pooled) = match port {
+                Port::OutputGrad(k) => ("g", k, true),
+                Port::StateSeqGrad(k) => ("gv", k, false),
+                _ => return None,
+            };
             let ty = &self.cx.inputs[self.op.reads(*port)];
-            match *port {
-                Port::OutputGrad(k) => {
-                    Some(Read::new(format!("g{k}"), format!("g_seq{k}"), ty, true))
-                }
-                Port::StateSeqGrad(k) => {
-                    Some(Read::new(format!("gv{k}"), format!("gv_seq{k}"), ty, false))
-                }
-                _ => None,
-            }
+            Some(Read::new(
+                format!("{name}{k}"),
+                format!("{name}_seq{k}"),
+                ty,
+                pooled,
+            ))
         };
-        let mut grads: Vec<Read> = self.op.present.iter().filter_map(read).collect();
-        grads.sort_by_key(|read| !read.pooled);
-        grads
+        // Those of outputs precede those of states.
+        self.op.present.iter().filter_map(read).collect()
     }
 
     /// Computes the states at the starts of the segments.
     fn store_starts(&self, writer: &ScanWriter<'_>) -> String {
         let (layout, states, steps) = (&self.layout, self.r.states.len(), self.steps);
-        let segments = Segments {
-            layout,
-            time: self.starts.shape[0] * steps,
-            steps,
-            reverse: false,
-            ahead: false,
-            reads: vec![&writer.sequences],
-            states,
-            restart: &|_, _| String::new(),
-        };
+        let segments = writer.segments(self.starts.shape[0] * steps, steps);
         let (neurons, neuron) = (layout.neurons, layout.neuron());
         let store = |k| {
             layout.each(&format!(

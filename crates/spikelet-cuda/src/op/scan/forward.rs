@@ -1,53 +1,29 @@
 //! The multi-step forward pass (FPTT): a thread computes all time steps of its neurons, with the states in registers.
 
 use super::bits::Bits;
-use super::layout::{Layout, Places, Stored};
+use super::layout::{Layout, Stored};
 use super::segments::{Segments, forwards};
 use super::tiling::PooledTiling;
-use super::{ScanWriter, access, arguments};
+use super::{ScanWriter, arguments, traffic};
 use crate::kernel_source::{KernelSource, element};
 use crate::op::LoweringContext;
-use crate::op::schedule::{ScanTraffic, Schedule};
+use crate::op::schedule::Schedule;
 use crate::op::step;
 use spikelet_expr::CompileError;
 use spikelet_graph::DType;
 use spikelet_graph::op::{Port, Ports, Scan};
 
-/// The memory traffic of the forward kernel.
-fn traffic(op: &Scan, cx: &LoweringContext<'_>) -> ScanTraffic {
-    let r = &op.recurrence;
-    let written = op.results_that(&|port| matches!(port, Port::Output(_) | Port::StateSeq(_)));
-    ScanTraffic {
-        neurons: Scan::step_shape(&cx.inputs).iter().product(),
-        time: op.time_steps,
-        bytes: cx.inputs[0].dtype.size_in_bytes(),
-        read: r.inputs.len(),
-        written: written.into_iter().filter(|k| cx.wanted[*k]).count(),
-        states: r.states.len(),
-        functions: r.needs_functions(),
-    }
-}
-
 /// The neurons of a thread, the steps of a segment, and whether it reads ahead.
 fn layout(op: &Scan, cx: &LoweringContext<'_>) -> (Layout, usize, bool) {
-    let traffic = traffic(op, cx);
     if op.pool.is_some() {
         let tiling = PooledTiling::new(cx.gpu, &cx.inputs, op.time_steps, op.pool);
         return (Layout::blocks(tiling), tiling.steps(op.time_steps), false);
     }
+    let written = op.results_that(&|port| matches!(port, Port::Output(_) | Port::StateSeq(_)));
+    let written = written.into_iter().filter(|k| cx.wanted[*k]).count();
+    let traffic = traffic(op, &cx.inputs, [op.recurrence.inputs.len(), written]);
     let schedule = Schedule::forward(cx.gpu, traffic);
-    let bits = Bits::of(op, cx);
-    let mut pack = schedule.pack;
-    while bits.as_ref().is_some_and(|b| b.last % pack != 0) {
-        pack /= 2;
-    }
-    let layout = Layout {
-        pack,
-        neurons: traffic.neurons,
-        block: schedule.block,
-        places: Places::Flat(bits),
-        access: access(&schedule),
-    };
+    let layout = Layout::flat(&schedule, traffic.neurons, Bits::of(op, cx));
     (layout, schedule.steps, schedule.prefetch)
 }
 
@@ -66,20 +42,13 @@ pub(super) fn kernels(
     let text = step::forward(r, &wanted)?;
     let kind = if op.pool.is_some() { "_pooled" } else { "" };
     let mut kernel = layout.kernel(format!("{}{kind}_fptt", r.name), None);
-    kernel.before = text.code;
-    kernel.functions = text.functions;
+    text.define(&mut kernel);
     arguments(&mut kernel, cx, |_| false);
     let writer = ScanWriter::new(cx, r, &layout, wanted);
     let (each_step, checkpoint) = (each_step(op, &writer), checkpoint(op, &writer, steps));
     let segments = Segments {
-        layout: &layout,
-        time: op.time_steps,
-        steps,
-        reverse: false,
         ahead,
-        reads: vec![&writer.sequences],
-        states: r.states.len(),
-        restart: &|_, _| String::new(),
+        ..writer.segments(op.time_steps, steps)
     };
     let segments = segments.text(&|count, _| {
         let checkpoint = if count == steps { &checkpoint } else { "" };

@@ -4,6 +4,7 @@ use super::bits::Bits;
 use super::tiling::PooledTiling;
 use crate::kernel_source::{Geometry, KernelSource, element};
 use crate::op::channels::ChannelReduceTiling;
+use crate::op::schedule::Schedule;
 use crate::op::step::array_len;
 use spikelet_graph::TensorType;
 
@@ -16,7 +17,7 @@ pub(super) struct Layout {
     /// Threads of a block.
     pub(super) block: usize,
     pub(super) places: Places,
-    /// The functions that load and store packs.
+    /// The functions that load and store packs: cached, or streaming.
     pub(super) access: (&'static str, &'static str),
 }
 
@@ -36,6 +37,24 @@ pub(super) struct Stored {
 }
 
 impl Layout {
+    /// Neighboring neurons, which do not cross the end of a row of bits.
+    pub(super) fn flat(schedule: &Schedule, neurons: usize, bits: Option<Bits>) -> Self {
+        let mut pack = schedule.pack;
+        while bits.as_ref().is_some_and(|b| b.last % pack != 0) {
+            pack /= 2;
+        }
+        Self {
+            pack,
+            neurons,
+            block: schedule.block,
+            places: Places::Flat(bits),
+            access: match schedule.streaming {
+                true => ("spk_load_once", "spk_store_once"),
+                false => ("spk_load", "spk_store"),
+            },
+        }
+    }
+
     /// Blocks of neurons.
     pub(super) fn blocks(tiling: PooledTiling) -> Self {
         Self {
