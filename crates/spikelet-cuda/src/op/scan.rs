@@ -332,10 +332,12 @@ impl<'a> ScanWriter<'a> {
             let to = self.cx.ports().result(port(k))?;
             self.cx.wanted[to].then_some((k, to))
         });
-        states.map(move |(k, to)| Stored {
-            name: format!("{name}{k}"),
-            to,
-            value: format!("v{}[{k}]", self.layout.neuron()),
+        states.map(move |(k, to)| {
+            Stored(
+                format!("{name}{k}"),
+                to,
+                format!("v{}[{k}]", self.layout.neuron()),
+            )
         })
     }
 

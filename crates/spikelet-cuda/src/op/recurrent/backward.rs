@@ -135,38 +135,16 @@ float x[{elements}][{i}], v[{elements}][{s}], g[{elements}][{}], dx[{elements}][
             let to = format!("v[e][{k}] =");
             add(format!("v{k}"), operand, &from, &to, Some(first));
         }
-        let grads = |fit: fn(&Port) -> Option<usize>| {
-            op.present
-                .iter()
-                .filter_map(move |port| Some((fit(port)?, op.reads(*port))))
-        };
-        let outputs = grads(|port| match port {
-            Port::OutputGrad(k) => Some(*k),
-            _ => None,
-        });
-        for (at, (k, operand)) in outputs.enumerate() {
-            let from = format!("(g_seq{k} + at)[shift]");
-            add(
-                format!("g{k}"),
-                operand,
-                &from,
-                &format!("g[e][{at}] ="),
-                None,
-            );
-        }
-        let states = grads(|port| match port {
-            Port::StateSeqGrad(k) => Some(*k),
-            _ => None,
-        });
-        for (k, operand) in states {
-            let from = format!("(gv_seq{k} + at)[shift]");
-            add(
-                format!("gv{k}"),
-                operand,
-                &from,
-                &format!("d[e][{k}] +="),
-                None,
-            );
+        let mut outputs = 0;
+        for port in &op.present {
+            let (name, k, to) = match port {
+                Port::OutputGrad(k) => ("g", k, format!("g[e][{outputs}] =")),
+                Port::StateSeqGrad(k) => ("gv", k, format!("d[e][{k}] +=")),
+                _ => continue,
+            };
+            outputs += usize::from(name == "g");
+            let from = format!("({name}_seq{k} + at)[shift]");
+            add(format!("{name}{k}"), op.reads(*port), &from, &to, None);
         }
         fetched
     }

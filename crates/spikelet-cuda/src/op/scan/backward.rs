@@ -347,11 +347,11 @@ impl<'a> Backward<'a> {
         let mut stored = vec![];
         for (at, k) in self.inputs.iter().enumerate() {
             match writer.varies(*k) {
-                true => stored.push(Stored {
-                    name: format!("o{k}"),
-                    to: op.writes(Port::Sequence(*k)),
-                    value: format!("dx[{at}]"),
-                }),
+                true => stored.push(Stored(
+                    format!("o{k}"),
+                    op.writes(Port::Sequence(*k)),
+                    format!("dx[{at}]"),
+                )),
                 false => inside.push_str(&format!("sum_x{neuron}[{at}] += dx[{at}];\n")),
             }
         }
@@ -372,13 +372,13 @@ impl<'a> Backward<'a> {
     fn store_sums(&self, writer: &ScanWriter<'_>) -> String {
         let (op, layout, neuron) = (self.op, &self.layout, self.layout.neuron());
         let inputs = self.inputs.iter().enumerate();
-        let constant = inputs
-            .filter(|(_, k)| !writer.varies(**k))
-            .map(|(at, k)| Stored {
-                name: format!("o{k}"),
-                to: op.writes(Port::Sequence(*k)),
-                value: format!("sum_x{neuron}[{at}]"),
-            });
+        let constant = inputs.filter(|(_, k)| !writer.varies(**k)).map(|(at, k)| {
+            Stored(
+                format!("o{k}"),
+                op.writes(Port::Sequence(*k)),
+                format!("sum_x{neuron}[{at}]"),
+            )
+        });
         let constant: Vec<Stored> = constant.collect();
         let mut text = match constant.is_empty() {
             true => String::new(),

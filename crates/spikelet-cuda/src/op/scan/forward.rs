@@ -90,11 +90,7 @@ fn each_step(op: &Scan, writer: &ScanWriter<'_>) -> String {
             ));
             after.push_str(&bits.store(k, to, pack));
         } else {
-            stored.push(Stored {
-                name: format!("o{k}"),
-                to,
-                value: format!("y[{at}]"),
-            });
+            stored.push(Stored(format!("o{k}"), to, format!("y[{at}]")));
         }
     }
     stored.extend(writer.states("h", Port::StateSeq));

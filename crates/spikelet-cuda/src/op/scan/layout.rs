@@ -29,12 +29,8 @@ pub(super) enum Places {
     Blocks(PooledTiling),
 }
 
-/// A pack that is computed and stored: `value` is that of neuron `j`.
-pub(super) struct Stored {
-    pub(super) name: String,
-    pub(super) to: usize,
-    pub(super) value: String,
-}
+/// A pack that is computed and stored: its name, the result, and the value of neuron `j`.
+pub(super) struct Stored(pub(super) String, pub(super) usize, pub(super) String);
 
 impl Layout {
     /// Neighboring neurons, which do not cross the end of a row of bits.
@@ -188,7 +184,7 @@ impl Layout {
     ) -> String {
         let (pack, guard) = (self.pack, self.guard());
         let [mut declared, mut set, mut stores] = [const { String::new() }; 3];
-        for Stored { name, to, value } in stored {
+        for Stored(name, to, value) in stored {
             let ty = element(types[*to].dtype);
             declared.push_str(&format!("spk_vec<{ty}, {pack}> {name};\n"));
             set.push_str(&format!("{name}.set(j, {value});\n"));
