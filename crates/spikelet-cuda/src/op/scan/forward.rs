@@ -103,15 +103,18 @@ fn checkpoint(op: &Scan, writer: &ScanWriter<'_>, steps: usize) -> String {
     let (Some(every), time) = (op.checkpoint, op.time_steps) else {
         return String::new();
     };
-    let stored: Vec<Stored> = writer.states("c", Port::Checkpoint).collect();
     let layout = writer.layout;
-    let offset = format!("((t0 + {steps}u) / {every}u - 1) * {}u + n", layout.neurons);
-    let to = ("spk_store", &*offset);
-    match stored.is_empty() {
-        true => String::new(),
-        false => format!(
-            "if ((t0 + {steps}u) % {every}u == 0 && t0 + {steps}u < {time}u) {{\n{}}}\n",
-            layout.each_stored(&writer.cx.outputs, to, "", &stored)
-        ),
+    let neurons = layout.neurons;
+    let to = ("spk_store", "(kept + n)");
+    let store = |one| layout.each_stored(&writer.cx.outputs, to, "", &[one]);
+    let stores: String = writer.states("c", Port::Checkpoint).map(store).collect();
+    match stores.is_empty() {
+        true => stores,
+        false => {
+            format!(
+                "if ((t0 + {steps}u) % {every}u == 0 && t0 + {steps}u < {time}u) {{
+const Index kept = ((t0 + {steps}u) / {every}u - 1) * {neurons}u;\n{stores}}}\n"
+            )
+        }
     }
 }
