@@ -109,6 +109,11 @@ impl Graph {
         ValueId(id)
     }
 
+    /// Forgets the newest values, so that `count` are left.
+    pub(crate) fn truncate_values(&mut self, count: usize) {
+        self.types.truncate(count);
+    }
+
     /// Gives a value of any number its type.
     pub(crate) fn set_type(&mut self, value: ValueId, ty: TensorType) {
         let values = self.values().max(value.index() + 1);
@@ -274,6 +279,14 @@ impl Graph {
     /// The use counts, for code that updates them itself.
     pub(crate) fn use_counts_mut(&mut self) -> &mut Vec<usize> {
         Arc::make_mut(self.counted.get_or_insert_default())
+    }
+
+    /// Calls a function with the use counts computed.
+    pub(crate) fn with_use_counts<R>(&mut self, call: impl FnOnce(&Self) -> R) -> R {
+        self.count_uses();
+        let result = call(self);
+        self.forget_uses();
+        result
     }
 
     /// Discards the use counts before the graph changes.

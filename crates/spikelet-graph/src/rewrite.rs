@@ -36,8 +36,10 @@ mod cost;
 mod order;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 pub(crate) use cost::cost;
+pub(crate) use trial::Trial;
 
 use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
