@@ -37,8 +37,11 @@ impl Stored {
                     && !node.op.is_view()
                 {
                     let layer = node.layer.clone();
-                    let made = trial.make_at(k, op.clone(), &[new], (&layer, true)).ok()?;
-                    k += 1;
+                    let mut made = new;
+                    if !op.changes_nothing(&trial.graph.types(&[new])) {
+                        made = trial.make_at(k, op.clone(), &[new], (&layer, true)).ok()?;
+                        k += 1;
+                    }
                     trial.set_input(k, operand, made);
                 }
             }
