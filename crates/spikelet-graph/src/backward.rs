@@ -2,6 +2,7 @@
 
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
+use crate::notes::Notes;
 use crate::op::{Expand, Fill, Map, Op, Operation, Permute, Reduce, Reshape};
 use crate::types::{DType, ShapeText, TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -52,6 +53,7 @@ impl Backward<'_> {
             outputs: vec![self.graph.add_value(result)],
             layer: self.layer.clone(),
             backward: false,
+            notes: Notes::default(),
         };
         let mut b = Backward {
             graph: &mut *self.graph,
@@ -68,10 +70,8 @@ impl Backward<'_> {
     /// # Errors
     /// When the operands do not fit.
     pub fn push(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<Vec<ValueId>> {
-        let node = self.graph.make_node(op.into(), inputs, &self.layer, true)?;
-        let outputs = node.outputs.clone();
-        self.graph.nodes.push(node);
-        Ok(outputs)
+        let op = op.into();
+        self.graph.push_node(op, inputs, &self.layer, true)
     }
 
     /// Adds an operation with one result.
@@ -101,11 +101,7 @@ impl Backward<'_> {
         dtype: DType,
         operands: &[ValueId],
     ) -> Result<ValueId> {
-        let map = Map {
-            expressions: vec![expression],
-            shape,
-            dtypes: vec![dtype],
-        };
+        let map = Map::stored(vec![expression], shape, vec![dtype]);
         Ok(self.map(map, operands)?[0])
     }
 
@@ -149,9 +145,6 @@ impl Backward<'_> {
     /// # Errors
     /// When the number of elements differs.
     pub fn reshape(&mut self, value: ValueId, shape: Vec<usize>) -> Result<ValueId> {
-        if self.graph.shape(value) == shape {
-            return Ok(value);
-        }
         self.push1(Reshape { shape }, &[value])
     }
 
@@ -169,9 +162,6 @@ impl Backward<'_> {
     /// # Errors
     /// When it does not broadcast.
     pub fn expand(&mut self, value: ValueId, shape: Vec<usize>) -> Result<ValueId> {
-        if self.graph.shape(value) == shape {
-            return Ok(value);
-        }
         self.push1(Expand { shape }, &[value])
     }
 

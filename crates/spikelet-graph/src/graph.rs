@@ -1,6 +1,7 @@
 //! The tensor graph: values, nodes in execution order, inputs and outputs.
 
 use crate::error::{Error, InvalidOp, Result, invalid};
+use crate::notes::Notes;
 use crate::op::{Map, Op, Operation};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
@@ -62,6 +63,8 @@ pub struct Node {
     pub layer: Arc<str>,
     /// Whether it belongs to the backward pass.
     pub backward: bool,
+    /// What passes have noted about it.
+    pub notes: Notes,
 }
 
 /// A static tensor program: nodes in execution order, inputs and outputs.
@@ -109,6 +112,11 @@ impl Graph {
         ValueId(id)
     }
 
+    /// Forgets the newest values, so that `count` are left.
+    pub(crate) fn truncate_values(&mut self, count: usize) {
+        self.types.truncate(count);
+    }
+
     /// Gives a value of any number its type.
     pub(crate) fn set_type(&mut self, value: ValueId, ty: TensorType) {
         let values = self.values().max(value.index() + 1);
@@ -143,7 +151,7 @@ impl Graph {
         Ok(value)
     }
 
-    /// Applies an operation and returns its results.
+    /// Applies an operation and returns its results. One that changes nothing is not added.
     ///
     /// # Errors
     /// When the operands do not fit; the error names the layer, the operation and the shapes.
@@ -153,7 +161,20 @@ impl Graph {
         inputs: &[ValueId],
         layer: &Arc<str>,
     ) -> Result<Vec<ValueId>> {
-        let node = self.make_node(op.into(), inputs, layer, false)?;
+        self.push_node(op.into(), inputs, layer, false)
+    }
+
+    pub(crate) fn push_node(
+        &mut self,
+        op: Op,
+        inputs: &[ValueId],
+        layer: &Arc<str>,
+        backward: bool,
+    ) -> Result<Vec<ValueId>> {
+        if op.changes_nothing(&self.types(inputs)) {
+            return Ok(inputs.to_vec());
+        }
+        let node = self.make_node(op, inputs, layer, backward)?;
         let outputs = node.outputs.clone();
         self.nodes.push(node);
         Ok(outputs)
@@ -199,6 +220,7 @@ impl Graph {
             outputs,
             layer: layer.clone(),
             backward,
+            notes: Notes::default(),
         })
     }
 
@@ -274,6 +296,14 @@ impl Graph {
     /// The use counts, for code that updates them itself.
     pub(crate) fn use_counts_mut(&mut self) -> &mut Vec<usize> {
         Arc::make_mut(self.counted.get_or_insert_default())
+    }
+
+    /// Calls a function with the use counts computed.
+    pub(crate) fn with_use_counts<R>(&mut self, call: impl FnOnce(&Self) -> R) -> R {
+        self.count_uses();
+        let result = call(self);
+        self.forget_uses();
+        result
     }
 
     /// Discards the use counts before the graph changes.

@@ -14,6 +14,7 @@ mod error;
 mod graph;
 mod host_tensor;
 mod liveness;
+mod notes;
 pub mod op;
 pub mod pass;
 mod plan;
@@ -39,6 +40,7 @@ pub use error::{Error, InvalidOp, Result};
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.
 pub use half::{bf16, f16};
+pub use notes::{DeviceShare, Notes};
 pub use plan::{Allocation, Bound, ForwardBackwardPlans, Kernel, Location, Plan};
 pub use precision::{Precision, UnknownPrecision};
 pub use process_group::ProcessGroup;

@@ -36,12 +36,14 @@ mod cost;
 mod order;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 pub(crate) use cost::cost;
+pub(crate) use trial::Trial;
 
 use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Op, OpKind, Operation};
+use crate::op::{Op, OpKind, Operation, Reshape};
 use crate::types::{DType, TensorType};
 use std::fmt;
 use std::sync::Arc;
@@ -302,6 +304,32 @@ impl<'a> Rewriter<'a> {
             node.op = op.into();
         }
         slot.cost = None;
+    }
+
+    /// Lets a node be a view of `source` in the shape of its result. Where `source` has that shape, everything reads
+    /// `source` itself: the node stays unread, for a trace that knows its result.
+    pub fn set_view(&mut self, id: NodeId, source: ValueId) {
+        let result = self.node(id).outputs[0];
+        let shape = self.shape(result).to_vec();
+        let is_same = *self.ty(result) == *self.ty(source);
+        self.set_op(id, Reshape { shape });
+        self.set_input(id, 0, source);
+        if is_same {
+            self.replace(result, source);
+        }
+    }
+
+    /// A value in another shape, before the node `at` and of its layer; the value itself if it has that shape.
+    pub fn reshaped(&mut self, at: NodeId, value: ValueId, shape: Vec<usize>) -> Option<ValueId> {
+        if self.shape(value) == shape {
+            return Some(value);
+        }
+        let (layer, backward) = (self.node(at).layer.clone(), self.node(at).backward);
+        let node = self.make(Reshape { shape }, &[value], &layer, backward);
+        let node = node.ok()?;
+        let made = node.outputs[0];
+        self.insert_before(at, node);
+        Some(made)
     }
 
     /// Lets operand `operand` of a node be another value.

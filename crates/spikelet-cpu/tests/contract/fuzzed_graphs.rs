@@ -27,7 +27,7 @@ fn what_is_computed_again_for_every_reader_is_not_computed_before() {
     let bytes = include_bytes!("recomputed_for_every_reader.bytes");
     let graph = graphs::graph_of(bytes);
     let cpu = Cpu::new(1).expect("a CPU");
-    let limit = Plan::new(graph.clone(), &cpu).peak_bytes() / 8 * 7;
-    let plan = Plan::within(graph.clone(), &cpu, limit).expect("a plan in seven eighths");
+    let least = graphs::least_bytes(&graph, &cpu);
+    let plan = Plan::within(graph.clone(), &cpu, least).expect("a plan in the least memory");
     graphs::comparison(&cpu, &graph)("a memory limit", &plan);
 }

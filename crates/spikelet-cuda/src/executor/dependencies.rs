@@ -4,7 +4,7 @@
 //! reads or writes: the arena gives memory to another value only after its last reader, which is such a conflict.
 
 use super::action::Step;
-use spikelet_graph::op::DeviceShare;
+use spikelet_graph::DeviceShare;
 use spikelet_graph::{Location, Plan};
 
 /// Memory that a step accesses.
@@ -55,9 +55,8 @@ pub(super) fn of_steps(
 
 /// Whether kernels of a plan shall run at the same time.
 fn overlaps(plan: &Plan) -> bool {
-    let scans = plan.graph.nodes.iter().filter_map(|node| node.op.ports());
-    let mut feedbacks = scans.filter_map(|op| op.scan().feedback.as_ref());
-    feedbacks.any(|feedback| feedback.share != DeviceShare::Whole)
+    let mut shares = plan.graph.nodes.iter().map(|node| node.notes.share);
+    shares.any(|share| share != DeviceShare::Whole)
 }
 
 /// The memory that each kernel of a plan accesses, and the copies behind them.

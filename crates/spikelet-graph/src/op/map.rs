@@ -3,7 +3,7 @@
 use super::*;
 use spikelet_expr::{CompileError, Expr, Listing, Node as ExprNode, Program, vjp};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
 ///
@@ -19,6 +19,16 @@ pub struct Map {
     /// The element type of each output. Empty: the operands' type for all outputs, or f32 if the
     /// operands' types differ.
     pub dtypes: Vec<DType>,
+    operations: OperationCount,
+}
+
+/// The scalar operations of a map's program, counted once, with the expressions that were counted. Clones share it.
+#[derive(Clone, Debug, Default)]
+struct OperationCount(Arc<OnceLock<(Vec<Expr>, usize)>>);
+
+fn are_same(a: &[Expr], b: &[Expr]) -> bool {
+    let same = |(a, b): (&Expr, &Expr)| std::ptr::eq(a.node(), b.node());
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 /// Expressions are equal if they are one object.
@@ -28,10 +38,9 @@ impl PartialEq for Map {
             expressions,
             shape,
             dtypes,
+            operations: _,
         } = self;
-        let same = |(a, b): (&Expr, &Expr)| std::ptr::eq(a.node(), b.node());
-        expressions.len() == other.expressions.len()
-            && expressions.iter().zip(&other.expressions).all(same)
+        are_same(expressions, &other.expressions)
             && (shape, dtypes) == (&other.shape, &other.dtypes)
     }
 }
@@ -39,29 +48,31 @@ impl PartialEq for Map {
 impl Map {
     /// Expressions whose results have the type of the operands.
     pub fn new(expressions: Vec<Expr>, shape: impl Into<Vec<usize>>) -> Self {
+        Self::stored(expressions, shape, vec![])
+    }
+
+    /// Expressions whose results have these types.
+    pub fn stored(
+        expressions: Vec<Expr>,
+        shape: impl Into<Vec<usize>>,
+        dtypes: Vec<DType>,
+    ) -> Self {
         Self {
             expressions,
             shape: shape.into(),
-            dtypes: vec![],
+            dtypes,
+            operations: OperationCount::default(),
         }
     }
 
     /// A cast to another floating-point type.
     pub fn cast(shape: impl Into<Vec<usize>>, dtype: DType) -> Self {
-        Self {
-            expressions: vec![Self::operand(0)],
-            shape: shape.into(),
-            dtypes: vec![dtype],
-        }
+        Self::stored(vec![Self::operand(0)], shape, vec![dtype])
     }
 
     /// A value of a type, without a gradient.
     pub fn detached(ty: &TensorType) -> Self {
-        Self {
-            expressions: vec![Self::operand(0).detach()],
-            shape: ty.shape.clone(),
-            dtypes: vec![ty.dtype],
-        }
+        Self::stored(vec![Self::operand(0).detach()], &*ty.shape, vec![ty.dtype])
     }
 
     /// Whether the only output is the only operand.
@@ -111,6 +122,23 @@ impl Map {
         let names: Vec<String> = (0..operands).map(Self::operand_name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Program::compile(&self.expressions, &[], &names)
+    }
+
+    /// The scalar operations of [`Map::program`]; 0 when an expression uses a symbol that is not an operand.
+    pub(crate) fn operations(&self, operands: usize) -> usize {
+        let count = || {
+            self.program(operands)
+                .map_or(0, |program| program.operations())
+        };
+        let known = self
+            .operations
+            .0
+            .get_or_init(|| (self.expressions.clone(), count()));
+        match are_same(&known.0, &self.expressions) {
+            true => known.1,
+            // A clone whose expressions were changed.
+            false => count(),
+        }
     }
 
     /// Adds a map over those of `operands` that its expressions use.
@@ -267,11 +295,9 @@ impl Operation for Map {
             .into_iter()
             .filter(|k| passed.iter().all(|(p, _)| p != k))
             .collect();
-        let map = Map {
-            expressions: made.iter().map(|&k| all[k].clone()).collect(),
-            shape: self.shape.clone(),
-            dtypes: made.iter().map(stored).collect(),
-        };
+        let expressions = made.iter().map(|&k| all[k].clone()).collect();
+        let dtypes = made.iter().map(stored).collect();
+        let map = Map::stored(expressions, self.shape.clone(), dtypes);
         let values = match made.is_empty() {
             true => vec![],
             false => b.map(map, &operands)?,
@@ -319,7 +345,7 @@ impl Operation for Map {
     }
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
-        let per_element = self.program(inputs.len()).map_or(0, |p| p.operations());
+        let per_element = self.operations(inputs.len());
         product([per_element, outputs.first().map_or(0, TensorType::len)])
     }
 }

@@ -75,7 +75,7 @@ pub use rank_update::RankUpdate;
 pub use recurrence::{Recurrence, StepOutput};
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;
-pub use scan::{DeviceShare, Feedback, Scan, ScanId};
+pub use scan::{Feedback, Scan, ScanId};
 pub use scan_grad::ScanGrad;
 pub use slice::Slice;
 pub(crate) use time_chunk::time_chunk_type;
@@ -136,6 +136,12 @@ pub trait Operation {
     /// The number of results for this number of operands.
     fn outputs(&self, _operands: usize) -> usize {
         1
+    }
+
+    /// Whether the result is the operand: a shape, an order or a range of elements that it has already. A graph gets no
+    /// node for such an operation.
+    fn changes_nothing(&self, _inputs: &[TensorType]) -> bool {
+        false
     }
 
     /// Appends the gradients of the operands, computed from those of the results (the vector-Jacobian
@@ -379,6 +385,7 @@ answer_by_kind! {
     fn name(&self) -> String;
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp>;
     fn outputs(&self, operands: usize) -> usize;
+    fn changes_nothing(&self, inputs: &[TensorType]) -> bool;
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>>;
     fn in_place(&self, result: usize) -> InPlace;
     fn asks_device(&self) -> bool;

@@ -121,20 +121,6 @@ pub struct Feedback {
     /// Whether the product has no gradient with respect to the spikes: what remains is the gradient through the states
     /// of each neuron.
     pub local_gradient: bool,
-    /// The part of the device that the scan may fill.
-    pub share: DeviceShare,
-}
-
-/// The part of a device that a scan with feedback may fill: all of it, or half while another layer's scan runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum DeviceShare {
-    /// Nothing else runs.
-    #[default]
-    Whole,
-    /// The larger half.
-    First,
-    /// The rest.
-    Second,
 }
 
 impl Feedback {
@@ -144,12 +130,6 @@ impl Feedback {
         self.precision.text(t);
         t.flag(&mut self.local_gradient, ", local gradient")
             .flag(&mut self.continues, ", continues");
-        let shares = [
-            (", half of the device", DeviceShare::First),
-            (", other half of the device", DeviceShare::Second),
-            ("", DeviceShare::Whole),
-        ];
-        t.one_of(&mut self.share, &shares);
     }
 
     /// The feedback of a state, in full precision.
@@ -159,7 +139,6 @@ impl Feedback {
             precision: MatmulPrecision::Full,
             continues: false,
             local_gradient: false,
-            share: DeviceShare::Whole,
         }
     }
 

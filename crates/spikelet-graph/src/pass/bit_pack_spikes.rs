@@ -90,15 +90,14 @@ fn reshape_before_draw(graph: &mut Rewriter<'_>, reshape: NodeId) -> Option<()> 
         shape: op.shape.clone(),
         ..draw.clone()
     };
-    let layer = graph.node(producer).layer.clone();
-    let operand = graph.make(Reshape { shape }, &[p], &layer, false).ok()?;
+    let operand = graph.reshaped(producer, p, shape)?;
     let node = Node {
         op: draw.into(),
-        inputs: vec![generator, operand.outputs[0]],
+        inputs: vec![generator, operand],
         ..graph.node(reshape).clone()
     };
-    graph.set(producer, operand);
     graph.set(reshape, node);
+    graph.remove(producer);
     Some(())
 }
 

@@ -13,7 +13,7 @@
 
 use super::Report;
 use crate::graph::Graph;
-use crate::op::{Port, Ports, Reduce, Reduction, Reshape, ScanGrad};
+use crate::op::{Port, Ports, Reduce, Reduction, ScanGrad};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::target::SchedulingPolicy;
 use crate::types::{DType, TensorType};
@@ -83,12 +83,13 @@ fn take_sums(graph: &mut Rewriter<'_>, scan: NodeId) -> Option<()> {
     for (k, sum, by_channel) in sums {
         node.outputs[k] = graph.add_value(ty.clone());
         unread.retain(|other| *other != k);
-        let shape = graph.shape(graph.node(sum).outputs[0]).to_vec();
-        graph.set_input(sum, 0, node.outputs[k]);
-        match by_channel {
-            true => graph.set_op(sum, Reshape { shape }),
+        if by_channel {
+            graph.set_view(sum, node.outputs[k]);
+            graph.remove_if_unread(sum);
+        } else {
             // What is left is the sum over the channels.
-            false => graph.set_op(sum, Reduce::sum([0])),
+            graph.set_input(sum, 0, node.outputs[k]);
+            graph.set_op(sum, Reduce::sum([0]));
         }
     }
     // Gradients that are not read have the new type as well.

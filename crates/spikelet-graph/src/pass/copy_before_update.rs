@@ -13,6 +13,7 @@
 use super::Report;
 use crate::graph::{Graph, Node};
 use crate::liveness;
+use crate::notes::Notes;
 use crate::op::Expand;
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ pub(super) fn run(graph: &mut Graph) -> Report {
             outputs: vec![made],
             layer: Arc::from("state"),
             backward: false,
+            notes: Notes::default(),
         });
         graph.outputs[k].value = made;
         changes += 1;

@@ -81,11 +81,7 @@ fn join(graph: &mut Rewriter<'_>, id: NodeId) -> Option<usize> {
     } else {
         map.dtypes.clone()
     };
-    let joined = Map {
-        expressions: expressions.collect(),
-        shape: map.shape.clone(),
-        dtypes,
-    };
+    let joined = Map::stored(expressions.collect(), map.shape.clone(), dtypes);
     let mut node = node.clone();
     node.op = joined.into();
     node.inputs = operands;

@@ -21,6 +21,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
+use crate::notes::Notes;
 use crate::op::{Map, MeanVar, Op, Pool, Pooling, Port, Ports, Scan, ScanId};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::types::{TensorType, broadcast};
@@ -124,11 +125,8 @@ fn pool_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
     let node = graph.node(k).clone();
     let ty = graph.ty(node.outputs[0]).clone();
     let pooled = graph.make(pool, &[source], &node.layer, false).ok()?;
-    let map = Map {
-        expressions: vec![Map::operand(0) + Map::operand(1)],
-        shape: ty.shape,
-        dtypes: vec![ty.dtype],
-    };
+    let sum = vec![Map::operand(0) + Map::operand(1)];
+    let map = Map::stored(sum, ty.shape, vec![ty.dtype]);
     let inputs = vec![pooled.outputs[0], b];
     let op = map.into();
     graph.set(k, pooled);
@@ -290,5 +288,6 @@ fn with_pool(graph: &mut Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> O
         outputs,
         layer: before.layer,
         backward: false,
+        notes: Notes::default(),
     })
 }

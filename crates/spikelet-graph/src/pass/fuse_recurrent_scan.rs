@@ -12,7 +12,7 @@
 //! whose spikes, which the product multiplies, are all that is carried. Terms are added in another order.
 //!
 //! It runs before [`super::precision`], so that the matrix and the sequences are stored like those of other
-//! products. [`Loop::unfused`] says why another body stays a loop.
+//! products. [`Notes::unfused`](crate::Notes) says why another body stays a loop.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
@@ -35,8 +35,9 @@ pub fn run(graph: &mut Graph) -> Report {
         match found {
             Ok(found) => replace(graph, k, &op, &found),
             Err(reason) => {
-                let unfused = Some(reason);
-                graph.set_op(k, Loop { unfused, ..op });
+                let mut node = graph.node(k).clone();
+                node.notes.unfused = Some(reason);
+                graph.set(k, node);
                 None
             }
         }
@@ -95,12 +96,11 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The value behind reshapes, and expansions and casts that change nothing.
+    /// The value behind reshapes, and casts that change nothing.
     fn source(&self, mut value: ValueId) -> ValueId {
         while let Some(node) = self.producers.get(&value) {
             let same = match &node.op {
                 Op::Reshape(_) => true,
-                Op::Expand(op) => self.graph.shape(node.inputs[0]) == op.shape,
                 Op::Map(op) => op.is_identity() && self.same_type(node),
                 _ => false,
             };
@@ -149,98 +149,159 @@ fn reason<T>(text: impl Into<String>) -> Result<T, Reason> {
     Err(Arc::from(text.into()))
 }
 
+/// A body with one neuron and one product.
+struct Neuron<'a> {
+    body: Body<'a>,
+    node: &'a Node,
+    scan: &'a Scan,
+    product: &'a Node,
+    matmul: &'a MatMul,
+    /// The carried values before and after a step.
+    carried: Vec<ValueId>,
+    next: Vec<ValueId>,
+    /// The shape of the neuron's states.
+    step: Vec<usize>,
+}
+
+impl<'a> Neuron<'a> {
+    fn of(of: &'a LoopBody) -> Result<Self, Reason> {
+        let body = Body::new(of);
+        let mut scans = vec![];
+        let mut products = vec![];
+        for node in &body.graph.nodes {
+            match &node.op {
+                Op::Scan(scan) => scans.push((node, scan)),
+                Op::MatMul(product) => products.push((node, product)),
+                Op::Reshape(_) | Op::Expand(_) | Op::Map(_) | Op::Fill(_) => {}
+                other => return reason(format!("it has `{}`", other.name())),
+            }
+        }
+        let [(node, scan)] = scans[..] else {
+            return reason(format!(
+                "it has {} neurons with states, not one",
+                scans.len()
+            ));
+        };
+        let [(product, matmul)] = products[..] else {
+            return reason(format!("it has {} products, not one", products.len()));
+        };
+        if scan.time_steps != 1
+            || scan.pool.is_some()
+            || scan.checkpoint.is_some()
+            || scan.feedback.is_some()
+        {
+            return reason("its neurons are not scanned one step at a time");
+        }
+        let x = node.inputs[scan.input(0)];
+        Ok(Self {
+            step: Scan::step_shape(&[body.graph.ty(x).clone()]).to_vec(),
+            carried: of.carried_inputs().collect(),
+            next: of.carried_outputs().map(|v| body.source(v)).collect(),
+            body,
+            node,
+            scan,
+            product,
+            matmul,
+        })
+    }
+
+    fn read(&self, port: Port) -> ValueId {
+        self.body.source(self.node.inputs[self.scan.reads(port)])
+    }
+
+    /// The carried value that is multiplied, whether it is detached, and the weight: a square matrix that is the same at
+    /// every step.
+    fn multiplied(&self, invariants: &[ValueId]) -> Result<(usize, bool, ValueId), Reason> {
+        let plain = !self.matmul.transpose_a && self.matmul.out.is_none();
+        let weight = self.body.source(self.product.inputs[1]);
+        let (spikes, is_detached) = self.body.detached(self.product.inputs[0]);
+        let Some(fed) = self.carried.iter().position(|v| *v == spikes) else {
+            return reason("its product is not of a carried value");
+        };
+        let features = self.step.last().copied().unwrap_or(0);
+        let is_square = *self.body.graph.shape(weight) == [features, features];
+        if !plain || !invariants.contains(&weight) || !is_square {
+            return reason(
+                "its product is not with a square matrix that is the same at every step",
+            );
+        }
+        Ok((fed, is_detached, weight))
+    }
+
+    /// The recurrence with the spikes that are fed back among its states, the carried value of each state, and the state
+    /// that is fed back: one of the neuron, or the carried value `fed` of its own.
+    fn states(&self, fed: usize) -> Result<(Recurrence, Vec<usize>, usize), Reason> {
+        let mut recurrence = (*self.scan.recurrence).clone();
+        let mut carried = vec![];
+        for (k, name) in recurrence.states.iter().enumerate() {
+            let before = self.read(Port::Initial(k));
+            let after = self.node.outputs[self.scan.writes(Port::Last(k))];
+            let is_it = |at: &usize| self.carried[*at] == before && self.next[*at] == after;
+            match (0..self.carried.len()).find(is_it) {
+                Some(at) if *self.body.graph.shape(before) == self.step => carried.push(at),
+                _ => return reason(format!("state `{name}` is not carried as it is")),
+            }
+        }
+        let state = match carried.iter().position(|at| *at == fed) {
+            Some(state) => state,
+            None => {
+                let at = (self.node.outputs.iter()).position(|v| *v == self.next[fed]);
+                let Some(Port::Output(output)) = at.map(|at| self.scan.results()[at]) else {
+                    return reason("what is fed back is not an output of the neuron");
+                };
+                let name = fresh(&recurrence, "spikes_before");
+                recurrence.states.push(name);
+                let value = recurrence.outputs[output].value.clone();
+                recurrence.next.push(value);
+                carried.push(fed);
+                carried.len() - 1
+            }
+        };
+        if !Feedback::feeds_spikes(&recurrence, state) {
+            return reason("what is fed back is not zeros and ones");
+        }
+        if self.carried.len() != carried.len() {
+            return reason("it carries values that are no states of the neuron");
+        }
+        Ok((recurrence, carried, state))
+    }
+
+    /// The result of the scan for each result of the loop.
+    fn results(&self, op: &Loop, states: &[usize]) -> Result<Vec<Port>, Reason> {
+        let mut results = vec![];
+        for k in 0..self.carried.len() {
+            let state = states.iter().position(|at| *at == k);
+            results.push(Port::Last(state.expect("all of them are states")));
+        }
+        for value in op.body.stacked_outputs() {
+            let value = self.body.source(value);
+            let Some(at) = self.node.outputs.iter().position(|v| *v == value) else {
+                return reason("it returns values that are no results of the neuron");
+            };
+            // Of one step, the last states are those after each step.
+            results.push(match self.scan.results()[at] {
+                Port::Last(k) => Port::StateSeq(k),
+                port => port,
+            });
+        }
+        Ok(results)
+    }
+}
+
 /// The parts of the body, or why it does not fit.
 fn find(op: &Loop) -> Result<Found, Reason> {
-    let body = Body::new(&op.body);
-    let mut scans = vec![];
-    let mut products = vec![];
-    for node in &body.graph.nodes {
-        match &node.op {
-            Op::Scan(scan) => scans.push((node, scan)),
-            Op::MatMul(product) => products.push((node, product)),
-            Op::Reshape(_) | Op::Expand(_) | Op::Map(_) | Op::Fill(_) => {}
-            other => return reason(format!("it has `{}`", other.name())),
-        }
-    }
-    let [(scan_node, scan)] = scans[..] else {
-        return reason(format!(
-            "it has {} neurons with states, not one",
-            scans.len()
-        ));
-    };
-    let [(product_node, product)] = products[..] else {
-        return reason(format!("it has {} products, not one", products.len()));
-    };
-    if scan.time_steps != 1
-        || scan.pool.is_some()
-        || scan.checkpoint.is_some()
-        || scan.feedback.is_some()
-    {
-        return reason("its neurons are not scanned one step at a time");
-    }
-    let r = &scan.recurrence;
-    let carried: Vec<ValueId> = op.body.carried_inputs().collect();
-    let next: Vec<ValueId> = op.body.carried_outputs().map(|v| body.source(v)).collect();
+    let neuron = Neuron::of(&op.body)?;
     let sequences: Vec<ValueId> = op.body.sequence_inputs().collect();
     let invariants: Vec<ValueId> = op.body.invariant_inputs().collect();
-    let x = scan_node.inputs[scan.input(0)];
-    let step = Scan::step_shape(&[body.graph.ty(x).clone()]).to_vec();
-
-    // The product: a carried value with an invariant matrix.
-    let plain = !product.transpose_a && product.out.is_none();
-    let weight = body.source(product_node.inputs[1]);
-    let (spikes, local_gradient) = body.detached(product_node.inputs[0]);
-    let Some(fed) = carried.iter().position(|v| *v == spikes) else {
-        return reason("its product is not of a carried value");
-    };
-    let features = step.last().copied().unwrap_or(0);
-    if !plain || !invariants.contains(&weight) || *body.graph.shape(weight) != [features, features]
-    {
-        return reason("its product is not with a square matrix that is the same at every step");
-    }
-
-    // The states of the scan, and the spikes.
-    let states = r.states.len();
-    let read = |port: Port| body.source(scan_node.inputs[scan.reads(port)]);
-    let mut of_states = vec![];
-    for k in 0..states {
-        let before = read(Port::Initial(k));
-        let after = scan_node.outputs[scan.writes(Port::Last(k))];
-        let at = (0..carried.len()).find(|&c| carried[c] == before && next[c] == after);
-        match at {
-            Some(at) if *body.graph.shape(before) == step => of_states.push(at),
-            _ => return reason(format!("state `{}` is not carried as it is", r.states[k])),
-        }
-    }
-    // The spikes: a state of the neuron, or a carried value of their own.
-    let mut recurrence = (**r).clone();
-    let fed = match of_states.iter().position(|at| *at == fed) {
-        Some(state) => state,
-        None => {
-            let at = scan_node.outputs.iter().position(|v| *v == next[fed]);
-            let Some(Port::Output(output)) = at.map(|at| scan.results()[at]) else {
-                return reason("what is fed back is not an output of the neuron");
-            };
-            let name = fresh(&recurrence, "spikes_before");
-            recurrence.states.push(name);
-            recurrence.next.push(r.outputs[output].value.clone());
-            of_states.push(fed);
-            states
-        }
-    };
-    if !Feedback::feeds_spikes(&recurrence, fed) {
-        return reason("what is fed back is not zeros and ones");
-    }
-    if carried.len() != of_states.len() {
-        return reason("it carries values that are no states of the neuron");
-    }
-
+    let (fed, local_gradient, weight) = neuron.multiplied(&invariants)?;
+    let (recurrence, carried, fed) = neuron.states(fed)?;
     // The input of the scan: the product plus what is not carried.
-    let terms = terms(&body, read(Port::Sequence(0)), product_node.outputs[0])?;
+    let x = neuron.read(Port::Sequence(0));
+    let terms = terms(&neuron.body, x, neuron.product.outputs[0])?;
     let outside = |v: ValueId| sequences.contains(&v) || invariants.contains(&v);
-    let rest = (1..r.inputs.len()).map(|k| read(Port::Sequence(k)));
+    let rest = (1..recurrence.inputs.len()).map(|k| neuron.read(Port::Sequence(k)));
     let rest: Vec<ValueId> = rest.collect();
-    let params = (0..r.params.len()).map(|k| read(Port::Param(k)));
+    let params = (0..recurrence.params.len()).map(|k| neuron.read(Port::Param(k)));
     let params: Vec<ValueId> = params.collect();
     if rest.iter().any(|v| !sequences.contains(v)) || params.iter().any(|v| !invariants.contains(v))
     {
@@ -250,35 +311,18 @@ fn find(op: &Loop) -> Result<Found, Reason> {
     if !others.copied().all(outside) {
         return reason("a value that depends on carried ones is added to the product");
     }
-
-    let mut results = vec![];
-    for k in 0..carried.len() {
-        let state = of_states.iter().position(|at| *at == k);
-        results.push(Port::Last(state.expect("all of them are states")));
-    }
-    for value in op.body.stacked_outputs() {
-        let value = body.source(value);
-        let Some(at) = scan_node.outputs.iter().position(|v| *v == value) else {
-            return reason("it returns values that are no results of the neuron");
-        };
-        // Of one step, the last states are those after each step.
-        results.push(match scan.results()[at] {
-            Port::Last(k) => Port::StateSeq(k),
-            port => port,
-        });
-    }
     Ok(Found {
+        results: neuron.results(op, &carried)?,
+        by_rows: neuron.matmul.transpose_b,
+        step: neuron.step,
         recurrence,
-        carried: of_states,
+        carried,
         fed,
         local_gradient,
         weight,
-        by_rows: product.transpose_b,
         terms,
         sequences: rest,
         params,
-        results,
-        step,
     })
 }
 
@@ -413,19 +457,12 @@ impl Outside<'_, '_> {
         {
             return Some(Some(operands[k]));
         }
-        let map = Map {
-            expressions: vec![expression],
-            shape,
-            dtypes: map.dtypes.clone(),
-        };
+        let map = Map::stored(vec![expression], shape, map.dtypes.clone());
         Some(Some(*self.add(map, &operands)?.first()?))
     }
 
     fn reshaped(&mut self, value: ValueId, shape: Vec<usize>) -> Option<ValueId> {
-        if *self.graph.shape(value) == shape {
-            return Some(value);
-        }
-        Some(self.add(Reshape { shape }, &[value])?[0])
+        self.graph.reshaped(self.at, value, shape)
     }
 }
 
@@ -502,7 +539,8 @@ fn replace(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, found: &Found) -> Opt
         let op = Reshape { shape };
         let view = graph.make(op, &[results[at]], &node.layer, false).ok()?;
         let outputs = vec![old];
-        graph.insert_after(k, Node { outputs, ..view });
+        let view = graph.insert_after(k, Node { outputs, ..view });
+        graph.set_view(view, results[at]);
     }
     Some(())
 }

@@ -53,115 +53,124 @@ fn hoist(graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
         .filter(|op| op.hoist && op.length > 0)?
         .clone();
     let node = graph.node(k).clone();
-    let body = op.body.graph();
     let chosen = chosen(&op.body);
     if chosen.is_empty() {
         return None;
     }
-    // By value of the body, the value outside: of all steps, or of an invariant.
-    let mut outside: HashMap<ValueId, ValueId> = HashMap::new();
-    let invariants = op.body.carried_count() + op.body.sequence_count();
-    for (at, (input, operand)) in body.inputs.iter().zip(&node.inputs).enumerate() {
-        if at >= op.body.carried_count() {
-            outside.insert(input.value, *operand);
-        }
-    }
-    let mut sequences: HashSet<ValueId> = op.body.sequence_inputs().collect();
-    let mut moved = HashSet::new();
-    for (at, inner) in body
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| chosen.contains(at))
-    {
-        let is_sequence = inner.inputs.iter().any(|v| sequences.contains(v));
-        let Some(operands) = inner
-            .inputs
-            .iter()
-            .map(|v| outside.get(v).copied())
-            .collect()
-        else {
-            continue;
-        };
-        let operands: Vec<ValueId> = operands;
-        let length = if is_sequence { op.length } else { 1 };
-        let made = graph.make(
-            over_steps(body, inner, length),
-            &operands,
-            &inner.layer,
-            inner.backward,
-        );
-        let Ok(made) = made else { continue };
-        let fits = inner
-            .outputs
-            .iter()
-            .zip(&made.outputs)
-            .all(|(inner, made)| {
-                Some(graph.ty(*made)) == stacked(body.ty(*inner), length).as_ref()
-            });
-        if !fits {
-            continue;
-        }
-        outside.extend(
-            inner
-                .outputs
-                .iter()
-                .copied()
-                .zip(made.outputs.iter().copied()),
-        );
-        if is_sequence {
-            sequences.extend(&inner.outputs);
-        }
-        // Constants stay in the body as well: kernels have them as literals.
-        if inner.op.class() != Class::Constant {
-            moved.insert(at);
-        }
-        graph.insert_before(k, made);
-    }
-    if moved.is_empty() {
+    let moved = Moved::of(graph, k, &op, &chosen);
+    if moved.nodes.is_empty() {
         return None;
     }
-    let mut inside = body.clone();
-    inside.forget_uses();
-    let mut at = 0..;
-    inside
-        .nodes
-        .retain(|_| at.next().is_some_and(|at| !moved.contains(&at)));
-    let produced = body
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| moved.contains(at));
-    let produced: Vec<ValueId> = produced.flat_map(|(_, n)| n.outputs.clone()).collect();
-    let reads: HashSet<ValueId> = (inside.nodes.iter().flat_map(|n| n.inputs.iter().copied()))
-        .chain(inside.outputs.iter().map(|o| o.value))
-        .collect();
-    let mut operands = node.inputs.clone();
-    let mut last_sequence = invariants;
-    for value in produced.into_iter().filter(|v| reads.contains(v)) {
-        let is_sequence = sequences.contains(&value);
-        let (place, kind) = match is_sequence {
-            true => (last_sequence, InputKind::Data),
-            false => (inside.inputs.len(), InputKind::Parameter),
-        };
-        last_sequence += usize::from(is_sequence);
-        let name = format!("hoisted {}", value.index());
-        inside.inputs.insert(place, Input { name, kind, value });
-        operands.insert(place, outside[&value]);
-    }
-    let count = last_sequence - op.body.carried_count();
-    let made = LoopBody::new(inside, op.body.carried_count(), count).ok()?;
-    let node = Node {
-        op: Loop {
-            body: Arc::new(made),
-            ..op.clone()
-        }
-        .into(),
-        inputs: operands,
-        ..node
-    };
+    let node = moved.without(&op, node)?;
     graph.set(k, node);
-    Some(moved.len())
+    Some(moved.nodes.len())
+}
+
+/// Operations of a body that were moved before its loop.
+struct Moved {
+    /// The nodes that left the body, by index.
+    nodes: HashSet<usize>,
+    /// By value of the body, the value outside: of all steps, or of an invariant.
+    outside: HashMap<ValueId, ValueId>,
+    /// The values of the body that are pieces of those outside.
+    sequences: HashSet<ValueId>,
+}
+
+impl Moved {
+    /// Computes the chosen nodes before the loop `k`.
+    fn of(graph: &mut Rewriter<'_>, k: NodeId, op: &Loop, chosen: &HashSet<usize>) -> Self {
+        let body = op.body.graph();
+        let operands = body.inputs.iter().zip(&graph.node(k).inputs);
+        let operands = operands.skip(op.body.carried_count());
+        let mut moved = Self {
+            nodes: HashSet::new(),
+            outside: operands.map(|(input, of)| (input.value, *of)).collect(),
+            sequences: op.body.sequence_inputs().collect(),
+        };
+        let nodes = body.nodes.iter().enumerate();
+        for (at, inner) in nodes.filter(|(at, _)| chosen.contains(at)) {
+            // Constants stay in the body as well: kernels have them as literals.
+            if moved.node(graph, (k, op), inner).is_some() && inner.op.class() != Class::Constant {
+                moved.nodes.insert(at);
+            }
+        }
+        moved
+    }
+
+    /// Computes a node of the body before the loop.
+    fn node(
+        &mut self,
+        graph: &mut Rewriter<'_>,
+        (k, op): (NodeId, &Loop),
+        inner: &Node,
+    ) -> Option<()> {
+        let body = op.body.graph();
+        let is_sequence = inner.inputs.iter().any(|v| self.sequences.contains(v));
+        let operands = inner.inputs.iter().map(|v| self.outside.get(v).copied());
+        let operands: Vec<ValueId> = operands.collect::<Option<_>>()?;
+        let length = if is_sequence { op.length } else { 1 };
+        let whole = over_steps(body, inner, length);
+        let made = graph.make(whole, &operands, &inner.layer, inner.backward);
+        let made = made.ok()?;
+        let mut pairs = inner.outputs.iter().zip(&made.outputs);
+        let fits = pairs.all(|(inner, made)| {
+            Some(graph.ty(*made)) == stacked(body.ty(*inner), length).as_ref()
+        });
+        if !fits {
+            return None;
+        }
+        let results = inner.outputs.iter().copied();
+        self.outside
+            .extend(results.zip(made.outputs.iter().copied()));
+        if is_sequence {
+            self.sequences.extend(&inner.outputs);
+        }
+        graph.insert_before(k, made);
+        Some(())
+    }
+
+    /// The loop without the nodes that left its body. Results that it still reads are operands.
+    fn without(&self, op: &Loop, node: Node) -> Option<Node> {
+        let body = op.body.graph();
+        let mut inside = body.clone();
+        inside.forget_uses();
+        let mut at = 0..;
+        inside
+            .nodes
+            .retain(|_| at.next().is_some_and(|at| !self.nodes.contains(&at)));
+        let produced = body.nodes.iter().enumerate();
+        let produced = produced.filter(|(at, _)| self.nodes.contains(at));
+        let reads: HashSet<ValueId> = (inside.nodes.iter().flat_map(|n| n.inputs.iter().copied()))
+            .chain(inside.outputs.iter().map(|o| o.value))
+            .collect();
+        let mut operands = node.inputs.clone();
+        let mut last_sequence = op.sequence_operands().end;
+        for value in produced.flat_map(|(_, n)| &n.outputs).copied() {
+            if !reads.contains(&value) {
+                continue;
+            }
+            let is_sequence = self.sequences.contains(&value);
+            let (place, kind) = match is_sequence {
+                true => (last_sequence, InputKind::Data),
+                false => (inside.inputs.len(), InputKind::Parameter),
+            };
+            last_sequence += usize::from(is_sequence);
+            let name = format!("hoisted {}", value.index());
+            inside.inputs.insert(place, Input { name, kind, value });
+            operands.insert(place, self.outside[&value]);
+        }
+        let count = last_sequence - op.body.carried_count();
+        let made = LoopBody::new(inside, op.body.carried_count(), count).ok()?;
+        Some(Node {
+            op: Loop {
+                body: Arc::new(made),
+                ..op.clone()
+            }
+            .into(),
+            inputs: operands,
+            ..node
+        })
+    }
 }
 
 /// The nodes of a body that leave it, by index.

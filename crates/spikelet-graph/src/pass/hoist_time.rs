@@ -15,7 +15,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Expand, Map, OpKind, Operation, Reduce, Reduction, Reshape, Slice};
+use crate::op::{Expand, Map, OpKind, Operation, Reduce, Reduction, Slice};
 use crate::rewrite::{NodeId, Rewriter};
 use crate::semantics::{Class, Join};
 use crate::time_invariance::{is_repetition, repeats, steps_axis};
@@ -59,9 +59,7 @@ impl Sources {
         let source = node.inputs.iter().find_map(|v| self.of(*v))?;
         if graph.op::<Slice>(k).is_some_and(|slice| slice.axis == 0) {
             // One of several equal steps.
-            let shape = graph.shape(node.outputs[0]).to_vec();
-            graph.set_op(k, Reshape { shape });
-            graph.set_input(k, 0, source);
+            graph.set_view(k, source);
             return Some(1);
         }
         match graph.op::<Reduce>(k) {

@@ -46,9 +46,9 @@ fn run_over(graph: &mut Graph, steps: bool) -> Report {
     rewriter.apply(|graph, k| {
         let op = graph.op::<Permute>(k)?;
         let node = graph.node(k);
-        if keeps_memory(graph.shape(node.inputs[0]), &op.order) {
-            let shape = graph.shape(node.outputs[0]).to_vec();
-            graph.set_op(k, Reshape { shape });
+        let from = node.inputs[0];
+        if keeps_memory(graph.shape(from), &op.order) {
+            graph.set_view(k, from);
         }
         Some(())
     });
@@ -89,13 +89,6 @@ struct Permuted {
 impl Permuted {
     /// Rewrites a node; `None` where it stays as it is.
     fn visit(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
-        for operand in 0..graph.node(k).inputs.len() {
-            if let Some((source, order)) = self.moved.get(&graph.node(k).inputs[operand])
-                && order.is_sorted()
-            {
-                graph.set_input(k, operand, *source);
-            }
-        }
         match &graph.node(k).op {
             Op::Permute(op) => {
                 let order = op.order.clone();
@@ -135,16 +128,14 @@ impl Permuted {
             graph.set(k, Node { op, inputs, ..node });
             return Some(());
         }
-        graph.set_input(k, 0, source);
         if order.is_sorted() {
-            let shape = graph.shape(source).to_vec();
-            graph.set_op(k, Reshape { shape });
-        } else {
-            let order = order.clone();
-            graph.set_op(k, Permute { order });
+            graph.set_view(k, source);
+            return Some(());
         }
+        graph.set_input(k, 0, source);
         let permuted = graph.node(k).outputs[0];
-        self.moved.insert(permuted, (source, order));
+        self.moved.insert(permuted, (source, order.clone()));
+        graph.set_op(k, Permute { order });
         Some(())
     }
 
@@ -188,10 +179,7 @@ impl Permuted {
             // Leading axes of length 1 do not change how a shape broadcasts.
             let first = permuted.iter().position(|&n| n != 1).unwrap_or(0);
             let shape = permuted[first..].to_vec();
-            return match shape == own {
-                true => Some(value),
-                false => insert(graph, Reshape { shape }.into(), &[value]),
-            };
+            return graph.reshaped(k, value, shape);
         }
         if let Some(op) = repeated(graph, value, &permuted) {
             let inputs = graph.node(graph.producer(value)?).inputs.clone();
@@ -201,10 +189,7 @@ impl Permuted {
             }
             return Some(made);
         }
-        let value = match shape == own {
-            true => value,
-            false => insert(graph, Reshape { shape }.into(), &[value])?,
-        };
+        let value = graph.reshaped(k, value, shape)?;
         insert(graph, Permute { order }.into(), &[value])
     }
 

@@ -181,6 +181,32 @@ impl Pass {
         }
     }
 
+    /// Runs the pass alone, for comparisons: as if a plan had chosen it, with the least memory if it has a limit and in full
+    /// precision. `None` if it found nothing to choose.
+    pub fn run_alone(&self, graph: &mut Graph, target: &dyn Target) -> Option<Report> {
+        let choices = Choices {
+            write_out: true,
+            overlap: true,
+            limit: Some(0),
+        };
+        graph.forget_uses();
+        self.run(graph, (target, choices, Precision::default()))
+    }
+
+    fn run(
+        &self,
+        graph: &mut Graph,
+        (target, choices, precision): (&dyn Target, Choices, Precision),
+    ) -> Option<Report> {
+        match self.run {
+            Run::BeforeGradients(run) => {
+                Some(in_every_graph(graph, &mut |graph| run(graph, precision)))
+            }
+            Run::EveryGraph(_, run) => Some(in_every_graph(graph, &mut |graph| run(graph, target))),
+            Run::Outermost(_, run) => run(graph, target, choices),
+        }
+    }
+
     /// When it runs.
     pub fn stage(&self) -> Stage {
         match self.run {
@@ -231,11 +257,7 @@ fn run_stage(
     choices: Choices,
 ) -> Vec<Report> {
     let reports = of(stage).filter_map(|pass| {
-        let report = match pass.run {
-            Run::BeforeGradients(_) => None,
-            Run::EveryGraph(_, run) => Some(in_every_graph(graph, &mut |graph| run(graph, target))),
-            Run::Outermost(_, run) => run(graph, target, choices),
-        }?;
+        let report = pass.run(graph, (target, choices, Precision::default()))?;
         (pass.always || report.changes > 0).then_some(report)
     });
     reports.collect()

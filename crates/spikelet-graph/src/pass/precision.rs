@@ -16,6 +16,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
+use crate::notes::Notes;
 use crate::op::{Map, MatmulPrecision, Op, Operation, Port, Ports, Scan};
 use crate::precision::Precision;
 use crate::rewrite::{NodeId, Rewriter};
@@ -271,6 +272,7 @@ impl Pass<'_> {
             outputs: vec![made],
             layer: layer.clone(),
             backward: false,
+            notes: Notes::default(),
         };
         match before {
             Some(node) => self.graph.insert_before(node, cast),

@@ -74,11 +74,10 @@ fn cheap_producer(graph: &Rewriter<'_>, value: ValueId, saved: &BTreeSet<ValueId
     let stored = |v: &ValueId| graph.producer(*v).is_none() || saved.contains(v);
     // A graph whose operations are not fused stores what each of them computes.
     let is_short = |map: &Map| {
-        let program = || map.program(node.inputs.len());
         !graph.graph().disable_fusion
             && map.expressions.len() == 1
             && !graph.ty(value).dtype.is_half()
-            && program().is_ok_and(|p| p.operations() <= CHEAP)
+            && map.operations(node.inputs.len()) <= CHEAP
     };
     let cheap = Fill::of(&node.op).is_some()
         || Expand::of(&node.op).is_some()

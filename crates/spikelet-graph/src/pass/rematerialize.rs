@@ -28,7 +28,7 @@ use crate::arena::Allocation;
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::{arena_bytes, liveness, workspace};
 use crate::op::{Operation, View};
-use crate::rewrite::cost;
+use crate::rewrite::{Trial, cost};
 use crate::semantics::Class;
 use crate::target::Target;
 use crate::types::{DType, TensorType};
@@ -142,7 +142,7 @@ fn divide_recurrent(graph: &Graph, target: &dyn Target, limit: usize, found: &mu
         };
         lower(&mut cut.0, target, (limit, MAX_OFFERS), &mut cut.1);
         prune_loops::run(&mut cut.0);
-        cut.1.bytes.1 = cut_bytes(&cut.0, target);
+        cut.1.bytes.1 = cut_bytes(&mut cut.0, target);
         let (before, now) = (found.1.bytes.1, cut.1.bytes.1);
         if now < before {
             *found = cut;
@@ -158,10 +158,13 @@ fn divide_recurrent(graph: &Graph, target: &dyn Target, limit: usize, found: &mu
 }
 
 /// The arena that a graph will have.
-fn cut_bytes(graph: &Graph, target: &dyn Target) -> usize {
-    let mut graph = graph.clone();
-    time_chunking::run(&mut graph, target);
-    arena_bytes(&graph, target)
+fn cut_bytes(graph: &mut Graph, target: &dyn Target) -> usize {
+    if !time_chunking::divides(graph, target) {
+        return graph.with_use_counts(|graph| arena_bytes(graph, target));
+    }
+    let mut divided = graph.clone();
+    time_chunking::run(&mut divided, target);
+    divided.with_use_counts(|graph| arena_bytes(graph, target))
 }
 
 /// Frees values that can be recomputed until the arena fits `limit`, or none of the `tried` best candidates
@@ -236,9 +239,7 @@ type Recomputed = (usize, Option<ValueId>);
 /// The node at which the most bytes are live.
 fn peak(graph: &mut Graph, target: &dyn Target) -> Option<Peak> {
     let mut change = vec![0_i128; graph.nodes.len() + 2];
-    graph.count_uses();
-    let requests = requests_before_cut(graph, target);
-    graph.forget_uses();
+    let requests = graph.with_use_counts(|graph| requests_before_cut(graph, target));
     for request in requests {
         let (first, last) = request.alive;
         change[first] += request.bytes as i128;
@@ -339,7 +340,8 @@ fn collect(
 
 /// The node that unpacks a value from bits that are stored anyway, if it was packed before.
 fn unpacks(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<usize> {
-    let pack = memory.packs_to_bits[value.index()]?;
+    // Where an earlier peak is lowered after a later one, the node that packs it can be behind this one.
+    let pack = memory.packs_to_bits[value.index()].filter(|pack| *pack < node)?;
     let bits = graph.nodes[pack].outputs[0];
     memory
         .is_there(bits, node)
@@ -400,19 +402,23 @@ fn free_one(
 ) -> Option<Peak> {
     let memory = Memory::new(graph);
     for offer in offers(graph, &memory, most, costs).into_iter().take(tried) {
-        let (old, counted) = (graph.clone(), budget.clone());
-        let made = match offer.way {
-            Way::Pack => pack(graph, offer.value, offer.gap, budget),
-            Way::Recompute(list) => recompute(graph, offer.value, &list, offer.gap.1, budget),
+        let mut trial = Trial::new(graph);
+        let (value, (_, next)) = (offer.value, offer.gap);
+        let made = match &offer.way {
+            Way::Pack => pack(&mut trial, &memory, value, offer.gap),
+            Way::Recompute(list) => recompute(&mut trial, &memory, value, list, next),
         };
-        let lower = made.and_then(|()| peak(graph, target)).filter(|now| {
+        let lower = made.and_then(|()| peak(trial.graph, target)).filter(|now| {
             now.bytes < most.bytes || (now.bytes == most.bytes && now.node > most.node + 2)
         });
         if lower.is_some() {
+            match offer.way {
+                Way::Pack => budget.packed += 1,
+                Way::Recompute(list) => budget.recomputed += list.len(),
+            }
             return lower;
         }
-        *graph = old;
-        *budget = counted;
+        trial.undo();
     }
     None
 }

@@ -81,7 +81,7 @@ impl Plan {
                 f,
                 "{indent}{:>3}  {:<22} {:<14} {:>12} {:>10}  {} ← {}",
                 k + 1,
-                format!("{mark}{name}"),
+                format!("{mark}{name}{}", node.notes),
                 node.layer,
                 flops(kernel.flops),
                 bytes(usize::try_from(kernel.bytes).unwrap_or(usize::MAX)),

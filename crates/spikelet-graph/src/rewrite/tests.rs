@@ -174,3 +174,18 @@ fn the_cost_of_a_node_follows_its_operation() {
     rewriter.set(node, fill);
     assert_eq!(rewriter.cost(node), 16);
 }
+
+#[test]
+fn a_trial_that_is_undone_leaves_no_trace() {
+    let mut graph = chain(3);
+    let (before, values) = (graph.to_string(), graph.values());
+    let x = graph.inputs[0].value;
+    let mut trial = Trial::new(&mut graph);
+    let made = trial.make_at(1, exp(&[4]), &[x], (&layer(), true)).unwrap();
+    trial.set_input(2, 0, made);
+    let node = trial.graph.nodes[2].clone();
+    trial.insert(2, node);
+    assert_ne!(trial.graph.to_string(), before);
+    trial.undo();
+    assert_eq!((graph.to_string(), graph.values()), (before, values));
+}

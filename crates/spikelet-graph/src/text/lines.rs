@@ -3,6 +3,7 @@
 use super::{Text, escaped, unescaped};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Input, InputKind, Node, Output, ValueId};
+use crate::notes::Notes;
 use crate::op::{Op, Operation};
 use crate::types::TensorType;
 use std::fmt;
@@ -70,6 +71,14 @@ impl Op {
     }
 }
 
+impl fmt::Display for Notes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Text::default();
+        self.clone().text(&mut text);
+        f.write_str(&text.out)
+    }
+}
+
 impl Text<'_> {
     fn id(&mut self, value: &mut ValueId) -> &mut Self {
         self.word("%").value(&mut value.0)
@@ -108,8 +117,10 @@ impl Text<'_> {
                 .iter()
                 .map(|v| graph.ty(*v).to_string())
                 .collect();
+            self.word(&types.join(", "));
+            node.notes.clone().text(self);
             let mark = if node.backward { "∂ " } else { "" };
-            let line = format!("{}  {mark}{}", types.join(", "), escaped(&node.layer));
+            let line = format!("  {mark}{}", escaped(&node.layer));
             let below = std::mem::take(&mut self.below);
             self.word(line.trim_end()).word("\n").word(&below);
         }
@@ -271,6 +282,8 @@ impl Text<'_> {
         if types.is_empty() {
             self.fail("expected the types of the results");
         }
+        let mut notes = Notes::default();
+        notes.text(self);
         let backward = self.takes("  ∂");
         let layer = match self.takes(if backward { " " } else { "  " }) {
             true => unescaped(self.rest()?),
@@ -313,6 +326,7 @@ impl Text<'_> {
             outputs: outputs.to_vec(),
             layer: layer.into(),
             backward,
+            notes,
         })
     }
 

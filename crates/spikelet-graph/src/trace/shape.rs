@@ -10,9 +10,6 @@ impl Var {
     /// The tensor reshaped.
     pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Var {
         let shape = shape.into();
-        if shape == self.shape() {
-            return self.clone();
-        }
         self.tracer.apply1(Reshape { shape }, &[self])
     }
 
@@ -48,9 +45,6 @@ impl Var {
     /// Broadcast to a shape.
     pub fn expand(&self, shape: impl Into<Vec<usize>>) -> Var {
         let shape = shape.into();
-        if shape == self.shape() {
-            return self.clone();
-        }
         self.tracer.apply1(Expand { shape }, &[self])
     }
 

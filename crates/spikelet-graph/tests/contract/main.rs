@@ -14,6 +14,7 @@ mod image_errors;
 mod layout;
 mod long_chains;
 mod long_program;
+mod memory_limit;
 mod overlapping_layers;
 mod passes;
 mod planning_time;

@@ -2,8 +2,8 @@
 //! devices share it.
 
 use spikelet_expr::Expr;
-use spikelet_graph::op::{DeviceShare, Feedback, Recurrence, Scan};
-use spikelet_graph::{Buckets, DType, Graph, Plan, Tracer, Var};
+use spikelet_graph::op::{Feedback, Recurrence, Scan};
+use spikelet_graph::{Buckets, DType, DeviceShare, Graph, Plan, Tracer, Var};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -45,7 +45,6 @@ pub fn overlapping_step([time, batch, neurons]: [usize; 3], ranks: usize) -> Gra
 
 /// The number of scans that share the device with another one.
 pub fn shared_scans(plan: &Plan) -> usize {
-    let scans = plan.graph.nodes.iter().filter_map(|node| node.op.ports());
-    let feedbacks = scans.filter_map(|op| op.scan().feedback.as_ref());
-    feedbacks.filter(|f| f.share != DeviceShare::Whole).count()
+    let shares = plan.graph.nodes.iter().map(|node| node.notes.share);
+    shares.filter(|share| *share != DeviceShare::Whole).count()
 }

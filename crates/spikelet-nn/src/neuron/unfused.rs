@@ -86,14 +86,13 @@ pub(crate) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType)
         let place = operands.iter().position(|(known, _)| *known == name)?;
         Some(Map::operand(place))
     };
-    let map = Map {
-        expressions: expressions.iter().map(|e| e.substitute(&rename)).collect(),
-        // If operands do not broadcast, the error of the operation names them.
-        shape: (operands.iter()).fold(vec![], |shape, (_, v)| {
-            broadcast(&shape, v.shape()).unwrap_or(shape)
-        }),
-        dtypes: vec![stored; expressions.len()],
-    };
+    // If operands do not broadcast, the error of the operation names them.
+    let shape = (operands.iter()).fold(vec![], |shape, (_, v)| {
+        broadcast(&shape, v.shape()).unwrap_or(shape)
+    });
+    let dtypes = vec![stored; expressions.len()];
+    let expressions = expressions.iter().map(|e| e.substitute(&rename)).collect();
+    let map = Map::stored(expressions, shape, dtypes);
     let operands: Vec<&Var> = operands.iter().map(|(_, v)| v).collect();
     operands[0].tracer().apply(map, &operands)
 }

@@ -114,7 +114,6 @@ fn sum_up(draws: &mut Draws) -> Case {
         length,
         reverse: draws.below(2) == 1,
         hoist: true,
-        unfused: None,
     };
     Case {
         op: op.into(),

@@ -12,13 +12,13 @@ use crate::gpu::Properties;
 use crate::kernel_source::{KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Feedback, Port, Ports, ScanGrad};
-use spikelet_graph::{DType, TensorType};
+use spikelet_graph::{DType, DeviceShare, TensorType};
 use std::fmt::Write;
 
 pub(super) fn tiling(
     op: &ScanGrad,
     feedback: &Feedback,
-    gpu: &Properties,
+    (gpu, share): (&Properties, DeviceShare),
     inputs: &[TensorType],
 ) -> Option<Tiling> {
     let r = &op.of.recurrence;
@@ -31,7 +31,7 @@ pub(super) fn tiling(
         // The products of the first two terms are precise to 2⁻¹⁶, and sums of many cancel.
         planes: planes(weight, feedback.precision).min(2),
         registers: 4 + r.inputs.len() + 2 * r.states.len() + 2 * r.params.len(),
-        share: feedback.share,
+        share,
     };
     Tiling::new(gpu, demand)
 }

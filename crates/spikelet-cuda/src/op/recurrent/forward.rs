@@ -12,13 +12,13 @@ use crate::gpu::Properties;
 use crate::kernel_source::{KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Feedback, Port, Ports, Scan};
-use spikelet_graph::{DType, TensorType};
+use spikelet_graph::{DType, DeviceShare, TensorType};
 use std::fmt::Write;
 
 pub(super) fn tiling(
     op: &Scan,
     feedback: &Feedback,
-    gpu: &Properties,
+    (gpu, share): (&Properties, DeviceShare),
     inputs: &[TensorType],
 ) -> Option<Tiling> {
     let r = &op.recurrence;
@@ -29,7 +29,7 @@ pub(super) fn tiling(
         features,
         planes: planes(&inputs[op.reads(Port::Weight)], feedback.precision),
         registers: 2 + r.inputs.len() + r.states.len() + r.params.len(),
-        share: feedback.share,
+        share,
     };
     Tiling::new(gpu, demand)
 }

@@ -22,7 +22,7 @@ pub(super) fn lower_forward<'a>(
     feedback: &'a Feedback,
     cx: &'a LoweringContext<'_>,
 ) -> Result<Lowered<'a>> {
-    let tiling = forward::tiling(op, feedback, cx.gpu, &cx.inputs);
+    let tiling = forward::tiling(op, feedback, (cx.gpu, cx.node.notes.share), &cx.inputs);
     let tiling = tiling.ok_or_else(|| cx.refuse(NO_TILE))?;
     Ok(lowered(cx, tiling.workspace(), move || {
         forward::kernels(op, feedback, &tiling, cx)
@@ -34,7 +34,7 @@ pub(super) fn lower_backward<'a>(
     feedback: &'a Feedback,
     cx: &'a LoweringContext<'_>,
 ) -> Result<Lowered<'a>> {
-    let tiling = backward::tiling(op, feedback, cx.gpu, &cx.inputs);
+    let tiling = backward::tiling(op, feedback, (cx.gpu, cx.node.notes.share), &cx.inputs);
     let tiling = tiling.ok_or_else(|| cx.refuse(NO_TILE))?;
     Ok(lowered(cx, tiling.workspace(), move || {
         backward::kernels(op, feedback, &tiling, cx)

@@ -6,8 +6,8 @@
 //! are read from the second-level cache at each step.
 
 use crate::gpu::Properties;
-use spikelet_graph::TensorType;
-use spikelet_graph::op::{DeviceShare, Scan};
+use spikelet_graph::op::Scan;
+use spikelet_graph::{DeviceShare, TensorType};
 
 /// The summation order of the product of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

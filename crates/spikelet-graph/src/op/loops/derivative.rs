@@ -61,55 +61,26 @@ pub(super) fn differentiate(
         .collect();
     let read = step.read_by(of_carried.iter().chain(of_invariants).chain(&stacked));
 
-    // Carried: the gradients of carried values and the sums of the gradients of invariants.
-    let mut operands = vec![];
-    let mut inputs = vec![];
-    let mut outputs = vec![];
     let first_invariant = body.carried_count() + body.sequence_count();
-    for (at, &k) in found.carried.iter().enumerate() {
-        operands.push(match b.grads[k] {
-            Some(grad) => grad,
-            None => b.zeros_like(node.inputs[k])?,
-        });
-        inputs.push(step.carried_grads[at]);
-        outputs.push(of_carried[at]);
-    }
-    for (at, &k) in found.invariants.iter().enumerate() {
-        operands.push(b.zeros_like(node.inputs[first_invariant + k])?);
-        inputs.push(step.sums[at]);
-        outputs.push(of_invariants[at]);
-    }
-    let carried_count = inputs.len();
-
-    // Sequences: the carried values before each step, the forward sequences, the gradients of results.
-    let before: Vec<ValueId> = body.carried_inputs().collect();
-    for (k, &value) in before.iter().enumerate() {
-        if read[value.index()] {
-            operands.push(stored(b, node, k)?);
-            inputs.push(step.as_piece(value, &node.layer)?);
-        }
-    }
-    for (k, value) in body.sequence_inputs().enumerate() {
-        if read[value.index()] {
-            operands.push(node.inputs[body.carried_count() + k]);
-            inputs.push(value);
-        }
-    }
-    for &(k, value) in &step.result_grads {
-        if read[value.index()] {
-            operands.extend(b.grads[body.carried_count() + k]);
-            inputs.push(value);
-        }
-    }
-    let sequence_count = inputs.len() - carried_count;
+    let mut operands = Operands::default();
+    operands.carried(body, (&found, &step), b, node)?;
+    let carried_count = operands.inside.len();
+    operands.sequences(body, &mut step, &read, b, node)?;
+    let sequence_count = operands.inside.len() - carried_count;
     for (k, value) in body.invariant_inputs().enumerate() {
         if read[value.index()] {
-            operands.push(node.inputs[first_invariant + k]);
-            inputs.push(value);
+            operands.add(node.inputs[first_invariant + k], value);
         }
     }
+    let mut outputs = [of_carried, of_invariants].concat();
     outputs.extend(&stacked);
-    let graph = step.finish(&read, &inputs, carried_count, sequence_count, &outputs);
+    let graph = step.finish(
+        &read,
+        &operands.inside,
+        carried_count,
+        sequence_count,
+        &outputs,
+    );
     let backward = LoopBody::new(graph, carried_count, sequence_count)
         .map_err(|error| error.at(&node.layer, "gradient of a loop", &[]))?;
     let backward = Loop {
@@ -117,9 +88,8 @@ pub(super) fn differentiate(
         length: op.length,
         reverse: !op.reverse,
         hoist: op.hoist,
-        unfused: None,
     };
-    let made = b.push(backward, &operands)?;
+    let made = b.push(backward, &operands.outside)?;
     for (at, &k) in found.carried.iter().enumerate() {
         grads[k] = b.wanted[k].then_some(made[at]);
     }
@@ -145,6 +115,71 @@ pub(super) fn differentiate(
         };
     }
     Ok(grads)
+}
+
+/// The operands of a backward loop, and the inputs of its body that receive them.
+#[derive(Default)]
+struct Operands {
+    outside: Vec<ValueId>,
+    inside: Vec<ValueId>,
+}
+
+impl Operands {
+    fn add(&mut self, outside: ValueId, inside: ValueId) {
+        self.outside.push(outside);
+        self.inside.push(inside);
+    }
+
+    /// The gradients of carried values and the sums of the gradients of invariants.
+    fn carried(
+        &mut self,
+        body: &LoopBody,
+        (found, step): (&Active, &Step),
+        b: &mut Backward<'_>,
+        node: &Node,
+    ) -> Result<()> {
+        for (&k, grad) in found.carried.iter().zip(&step.carried_grads) {
+            let given = match b.grads[k] {
+                Some(given) => given,
+                None => b.zeros_like(node.inputs[k])?,
+            };
+            self.add(given, *grad);
+        }
+        let first = body.carried_count() + body.sequence_count();
+        for (&k, sum) in found.invariants.iter().zip(&step.sums) {
+            self.add(b.zeros_like(node.inputs[first + k])?, *sum);
+        }
+        Ok(())
+    }
+
+    /// The carried values before each step, the forward sequences, the gradients of results, as far as they are read.
+    fn sequences(
+        &mut self,
+        body: &LoopBody,
+        step: &mut Step,
+        read: &[bool],
+        b: &mut Backward<'_>,
+        node: &Node,
+    ) -> Result<()> {
+        let before: Vec<ValueId> = body.carried_inputs().collect();
+        for (k, &value) in before.iter().enumerate() {
+            if read[value.index()] {
+                self.add(stored(b, node, k)?, step.as_piece(value, &node.layer)?);
+            }
+        }
+        let first = body.carried_count();
+        for (k, value) in body.sequence_inputs().enumerate() {
+            if read[value.index()] {
+                self.add(node.inputs[first + k], value);
+            }
+        }
+        for &(k, value) in &step.result_grads {
+            if let Some(grad) = b.grads[first + k].filter(|_| read[value.index()]) {
+                self.add(grad, value);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Which values of a body take part in the derivative.
@@ -335,11 +370,8 @@ impl Step {
         match self.given.iter().position(|(given, _)| *given == value) {
             None => self.given.push((value, grad)),
             Some(at) => {
-                let sum = Map {
-                    expressions: vec![Map::operand(0) + Map::operand(1)],
-                    shape: ty.shape,
-                    dtypes: vec![ty.dtype],
-                };
+                let sum = vec![Map::operand(0) + Map::operand(1)];
+                let sum = Map::stored(sum, ty.shape, vec![ty.dtype]);
                 let node =
                     self.graph
                         .make_node(sum.into(), &[self.given[at].1, grad], layer, true)?;

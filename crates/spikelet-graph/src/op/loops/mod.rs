@@ -42,8 +42,6 @@ pub struct Loop {
     pub reverse: bool,
     /// Whether operations that do not depend on carried values may leave the body.
     pub hoist: bool,
-    /// Why the body is not one kernel; `None` if [`crate::pass::fuse_recurrent_scan`] did not look at it.
-    pub unfused: Option<Arc<str>>,
 }
 
 impl Loop {
@@ -80,7 +78,6 @@ impl Operation for Loop {
     fn text(&mut self, t: &mut Text<'_>) {
         let (mut carried, mut sequences) = (self.body.carried_count(), self.body.sequence_count());
         let (mut graph, mut stays) = (self.body.graph().clone(), !self.hoist);
-        let mut why = self.unfused.as_ref().map(|why| why.to_string());
         t.word("loop[T=").value(&mut self.length);
         t.flag(&mut self.reverse, ", reverse")
             .word(", carries ")
@@ -89,14 +86,11 @@ impl Operation for Loop {
             .value(&mut sequences)
             .word(" sequences")
             .flag(&mut stays, ", all in the body");
-        t.optional(&mut why, ", not one kernel: ", Text::quoted)
-            .word("]")
-            .body(&mut graph)
-            .read(|| {
-                (self.hoist, self.unfused) = (!stays, why.map(Arc::from));
-                self.body = LoopBody::new(graph, carried, sequences)?.into();
-                Ok(())
-            });
+        t.word("]").body(&mut graph).read(|| {
+            self.hoist = !stays;
+            self.body = LoopBody::new(graph, carried, sequences)?.into();
+            Ok(())
+        });
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {

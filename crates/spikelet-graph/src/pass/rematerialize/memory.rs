@@ -78,6 +78,18 @@ impl Memory {
         }
     }
 
+    /// Whether a value has memory of its own.
+    pub(super) fn is_root(&self, value: ValueId) -> bool {
+        self.roots[value.index()] == value.index()
+    }
+
+    /// The other values that are in the memory of a value.
+    pub(super) fn views(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
+        let roots = self.roots.iter().zip(0..);
+        let views = roots.filter(move |(root, at)| **root == value.index() && *at != value.0);
+        views.map(|(_, at)| ValueId(at))
+    }
+
     /// The last node before `node` and the first after it that read or write the memory, if it is
     /// live but not in use at `node`.
     pub(super) fn gap(&self, root: usize, node: usize) -> Option<(usize, usize)> {

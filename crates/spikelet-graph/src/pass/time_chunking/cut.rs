@@ -6,6 +6,7 @@ use super::divisible::{TimeAxis, is_sum, views_are_aligned};
 use super::order::{Item, is_backward};
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::roots;
+use crate::notes::Notes;
 use crate::op::{
     Concat, ConcatChunks, Map, Op, Operation, Pack, Reduce, Reshape, Slice, TimeChunk,
 };
@@ -158,7 +159,11 @@ impl<'a> Cutter<'a> {
             Op::Loop(op) => repeat(op, this, &mut inputs),
             _ => time.chunk(self.graph.graph(), &node, chunk, count),
         };
-        let mut made = self.push(&node, op, &inputs);
+        let part = self.graph.make(op, &inputs, &node.layer, node.backward);
+        let part = part.expect("a chunk of an operation that fits, fits");
+        let mut made = part.outputs.clone();
+        let notes = node.notes.clone();
+        self.graph.push(Node { notes, ..part });
         let sums = match is_sum(&node.op) {
             true => vec![],
             false => time.joined(Join::Sum),
@@ -194,10 +199,8 @@ impl<'a> Cutter<'a> {
     fn add(&mut self, like: &Node, terms: [ValueId; 2], whole: Option<ValueId>) -> ValueId {
         let ty = self.graph.ty(terms[0]).clone();
         let dtype = whole.map_or(ty.dtype, |whole| self.graph.ty(whole).dtype);
-        let map = Map {
-            dtypes: vec![dtype],
-            ..Map::new(vec![Map::operand(0) + Map::operand(1)], &*ty.shape)
-        };
+        let sum = vec![Map::operand(0) + Map::operand(1)];
+        let map = Map::stored(sum, &*ty.shape, vec![dtype]);
         self.push(like, map, &terms)[0]
     }
 
@@ -220,6 +223,7 @@ impl<'a> Cutter<'a> {
                     op: ConcatChunks.into(),
                     inputs: of_chunks(at),
                     outputs: vec![whole],
+                    notes: Notes::default(),
                     ..node.clone()
                 });
             } else {
@@ -289,14 +293,12 @@ impl<'a> Cutter<'a> {
         loop {
             let last = rest.len() == 0;
             let sum = (0..terms.len()).map(Map::operand).reduce(|a, b| a + b);
-            let map = Map {
-                dtypes: vec![if last {
-                    ty.dtype
-                } else {
-                    ty.dtype.arithmetic()
-                }],
-                ..Map::new(vec![sum.unwrap_or_else(|| Expr::constant(0.0))], &*ty.shape)
+            let dtype = match last {
+                true => ty.dtype,
+                false => ty.dtype.arithmetic(),
             };
+            let sum = vec![sum.unwrap_or_else(|| Expr::constant(0.0))];
+            let map = Map::stored(sum, &*ty.shape, vec![dtype]);
             let made = self.push(like, map, &terms)[0];
             if last {
                 self.rename(made, to);

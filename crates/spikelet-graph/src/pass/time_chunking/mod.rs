@@ -108,16 +108,24 @@ pub(crate) fn run_division(graph: &mut Graph, division: Division) -> bool {
     true
 }
 
+/// Whether [`run`] divides anything.
+pub(crate) fn divides(graph: &Graph, target: &dyn SchedulingPolicy) -> bool {
+    let rule = Rule::of(graph, target);
+    rule.is_some_and(|rule| graph.nodes.iter().any(|node| rule.cuts_always(graph, node)))
+}
+
 /// Divides convolutions and channel statistics; all other operations are unchanged.
 pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let cuts = cuts(graph, target, false);
     let changes = cuts.iter().flatten().count();
-    let items = (0..graph.nodes.len()).map(|k| match cuts[k] {
-        Some(_) => Item::Interleaved(vec![k]),
-        None => Item::Whole(k),
-    });
-    let items: Vec<Item> = items.collect();
-    Cutter::new(graph, &cuts).run(items);
+    if changes > 0 {
+        let items = (0..graph.nodes.len()).map(|k| match cuts[k] {
+            Some(_) => Item::Interleaved(vec![k]),
+            None => Item::Whole(k),
+        });
+        let items: Vec<Item> = items.collect();
+        Cutter::new(graph, &cuts).run(items);
+    }
     Report {
         pass: "time chunking",
         changes,

@@ -17,7 +17,8 @@ use super::divisible::{cut_types, cut_values, is_sum, views_are_aligned};
 use super::order::{in_order, is_backward};
 use super::{Cut, ForwardScans, has_steps};
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{DeviceShare, Op, ScanGrad};
+use crate::notes::DeviceShare;
+use crate::op::Op;
 use crate::pass::Report;
 use crate::target::SchedulingPolicy;
 use std::collections::HashSet;
@@ -38,8 +39,8 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let mut cuts: Vec<Option<Cut>> = vec![None; graph.nodes.len()];
     for pair in &pairs {
         let [first, second] = pair.scans();
-        set_share(&mut graph.nodes[first].op, DeviceShare::First);
-        set_share(&mut graph.nodes[second].op, DeviceShare::Second);
+        graph.nodes[first].notes.share = DeviceShare::First;
+        graph.nodes[second].notes.share = DeviceShare::Second;
         for (k, forward) in &pair.nodes {
             cuts[*k] = Some(Cut {
                 count: pair.count,
@@ -55,14 +56,6 @@ pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
         pass: NAME,
         changes: pairs.len(),
         summary: format!("{} pairs of recurrent layers overlap in time", pairs.len()),
-    }
-}
-
-fn set_share(op: &mut Op, share: DeviceShare) {
-    if let Op::Scan(scan) | Op::ScanGrad(ScanGrad { of: scan, .. }) = op
-        && let Some(feedback) = &mut scan.feedback
-    {
-        feedback.share = share;
     }
 }
 

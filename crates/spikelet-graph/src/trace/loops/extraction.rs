@@ -31,34 +31,8 @@ pub(super) struct Extracted {
 impl Extraction {
     pub(super) fn run(mut self, graph: &mut Graph, open: &OpenLoop) -> Result<Extracted> {
         graph.forget_uses();
-        let traced = graph.nodes.split_off(open.first);
-        let mut inner: Vec<Node> = vec![];
         let mut outside = Outside::of(&self.received, self.length, self.reverse);
-        for (k, mut node) in traced.into_iter().enumerate() {
-            let k = open.first + k;
-            if open.outside.iter().any(|range| range.contains(&k)) {
-                for input in &mut node.inputs {
-                    *input = outside.value(graph, &inner, *input, &node.layer)?;
-                }
-                graph.nodes.push(node);
-            } else {
-                outside
-                    .inside
-                    .extend(node.outputs.iter().map(|v| (*v, Some(inner.len()))));
-                inner.push(node);
-            }
-        }
-        if let Some(output) = graph
-            .outputs
-            .iter()
-            .find(|o| outside.inside.contains_key(&o.value))
-        {
-            return Err(Error::Name {
-                kind: "output",
-                name: output.name.clone(),
-                problem: "it is a value of the body of a loop; carry or stack the value, and output the result of the loop".to_string(),
-            });
-        }
+        let mut inner = self.nodes_inside(graph, open, &mut outside)?;
         self.step_generators(graph, &mut inner, &mut outside)?;
 
         // A carried value that does not change is an invariant.
@@ -114,7 +88,6 @@ impl Extraction {
             length: self.length,
             reverse: self.reverse,
             hoist: self.hoist,
-            unfused: None,
         };
         let mut made = Extracted {
             stacked: vec![],
@@ -130,6 +103,43 @@ impl Extraction {
             .extend(carried.iter().map(|c| c.inside).zip(lasts.iter().copied()));
         made.stacked = stacked.to_vec();
         Ok(made)
+    }
+
+    /// Takes the nodes that were traced since the loop was opened, but for those that belong outside of it.
+    fn nodes_inside(
+        &self,
+        graph: &mut Graph,
+        open: &OpenLoop,
+        outside: &mut Outside,
+    ) -> Result<Vec<Node>> {
+        let traced = graph.nodes.split_off(open.first);
+        let mut inner: Vec<Node> = vec![];
+        for (k, mut node) in traced.into_iter().enumerate() {
+            let k = open.first + k;
+            if open.outside.iter().any(|range| range.contains(&k)) {
+                for input in &mut node.inputs {
+                    *input = outside.value(graph, &inner, *input, &node.layer)?;
+                }
+                graph.nodes.push(node);
+            } else {
+                outside
+                    .inside
+                    .extend(node.outputs.iter().map(|v| (*v, Some(inner.len()))));
+                inner.push(node);
+            }
+        }
+        if let Some(output) = graph
+            .outputs
+            .iter()
+            .find(|o| outside.inside.contains_key(&o.value))
+        {
+            return Err(Error::Name {
+                kind: "output",
+                name: output.name.clone(),
+                problem: "it is a value of the body of a loop; carry or stack the value, and output the result of the loop".to_string(),
+            });
+        }
+        Ok(inner)
     }
 
     /// Lets draws over time inside the body draw the numbers of their step: the generator's state becomes a
