@@ -171,6 +171,7 @@ fn applied(op: Op, inputs: &[TensorType], is_read: impl Fn(Port) -> bool) -> Vec
         outputs: vec![],
         layer: "".into(),
         backward: false,
+        notes: spikelet_graph::Notes::default(),
     };
     let cx = LoweringContext {
         device: &target,
