@@ -3,7 +3,7 @@
 mod loop_kernel;
 
 use crate::memory::{Slot, View, ViewMut};
-use crate::op::Kernel;
+use crate::op::{self, Kernel};
 use crate::shared::failure;
 use loop_kernel::LoopKernel;
 use spikelet_graph::op::{Op, Operation};
@@ -109,6 +109,16 @@ impl BoundPlan {
                     .writes
                     .iter()
                     .position(|w| w == at && *w != Location::Unused);
+                if let Some(j) = same
+                    && !op::takes_in_place(&node.op, j)
+                {
+                    return Err(failure(format!(
+                        "{}: operand {} is in the memory of result {j}, from which its CPU kernel does not read; let \
+                         `CpuKernel::takes_in_place` return true and handle `View::InPlace`",
+                        node.op.name(),
+                        reads.len(),
+                    )));
+                }
                 reads.push(match (same, place(at, value)) {
                     (Some(j), _) => Source::InPlace(j),
                     (None, Some(place)) => Source::Place(place),

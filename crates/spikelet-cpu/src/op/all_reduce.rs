@@ -13,6 +13,10 @@ struct AllReduceKernel {
 }
 
 impl CpuKernel for AllReduceStart {
+    fn takes_in_place(&self) -> bool {
+        true
+    }
+
     /// Several operands are packed into one array; a single operand is summed in place.
     fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
         let elements = match &cx.types.inputs[..] {

@@ -28,6 +28,10 @@ struct MapScratch<R> {
 }
 
 impl CpuKernel for Map {
+    fn takes_in_place(&self) -> bool {
+        true
+    }
+
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
         cx.boxed(MapKernel::<R>::new(self, &cx.types, cx.threads))
     }

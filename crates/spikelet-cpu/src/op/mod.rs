@@ -48,7 +48,7 @@ use half::slice::HalfFloatSliceExt;
 use pieces::BatchPieces;
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Op, Operation, Port, Ports};
-use spikelet_graph::semantics::Class;
+use spikelet_graph::semantics::{Class, InPlace};
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, TensorType, for_each_operation};
 use std::sync::Arc;
 
@@ -109,6 +109,12 @@ pub(crate) trait CpuKernel {
     /// The operands that the kernel gathers in arrays on the stack, at most [`MAX_OPERANDS`].
     fn gathered(&self, _types: &Types) -> usize {
         0
+    }
+
+    /// Whether the kernel reads an operand from the memory of a result ([`View::InPlace`]), which operations with an
+    /// [`in_place`](Operation::in_place) other than `Never` ask for.
+    fn takes_in_place(&self) -> bool {
+        false
     }
 
     /// Whether the kernel reads an operand as packed bits.
@@ -328,6 +334,11 @@ fn moves(op: &Op) -> bool {
     moves || op.body().is_some()
 }
 
+/// Whether a kernel reads operands in the memory of a result, if the operation lets this result take their memory.
+pub(crate) fn takes_in_place(op: &Op, result: usize) -> bool {
+    op.in_place(result) == InPlace::Never || kernel_of(op).takes_in_place()
+}
+
 /// Whether a kernel reads an operand as packed bits.
 pub(crate) fn reads_bits(op: &Op, inputs: &[TensorType], operand: usize) -> bool {
     kernel_of(op).reads_bits(inputs, operand)
@@ -354,6 +365,27 @@ mod tests {
         let cx = |node| PrepareContext::new(&graph, node, 64, None);
         let all = graph.nodes.iter().map(|node| cx(node).workspace());
         all.max().unwrap_or(0)
+    }
+
+    #[test]
+    fn kernels_take_operands_in_place_where_their_operations_allow_it() {
+        let all = include_str!("../../../spikelet-graph/src/text/all_operations.txt");
+        // This operation exists in the tests of the graph's crate only.
+        let mut inside = false;
+        let known = all.lines().filter(|line| {
+            inside = line.contains("= with_body") || inside && line.starts_with(' ');
+            !inside
+        });
+        let known: String = known.map(|line| format!("{line}\n")).collect();
+        let graph: Graph = known.parse().expect("a graph with every operation");
+        let mut in_place = 0;
+        for node in &graph.nodes {
+            for result in 0..node.outputs.len() {
+                assert!(takes_in_place(&node.op, result), "{}", node.op.name());
+                in_place += usize::from(node.op.in_place(result) != InPlace::Never);
+            }
+        }
+        assert!(in_place > 0);
     }
 
     #[test]

@@ -285,6 +285,10 @@ struct PoolGradKernel<R> {
 }
 
 impl CpuKernel for PoolGrad {
+    fn takes_in_place(&self) -> bool {
+        true
+    }
+
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
         Ok(Box::new(PoolGradKernel::<R> {
             windows: Windows::new(&self.pool, &cx.types.outputs[0].shape),

@@ -31,6 +31,10 @@ struct RankUpdateKernel<R> {
 type Terms<'a, R> = (&'a [R], &'a [R], &'a Fired);
 
 impl CpuKernel for RankUpdate {
+    fn takes_in_place(&self) -> bool {
+        true
+    }
+
     fn prepare<R: Float>(&self, cx: &PrepareContext<'_>) -> Prepared {
         let (outputs, inputs) = cx.types.outputs[0].rows_and_columns();
         let factors = cx.types.inputs[1..].iter().skip(1).step_by(2);

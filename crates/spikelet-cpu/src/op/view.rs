@@ -18,6 +18,10 @@ macro_rules! views {
             fn prepare<R: Float>(&self, _: &PrepareContext<'_>) -> Prepared {
                 Ok(Box::new(ViewKernel))
             }
+
+            fn takes_in_place(&self) -> bool {
+                true
+            }
         }
     )*};
 }

@@ -128,6 +128,10 @@ fn history_elements(op: &ScanGrad, tile: usize, pool_tiles: Option<PoolTiles>) -
 }
 
 impl CpuKernel for ScanGrad {
+    fn takes_in_place(&self) -> bool {
+        true
+    }
+
     fn lower<'a, R: Float>(&'a self, cx: &'a PrepareContext<'_>) -> Lowered<'a> {
         let feedback = Product::of(self, &cx.types);
         let operands = Operands::new(self, &cx.types);
