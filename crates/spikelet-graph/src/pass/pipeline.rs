@@ -68,117 +68,78 @@ enum Run {
     ),
 }
 
-const fn traced(
-    name: &'static str,
-    run: fn(&mut Graph, Precision) -> Report,
-    what: &'static str,
-) -> Pass {
-    let (run, always) = (Run::BeforeGradients(run), false);
-    Pass {
-        name,
-        what,
-        run,
-        always,
-    }
-}
+use Run::{BeforeGradients, EveryGraph, Outermost};
+use Stage::{ForTarget, Memory};
 
-const fn every_graph(
-    name: &'static str,
-    stage: Stage,
-    run: fn(&mut Graph, &dyn Target) -> Report,
-    what: &'static str,
-) -> Pass {
-    let (run, always) = (Run::EveryGraph(stage, run), false);
+const fn pass(name: &'static str, run: Run, what: &'static str) -> Pass {
     Pass {
         name,
         what,
         run,
-        always,
-    }
-}
-
-const fn outermost(
-    name: &'static str,
-    stage: Stage,
-    run: fn(&mut Graph, &dyn Target, Choices) -> Option<Report>,
-    what: &'static str,
-) -> Pass {
-    let (run, always) = (Run::Outermost(stage, run), false);
-    Pass {
-        name,
-        what,
-        run,
-        always,
+        always: false,
     }
 }
 
 /// All passes, in the order in which they run.
 #[rustfmt::skip]
 pub const PIPELINE: &[Pass] = &[
-    traced("hoist_time", |graph, _| hoist_time::run(graph),
+    pass("hoist_time", BeforeGradients(|graph, _| hoist_time::run(graph)),
         "computes values that are constant over time once, and never repeats them in memory"),
-    traced("layout", |graph, _| layout::run(graph),
+    pass("layout", BeforeGradients(|graph, _| layout::run(graph)),
         "keeps images channels-last in memory: permutations meet their inverse and cancel"),
-    traced("hoist_from_loops", |graph, _| hoist_from_loops::run(graph),
+    pass("hoist_from_loops", BeforeGradients(|graph, _| hoist_from_loops::run(graph)),
         "moves out of loops what does not depend on their carried values"),
-    traced("fuse_recurrent_scan", |graph, _| fuse_recurrent_scan::run(graph),
+    pass("fuse_recurrent_scan", BeforeGradients(|graph, _| fuse_recurrent_scan::run(graph)),
         "turns loops around a neuron and its feedback into one scan"),
-    traced("precision", precision::run,
+    pass("precision", BeforeGradients(precision::run),
         "if requested: products and sequences in 16 bits, or products marked for TF32"),
-    traced("fuse_affine_into_scan", |graph, _| fuse_affine_into_scan::run(graph),
+    pass("fuse_affine_into_scan", BeforeGradients(|graph, _| fuse_affine_into_scan::run(graph)),
         "normalization in front of a neuron and max pooling behind it become part of the neuron's scan"),
-    traced("hoist_from_loops", |graph, _| hoist_from_loops::run(graph),
+    pass("hoist_from_loops", BeforeGradients(|graph, _| hoist_from_loops::run(graph)),
         "again, for what the fusion left"),
-    every_graph("remove_copies", Stage::ForTarget, |graph, _| remove_copies::run(graph),
+    pass("remove_copies", EveryGraph(ForTarget, |graph, _| remove_copies::run(graph)),
         "removes what only stopped a gradient"),
-    outermost("prune_loops", Stage::ForTarget, |graph, _, _| Some(prune_loops::run(graph)),
+    pass("prune_loops", Outermost(ForTarget, |graph, _, _| Some(prune_loops::run(graph))),
         "removes results and operands of loops that are not needed"),
-    every_graph("hoist_from_loops", Stage::ForTarget, |graph, _| hoist_from_loops::run(graph),
+    pass("hoist_from_loops", EveryGraph(ForTarget, |graph, _| hoist_from_loops::run(graph)),
         "again, for the backward pass"),
-    outermost("unroll", Stage::ForTarget, |graph, target, choices| choices.write_out.then(|| unroll::run(graph, target)),
+    pass("unroll", Outermost(ForTarget, |graph, target, choices| choices.write_out.then(|| unroll::run(graph, target))),
         "writes out the steps of short loops where a device asks for it, if the plan is then hardly larger: pieces are \
          views of their sequences, and what the backward pass would recompute is read from the forward pass"),
-    every_graph("hoist_time", Stage::ForTarget, |graph, _| hoist_time::run(graph),
+    pass("hoist_time", EveryGraph(ForTarget, |graph, _| hoist_time::run(graph)),
         "again, for the backward pass").shown(),
-    every_graph("dead_code", Stage::ForTarget, |graph, _| dead_code::run(graph),
+    pass("dead_code", EveryGraph(ForTarget, |graph, _| dead_code::run(graph)),
         "removes nodes whose results are not read").shown(),
-    every_graph("merge_products", Stage::ForTarget, |graph, _| merge_products::run(graph),
+    pass("merge_products", EveryGraph(ForTarget, |graph, _| merge_products::run(graph)),
         "computes equal matrix products, such as those of EventProp's two adjoints, once"),
-    every_graph("fold_casts", Stage::ForTarget, |graph, _| fold_casts::run(graph),
+    pass("fold_casts", EveryGraph(ForTarget, |graph, _| fold_casts::run(graph)),
         "a product or a random draw writes the type that its only reader would cast it to"),
-    every_graph("fuse", Stage::ForTarget, |graph, _| fuse::run(graph),
+    pass("fuse", EveryGraph(ForTarget, |graph, _| fuse::run(graph)),
         "fuses elementwise operations that feed each other; constants and repetitions are read at the source").shown(),
-    every_graph("channel_sums", Stage::ForTarget, |graph, target| channel_sums::run(graph, target),
+    pass("channel_sums", EveryGraph(ForTarget, |graph, target| channel_sums::run(graph, target)),
         "backward scans sum the gradients of parameters that a channel shares, if the target supports it"),
-    every_graph("checkpoint", Stage::ForTarget, |graph, target| checkpoint::run(graph, target),
+    pass("checkpoint", EveryGraph(ForTarget, |graph, target| checkpoint::run(graph, target)),
         "scans store their states every K steps for their backward passes, if the target asks for it"),
-    every_graph("recompute_cheap", Stage::ForTarget, |graph, _| recompute_cheap::run(graph),
+    pass("recompute_cheap", EveryGraph(ForTarget, |graph, _| recompute_cheap::run(graph)),
         "recomputes cheap values in the backward pass instead of keeping them").shown(),
-    every_graph("bit_pack_spikes", Stage::ForTarget, |graph, target| bit_pack_spikes::run(graph, target),
+    pass("bit_pack_spikes", EveryGraph(ForTarget, |graph, target| bit_pack_spikes::run(graph, target)),
         "stores binary values as bits if every reader can use bits").shown(),
-    every_graph("early_updates", Stage::ForTarget, |graph, _| early_updates::run(graph),
+    pass("early_updates", EveryGraph(ForTarget, |graph, _| early_updates::run(graph)),
         "updates large parameters as soon as their gradients are there, which frees the gradients"),
-    outermost("overlap", Stage::Memory, |graph, target, choices| choices.overlap.then(|| time_chunking::overlap::run(graph, target)),
+    pass("overlap", Outermost(Memory, |graph, target, choices| choices.overlap.then(|| time_chunking::overlap::run(graph, target))),
         "lets recurrent layers behind each other run at the same time, in chunks of time steps"),
-    outermost("rematerialize", Stage::Memory, |graph, target, choices| Some(rematerialize::run(graph, target, choices.limit?).report()),
+    pass("rematerialize", Outermost(Memory, |graph, target, choices| Some(rematerialize::run(graph, target, choices.limit?).report())),
         "only under a memory budget: spikes stored as bits, operations recomputed, sequences in chunks").shown(),
-    outermost("time_chunking", Stage::Memory, |graph, target, _| Some(time_chunking::run(graph, target)),
+    pass("time_chunking", Outermost(Memory, |graph, target, _| Some(time_chunking::run(graph, target))),
         "convolutions and statistics of very long sequences process the time steps in chunks"),
-    every_graph("copy_before_update", Stage::Memory, |graph, _| copy_before_update::run(graph),
+    pass("copy_before_update", EveryGraph(Memory, |graph, _| copy_before_update::run(graph)),
         "gives an old value that an output wants a place of its own before it is updated"),
 ];
 
 impl Pass {
-    const fn shown(self) -> Self {
-        let Pass {
-            name, what, run, ..
-        } = self;
-        Pass {
-            name,
-            what,
-            run,
-            always: true,
-        }
+    const fn shown(mut self) -> Self {
+        self.always = true;
+        self
     }
 
     /// Runs the pass alone, for comparisons: as if a plan had chosen it, with the least memory if it has a limit and in full
