@@ -153,6 +153,13 @@ pub enum Near {
 /// The agreement of sums with the CPU, whose order of terms differs.
 pub const SUMS: Near = Near::OfLargest(Cuda::DETERMINISM.sums.tolerance());
 
+/// The same for sums of this many terms. The order in which cuDNN adds them depends on the engine that was fastest; the
+/// rounding errors of the partial sums, of either sign, add up like a random walk: √terms times half the distance of
+/// neighboring numbers.
+pub fn sums_of(terms: usize) -> Near {
+    Near::OfLargest((terms as f64).sqrt() * f64::from(f32::EPSILON) / 2.0)
+}
+
 /// A description of the first element that differs, if any.
 pub fn apart(given: &Tensor, expected: &Tensor, near: Near) -> Option<String> {
     assert_eq!(given.ty(), expected.ty());
