@@ -208,8 +208,15 @@ impl Nvidia {
                 lines.extend(gpus.iter().map(|gpu| (name(gpu), of_gpu(gpu))));
             }
             // The list of libraries names the package of the driver.
-            Err(GpuError::Missing(_)) => {
-                lines.push(("GPUs", "none: there is no NVIDIA driver".to_string()));
+            Err(GpuError::Missing(missing)) => {
+                let problem = match missing.refused.first() {
+                    None => "there is no NVIDIA driver".to_string(),
+                    Some(file) => {
+                        let reason = format!("{}: {}", file.target, file.reason);
+                        format!("the NVIDIA driver cannot be used: {}", console.red(reason))
+                    }
+                };
+                lines.push(("GPUs", format!("none: {problem}")));
             }
             Err(error @ GpuError::Driver { .. }) => lines.push(("GPUs", console.red(error))),
         }
@@ -305,4 +312,42 @@ fn terminal() -> String {
         is(std::io::stdout().is_terminal()),
         is(std::io::stderr().is_terminal()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spikelet::log::Output;
+    use spikelet_cuda::library::{LibraryFile, Refused};
+
+    #[test]
+    fn a_driver_that_lacks_a_function_is_not_called_missing() {
+        let lines = |refused| {
+            let missing = Missing {
+                library: Library::Driver,
+                looked: vec![],
+                refused,
+                remedy: "install the driver".to_string(),
+            };
+            let nvidia = Nvidia {
+                gpus: Err(GpuError::Missing(missing)),
+                libraries: vec![],
+                cache: spikelet_cuda::kernel_cache(),
+            };
+            nvidia.lines(&Console::new(Output::Text))[0].1.clone()
+        };
+        assert!(lines(vec![]).contains("there is no NVIDIA driver"));
+        let old = lines(vec![Refused {
+            target: LibraryFile::Name("libcuda.so.1".to_string()),
+            reason: "function cuNew is missing; a driver for CUDA 11.4 or later has it".to_string(),
+        }]);
+        assert!(
+            old.contains("libcuda.so.1: function cuNew is missing"),
+            "{old}"
+        );
+        assert!(
+            old.contains("CUDA 11.4") && !old.contains("no NVIDIA driver"),
+            "{old}"
+        );
+    }
 }

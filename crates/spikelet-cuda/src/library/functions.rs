@@ -3,7 +3,7 @@
 //! A status is an integer: a later version of a library may return one that is unknown here.
 
 use super::missing::{Refused, remedy};
-use super::{Library, LibraryFile, Loaded, Missing, driver_generation};
+use super::{Found, Library, LibraryFile, Missing, driver_generation};
 use std::ffi::{CStr, c_char, c_int};
 
 /// The status of a successful call of any library.
@@ -35,7 +35,7 @@ macro_rules! functions {
                 > = ::std::sync::OnceLock::new();
                 let look_up = || {
                     let loaded = open(Library::$library)?;
-                    let lacks = |reason| lacks(loaded, reason, $oldest);
+                    let lacks = |reason| lacks(&loaded.found, reason, $oldest);
                     Ok(Self {
                         // SAFETY: the fields have the types of the functions in the library's header.
                         $($field: unsafe { symbol(&loaded.handle, $name) }.map_err(lacks)?,)*
@@ -49,14 +49,18 @@ macro_rules! functions {
 pub(crate) use functions;
 
 /// The error of a library that lacks a function.
-pub(crate) fn lacks(loaded: &Loaded, reason: String, oldest: &str) -> Missing {
-    let library: Library = loaded.found.library;
+pub(crate) fn lacks(found: &Found, reason: String, oldest: &str) -> Missing {
+    let library: Library = found.library;
+    let has_it = match library {
+        Library::Driver => format!("a driver for CUDA {oldest} or later has it"),
+        _ => format!("version {oldest} has it"),
+    };
     Missing {
         library,
         looked: vec![],
         refused: vec![Refused {
-            target: LibraryFile::Path(loaded.found.path.clone()),
-            reason: format!("{reason}; version {oldest} has it"),
+            target: LibraryFile::Path(found.path.clone()),
+            reason: format!("{reason}; {has_it}"),
         }],
         remedy: remedy(library, driver_generation(library)),
     }
@@ -98,6 +102,7 @@ pub(crate) unsafe fn text(text: *const c_char) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::library::Source;
 
     #[test]
     fn a_status_is_an_error_with_the_librarys_name_or_its_number() {
@@ -127,5 +132,21 @@ mod tests {
         let missing = NotThere::get().unwrap_err();
         assert_eq!(missing.library, Library::Driver);
         assert!(missing.to_string().contains("nvidia.com"), "{missing}");
+    }
+
+    #[test]
+    fn a_driver_that_lacks_a_function_is_told_the_cuda_version_that_has_it() {
+        let found = Found {
+            library: Library::Driver,
+            path: "/usr/lib/libcuda.so.1".into(),
+            version: Some("11.0".to_string()),
+            source: Source::Loader,
+        };
+        let missing = lacks(&found, "function cuNew is missing".to_string(), "11.4");
+        let message = missing.to_string();
+        assert!(
+            message.contains("cuNew is missing; a driver for CUDA 11.4"),
+            "{message}"
+        );
     }
 }
