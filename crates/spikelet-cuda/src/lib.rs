@@ -4,7 +4,8 @@
 //! first used ([`library`]). Kernels are generated as CUDA C++ from the plan's expressions, compiled
 //! for the present GPU and cached on disk; a plan is captured once as a CUDA graph and replayed with a
 //! single launch. [`kernel`] launches kernels of other crates;
-//! [`scan_source`] shows those of neurons, [`source_file`] compiles files, both without a GPU.
+//! [`OfflineTarget::kernels`] returns the texts of a plan's kernels, [`source_file`] compiles files, both
+//! without a GPU.
 
 mod backend;
 mod bytes;
@@ -26,7 +27,6 @@ mod memory;
 mod offline;
 mod op;
 mod recent;
-pub mod scan_source;
 mod shared;
 pub mod source_file;
 mod target;
@@ -41,4 +41,4 @@ pub use cache::{KernelCache, kernel_cache};
 pub use compiler::CompileError;
 pub use executor::CallablePlan;
 pub use gpu::Properties;
-pub use offline::OfflineTarget;
+pub use offline::{KernelText, OfflineTarget, Parameter};

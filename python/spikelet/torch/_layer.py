@@ -361,7 +361,7 @@ class Neuron(Layer):
         neurons: int = 1 << 20,
         capability: tuple[int, int] = (9, 0),
     ) -> str:
-        """Return the text of the CUDA kernel, for a GPU of a compute capability; no GPU is needed."""
+        """Return the texts of the CUDA kernels of a call, for a GPU of a compute capability; no GPU is needed."""
         if direction not in ("forward", "backward"):
             raise ValueError(f"direction is {direction!r}; give \"forward\" or \"backward\"")
         if time_steps < 1 or neurons < 1:

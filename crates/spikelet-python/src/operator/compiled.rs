@@ -1,10 +1,11 @@
 //! A pass of a layer, compiled for a device and a shape.
 
 use super::trace::{GRADIENT, Pass, TracedPass};
-use super::{Definition, Place, Request, device, trace};
+use super::{Definition, Place, Request, Signature, device, trace};
 use spikelet_core::{Error, Result};
 use spikelet_cpu::Workers;
-use spikelet_graph::{Graph, Output, Plan, Target, TensorType, ValueId};
+use spikelet_cuda::{KernelText, OfflineTarget, Properties};
+use spikelet_graph::{DType, Graph, Output, Plan, Target, TensorType, ValueId};
 
 /// A compiled pass.
 pub(crate) struct Compiled {
@@ -95,6 +96,51 @@ fn planned(graph: Graph, target: &dyn Target, pass: Pass) -> Result<(Plan, Vec<S
             (plans.backward, plans.saved)
         }
     })
+}
+
+/// The texts of the kernels of a call with inputs `[T, N]` in f32, for a large GPU of a compute capability.
+///
+/// # Errors
+/// When there are too many elements.
+pub(crate) fn kernel_texts(
+    definition: &Definition,
+    backward: bool,
+    [time_steps, neurons]: [usize; 2],
+    capability: (i32, i32),
+) -> Result<String> {
+    let shape = match definition.features() {
+        Some(features) => vec![time_steps, neurons.div_ceil(features.max(1)), features],
+        None => vec![time_steps, neurons],
+    };
+    let pass = match backward {
+        // From the gradient of the output to those of the input and of the parameters, which follow the states.
+        true => {
+            let Signature { states, params, .. } = trace::signature(definition, &shape)?;
+            let params = (0..params.len()).map(|k| 1 << (1 + states.len() + k));
+            let wanted = params.fold(1, |mask: u64, bit: u64| mask | bit);
+            Pass::Backward { present: 1, wanted }
+        }
+        false => Pass::Forward,
+    };
+    let request = Request {
+        pass,
+        dtype: DType::F32,
+        shape,
+        time_steps,
+        given: 0,
+    };
+    let target = OfflineTarget::new(Properties::large(capability));
+    let (plan, _) = planned(
+        trace::pass(definition, &request)?.graph,
+        &target,
+        request.pass,
+    )?;
+    let texts = target.kernels(&plan)?;
+    Ok(texts
+        .iter()
+        .map(KernelText::full_codes)
+        .collect::<Vec<_>>()
+        .join("\n"))
 }
 
 /// The most operands or results of a call.

@@ -10,7 +10,7 @@ mod device;
 mod trace;
 
 pub(crate) use cache::compiled;
-pub(crate) use compiled::{Call, Compiled};
+pub(crate) use compiled::{Call, Compiled, kernel_texts};
 pub(crate) use definition::{Definition, Shapes};
 pub(crate) use device::{Place, set_threads};
 pub(crate) use trace::{Pass, Request, Signature, signature};

@@ -14,8 +14,6 @@ use crate::operator::{self, Definition, Signature};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spikelet_cuda::Properties;
-use spikelet_cuda::scan_source::{Direction, NeuronScan};
 use spikelet_graph::op::Recurrence;
 use spikelet_nn::neuron::{self, OutputKind};
 
@@ -140,7 +138,7 @@ fn layer_gradients(definition: &str) -> PyResult<Vec<(String, String)>> {
         .collect())
 }
 
-/// The text of the CUDA kernel of a neuron, for `time_steps` steps of `neurons` neurons.
+/// The texts of the CUDA kernels of a neuron, for `time_steps` steps of about `neurons` neurons.
 #[pyfunction]
 fn layer_kernel(
     definition: &str,
@@ -149,14 +147,9 @@ fn layer_kernel(
     neurons: usize,
     capability: (i32, i32),
 ) -> PyResult<String> {
-    let scan = NeuronScan::new(step_of(definition)?, time_steps, neurons);
-    let direction = match backward {
-        true => Direction::Backward,
-        false => Direction::Forward,
-    };
-    let made = scan.source(direction, &Properties::large(capability));
-    made.map(|source| source.full_codes())
-        .map_err(|error| exception(error.into()))
+    let definition = Definition::find(definition).map_err(exception)?;
+    operator::kernel_texts(&definition, backward, [time_steps, neurons], capability)
+        .map_err(exception)
 }
 
 fn step_of(definition: &str) -> PyResult<Recurrence> {

@@ -2,6 +2,7 @@
 
 mod auto_cuda;
 mod fused;
+mod scan;
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};

@@ -1,13 +1,15 @@
 //! The kernels of training.
 
+use super::scan::{self, Layer};
 use super::{Dtype, Pass, Show, Written};
 use serde_json::{Map, Value, json};
 use spikelet::auto_cuda::Sections;
-use spikelet::graph::{DType, Error};
+use spikelet::graph::op::Op;
+use spikelet::graph::{DType, Plan};
 use spikelet::neuron::{Granularity, Neuron, derive};
 use spikelet_cli::failure::Failure;
-use spikelet_cuda::Properties;
-use spikelet_cuda::scan_source::{self, NeuronScan, ValueSource};
+use spikelet_cuda::{OfflineTarget, Properties};
+use std::sync::Arc;
 
 /// The default sizes, as in `bench neuron`.
 const TIME_STEPS: usize = 32;
@@ -25,52 +27,61 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
             "choose another surrogate, or --reset-grad surrogate",
         )
     })?;
-    let params = neuron.params();
-    let held = |name: &String| {
-        let share = params
-            .iter()
-            .find(|p| p.name == name)
-            .map(|p| p.granularity);
-        match share.unwrap_or_default() {
-            Granularity::Layer => ValueSource::Shared,
-            _ => ValueSource::PerNeuron,
-        }
-    };
     let size = &show.size;
-    let starts = neuron.states();
-    let scan = NeuronScan {
+    let (time_steps, neurons) = (
+        size.time_steps.unwrap_or(TIME_STEPS),
+        size.neurons.unwrap_or(NEURONS),
+    );
+    let elements = time_steps.checked_mul(neurons);
+    if elements.is_none_or(|count| i32::try_from(count).is_err()) {
+        return Err(Failure::argument(
+            format!("{time_steps} time steps of {neurons} neurons are more than 2³¹ − 1 elements"),
+            "give fewer with -T or --neurons",
+        ));
+    }
+    let params = neuron.params();
+    let is_shared = |name: &String| {
+        let found = params.iter().find(|p| p.name == name);
+        found.is_none_or(|p| p.granularity == Granularity::Layer)
+    };
+    let layer = Layer {
+        time_steps,
+        neurons,
         dtype: match show.dtype {
             Dtype::Float => DType::F32,
             Dtype::Half | Dtype::Half2 => DType::F16,
             Dtype::Bf16 => DType::BF16,
         },
-        states: starts
-            .iter()
-            .map(|s| ValueSource::Literal(s.reset as f32))
-            .collect(),
-        params: step.params.iter().map(held).collect(),
-        ..NeuronScan::new(
-            step,
-            size.time_steps.unwrap_or(TIME_STEPS),
-            size.neurons.unwrap_or(NEURONS),
-        )
-    };
-    let pass = match show.pass {
-        Pass::Fptt => scan_source::Direction::Forward,
-        Pass::Bptt => scan_source::Direction::Backward,
+        states: neuron.states().iter().map(|s| s.reset).collect(),
+        per_neuron: step.params.iter().map(|name| !is_shared(name)).collect(),
+        step: Arc::new(step),
     };
     let gpu = Properties::large(size.arch.unwrap_or(CAPABILITY));
-    let kernel = scan.source(pass, &gpu).map_err(|error| match error {
-        Error::Shape { problem, help, .. } => Failure::argument(problem, help),
-        other => other.into(),
+    let target = OfflineTarget::new(gpu);
+    let plan = Plan::new(layer.trace()?, &target);
+    let nodes = &plan.graph.nodes;
+    let wanted = |op: &Op| match show.pass {
+        Pass::Fptt => matches!(op, Op::Scan(_)),
+        Pass::Bptt => matches!(op, Op::ScanGrad(_)),
+    };
+    let mut kernels = target.kernels(&plan)?.into_iter();
+    let kernel = kernels.find(|kernel| wanted(&nodes[kernel.node].op));
+    let kernel = kernel.ok_or_else(|| {
+        Failure::argument(
+            "it has no gradient with respect to its inputs",
+            "use --pass fptt",
+        )
     })?;
     let parameters = kernel.parameters.iter().map(|p| {
+        let ty = p.value.map(|value| plan.graph.ty(value));
         json!({
-            "type": p.ctype, "name": p.cname, "what": p.what,
-            "dtype": p.tensor.as_ref().map(|t| t.dtype.to_string()),
-            "shape": p.tensor.as_ref().map(|t| &t.shape),
+            "type": p.ctype, "name": p.name,
+            "what": scan::meaning(p, &plan.graph, kernel.node),
+            "dtype": ty.map(|ty| ty.dtype.to_string()),
+            "shape": ty.map(|ty| &ty.shape),
         })
     });
+    let parameters: Vec<Value> = parameters.collect();
     let mut source = match show.markers {
         true => Sections::marked(),
         false => Sections::plain(),
@@ -79,8 +90,8 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
         source.section(name, |s| s.push(text));
     }
     let more = [
-        ("time_steps", json!(scan.time_steps)),
-        ("neurons", json!(scan.neurons)),
+        ("time_steps", json!(time_steps)),
+        ("neurons", json!(neurons)),
         ("capability", json!(gpu.capability)),
         ("multiprocessors", json!(gpu.multiprocessors)),
         ("grid", json!(kernel.grid)),
@@ -89,7 +100,7 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
     let more = more.map(|(key, value)| (key.to_string(), value));
     Ok(Written {
         source: source.finish(),
-        parameters: parameters.collect::<Vec<Value>>(),
+        parameters,
         name: kernel.name,
         more: Map::from_iter(more),
     })
