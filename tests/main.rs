@@ -61,4 +61,7 @@ mod sequence_training;
 mod state;
 mod step_ranks;
 mod surrogates;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../crates/spikelet-graph/tests/support/thread_process_group.rs"]
+mod thread_ranks;
 mod wrong_values;

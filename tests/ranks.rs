@@ -2,9 +2,10 @@
 //! them, and training. Ranks are threads with a CPU each.
 
 use crate::ranks_support as support;
+use crate::thread_ranks::ThreadProcessGroup;
 
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, ThreadProcessGroup, Var};
+use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, Var};
 use spikelet::optim::{Adam, feed_scalars_of, scalar_inputs_of, update};
 use spikelet::prelude::*;
 use spikelet::train::UpdateGuard;

@@ -1,6 +1,7 @@
 //! Ranks as threads, with a CPU each.
 
-use spikelet::graph::{Backend, ProcessGroup, ThreadProcessGroup};
+use crate::thread_ranks::ThreadProcessGroup;
+use spikelet::graph::{Backend, ProcessGroup};
 use spikelet_cpu::Cpu;
 use std::sync::Arc;
 

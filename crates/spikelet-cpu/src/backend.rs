@@ -82,12 +82,13 @@ impl Cpu {
     /// each, since a CPU runs one plan at a time.
     ///
     /// ```
+    /// # use spikelet_graph::ProcessGroup;
+    /// # use std::sync::Arc;
+    /// # fn example(group: Arc<dyn ProcessGroup>) -> spikelet_graph::Result<()> {
     /// use spikelet_cpu::Cpu;
-    /// use spikelet_graph::ThreadProcessGroup;
-    /// use std::sync::Arc;
-    /// let only = ThreadProcessGroup::group(1).remove(0);
-    /// let cpu = Cpu::new(1)?.in_group(Arc::new(only));
-    /// # Ok::<(), spikelet_graph::Error>(())
+    /// let cpu = Cpu::new(1)?.in_group(group);
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn in_group(self, group: Arc<dyn ProcessGroup>) -> Self {
         Self {

@@ -1,16 +1,20 @@
 //! A step allocates nothing: arena, scratch memory and registers are made when a plan is loaded. Beside the arena they
 //! do not grow with the batch.
 
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../../spikelet-graph/tests/support/thread_process_group.rs"]
+mod thread_ranks;
+
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Conv, HostTensor, MatMul, Pooling, Recurrence, Scan, Window};
 use spikelet_graph::{
-    Backend, Buckets, Buffer, DType, Executor, Graph, Plan, RandomAxes, ThreadProcessGroup, Tracer,
-    Var,
+    Backend, Buckets, Buffer, DType, Executor, Graph, Plan, RandomAxes, Tracer, Var,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use thread_ranks::ThreadProcessGroup;
 
 /// Counts what is allocated, on any thread.
 struct Counting;

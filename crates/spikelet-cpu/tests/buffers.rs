@@ -2,6 +2,10 @@
 //! backend do not race. Small enough for Miri, which `tools/check-races` runs it under.
 #![forbid(unsafe_code)]
 
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../../spikelet-graph/tests/support/thread_process_group.rs"]
+mod thread_ranks;
+
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{
@@ -95,7 +99,7 @@ fn a_buffer_of_another_cpu_is_refused_wherever_one_is_taken() {
 #[test]
 fn clones_of_a_cpu_and_ranks_of_its_are_one_device() {
     let cpu = Cpu::new(1).unwrap();
-    let group = spikelet_graph::ThreadProcessGroup::group(1).remove(0);
+    let group = thread_ranks::ThreadProcessGroup::group(1).remove(0);
     let rank = cpu.clone().in_group(Arc::new(group));
     let buffer = cpu.allocate(&ty(&[2])).unwrap();
     rank.upload(&buffer, HostTensor::F32(&[1.0, 2.0])).unwrap();

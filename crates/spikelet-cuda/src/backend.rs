@@ -95,14 +95,15 @@ impl Cuda {
     /// The first two runs of a plan connect the ranks, with the same timeout: synchronize the ranks
     /// ([`ProcessGroup::barrier`]) after all have loaded it.
     ///
-    /// ```no_run
+    /// ```
+    /// # use spikelet_graph::ProcessGroup;
+    /// # use std::sync::Arc;
+    /// # fn example(group: Arc<dyn ProcessGroup>) -> spikelet_graph::Result<()> {
     /// use spikelet_cuda::Cuda;
-    /// use spikelet_graph::ThreadProcessGroup;
-    /// use std::sync::Arc;
-    /// let only = ThreadProcessGroup::group(1).remove(0);
     /// let gpu = Cuda::new(0)?;
-    /// gpu.join_group(Arc::new(only))?;
-    /// # Ok::<(), spikelet_graph::Error>(())
+    /// gpu.join_group(group)?;
+    /// # Ok(())
+    /// # }
     /// ```
     ///
     /// # Errors

@@ -2,12 +2,12 @@
 
 use crate::harness::{Loaded, numbers};
 use crate::overlapping_layers::{overlapping_step, shared_scans};
+use crate::thread_ranks::ThreadProcessGroup;
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::Op;
 use spikelet_graph::{
     Backend, Buckets, DType, Graph, InPlaceUpdates, Node, Plan, ProcessGroup, Result,
-    SchedulingPolicy, SpikeStorage, Target, Tensor, TensorType, ThreadProcessGroup, Tracer, Var,
-    WorkspaceQuery,
+    SchedulingPolicy, SpikeStorage, Target, Tensor, TensorType, Tracer, Var, WorkspaceQuery,
 };
 use std::sync::Arc;
 

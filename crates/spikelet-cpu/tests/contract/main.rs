@@ -40,6 +40,9 @@ mod scan_pool;
 mod second_order;
 mod semantics;
 mod shapes;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../../../spikelet-graph/tests/support/thread_process_group.rs"]
+mod thread_ranks;
 mod threads;
 mod time;
 mod updates;

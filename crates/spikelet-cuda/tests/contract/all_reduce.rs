@@ -3,12 +3,11 @@
 
 use crate::harness::{Loaded, Near, apart, compare, gpu, tensor, traced};
 use crate::overlapping_layers::{overlapping_step, shared_scans};
+use crate::thread_ranks::ThreadProcessGroup;
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::AllReduceStart;
-use spikelet_graph::{
-    Backend, Buckets, DType, ProcessGroup, Tensor, ThreadProcessGroup, Tracer, Var,
-};
+use spikelet_graph::{Backend, Buckets, DType, ProcessGroup, Tensor, Tracer, Var};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

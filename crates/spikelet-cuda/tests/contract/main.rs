@@ -29,5 +29,8 @@ mod reduce;
 mod scan;
 mod scan_grad;
 mod spikes;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../../../spikelet-graph/tests/support/thread_process_group.rs"]
+mod thread_ranks;
 mod updates;
 mod vocabulary;

@@ -24,4 +24,7 @@ mod sizes;
 mod targets;
 mod text;
 mod thread_process_group;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../support/thread_process_group.rs"]
+mod thread_ranks;
 mod time_chunking;

@@ -1,6 +1,7 @@
 //! Groups of threads.
 
-use spikelet_graph::{ProcessGroup, Result, ThreadProcessGroup};
+use crate::thread_ranks::ThreadProcessGroup;
+use spikelet_graph::{ProcessGroup, Result};
 use std::time::Duration;
 
 /// The result of each rank of a group.

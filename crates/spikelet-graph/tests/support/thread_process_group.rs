@@ -1,30 +1,13 @@
 //! A group whose ranks are threads of one process.
 
-use crate::error::{Error, Result};
-use crate::process_group::ProcessGroup;
-use std::fmt;
+use spikelet_graph::{Error, ProcessGroup, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a rank waits for the other ranks.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A rank of a group of threads: for tests, and for several devices in one process.
-///
-/// ```
-/// use spikelet_graph::{ProcessGroup, ThreadProcessGroup};
-/// let mut sums = vec![];
-/// std::thread::scope(|scope| {
-///     let ranks = ThreadProcessGroup::group(3).into_iter();
-///     let threads = ranks.map(|rank| scope.spawn(move || {
-///         let mut own = [rank.rank() as f32, 1.0];
-///         rank.all_reduce(&mut own).map(|()| own)
-///     }));
-///     let threads: Vec<_> = threads.collect();
-///     sums.extend(threads.into_iter().filter_map(|t| t.join().ok()?.ok()));
-/// });
-/// assert_eq!(sums, [[3.0, 3.0]; 3]);
-/// ```
+/// A rank of a group of threads.
 pub struct ThreadProcessGroup {
     rank: usize,
     shared: Arc<Shared>,
@@ -201,13 +184,5 @@ impl Drop for ThreadProcessGroup {
     fn drop(&mut self) {
         self.lock().failed.get_or_insert(self.rank);
         self.shared.changed.notify_all();
-    }
-}
-
-impl fmt::Debug for ThreadProcessGroup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadProcessGroup")
-            .field("rank", &self.rank)
-            .finish_non_exhaustive()
     }
 }
