@@ -38,17 +38,7 @@ impl<'a> From<&'a CudaTensor> for Argument<'a> {
     }
 }
 
-impl From<i32> for Argument<'_> {
-    fn from(value: i32) -> Self {
-        Argument::Int(value)
-    }
-}
-
-impl From<f32> for Argument<'_> {
-    fn from(value: f32) -> Self {
-        Argument::Float(value)
-    }
-}
+from_values!(Argument<'_>: i32 => Int, f32 => Float);
 
 /// An argument without its memory, for the checks of a call.
 #[derive(Clone, Debug, PartialEq)]

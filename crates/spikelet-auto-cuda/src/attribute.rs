@@ -9,23 +9,7 @@ pub enum Attribute {
     Text(String),
 }
 
-impl From<bool> for Attribute {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
-    }
-}
-
-impl From<String> for Attribute {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for Attribute {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_string())
-    }
-}
+from_values!(Attribute: bool => Flag, String => Text, &str => Text);
 
 impl From<super::Dtype> for Attribute {
     fn from(dtype: super::Dtype) -> Self {

@@ -23,6 +23,17 @@
 //! Kernels are compiled with the options of all kernels of `spikelet-cuda`: IEEE arithmetic without
 //! contraction.
 
+/// Values as variants of an enum.
+macro_rules! from_values {
+    ($to:ty: $($from:ty => $variant:ident),*) => {$(
+        impl From<$from> for $to {
+            fn from(value: $from) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*};
+}
+
 mod argument;
 mod attribute;
 mod block_sum;

@@ -19,23 +19,7 @@ pub enum PlannedArgument {
     Float(f32),
 }
 
-impl From<DeviceArgument> for PlannedArgument {
-    fn from(argument: DeviceArgument) -> Self {
-        Self::Device(argument)
-    }
-}
-
-impl From<i32> for PlannedArgument {
-    fn from(value: i32) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<f32> for PlannedArgument {
-    fn from(value: f32) -> Self {
-        Self::Float(value)
-    }
-}
+from_values!(PlannedArgument: DeviceArgument => Device, i32 => Int, f32 => Float);
 
 /// A kernel that cannot be planned is an invalid operation.
 impl From<AutoCudaError> for InvalidOp {

@@ -30,23 +30,7 @@ pub enum OwnedArgument {
 /// ```
 pub type PyDict<'a> = BTreeMap<&'a str, OwnedArgument>;
 
-impl From<CudaTensor> for OwnedArgument {
-    fn from(tensor: CudaTensor) -> Self {
-        Self::Tensor(tensor)
-    }
-}
-
-impl From<i32> for OwnedArgument {
-    fn from(value: i32) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<f32> for OwnedArgument {
-    fn from(value: f32) -> Self {
-        Self::Float(value)
-    }
-}
+from_values!(OwnedArgument: CudaTensor => Tensor, i32 => Int, f32 => Float);
 
 impl OwnedArgument {
     /// The argument of a call.
