@@ -1,6 +1,6 @@
 //! The errors of imports, exports and simulations of NIR graphs.
 
-use spikelet_core::Error;
+use spikelet_core::OtherError;
 
 /// A NIR graph that cannot be imported or simulated, or a network that cannot be exported.
 #[derive(Debug, thiserror::Error)]
@@ -68,11 +68,7 @@ pub enum NirError {
     },
 }
 
-impl From<NirError> for Error {
-    fn from(error: NirError) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for NirError {}
 
 impl NirError {
     /// A [`NirError::Diff`].

@@ -314,8 +314,4 @@ pub enum AutoCudaError {
     },
 }
 
-impl From<AutoCudaError> for spikelet_core::Error {
-    fn from(error: AutoCudaError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for AutoCudaError {}

@@ -68,6 +68,15 @@ pub enum Error {
     Other(Box<dyn StdError + Send + Sync>),
 }
 
+/// An error that becomes [`Error::Other`] where a function returns [`Error`].
+pub trait OtherError: StdError + Send + Sync + 'static {}
+
+impl<E: OtherError> From<E> for Error {
+    fn from(error: E) -> Self {
+        Self::other(error)
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -82,17 +91,9 @@ impl From<spikelet_data::Error> for Error {
 }
 
 #[cfg(feature = "data")]
-impl From<spikelet_events::Error> for Error {
-    fn from(error: spikelet_events::Error) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for spikelet_events::Error {}
 
-impl From<spikelet_schema::document::DocumentError> for Error {
-    fn from(error: spikelet_schema::document::DocumentError) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for spikelet_schema::document::DocumentError {}
 
 impl Error {
     /// An [`Error::Other`].

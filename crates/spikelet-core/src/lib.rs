@@ -7,6 +7,6 @@ mod memory_budget;
 pub mod signals;
 pub mod terminal;
 
-pub use error::{Error, Result};
+pub use error::{Error, OtherError, Result};
 pub use memory_budget::{MemoryBudget, ParseMemoryBudgetError};
 pub use spikelet_schema::{document, human, problem_and_help, suggest};

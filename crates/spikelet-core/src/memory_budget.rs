@@ -1,6 +1,6 @@
 //! The memory limit of a program.
 
-use crate::Error;
+use crate::OtherError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -53,11 +53,7 @@ pub struct ParseMemoryBudgetError {
     pub text: String,
 }
 
-impl From<ParseMemoryBudgetError> for Error {
-    fn from(error: ParseMemoryBudgetError) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for ParseMemoryBudgetError {}
 
 impl FromStr for MemoryBudget {
     type Err = ParseMemoryBudgetError;

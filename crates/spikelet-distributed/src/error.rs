@@ -51,11 +51,7 @@ impl Display for RankError {
     }
 }
 
-impl From<RankError> for spikelet_core::Error {
-    fn from(error: RankError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for RankError {}
 
 impl StdError for RankError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
@@ -314,8 +310,4 @@ fn clients(count: usize, last: Option<&SocketAddr>) -> String {
     })
 }
 
-impl From<RendezvousError> for spikelet_core::Error {
-    fn from(error: RendezvousError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for RendezvousError {}

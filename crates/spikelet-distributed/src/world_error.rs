@@ -1,6 +1,6 @@
 //! Errors in the rank, size and addresses of a process.
 
-use spikelet_core::Error;
+use spikelet_core::OtherError;
 
 /// A reason why the rank of a process cannot be determined.
 ///
@@ -112,8 +112,4 @@ pub enum WorldError {
     NoJob,
 }
 
-impl From<WorldError> for Error {
-    fn from(error: WorldError) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for WorldError {}

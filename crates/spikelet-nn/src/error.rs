@@ -585,20 +585,8 @@ impl RuntimeError {
     }
 }
 
-impl From<DefinitionError> for Error {
-    fn from(error: DefinitionError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for DefinitionError {}
 
-impl From<LayerError> for Error {
-    fn from(error: LayerError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for LayerError {}
 
-impl From<RuntimeError> for Error {
-    fn from(error: RuntimeError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for RuntimeError {}

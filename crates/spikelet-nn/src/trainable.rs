@@ -4,7 +4,7 @@
 //! for a trainable constant, the parameter p of this name with its bound applied.
 
 use serde::{Deserialize, Serialize};
-use spikelet_core::Error;
+use spikelet_core::OtherError;
 use spikelet_expr::Expr;
 
 /// The number of values of a trainable parameter.
@@ -348,11 +348,7 @@ pub struct OutsideBound {
     pub bound: Bound,
 }
 
-impl From<OutsideBound> for Error {
-    fn from(error: OutsideBound) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for OutsideBound {}
 
 #[cfg(test)]
 mod tests {

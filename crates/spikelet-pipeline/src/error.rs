@@ -1,7 +1,7 @@
 //! The errors of pipelines. Each converts into [`spikelet_core::Error`], from which
-//! [`Error::downcast_ref`] returns it.
+//! [`spikelet_core::Error::downcast_ref`] returns it.
 
-use spikelet_core::Error;
+use spikelet_core::OtherError;
 use spikelet_core::human::bytes;
 use spikelet_graph::{ShapeText, TensorType};
 
@@ -175,8 +175,4 @@ pub enum PipelineError {
     Stopped,
 }
 
-impl From<PipelineError> for Error {
-    fn from(error: PipelineError) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for PipelineError {}

@@ -75,11 +75,7 @@ pub enum TrainError {
 const LOWER: &str =
     "lower the learning rate, clip the gradients, or use a neuron whose potential cannot diverge";
 
-impl From<TrainError> for Error {
-    fn from(error: TrainError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for TrainError {}
 
 /// The first value that is not finite in a step that diverged.
 #[derive(Debug)]

@@ -32,8 +32,4 @@ pub enum EnergyError {
     },
 }
 
-impl From<EnergyError> for spikelet_core::Error {
-    fn from(error: EnergyError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for EnergyError {}

@@ -147,8 +147,4 @@ impl CheckpointProblem {
     }
 }
 
-impl From<CheckpointError> for spikelet_core::Error {
-    fn from(error: CheckpointError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for CheckpointError {}

@@ -78,11 +78,7 @@ fn of_channel(channel: Option<usize>) -> String {
     channel.map_or_else(String::new, |channel| format!(", channel {channel},"))
 }
 
-impl From<ConversionError> for spikelet_core::Error {
-    fn from(error: ConversionError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for ConversionError {}
 
 impl ConversionError {
     pub(super) fn not_a_layer(layer: &str) -> Self {

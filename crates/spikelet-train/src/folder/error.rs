@@ -84,8 +84,4 @@ pub enum RunFolderError {
     },
 }
 
-impl From<RunFolderError> for spikelet_core::Error {
-    fn from(error: RunFolderError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for RunFolderError {}

@@ -7,7 +7,7 @@ use super::Settings;
 use super::evaluation::{TestSamples, classifier_loader};
 use super::step::{LeftOut, Recorded, Step};
 use spikelet_core::files::FileError;
-use spikelet_core::{Error, Result, human};
+use spikelet_core::{Result, human};
 use spikelet_data::{ArraySpec, DataLoader};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
@@ -192,11 +192,7 @@ pub enum RecordingError {
     Interrupted,
 }
 
-impl From<RecordingError> for Error {
-    fn from(error: RecordingError) -> Self {
-        Self::other(error)
-    }
-}
+impl spikelet_core::OtherError for RecordingError {}
 
 /// Records a classifier on a data set: [`Step::record`] with `labels`, `scores` and `predictions`. Images are
 /// encoded as in [`evaluate`](crate::evaluate).

@@ -1,6 +1,6 @@
 //! The errors of training steps.
 
-use spikelet_core::Error;
+use spikelet_core::OtherError;
 use spikelet_graph::TensorType;
 use std::fmt::Display;
 
@@ -251,8 +251,4 @@ fn differences(missing: &[String], unknown: &[String], types: &[TypeDifference])
     found.join("; ")
 }
 
-impl From<StepError> for Error {
-    fn from(error: StepError) -> Self {
-        Self::other(error)
-    }
-}
+impl OtherError for StepError {}
