@@ -123,6 +123,64 @@ fn json_output_has_the_source_and_its_parameters() {
     assert_eq!(what, ["x", "w", "s", "v after every 16 steps but the last"]);
 }
 
+#[test]
+fn a_backward_kernel_reads_what_the_forward_one_reads_and_the_checkpoints_of_a_long_layer() {
+    let parameters = |options: &str| -> Vec<String> {
+        let words = command(options);
+        let shown =
+            &said_json(&[&words[..], &["--style", "fused", "--neuron", "plif"]].concat())[0];
+        let all = shown["parameters"].as_array().into_iter().flatten();
+        all.map(|p| format!("{} {}", p["what"].as_str().unwrap_or_default(), p["shape"]))
+            .collect()
+    };
+    assert_eq!(
+        parameters("--pass bptt -T 4 -N 100000"),
+        [
+            "x [4,100000]",
+            "w []",
+            "dL/ds [4,100000]",
+            "dL/dx [4,100000]",
+            "dL/dw [100000]",
+        ]
+    );
+    let long = parameters("--pass bptt -T 50 -N 4096 --dtype bf16");
+    let checkpoints = "v after every 8 steps but the last [6,4096]";
+    assert!(long.iter().any(|p| p == checkpoints), "{long:?}");
+}
+
+#[test]
+fn the_fused_text_is_that_of_a_networks_plan() {
+    use spikelet::graph::Plan;
+    use spikelet::prelude::*;
+    use spikelet_cuda::{OfflineTarget, Properties};
+    let spec = serde_json::json!({"neuron": "plif"});
+    let plif = neuron::from_spec(&spec).expect("a neuron");
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let tracer = cx.tracer();
+    let x = tracer.input("x", DType::F32, [19, 1 << 17]);
+    let loss = cx
+        .trace(&plif, x.clone())
+        .expect("a layer")
+        .square()
+        .mean_all();
+    let w = tracer.find_input("w").expect("a parameter");
+    for (k, grad) in tracer.gradients(&loss, &[&x, &w]).iter().enumerate() {
+        tracer.output(&format!("grad{k}"), grad);
+    }
+    let target = OfflineTarget::new(Properties::large((9, 0)));
+    let plan = Plan::new(tracer.finish().expect("a graph"), &target);
+    let kernels = target.kernels(&plan).expect("texts");
+    for pass in ["fptt", "bptt"] {
+        let name = format!("spk_plif_{pass}");
+        let kernel = kernels.iter().find(|kernel| kernel.name == name);
+        let text = kernel.expect("a kernel of the neuron").full_codes();
+        let shown = show(&format!(
+            "--style fused --neuron plif --pass {pass} -T 19 -N 131072"
+        ));
+        assert_eq!(shown.trim_end(), text.trim_end());
+    }
+}
+
 /// The fused kernels of every neuron: the words that show one, its name and its text.
 fn fused() -> Vec<(String, String, String)> {
     let mut all = vec![];
