@@ -2,8 +2,7 @@
 
     python examples/python/spikingjelly_quickstart.py
 
-Without SpikingJelly the same import gives layers and functions of the same names. The images are generated: patches of bars in
-ten orientations.
+It needs SpikingJelly 2: `pip install spikingjelly`. The images are generated: patches of bars in ten orientations.
 """
 
 import math

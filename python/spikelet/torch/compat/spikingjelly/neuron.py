@@ -6,6 +6,7 @@ A neuron that spikelet cannot run, for example with a surrogate function of one'
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, ClassVar, Optional
 
 import torch
@@ -13,15 +14,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import _engine
-from . import _installed
 from ._fused import Fused as _Fused
 from ._fused import FusedNode as _FusedNode
 
-_peer: Any = _installed.find("neuron")
-if _peer is None:
-    from ._own import neuron as _own_neurons
-
-    _peer = _own_neurons
+_peer: Any = importlib.import_module("spikingjelly.activation_based.neuron")
 
 BaseNode = _peer.BaseNode
 PSN = _peer.PSN
