@@ -83,7 +83,7 @@ pub use spikelet_cuda as cuda;
 #[doc(inline)]
 pub use spikelet_distributed as distributed;
 pub use spikelet_nn::{
-    Build, Constant, DefinitionError, Domain, Entry, LayerError, LayerProblem, OutsideBound,
+    Build, Constant, DefinitionError, Domain, Entry, Field, LayerError, LayerProblem, OutsideBound,
     RuntimeError, encoder, energy, layer, learning, loss, module, network, neuron, runtime,
     sequence, surrogate, tensors,
 };

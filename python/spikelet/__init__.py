@@ -19,16 +19,16 @@ from ._experiment import Experiment
 from ._native import __version__
 from ._models import load, model, models
 from ._network import Network, Plan, Recording
-from ._part import Encoder, Layer, Neuron, Surrogate
+from ._part import Encoder, Layer, Neuron, Surrogate, Trainable
 from ._sequential import Sequential
 from ._step import Step
 from ._train_step import EpochMetrics, TrainStep
 from ._trainer import FitReport, Trainer
-from .layer import *
-from .neuron import *
 
 if TYPE_CHECKING:
     from . import data, events, graph, nir, weights
+    from .layer import *
+    from .neuron import *
 
 #: Modules that are imported when they are first used.
 _LAZY = ("data", "events", "graph", "nir", "torch", "weights")
@@ -47,6 +47,7 @@ __all__ = [
     "Step",
     "Surrogate",
     "TrainStep",
+    "Trainable",
     "Trainer",
     "__version__",
     "data",
@@ -115,8 +116,11 @@ def __getattr__(name: str) -> Any:
         except ImportError as error:
             # As of a name that does not exist, for `help` and `inspect`; `import spikelet.torch` raises the other.
             raise AttributeError(str(error)) from error
+    for module in (layer, neuron):
+        if name in module.__all__:
+            return globals().setdefault(name, getattr(module, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *layer.__all__, *neuron.__all__})

@@ -9,6 +9,7 @@ from typing import Any
 from . import _native
 from ._network import Network, PathLike
 from ._part import Neuron
+from ._registry import registry
 
 __all__ = ["load", "model", "models"]
 
@@ -70,7 +71,7 @@ def models(name: str | None = None) -> Any:
     'add'
     """
     if name is None:
-        return list(json.loads(_native.registry())["networks"])
+        return list(registry()["networks"])
     info = json.loads(_native.model_info(name))
     info["options"] = {
         option["name"]: {"meaning": option["meaning"], "default": option["value"]} for option in info["options"]

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Union
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Union
 
 __all__ = [
     "Encoder",
+    "Field",
     "Layer",
     "LayerLike",
     "Neuron",
     "Part",
-    "SizedLayer",
+    "Scaled",
     "Surrogate",
     "SurrogateLike",
-    "both_sizes",
+    "Trainable",
     "layer_spec",
 ]
+
+SIZES = "int | Sequence[int]"
+"""The type of sizes of a window."""
 
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it; `None` is written as in files."""
     if value is None:
         return "none"
-    if isinstance(value, Part):
+    if isinstance(value, (Part, Trainable)):
         return value.spec()
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -35,29 +40,96 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class Field(NamedTuple):
+    """An argument of a part."""
+
+    name: str
+    annotation: str
+    default: Any
+    """`...` where the argument must be given."""
+    doc: str
+
+
+class _Signature:
+    """The signature of a class, made when it is asked for: `inspect` takes longer to import than the package."""
+
+    def __get__(self, part: Part | None, owner: type[Part]) -> Any:
+        import inspect
+
+        kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        arguments = [
+            inspect.Parameter(
+                field.name,
+                kinds[k >= owner._positional],
+                default=inspect.Parameter.empty if field.default is ... else field.default,
+                annotation=field.annotation,
+            )
+            for k, field in enumerate(owner._arguments())
+        ]
+        return inspect.Signature(arguments)
+
+
 class Part:
     """A part of a network: its class is the kind, its attributes are the options.
 
-    Parts are data without weights. They are compared by their options, and may be used several times.
+    Parts are data without weights. They do not change, are compared by their options, and may be used several times.
     """
 
     kind: ClassVar[str] = ""
     """The name, as in files and on the command line."""
 
-    def __init__(self) -> None:
-        raise TypeError(f"{type(self).__name__} is a base class: use one of its subclasses")
+    _fields: ClassVar[tuple[Field, ...]] = ()
+    _positional: ClassVar[int] = 0
+    """The number of arguments that need no name."""
+    inputs: ClassVar[str | None] = None
+    """Of a layer, the size by which the input is checked, the key `inputs` in files."""
+
+    __signature__ = _Signature()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        cls = type(self)
+        if not self.kind:
+            raise TypeError(f"{cls.__name__} is a base class: use one of its subclasses")
+        if len(args) > self._positional:
+            raise TypeError(
+                f"{cls.__name__} takes {self._positional} arguments without a name, {len(args)} were given\n"
+                f"  help: name the others: {', '.join(field.name for field in self._fields[self._positional:])}"
+            )
+        given = dict(zip(cls.__match_args__, args))
+        for name, value in options.items():
+            if name in given:
+                raise TypeError(f"{cls.__name__}: `{name}` was given twice")
+            given[name] = value
+        values = {field.name: given.pop(field.name, field.default) for field in self._fields}
+        for name in given:
+            raise TypeError(f"{cls.__name__} has no argument `{name}`; it has {', '.join(values)}")
+        for name, value in values.items():
+            if value is ...:
+                raise TypeError(f"{cls.__name__}: `{name}` is missing\n  help: give `{name}`, {self._doc_of(name)}")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{name} is {value}; give a finite number")
+            if hasattr(value, "requires_grad"):
+                raise TypeError(f"{name} is a tensor; give a number, and trainable={{{name!r}: \"layer\"}} to train it")
+        self.__dict__.update(values)
+
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def _parameters(cls) -> Iterator[tuple[str, Any]]:
-        """The names of the arguments with their defaults, `...` for those without."""
-        init = cls.__init__
-        code = init.__code__
-        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        positional = names[: code.co_argcount - 1]
-        defaults = dict(zip(positional[::-1], (init.__defaults__ or ())[::-1]))
-        defaults.update(init.__kwdefaults__ or {})
-        for name in names:
-            yield name, defaults.get(name, ...)
+    def _arguments(cls) -> list[Field]:
+        """The fields as a signature has them: behind an argument with a default, others have one as well."""
+        found: list[Field] = []
+        for k, field in enumerate(cls._fields):
+            late = k < cls._positional and field.default is ... and any(one.default is not ... for one in found)
+            found.append(field._replace(annotation=f"{field.annotation} | None", default=None) if late else field)
+        return found
+
+    @classmethod
+    def _doc_of(cls, name: str) -> str:
+        doc = next(field.doc for field in cls._fields if field.name == name)
+        return doc[:1].lower() + doc[1:].rstrip(".")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} does not change; make a new one with {name}={value!r}")
 
     def options(self) -> dict[str, Any]:
         """The options that differ from the defaults.
@@ -73,7 +145,7 @@ class Part:
         {'tau': 4.0, 'v_reset': None}
         """
         found = {}
-        for name, default in self._parameters():
+        for name, _, default, _ in self._fields:
             value = getattr(self, name)
             if default is ... or type(value) is not type(default) or value != default:
                 found[name] = value
@@ -96,10 +168,11 @@ class Part:
         return {"name": self.kind, **{name.rstrip("_"): _plain(value) for name, value in self.options().items()}}
 
     def __repr__(self) -> str:
-        given = []
-        required = {name for name, default in self._parameters() if default is ...}
-        for name, value in self.options().items():
-            given.append(repr(value) if name in required else f"{name}={value!r}")
+        options, given, bare = self.options(), [], True
+        for k, (name, _, default, _) in enumerate(self._fields):
+            bare = bare and k < self._positional and name in options and (default is ... or name == self.inputs)
+            if name in options:
+                given.append(repr(options[name]) if bare else f"{name}={options[name]!r}")
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __eq__(self, other: object) -> bool:
@@ -107,11 +180,42 @@ class Part:
             return NotImplemented
         return type(self) is type(other) and self.spec() == other.spec()
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((type(self), json.dumps(self.spec(), sort_keys=True)))
 
 
 class Surrogate(Part):
     """A surrogate gradient. See `spikelet.surrogate` for all of them."""
+
+    def __mul__(self, factor: float) -> Scaled:
+        """Return the surrogate with its derivative multiplied by a factor."""
+        return Scaled(self, float(factor))
+
+    __rmul__ = __mul__
+
+
+class Scaled(Surrogate):
+    """A surrogate whose derivative is multiplied by a factor: `2.0 * Atan()`.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        The surrogate.
+    factor : float
+        The factor.
+    """
+
+    kind = "scaled"
+    _fields = (Field("surrogate", "Surrogate", ..., "The surrogate."), Field("factor", "float", ..., "The factor."))
+    _positional = 2
+    __match_args__ = ("surrogate", "factor")
+
+    surrogate: Surrogate
+    factor: float
+
+    def spec(self) -> dict[str, Any]:
+        given = self.surrogate.spec()
+        return {**given, "factor": self.factor * float(given.get("factor", 1.0))}
 
 
 SurrogateLike = Union[Surrogate, str, Mapping[str, Any]]
@@ -138,17 +242,102 @@ class Encoder(Part):
         return self.kind + (":" + ",".join(options) if options else "")
 
 
+class Trainable:
+    """How a constant is trained.
+
+    Parameters
+    ----------
+    granularity : {"layer", "channel", "neuron", "step", "step_channel"}
+        One value for the layer, for each channel (axis 2 of `[T, N, C, ...]`), for each neuron, for each time step, or for
+        each time step and channel.
+    above : float, optional
+        The constant stays above this value: `above + log(1 + exp(p))`, where p is the parameter.
+    between : tuple of float, optional
+        The constant stays between two values: `low + (high - low) * sigmoid(p)`.
+    clamp : tuple of float, optional
+        The constant is p, clamped to two values.
+    start : mapping, optional
+        The distribution of the initial values: `{"uniform": {"low": 0.0, "high": 1.0}}`, or
+        `{"normal": {"mean": 2.0, "deviation": 0.1}}`. By default all are the value of the constant.
+    frozen : bool
+        Whether the values are stored with the model, but not trained.
+
+    Examples
+    --------
+    >>> spikelet.Lif(tau=4.0, trainable={"tau": spikelet.Trainable("channel", above=1.0)}).spec()["trainable"]
+    {'tau': {'granularity': 'channel', 'bound': {'above': {'low': 1.0}}}}
+    """
+
+    def __init__(
+        self,
+        granularity: str = "layer",
+        *,
+        above: float | None = None,
+        between: tuple[float, float] | None = None,
+        clamp: tuple[float, float] | None = None,
+        start: Mapping[str, Any] | None = None,
+        frozen: bool = False,
+    ) -> None:
+        bounds: dict[str, Any] = {} if above is None else {"above": {"low": float(above)}}
+        for name, limits in {"between": between, "clamp": clamp}.items():
+            if limits is None:
+                continue
+            if len(limits) != 2:
+                raise ValueError(f"{name} is {limits!r}; give two values, (low, high)")
+            bounds[name] = {"low": float(limits[0]), "high": float(limits[1])}
+        if len(bounds) > 1:
+            raise ValueError(f"a trainable constant has one bound, {', '.join(bounds)} were given")
+        self._spec: dict[str, Any] = {"granularity": granularity}
+        given = {"bound": bounds, "start": start, "frozen": frozen}
+        self._spec.update((name, value) for name, value in given.items() if value)
+
+    def spec(self) -> dict[str, Any]:
+        """The settings as a file has them.
+
+        Returns
+        -------
+        dict
+            A table of TOML or JSON.
+        """
+        return dict(self._spec)
+
+    def __eq__(self, other: object) -> bool:
+        return self._spec == other._spec if isinstance(other, Trainable) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._spec, sort_keys=True))
+
+    def __repr__(self) -> str:
+        return f"Trainable({', '.join(f'{name}={value!r}' for name, value in self._spec.items())})"
+
+
 class Neuron(Part):
     """A neuron. See `spikelet.neuron` for all of them."""
 
+    surrogate: SurrogateLike | None
+    trainable: Mapping[str, Any] | Sequence[str] | str | None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        surrogate, trainable = getattr(self, "surrogate", None), getattr(self, "trainable", None)
+        if not isinstance(surrogate, (Surrogate, str, Mapping, type(None))):
+            raise TypeError(
+                f"surrogate is {surrogate!r}; give one of spikelet.surrogate, such as surrogate.Atan(alpha=2.0), or its name"
+            )
+        if not isinstance(trainable, (Mapping, str, list, tuple, type(None))):
+            raise TypeError(f"trainable is {trainable!r}; give names of constants, or a mapping such as {{\"tau\": \"channel\"}}")
+
+    def _trainable(self) -> dict[str, Any] | None:
+        """The settings of the trainable constants by name, if they are given."""
+        given = getattr(self, "trainable", None)
+        if given is None:
+            return None
+        names = [given] if isinstance(given, str) else given
+        return {name: _plain(names[name]) if isinstance(names, Mapping) else {} for name in names}
+
     def spec(self) -> dict[str, Any]:
-        spec = super().spec()
-        trainable = spec.get("trainable")
-        if isinstance(trainable, str):
-            spec["trainable"] = {trainable: {}}
-        elif isinstance(trainable, list):
-            spec["trainable"] = {name: {} for name in trainable}
-        return spec
+        spec, trainable = super().spec(), self._trainable()
+        return spec if trainable is None else {**spec, "trainable": trainable}
 
 
 class Layer(Part):
@@ -156,25 +345,32 @@ class Layer(Part):
 
     main: ClassVar[str | None] = None
     """The option that is the value of the layer's key in files."""
+    axes: ClassVar[int] = 0
+    """The number of axes of a window, or 0: the size of the window is then an integer for each axis."""
 
     name: str | None
 
-    def _named(self, spec: dict[str, Any]) -> dict[str, Any]:
-        if self.name is not None:
-            spec["name"] = self.name
-        return spec
+    def __init__(self, *args: Any, **options: Any) -> None:
+        if self.inputs and self.main and len(args) == 1:
+            name = type(self).__name__
+            raise TypeError(
+                f"{name}({args[0]!r}): one size was given\n"
+                f"  help: give both, `{name}({self.inputs}, {self.main})`, or that of the output, `{name}({self.main}={args[0]!r})`"
+            )
+        super().__init__(*args, **options)
 
     def spec(self) -> dict[str, Any]:
-        options = self.options()
-        options.pop("name", None)
-        spec: dict[str, Any] = {}
-        if self.main is not None and self.main in options:
-            spec[self.kind] = _value(options.pop(self.main))
-        else:
-            spec["layer"] = self.kind
-        for name, value in options.items():
-            spec[name] = _value(value)
-        return self._named(spec)
+        options = {name: _value(value) for name, value in self.options().items()}
+        for name, annotation, *_ in self._fields:
+            if self.axes and annotation == SIZES and isinstance(options.get(name), int):
+                options[name] = [options[name]] * self.axes
+                break
+        name = options.pop("name", None)
+        spec = {self.kind: options.pop(self.main)} if self.main in options else {"layer": self.kind}
+        if self.inputs in options:
+            spec["inputs"] = options.pop(self.inputs)
+        spec.update(options)
+        return spec if name is None else {**spec, "name": name}
 
 
 LayerLike = Union[Layer, Neuron, str, Mapping[str, Any], Sequence["LayerLike"]]
@@ -194,37 +390,6 @@ def _value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _plain(value)
     return _plain(value)
-
-
-def both_sizes(first: int | None, second: int | None) -> tuple[int | None, int]:
-    """The sizes of input and output; one size is that of the output."""
-    given, made = (None, first) if second is None else (first, second)
-    if made is None:
-        raise TypeError("layer: there is no size\n  help: give that of the output, or those of input and output")
-    return given, made
-
-
-class SizedLayer(Layer):
-    """A layer with a size of its output, and one by which its input is checked."""
-
-    sizes: ClassVar[tuple[str, str]]
-
-    def options(self) -> dict[str, Any]:
-        return {name: value for name, value in super().options().items() if name != self.sizes[0] or value is not None}
-
-    def spec(self) -> dict[str, Any]:
-        options = {name: _value(value) for name, value in self.options().items()}
-        given, made = self.sizes
-        spec = {self.kind: options.pop(made)}
-        if given in options:
-            spec["inputs"] = options.pop(given)
-        options.pop("name", None)
-        return self._named({**spec, **options})
-
-    def __repr__(self) -> str:
-        options = self.options()
-        parts = [repr(options.pop(name)) for name in self.sizes if name in options]
-        return f"{type(self).__name__}({', '.join([*parts, *(f'{name}={value!r}' for name, value in options.items())])})"
 
 
 def layer_spec(layer: Any) -> Any:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._arrays import as_batch, as_labels, as_numpy, as_samples
+from ._registry import registry
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -327,4 +328,4 @@ def names() -> dict[str, str]:
     >>> "mnist" in spikelet.data.names()
     True
     """
-    return {entry["name"]: entry["summary"] for entry in json.loads(_native.registry())["data"]}
+    return {entry["name"]: entry["summary"] for entry in registry()["data"]}

@@ -28,6 +28,6 @@ mod trainable;
 
 pub use domain::{Constant, Domain};
 pub use error::{DefinitionError, LayerError, LayerProblem, RuntimeError};
-pub use registry::{Build, Entry};
+pub use registry::{Build, Entry, Field};
 pub use spikelet_core::{Error, Result};
 pub use trainable::OutsideBound;

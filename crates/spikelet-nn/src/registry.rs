@@ -19,6 +19,8 @@ pub struct Entry<T: ?Sized> {
     pub defaults: fn() -> Map<String, Value>,
     /// Builds the member; constants that are not given have their defaults.
     pub build: Build<T>,
+    /// The name of its type.
+    pub type_name: &'static str,
     /// Its source file.
     pub file: &'static str,
 }
@@ -32,10 +34,94 @@ impl<T: ?Sized> Entry<T> {
 
     /// The documentation of the type, in Markdown, without examples: a sentence and the table of its fields.
     pub fn description(&self) -> String {
-        let from = |line: &&str| !line.starts_with("///");
-        let lines = self.file.lines().skip_while(from);
-        plain(lines.map_while(|line| line.strip_prefix("///")))
+        description(self.file, self.type_name)
     }
+
+    /// The documentation of its constants. Those of types within it, such as threshold and reset, are there if its table has them.
+    pub fn fields(&self) -> Vec<Field> {
+        fields_of(self.file, self.type_name)
+    }
+}
+
+/// A documented constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type in Rust; empty for a constant of a type within.
+    pub ty: String,
+    /// Its meaning and its unit.
+    pub doc: String,
+}
+
+/// The lines before that of a type's declaration, the last first.
+fn before<'a>(file: &'a str, type_name: &str) -> impl Iterator<Item = &'a str> {
+    let declared = format!("pub struct {type_name}");
+    let is_it = |line: &&str| {
+        let rest = line.strip_prefix(&declared);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    let at = file.lines().position(|line| is_it(&line)).unwrap_or(0);
+    let lines: Vec<&str> = file.lines().take(at).collect();
+    lines.into_iter().rev()
+}
+
+/// The documentation of a type in a source file.
+fn description(file: &str, type_name: &str) -> String {
+    let above = before(file, type_name).take_while(|line| !line.is_empty());
+    let mut lines: Vec<&str> = above.filter_map(|line| line.strip_prefix("///")).collect();
+    lines.reverse();
+    plain(lines.into_iter())
+}
+
+/// The documented constants of a type in a source file: the rows of the table of its documentation, with names, perhaps units
+/// and defaults, and meanings; then fields that it has beside them.
+pub(crate) fn fields_of(file: &str, type_name: &str) -> Vec<Field> {
+    let mut found: Vec<Field> = vec![];
+    for row in description(file, type_name).lines() {
+        let Some(row) = row.strip_prefix('|').and_then(|row| row.strip_suffix('|')) else {
+            continue;
+        };
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let meaning = cells.last().copied().unwrap_or_default();
+        let doc = match cells[..] {
+            [_, unit, _, _] if !unit.is_empty() => format!("{meaning}, in {unit}"),
+            _ => meaning.to_string(),
+        };
+        // Names are the parts of the first cell in backticks.
+        for name in cells[0].split('`').skip(1).step_by(2) {
+            let (name, ty) = (name.to_string(), String::new());
+            let doc = doc.clone();
+            found.push(Field { name, ty, doc });
+        }
+    }
+    let above = before(file, type_name).count();
+    let mut comment: Vec<&str> = vec![];
+    for line in file.lines().skip(above).take_while(|line| *line != "}") {
+        let line = line.trim();
+        if let Some(text) = line.strip_prefix("///") {
+            comment.push(text);
+        } else if let Some((name, ty)) = line.strip_prefix("pub ").and_then(|l| l.split_once(": "))
+        {
+            let doc = plain(std::mem::take(&mut comment).into_iter()).replace('\n', " ");
+            let ty = ty.trim_end_matches(',').to_string();
+            match found.iter_mut().find(|field| field.name == name) {
+                Some(field) => {
+                    field.ty = ty;
+                    if field.doc.is_empty() {
+                        field.doc = doc;
+                    }
+                }
+                None => found.push(Field {
+                    name: name.to_string(),
+                    ty,
+                    doc,
+                }),
+            }
+        }
+    }
+    found
 }
 
 /// The lines of a comment as text without code and without links to items.
@@ -61,7 +147,7 @@ fn plain<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             target.map_or(rest, |(_, rest)| rest)
         ));
     }
-    plain.trim_end().to_string()
+    plain.trim_end().replace("\\[", "[").replace("\\]", "]")
 }
 
 /// The fields of a value as JSON.
@@ -252,6 +338,7 @@ macro_rules! family {
                     $check(&made)?;
                     Ok(std::sync::Arc::new(made))
                 },
+                type_name: stringify!($type),
                 file: include_str!(concat!(stringify!($module), ".rs")),
             }),*]
         }
@@ -280,9 +367,19 @@ mod tests {
             summary: "first of its kind",
             defaults: Map::new,
             build: |_| Ok(Arc::new(())),
-            file: "//! One.\n//!\n//! H = X, see [`Two`](crate::Two).\n\nuse std;\n\n/// As [`Three`].\n///\n/// ```\n/// code\n/// ```\npub struct One;\n/// Others.\n",
+            type_name: "One",
+            file: "//! One.\n//!\n//! H = X, see [`Two`](crate::Two).\n\nuse std;\n\n/// As [`Three`].\n///\n/// ```\n/// code\n/// ```\n///\n/// | field | unit | default | |\n/// |---|---|---|---|\n/// | `tau` | steps | 2 | time |\npub struct One {\n    /// Time.\n    pub tau: f64,\n    /// In\n    /// or out.\n    pub way: bool,\n}\n/// Others.\npub struct OneMore;\n",
         };
         assert_eq!(entry.head(), "One.\n\nH = X, see `Two`.");
-        assert_eq!(entry.description(), "As `Three`.");
+        assert!(entry.description().starts_with("As `Three`.\n\n| field"));
+        let fields = entry.fields();
+        let fields = fields.iter().map(|f| [&f.name[..], &f.ty, &f.doc]);
+        assert_eq!(
+            fields.collect::<Vec<_>>(),
+            [
+                ["tau", "f64", "time, in steps"],
+                ["way", "bool", "In or out."]
+            ]
+        );
     }
 }

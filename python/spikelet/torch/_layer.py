@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
@@ -13,124 +11,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from .. import _native
+from .. import _native, _part
+from .._part import _plain
 from ._operators import call, describe, operators, state_dtype
-from .surrogate import Surrogate
 
-__all__ = ["Layer", "Learn", "Neuron", "definition_of", "run"]
-
-ResetGrad = Literal["surrogate", "detach", "soft"]
+__all__ = ["Layer", "Neuron", "definition_of"]
 
 
-class Learn:
-    """How a constant of a neuron is learned.
-
-    Parameters
-    ----------
-    granularity : {"layer", "channel", "neuron"}
-        One value for the layer, for each channel (axis 2 of `[T, N, C, ...]`) or for each neuron.
-    above : float, optional
-        The constant stays above this value: `above + log(1 + exp(p))`, where p is the parameter.
-    between : tuple of float, optional
-        The constant stays between two values: `low + (high - low) * sigmoid(p)`.
-    clamp : tuple of float, optional
-        The constant is p, clamped to two values.
-
-    Examples
-    --------
-    >>> import spikelet.torch as st
-    >>> lif = st.Lif(tau=4.0, learn={"tau": st.Learn(above=1.0)})
-    >>> [name for name, _ in lif.named_parameters()]
-    ['tau']
-    """
-
-    def __init__(
-        self,
-        granularity: Literal["layer", "channel", "neuron"] = "layer",
-        *,
-        above: float | None = None,
-        between: tuple[float, float] | None = None,
-        clamp: tuple[float, float] | None = None,
-    ) -> None:
-        for given, limits in {"between": between, "clamp": clamp}.items():
-            if limits is not None and len(limits) != 2:
-                raise ValueError(f"{given} is {limits!r}; give two values, (low, high)")
-        bounds: dict[str, Any] = {}
-        if above is not None:
-            bounds["above"] = {"low": float(above)}
-        if between is not None:
-            bounds["between"] = {"low": float(between[0]), "high": float(between[1])}
-        if clamp is not None:
-            bounds["clamp"] = {"low": float(clamp[0]), "high": float(clamp[1])}
-        if len(bounds) > 1:
-            raise ValueError(f"a learned constant has one bound, {', '.join(bounds)} were given")
-        self.granularity = granularity
-        self.bound: Any = bounds or "none"
-
-    def spec(self) -> dict[str, Any]:
-        """Return the entry of a definition."""
-        return {"granularity": self.granularity, "bound": self.bound}
-
-    def __repr__(self) -> str:
-        return f"Learn({self.granularity!r}, bound={self.bound})"
+def _json(value: Any) -> Any:
+    """An argument of a part as JSON has it, with null where files have `"none"`."""
+    return None if value is None else _plain(value)
 
 
-def _definition(
-    neuron: str,
-    constants: Mapping[str, Any],
-    surrogate: Surrogate | None,
-    reset_grad: str,
-    learn: Mapping[str, Learn | str] | None = None,
-) -> str:
-    params = dict(constants)
-    for name, value in params.items():
-        if isinstance(value, Tensor):
-            raise TypeError(f"{name} is a tensor; give a number, and learn={{{name!r}: \"layer\"}} to a module to train it")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name} is {value}; give a finite number")
-    if learn:
-        if not isinstance(learn, Mapping) or not all(isinstance(how, (Learn, str)) for how in learn.values()):
-            raise TypeError(
-                f"learn is {learn!r}; give a mapping of constants, such as {{\"tau\": \"channel\"}} or {{\"tau\": Learn()}}"
-            )
-        params["trainable"] = {
-            name: (Learn(how) if isinstance(how, str) else how).spec()  # type: ignore[arg-type]
-            for name, how in learn.items()
-        }
-    if surrogate is not None and not isinstance(surrogate, Surrogate):
-        raise TypeError(f"surrogate is {surrogate!r}; give one of spikelet.torch.surrogate, such as surrogate.Atan(alpha=2.0)")
-    spec: dict[str, Any] = {"neuron": neuron, "params": params, "reset_grad": reset_grad}
-    if surrogate is not None:
-        spec["surrogate"] = surrogate.spec()
+def definition_of(spec: Mapping[str, Any]) -> str:
+    """Return the text that defines a layer."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
-
-
-@functools.lru_cache(maxsize=4096)
-def _cached_definition(
-    neuron: str, names: tuple[str, ...], values: tuple[Any, ...], surrogate: Surrogate | None, reset_grad: str
-) -> str:
-    constants = dict(zip(names, values))
-    # Constants are numbers here: what is learned are the parameters that a neuron has anyway.
-    return _definition(neuron, {**constants, "trainable": {}}, surrogate, reset_grad)
-
-
-def definition_of(
-    neuron: str, names: tuple[str, ...], values: tuple[Any, ...], surrogate: Surrogate | None, reset_grad: str
-) -> str:
-    """Return the text that defines a neuron with these constants."""
-    return _cached_definition(neuron, names, values, surrogate, reset_grad)
-
-
-# What torch.compiler.assume_constant_result does: compiled code takes the text as a constant. Calling it would import the
-# compiler, which takes seconds.
-definition_of._dynamo_marked_constant = True  # type: ignore[attr-defined]
-
-
-def run(
-    definition: str, x: Tensor, states: tuple[Tensor | None, ...], params: tuple[Tensor, ...] = (), time_steps: int = 0
-) -> Any:
-    """Run a layer on `[T, N, ...]`: its output and its last states."""
-    return call(operators(len(states), len(params)), definition, time_steps, x, *states, *params)
 
 
 class _NoState:
@@ -210,7 +105,7 @@ class Layer(nn.Module):
             param = getattr(self, name)
             yield param if param.dtype == dtype else param.to(dtype)
 
-    def forward(self, x: Tensor, state: Any = NO_STATE) -> Any:
+    def forward(self, x: Tensor, state: Any = NO_STATE, time_steps: int = 0) -> Any:
         """Run a sequence.
 
         Parameters
@@ -219,6 +114,8 @@ class Layer(nn.Module):
             The input.
         state : NamedTuple of Tensor [N, ...], optional
             The state before the first step. None, or a field that is None, starts from rest.
+        time_steps : int
+            Repeats an input of one step, `[1, N, ...]`, without a copy.
 
         Returns
         -------
@@ -247,7 +144,7 @@ class Layer(nn.Module):
                     f"{type(self).__name__} has the states {', '.join(self._states) or 'none'}; "
                     f"{len(states)} tensors were given"
                 )
-        made = call(operators(len(states), len(params)), self.definition, 0, x, *states, *params)
+        made = call(operators(len(states), len(params)), self.definition, time_steps, x, *states, *params)
         if not states:
             return made if state is NO_STATE else (made, self.State())
         if state is NO_STATE:
@@ -286,40 +183,43 @@ class Neuron(Layer):
     with the state after the last step. `layer.step(x, state)` runs one time step, `[N, ...]`. The module keeps no state.
     """
 
-    #: The name in definitions.
-    name: ClassVar[str]
+    #: The class of the declaration, such as `spikelet.Lif`: its arguments are those of the module.
+    part: ClassVar[type[_part.Neuron]]
 
+    declaration: _part.Neuron
     constants: dict[str, Any]
 
-    def __init__(
-        self,
-        constants: Mapping[str, Any],
-        surrogate: Surrogate | None,
-        reset_grad: ResetGrad,
-        learn: Mapping[str, Learn | str] | None,
-        shape: Sequence[int] | None,
-    ) -> None:
+    def __init__(self, *args: Any, shape: Sequence[int] | None = None, **options: Any) -> None:
         super().__init__()
-        if shape is not None and not all(isinstance(size, int) and size >= 0 for size in shape):
+        if shape is not None and not (
+            isinstance(shape, Sequence) and all(isinstance(size, int) and size >= 0 for size in shape)
+        ):
             raise ValueError(f"shape is {shape!r}; give the sizes of the input, (T, N, ...)")
-        self.surrogate = surrogate
-        self.reset_grad = reset_grad
+        self.declaration = part = self.part(*args, **options)
+        constants = {field.name: getattr(part, field.name) for field in part._fields}
         # Random states are drawn here, by torch's generator.
-        drawn = dict(constants)
-        if drawn.get("random_start"):
-            drawn["random_start"] = False
-        definition = _definition(self.name, self._spec(drawn), surrogate, reset_grad, learn)
+        random = constants.get("random_start")
+        definition = self._definition({**constants, "random_start": False} if random else constants)
         self._setup(definition, [shape] if shape is not None else [(2, 1, 3, 2, 2), (3, 1, 5, 3, 2)])
         warning = _native.layer_warning(definition)
         if warning is not None:
-            warnings.warn(warning, stacklevel=3)
-        if constants.get("random_start"):
-            given = _definition(self.name, self._spec(constants), surrogate, reset_grad, learn)
-            self._random = tuple(_native.random_states(given))
+            warnings.warn(warning, stacklevel=2)
+        if random:
+            self._random = tuple(_native.random_states(self._definition(constants)))
         # The last attribute: from now on constants cannot be set.
-        self.constants = dict(constants)
+        self.constants = constants
 
-    def _spec(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _definition(self, constants: Mapping[str, Any]) -> str:
+        """Return the definition of the neuron: its name and constants as a table of JSON."""
+        spec = {name.rstrip("_"): _json(value) for name, value in self._equation(constants).items()}
+        spec["trainable"] = self.declaration._trainable()
+        # Where these are not given, the native part has the defaults of the neuron.
+        for name in ("surrogate", "trainable"):
+            if spec.get(name) is None:
+                spec.pop(name, None)
+        return definition_of({**spec, "name": self.part.kind})
+
+    def _equation(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the entries of the definition for these constants."""
         return constants
 
@@ -369,9 +269,5 @@ class Neuron(Layer):
         return _native.layer_kernel(self.definition, direction == "backward", time_steps, neurons, capability)
 
     def extra_repr(self) -> str:
-        """Return the constants that are printed with the module."""
-        shown = [f"{name}={value!r}" for name, value in self.constants.items()]
-        shown.append(f"surrogate={self.surrogate!r}" if self.surrogate is not None else "")
-        if self.reset_grad != "surrogate":
-            shown.append(f"reset_grad={self.reset_grad!r}")
-        return ", ".join(part for part in shown if part)
+        """Return the options that differ from the defaults."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.declaration.options().items())

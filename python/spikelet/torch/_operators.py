@@ -60,7 +60,7 @@ _SAVING = 4
 def _layout(definition: str) -> Description:
     """Return how a layer's tensors are laid out; its parameters are those of some input."""
     spec = json.loads(definition)
-    features = spec.get("input") or [spec.get("recurrent") or 1]
+    features = spec.get("input") or [spec.get("features", 1)]
     return describe(definition, (2, 1, *features))
 
 

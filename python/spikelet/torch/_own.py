@@ -5,15 +5,24 @@ from __future__ import annotations
 import inspect
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from ._layer import Learn, Neuron, ResetGrad
+from .. import _part
+from .. import neuron as library
+from .._part import Field
+from .._registry import document, make
+from ._layer import Neuron
 from .expression import Expression, Trace
-from .surrogate import Surrogate
+from .neurons import module_of
 
 __all__ = ["Scope", "neuron"]
 
-_SHARED = {"v_threshold": 1.0, "v_reset": 0.0, "strict": False, "resets": True}
+#: The constants of all neurons that an equation has.
+_SHARED = ("v_threshold", "v_reset", "strict", "resets", "surrogate", "reset_grad", "trainable")
+
+
+def _shared() -> list[Field]:
+    return [field for field in library.If._fields if field.name in _SHARED]
 
 
 class Step:
@@ -97,7 +106,7 @@ def neuron(
     -------
     decorator
         Turns the function into a subclass of `Neuron`. Keyword arguments of the function that are numbers are constants: they
-        are arguments of the class and can be learned.
+        are arguments of the class and can be trained.
 
     Examples
     --------
@@ -153,7 +162,7 @@ def _make(
         output = trace.operand(step.output)
         fire = trace.operand(scope._fired) if scope._fired is not None else _last_spike(trace, output)
         form: dict[str, Any] = {
-            "name": title,
+            "title": title,
             "terms": trace.terms,
             "next": {name: trace.operand(value) for name, value in step.states.items()},
             "states": [[name, float(value)] for name, value in states.items()],
@@ -168,37 +177,20 @@ def _make(
         return form
 
     class Own(Neuron):
-        name = "equation"
-
-        def __init__(
-            self,
-            *,
-            v_threshold: float = 1.0,
-            v_reset: float | None = 0.0,
-            strict: bool = False,
-            resets: bool = True,
-            surrogate: Surrogate | None = None,
-            reset_grad: ResetGrad = "surrogate",
-            learn: Mapping[str, Learn | str] | None = None,
-            shape: Sequence[int] | None = None,
-            **constants: Any,
-        ) -> None:
-            for name in constants:
-                if name not in defaults:
-                    known = ", ".join([*defaults, *_SHARED])
-                    raise TypeError(f"{type(self).__name__} has no constant `{name}`; it has {known}")
-            shared = {"v_threshold": v_threshold, "v_reset": v_reset, "strict": strict, "resets": resets}
-            super().__init__({**defaults, **constants, **shared}, surrogate, reset_grad, learn, shape)
-
-        def _spec(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        def _equation(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
             form = traced({name: constants[name] for name in defaults})
             return {**form, **{name: constants[name] for name in _SHARED}}
 
-    Own.__name__ = Own.__qualname__ = function.__name__
-    Own.__module__ = function.__module__
-    Own.__doc__ = function.__doc__
-    Own.State = _state_type(title, list(states), lambda: Own)
-    return Own
+    own = [Field(name, type(value).__name__, value, "See the equation.") for name, value in defaults.items()]
+    doc = document([function.__doc__ or "A neuron with an equation of its own."], [*own, *_shared()])
+    module = function.__module__
+    # The name under which a copy of it is found.
+    path = f"{function.__name__}.part"
+    part = make(
+        function.__name__, _part.Neuron, module, [*own, *_shared()], 0, doc, kind="equation", __qualname__=path
+    )
+    made = module_of(part, _state_type(title, list(states), lambda: made), module, Own)
+    return cast("type[Neuron]", made)
 
 
 def _is_number(value: Any) -> bool:

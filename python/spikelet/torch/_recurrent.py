@@ -6,7 +6,7 @@ import json
 from collections import namedtuple
 from typing import Any
 
-from ._layer import Layer, Neuron
+from ._layer import Layer, Neuron, definition_of
 
 __all__ = ["Recurrent"]
 
@@ -20,7 +20,7 @@ class Recurrent(Layer):
     Parameters
     ----------
     neuron : Neuron
-        A neuron; its constants and its learned constants are taken over, its parameters are created anew.
+        A neuron; its constants and its trainable constants are taken over, its parameters are created anew.
     features : int
         The number of neurons.
 
@@ -44,8 +44,8 @@ class Recurrent(Layer):
         super().__init__()
         self.features = features
         self.neuron = f"{type(neuron).__name__}({neuron.extra_repr()})"
-        spec = {**json.loads(neuron.definition), "recurrent": self.features}
-        self._setup(json.dumps(spec, sort_keys=True, separators=(",", ":")), [(2, 1, self.features)])
+        spec = {"recurrent": json.loads(neuron.definition), "features": features}
+        self._setup(definition_of(spec), [(2, 1, features)])
 
     @property
     def State(self) -> Any:  # noqa: N802

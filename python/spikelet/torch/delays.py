@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from ._layer import NO_STATE, Layer, Neuron
+from ._layer import NO_STATE, Layer, Neuron, definition_of
 from ._operators import describe
 from ._recurrent import state_type
 
@@ -38,8 +38,7 @@ class _Delays(Layer):
             raise ValueError(f"{type(self).__name__} of {features!r} inputs; give the length of axis 2 of the input, at least 1")
         self._modes = {}
         for training in (False, True):
-            spec = {"layer": layer, "input": [features], "training": training}
-            definition = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+            definition = definition_of({"layer": layer, "input": [features], "training": training})
             # Evaluation may use fewer parameters.
             params = describe(definition, (2, 1, features)).params
             self._modes[training] = definition, tuple(name.replace(".", "_") for name, _, _ in params)
@@ -51,7 +50,7 @@ class _Delays(Layer):
         self.definition, self._params = self._modes[bool(mode)]
         return self
 
-    def forward(self, x: Tensor, state: Any = NO_STATE) -> Any:
+    def forward(self, x: Tensor, state: Any = NO_STATE, time_steps: int = 0) -> Any:
         """Run a sequence.
 
         Parameters
@@ -60,6 +59,8 @@ class _Delays(Layer):
             The input.
         state : DelayState, optional
             The state before the first step. None starts from zeros.
+        time_steps : int
+            Repeats an input of one step, `[1, N, in]`, without a copy.
 
         Returns
         -------
@@ -71,7 +72,7 @@ class _Delays(Layer):
         if not self._states and isinstance(state, DelayState):
             # A layer without delays.
             state = None
-        return super().forward(x, state)
+        return super().forward(x, state, time_steps)
 
 
 class Dcls1d(_Delays):
@@ -249,7 +250,7 @@ class AxonalDelay(_Delays):
         """Limit the delays to 0 to `max_delay`."""
         self.delay.clamp_(0, self.max_delay)
 
-    def forward(self, x: Tensor, state: Any = NO_STATE) -> Any:
+    def forward(self, x: Tensor, state: Any = NO_STATE, time_steps: int = 0) -> Any:
         """Run a sequence.
 
         Parameters
@@ -258,6 +259,8 @@ class AxonalDelay(_Delays):
             The input.
         state : DelayState, optional
             The state before the first step. None starts from zeros.
+        time_steps : int
+            Repeats an input of one step, `[1, N, C, ...]`, without a copy.
 
         Returns
         -------
@@ -267,7 +270,7 @@ class AxonalDelay(_Delays):
             The state after the last step, if `state` was given.
         """
         if x.dim() <= 3:
-            return super().forward(x, state)
+            return super().forward(x, state, time_steps)
         last = x.movedim(2, -1)
         if state is not NO_STATE and state is not None and state[0] is not None:
             line = state[0]
@@ -275,8 +278,8 @@ class AxonalDelay(_Delays):
             if line.shape != expected:
                 raise ValueError(f"delay_line has shape {list(line.shape)}, expected {list(expected)}")
             state = DelayState(line.reshape(-1, self.max_delay, self.channels))
-        made = super().forward(last.reshape(x.shape[0], -1, x.shape[2]), state)
-        y = (made if state is NO_STATE else made[0]).reshape(last.shape).movedim(-1, 2)
+        made = super().forward(last.reshape(x.shape[0], -1, x.shape[2]), state, time_steps)
+        y = (made if state is NO_STATE else made[0]).reshape(-1, *last.shape[1:]).movedim(-1, 2)
         if state is NO_STATE:
             return y
         line = made[1].delay_line
@@ -306,7 +309,7 @@ class DelayedRecurrent(_Delays):
     Parameters
     ----------
     neuron : Neuron
-        A neuron; its constants and its learned constants are taken over, its parameters are created anew.
+        A neuron; its constants and its trainable constants are taken over, its parameters are created anew.
     features : int
         The number of neurons.
     max_delay : int

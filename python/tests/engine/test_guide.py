@@ -64,3 +64,5 @@ def test_the_pages_on_torch(page, tmp_path, monkeypatch):
     pytest.importorskip("spikingjelly")
     names, blocks = run(page, tmp_path, monkeypatch)
     assert blocks >= 1 and isinstance(names["net"], torch.nn.Module)
+    if "each" in names:
+        assert names["each"]["w"].shape == (2,) and names["state"].v.shape == (2, 4)

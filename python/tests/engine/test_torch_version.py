@@ -13,7 +13,7 @@ def error_of_import(folder, name):
     return done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("name", ["spikelet.torch", "spikelet.torch.compat.spikingjelly", "spikelet.torch.functional"])
+@pytest.mark.parametrize("name", ["spikelet.torch", "spikelet.torch.compat.spikingjelly", "spikelet.torch.neurons"])
 @pytest.mark.parametrize("version", ["2.0.1", "2.9.1+cpu", "1.13.0"])
 def test_an_old_version_is_refused(name, version, tmp_path):
     (tmp_path / "torch.py").write_text(f"__version__ = {version!r}\n")

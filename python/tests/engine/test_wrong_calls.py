@@ -30,7 +30,7 @@ CALLS = {
     "an unknown surrogate": (lambda p: Sequential(Lif(surrogate="atna"), input=(4,)), ValueError, "atan"),
     "an unknown model": (lambda p: spikelet.model("sew-resnet19"), ValueError, "sew-resnet18"),
     "an unknown option": (lambda p: spikelet.model("csnn", chanels=3), ValueError, "chanels"),
-    "an input that is not known": (lambda p: Sequential(Linear(3)).state_dict(), ValueError, "input="),
+    "an input that is not known": (lambda p: Sequential(Linear(out_features=3)).state_dict(), ValueError, "input="),
     "no network": (lambda p: Trainer(Linear(4, 3)), TypeError, "Sequential"),
     "an unknown argument": (lambda p: Trainer(net(), epoch=3), TypeError, "epoch"),
     "an unknown optimizer": (lambda p: Trainer(net(), optimizer="adm").fit(X, Y), ValueError, "adm"),

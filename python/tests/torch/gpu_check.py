@@ -131,7 +131,7 @@ def results(quick):
                     continue
                 layer = st.Lif(2.0, v_reset=None if soft else 0.0, reset_grad=grad, surrogate=getattr(st.surrogate, surrogate)())
                 attempt("results", f"Lif {surrogate} soft={soft} {grad}", lambda: compare(layer, torch.randn(6, 4, 33) + 0.5, 1e-5))
-    learned = st.Lif(3.0, learn={"tau": st.Learn("channel", above=1.0), "v_threshold": "layer", "v_start": "neuron"}, shape=(8, 4, 6, 5, 5))
+    learned = st.Lif(3.0, trainable={"tau": st.Trainable("channel", above=1.0), "v_threshold": "layer", "v_start": "neuron"}, shape=(8, 4, 6, 5, 5))
     attempt("results", "learned constants", lambda: compare(learned, torch.randn(8, 4, 6, 5, 5) + 0.5, 1e-5))
 
 
@@ -149,7 +149,7 @@ def layouts(quick):
         attempt("layouts", name, run)
     still = torch.rand(1, 2, 8, device=GPU)
     attempt("layouts", "repeated input", lambda: {"ok": torch.equal(
-        st.functional.lif(still, time_steps=6)[0], st.functional.lif(still.expand(6, 2, 8))[0])})
+        st.Lif()(still, time_steps=6), st.Lif()(still.expand(6, 2, 8)))})
     attempt("layouts", "empty batch", lambda: {"ok": lif(x[:, :0]).shape == (4, 0, 8, 6, 6)})
     for dtype in (torch.float32, torch.bfloat16):
         attempt("layouts", f"opcheck {dtype}", lambda: torch.library.opcheck(

@@ -11,7 +11,7 @@ RANKS = 2
 
 def network():
     torch.manual_seed(0)
-    learned = st.Lif(2.0, learn={"tau": st.Learn("channel", above=1.0)}, shape=(5, 1, 4))
+    learned = st.Lif(2.0, trainable={"tau": st.Trainable("channel", above=1.0)}, shape=(5, 1, 4))
     return nn.Sequential(nn.Linear(6, 4), learned, st.Recurrent(st.CubaLif(), 4), nn.Linear(4, 3), st.Plif())
 
 

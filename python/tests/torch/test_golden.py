@@ -10,8 +10,8 @@ import torch
 import spikelet.torch as st
 
 FOLDER = Path(__file__).parents[3] / "tests" / "golden"
-NEURONS = {layer.name: layer for layer in vars(st).values() if isinstance(layer, type) and issubclass(layer, st.Neuron) and hasattr(layer, "name")}
-SURROGATES = {kind.name: kind for kind in vars(st.surrogate).values() if isinstance(kind, type) and hasattr(kind, "name")}
+NEURONS = {layer.part.kind: layer for layer in (getattr(st, name) for name in st.__all__) if hasattr(layer, "part")}
+SURROGATES = {kind.kind: kind for kind in (getattr(st.surrogate, name) for name in st.surrogate.__all__)}
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
 
 

@@ -56,8 +56,8 @@ def test_gradients_are_those_of_finite_differences(name):
     layer = make(name, surrogate=st.surrogate.Sigmoid(4.0), reset_grad="surrogate")
     # Without spikes the output is the primitive of the surrogate, which is smooth.
     definition = json.loads(layer.definition)
-    definition["params"]["spiking"] = False
-    if name in ("TernaryIf", "TernaryLif", "Heaviside", "Ilif") or "nir" in definition["neuron"]:
+    definition["spiking"] = False
+    if name in ("TernaryIf", "TernaryLif", "Heaviside", "Ilif") or "nir" in definition["name"]:
         pytest.skip("its output has no smooth form")
     definition = json.dumps(definition)
     x = inputs(torch.float64, scale=0.3).requires_grad_()
@@ -130,9 +130,9 @@ def test_a_factor_scales_the_gradient():
     torch.testing.assert_close(doubled, 2.0 * plain)
 
 
-def test_learned_constants_have_gradients():
+def test_trainable_constants_have_gradients():
     x = inputs()
-    lif = st.Lif(3.0, learn={"tau": st.Learn("channel", above=1.0), "v_threshold": "layer", "v_start": "neuron"}, shape=SHAPE)
+    lif = st.Lif(3.0, trainable={"tau": st.Trainable("channel", above=1.0), "v_threshold": "layer", "v_start": "neuron"}, shape=SHAPE)
     assert {n: tuple(p.shape) for n, p in lif.named_parameters()} == {
         "tau": (4,), "v_threshold": (), "v_start": (4, 2, 2)}
     y, state = lif(x, None)
@@ -157,8 +157,8 @@ def test_the_gradient_of_a_constant_is_the_same_in_every_run():
 
 def test_an_input_that_is_repeated_over_time_is_read_once():
     image = torch.rand(1, 3, 4, requires_grad=True)
-    y, v = st.functional.lif(image, time_steps=6)
-    expected, expected_v = st.functional.lif(image.expand(6, 3, 4))
+    y, (v,) = st.Lif()(image, None, time_steps=6)
+    expected, (expected_v,) = st.Lif()(image.expand(6, 3, 4), None)
     torch.testing.assert_close(y, expected, rtol=0, atol=0)
     torch.testing.assert_close(v, expected_v, rtol=0, atol=0)
     (grad,) = torch.autograd.grad(v.sum(), image)

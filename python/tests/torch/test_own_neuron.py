@@ -83,8 +83,8 @@ def test_an_equation_of_the_library_gives_its_results(v_reset, reset_grad):
         assert torch.equal(a, b)
 
 
-def test_a_constant_is_learned_by_name():
-    layer = leaky(learn={"tau": st.Learn("channel", above=1.0)}, shape=(4, 2, 3))
+def test_a_constant_is_trained_by_name():
+    layer = leaky(trainable={"tau": st.Trainable("channel", above=1.0)}, shape=(4, 2, 3))
     layer(torch.rand(4, 2, 3)).sum().backward()
     assert layer.tau.grad.shape == (3,)
 

@@ -19,7 +19,7 @@ TYPES = [torch.float32] * 3 + [torch.float16, torch.bfloat16, torch.float64]
 
 def layers():
     return [
-        st.Lif(2.0), st.If(v_reset=None), st.CubaLif(), st.Lif(3.0, learn={"tau": "layer"}), st.Plif(), st.Synaptic(),
+        st.Lif(2.0), st.If(v_reset=None), st.CubaLif(), st.Lif(3.0, trainable={"tau": "layer"}), st.Plif(), st.Synaptic(),
     ]
 
 
@@ -78,7 +78,7 @@ def test_random_calls_and_memory():
 def test_training_steps_take_no_more_memory():
     torch.manual_seed(0)
     net = torch.nn.Sequential(
-        torch.nn.Linear(6, 5), st.Lif(2.0, learn={"tau": st.Learn("layer", above=1.0)}), torch.nn.Linear(5, 3), st.Plif()
+        torch.nn.Linear(6, 5), st.Lif(2.0, trainable={"tau": st.Trainable("layer", above=1.0)}), torch.nn.Linear(5, 3), st.Plif()
     )
     optimizer, x, before = torch.optim.Adam(net.parameters()), torch.randn(4, 3, 6), None
     for k in range(CALLS):

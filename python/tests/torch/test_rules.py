@@ -16,7 +16,7 @@ LAYERS = {
     "plif": lambda: st.Plif(),
     "cuba_lif": lambda: st.CubaLif(),
     "synaptic": lambda: st.Synaptic(),
-    "channel": lambda: st.Lif(2.0, learn={"tau": st.Learn("channel", above=1.0)}, shape=(4, 2, 3, 4, 4)),
+    "channel": lambda: st.Lif(2.0, trainable={"tau": st.Trainable("channel", above=1.0)}, shape=(4, 2, 3, 4, 4)),
     "psn": lambda: st.Psn(shape=(4, 2, 3, 4, 4)),
     "heaviside": lambda: st.Heaviside(),
     "non_spiking": lambda: st.NonSpikingLif(readout="last"),
@@ -83,11 +83,12 @@ def test_a_network_with_neurons_compiles():
     torch.testing.assert_close(compiled(x), net(x))
 
 
-def test_functions_compile():
+def test_functional_calls_compile():
     torch._dynamo.reset()
-    compiled = torch.compile(lambda x: st.functional.lif(x, tau=3.0), fullgraph=True, backend="aot_eager")
-    x = torch.randn(4, 3)
-    torch.testing.assert_close(compiled(x)[0], st.functional.lif(x, tau=3.0)[0], rtol=0, atol=0)
+    plif, x, w = st.Plif(), torch.randn(4, 3), torch.tensor(0.3)
+    call = lambda w, x: torch.func.functional_call(plif, {"w": w}, (x, None))
+    compiled = torch.compile(call, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(w, x)[0], call(w, x)[0], rtol=0, atol=0)
 
 
 def test_export_keeps_the_operator_with_a_dynamic_batch():
@@ -119,7 +120,8 @@ def test_functional_gradients():
     torch.testing.assert_close(each, expected)
     # Gradients of a parameter for each sample.
     w = torch.tensor(0.3)
-    of_w = torch.func.grad(lambda w, x: st.functional.plif(x, w=w)[0].sum())
+    plif = st.Plif()
+    of_w = torch.func.grad(lambda w, x: torch.func.functional_call(plif, {"w": w}, (x,)).sum())
     each = torch.vmap(of_w, in_dims=(None, 1))(w, x.detach())
     torch.testing.assert_close(each.sum(), of_w(w, x.detach()))
 
@@ -138,10 +140,10 @@ def test_copies_and_files():
 
 
 def test_parameters_take_their_shape_from_the_first_input_or_a_file():
-    lif = st.Lif(2.0, learn={"tau": st.Learn("channel", above=1.0)})
+    lif = st.Lif(2.0, trainable={"tau": st.Trainable("channel", above=1.0)})
     lif(images())
     assert lif.tau.shape == (3,)
-    other = st.Lif(2.0, learn={"tau": st.Learn("channel", above=1.0)})
+    other = st.Lif(2.0, trainable={"tau": st.Trainable("channel", above=1.0)})
     other.load_state_dict(lif.state_dict())
     assert torch.equal(other.tau, lif.tau)
 
@@ -159,12 +161,13 @@ def test_a_second_derivative_is_refused():
 
 def test_a_state_that_is_not_used_has_no_gradient():
     x, v = images(requires_grad=True), torch.rand(2, 3, 4, 4, requires_grad=True)
-    s, _ = st.functional.lif(x, v)
+    lif = st.Lif(2.0)
+    s, _ = lif(x, lif.State(v))
     s.sum().backward()
     assert x.grad.shape == x.shape and v.grad.shape == v.shape
     x.grad = None
-    _, last = st.functional.lif(x, v.detach())
-    last.sum().backward()
+    _, last = lif(x, lif.State(v.detach()))
+    last.v.sum().backward()
     assert torch.isfinite(x.grad).all()
 
 
@@ -193,19 +196,19 @@ WRONG = {
     "no time axis": (lambda: st.Psn(shape=(4, 2, 3))(torch.rand(4)), "expected \\[T, N"),
     "no steps": (lambda: st.Lif()(torch.rand(0, 3)), "no time steps"),
     "integers": (lambda: st.Lif()(torch.ones(4, 3, dtype=torch.int64)), "float32, float16"),
-    "state of another shape": (lambda: st.functional.lif(torch.rand(4, 3), torch.rand(4)), "expected \\[3\\]"),
-    "state of another type": (lambda: st.functional.lif(torch.rand(4, 3), torch.rand(3).double()), "the state `v` is f64, expected f32"),
+    "state of another shape": (lambda: st.Lif()(torch.rand(4, 3), st.LifState(torch.rand(4))), "expected \\[3\\]"),
+    "state of another type": (lambda: st.Lif()(torch.rand(4, 3), st.LifState(torch.rand(3).double())), "the state `v` is f64, expected f32"),
     "too many states": (lambda: st.Lif()(torch.rand(4, 3), (None, None)), "has the states v"),
     "constant outside its domain": (lambda: st.Lif(tau=0.5), "tau"),
-    "unknown learned constant": (lambda: st.Lif(learn={"x": "layer"}), "x"),
+    "unknown trainable constant": (lambda: st.Lif(trainable={"x": "layer"}), "x"),
     "unknown readout": (lambda: st.NonSpikingLif(readout="first"), "readout"),
     "a constant is set": (lambda: setattr(st.Lif(), "tau", 3.0), "make a new module"),
     "a step of a parallel neuron": (lambda: st.Psn(shape=(4, 2, 3)).step(torch.rand(2, 3)), "all time steps"),
     "another number of steps": (lambda: st.Psn(shape=(4, 2, 3))(torch.rand(5, 2, 3)), "expected"),
-    "steps of a repeated input": (lambda: st.functional.lif(torch.rand(4, 3), time_steps=5), "repeat an x of one step"),
-    "two bounds": (lambda: st.Learn(above=1.0, clamp=(0.0, 1.0)), "one bound"),
+    "steps of a repeated input": (lambda: st.Lif()(torch.rand(4, 3), time_steps=5), "repeat an x of one step"),
+    "two bounds": (lambda: st.Trainable(above=1.0, clamp=(0.0, 1.0)), "one bound"),
     "channels that do not match": (
-        lambda: st.Lif(learn={"tau": "channel"}, shape=(4, 2, 3))(torch.rand(4, 2, 5)), "expected 5 elements"),
+        lambda: st.Lif(trainable={"tau": "channel"}, shape=(4, 2, 3))(torch.rand(4, 2, 5)), "expected 5 elements"),
     "random surrogate": (lambda: st.Lif(surrogate=st.surrogate.PoissonPass()), "another surrogate"),
 }
 

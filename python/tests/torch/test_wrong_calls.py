@@ -39,14 +39,13 @@ CALLS = {
     # The input.
     "a list": (lambda: st.Lif()([[1.0]]), TypeError, "x is of type list; give a torch.Tensor"),
     "an array of numpy": (lambda: st.Lif()(np.zeros((4, 3))), TypeError, "ndarray; give a torch.Tensor"),
-    "a list for a function": (lambda: st.functional.lif([[1.0]]), TypeError, "x is of type list"),
     "a single number": (lambda: st.Lif()(torch.tensor(1.0)), RuntimeError, r"shape \[\], expected \[T, N"),
     "truth values": (lambda: st.Lif()(X > 0.5), RuntimeError, r"expected float32.*use x.float\(\)"),
     "complex numbers": (lambda: st.Lif()(X.cfloat()), RuntimeError, "expected float32"),
     "nothing": (lambda: st.Lif()(None), TypeError, r"x is of type NoneType; give a torch.Tensor \[T, N"),
     "a sparse tensor": (lambda: st.Lif()(X.to_sparse()), TypeError, r"layout torch.sparse_coo; give a dense one, such as x.to_dense"),
     "a sparse tensor in rows": (lambda: st.Lif()(X[0].to_sparse_csr()), TypeError, "layout torch.sparse_csr"),
-    "no input": (lambda: st.functional.lif(), TypeError, "'x'"),
+    "no input": (lambda: st.Lif()(), TypeError, "'x'"),
     # States.
     "a state by name": (lambda: st.Lif()(X, {"v": X[0]}), TypeError, "state of Lif is of type dict; give the state"),
     "a tensor as a state": (lambda: st.Lif()(X, X[0]), TypeError, "of type Tensor; give the state"),
@@ -65,20 +64,20 @@ CALLS = {
     "a constant as text": (lambda: st.Lif(tau="two"), ValueError, "`tau` of `lif` is \"two\"; it must be a number"),
     "a constant that is no number": (lambda: st.Lif(tau=float("nan")), ValueError, "tau is nan; give a finite number"),
     "an infinite constant": (lambda: st.Lif(v_threshold=float("inf")), ValueError, "v_threshold is inf"),
-    "a tensor as a constant": (lambda: st.functional.lif(X, tau=torch.tensor(2.0)), TypeError, "tau is a tensor; give a number"),
-    "a constant of a function": (lambda: st.functional.lif(X, tau=0.1), (ValueError, RuntimeError), "tau.*above 1"),
+    "a tensor as a constant": (lambda: st.Lif(tau=torch.tensor(2.0)), TypeError, "tau is a tensor; give a number"),
+    "a constant outside its domain": (lambda: st.Lif(tau=0.1), ValueError, "tau.*above 1"),
     "an unknown gradient of resets": (lambda: st.Lif(reset_grad="hard"), ValueError, "hard.*surrogate"),
     # Surrogates.
-    "the name of a surrogate": (lambda: st.Lif(surrogate="atan"), TypeError, r"surrogate is 'atan'; give one of.*Atan\("),
+    "an unknown surrogate": (lambda: st.Lif(surrogate="atna"), ValueError, "atna.*atan"),
     "the class of a surrogate": (lambda: st.Lif(surrogate=st.surrogate.Atan), TypeError, "give one of"),
     "a function as a surrogate": (lambda: st.Lif(surrogate=torch.sigmoid), TypeError, "give one of"),
     "a slope below 0": (lambda: st.Lif(surrogate=st.surrogate.Atan(alpha=-1.0)), ValueError, "alpha.*-1.*above 0"),
-    # Learned constants.
-    "an unknown granularity": (lambda: st.Lif(learn={"tau": "pixel"}), ValueError, "channel"),
-    "a number to learn": (lambda: st.Lif(learn={"tau": 3}), TypeError, r"\{'tau': 3\}; give a mapping"),
-    "a list to learn": (lambda: st.Lif(learn=["tau"]), TypeError, "give a mapping"),
-    "limits the wrong way": (lambda: st.Lif(learn={"tau": st.Learn(between=(2.0, 1.0))}), ValueError, "between 2 and 1"),
-    "one limit of two": (lambda: st.Learn(between=(2.0,)), ValueError, r"\(2.0,\); give two values"),
+    # Trainable constants.
+    "an unknown granularity": (lambda: st.Lif(trainable={"tau": "pixel"}), ValueError, "channel"),
+    "a number to train": (lambda: st.Lif(trainable={"tau": 3}), ValueError, "trainable.*layer.*channel"),
+    "one number to train": (lambda: st.Lif(trainable=3), TypeError, "trainable is 3; give names"),
+    "limits the wrong way": (lambda: st.Lif(trainable={"tau": st.Trainable(between=(2.0, 1.0))}), ValueError, "between 2 and 1"),
+    "one limit of two": (lambda: st.Trainable(between=(2.0,)), ValueError, r"\(2.0,\); give two values"),
     # Shapes and weights.
     "a shape with a negative size": (lambda: st.Psn(shape=(-4, 2, 3)), ValueError, r"\(-4, 2, 3\); give the sizes"),
     "a shape as text": (lambda: st.Psn(shape="4,2"), ValueError, "'4,2'; give the sizes"),
@@ -104,7 +103,7 @@ CALLS = {
         lambda: _native.layer_equations(st.Dcls1d(3, 3, 3).definition), ValueError, "dcls.*not a neuron.*give"),
     # Operators.
     "a name as a definition": (lambda: op(1, 0, "lif", None), RuntimeError, "`lif` is not JSON.*pass an object"),
-    "an unknown neuron": (lambda: op(1, 0, '{"neuron":"lfi"}', None), RuntimeError, "no neuron is called `lfi`"),
+    "an unknown neuron": (lambda: op(1, 0, '{"name":"lfi"}', None), RuntimeError, "no neuron is called `lfi`"),
     "an unknown layer": (
         lambda: op(1, 0, '{"layer":{"linaer":3},"input":[3]}', None), RuntimeError, "`linaer` is not a layer.*`linear`"),
     "a layer without an input": (

@@ -70,9 +70,11 @@ fn entry<R: Named>(
     summary: &'static str,
     file: &'static str,
 ) -> Entry<dyn LearningRule> {
+    let path = std::any::type_name::<R>();
     Entry {
         name,
         summary,
+        type_name: path.rsplit("::").next().unwrap_or(path),
         defaults: || registry::fields(&R::default()),
         build: |given| {
             let default = R::default();

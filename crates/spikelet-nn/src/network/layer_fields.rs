@@ -137,7 +137,8 @@ pub(super) fn layer_fields<'a>(
     main: Option<&'a Node>,
     named: bool,
 ) -> Result<LayerFields<'a>, Located> {
-    let mut known = [&[kind.name], kind.keys].concat();
+    let mut known = vec![kind.name];
+    known.extend(kind.keys.iter().map(|key| key.name));
     known.extend(named.then_some("name"));
     known.extend(node.get("layer").map(|_| "layer"));
     let owner = format!("`{}`", kind.name);

@@ -23,7 +23,7 @@ pub use cifar10_net::Cifar10Net;
 pub use cost::{Cost, CostRow};
 pub use csnn::Csnn;
 pub use image_size::ImageSize;
-pub use kinds::{LayerKind, layer_kinds};
+pub use kinds::{LayerKey, LayerKind, layer_kinds};
 pub use layers::Layers;
 pub use mnist_fc::MnistFc;
 pub use model::Model;

@@ -37,15 +37,15 @@ pub enum FireOn {
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `v_threshold` | 1 | fires when H reaches it |
+/// | `v_threshold` | 1 | the neuron fires when H reaches it |
 /// | `strict` | false | whether H = v_threshold causes no spike |
 /// | `fire_on` | charged | the potential that is compared with the threshold: charged, H\[t\], or previous, V\[t−1\] |
 /// | `v_reset` | 0 | hard reset to this potential; `None`: soft reset, V = H − S·v_threshold |
-/// | `resets` | true | false: V = H, the potential is not reset |
+/// | `resets` | true | whether the potential is reset; else V = H |
 /// | `surrogate` | sigmoid, α = 4 | the surrogate gradient |
-/// | `reset_grad` | surrogate | the gradient of the reset |
-/// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
-/// | `trainable` | nothing | trainable constants, by name |
+/// | `reset_grad` | surrogate | the gradient of the reset: surrogate, detach or soft |
+/// | `spiking` | true | whether the output is spikes; else it is the surrogate's primitive, for gradient checks |
+/// | `trainable` | nothing | the constants that are trained: names, or a table of names and settings such as granularities |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Common {
     /// The threshold: the neuron fires if H is at least this.

@@ -1,10 +1,10 @@
 //! A neuron whose equation is data: the terms of a step, as another program traced them.
 //!
-//! It is built by [`from_spec`](super::from_spec) from `{"neuron": "equation", "params": {…}}`:
+//! It is built by [`from_spec`](super::from_spec) from `{"name": "equation", …}`:
 //!
 //! | field | |
 //! |---|---|
-//! | `name` | the name in plans and kernels |
+//! | `title` | the name in plans and kernels |
 //! | `terms` | the terms, each of which may use those before it |
 //! | `charge` | the index of H; without it, H is the input |
 //! | `fire` | the index of S; without it, the neuron does not fire |
@@ -113,7 +113,7 @@ enum Step {
 /// The fields of the specification.
 #[derive(Deserialize)]
 struct Form {
-    name: String,
+    title: String,
     terms: Vec<Term>,
     #[serde(default)]
     charge: Option<usize>,
@@ -233,7 +233,7 @@ pub(super) fn build(given: &Map<String, Value>) -> Result<Arc<dyn Neuron>, Defin
         params: (form.params.iter())
             .map(|(name, init, granularity)| Param::new(interned(name), *init, *granularity))
             .collect(),
-        name: form.name,
+        name: form.title,
         common: form.common,
         steps,
     };
@@ -388,10 +388,10 @@ mod tests {
     use serde_json::json;
 
     fn adaptive(terms: serde_json::Value) -> serde_json::Value {
-        json!({"neuron": "equation", "params": {
-            "name": "adaptive", "terms": terms, "charge": 4, "fire": 6,
+        json!({
+            "name": "equation", "title": "adaptive", "terms": terms, "charge": 4, "fire": 6,
             "next": {"v": 7}, "states": [["v", 0.0]], "constants": [["decay", 0.5]],
-        }})
+        })
     }
 
     fn terms() -> serde_json::Value {
@@ -412,8 +412,8 @@ mod tests {
             .unwrap()
             .push(json!({"apply": ["reset", 4, 7]}));
         let mut spec = adaptive(terms);
-        spec["params"]["fire"] = json!(7);
-        spec["params"]["next"] = json!({"v": 8});
+        spec["fire"] = json!(7);
+        spec["next"] = json!({"v": 8});
         let step = derive(&*from_spec(&spec).unwrap()).unwrap();
         assert_eq!(step.outputs[0].value.to_string(), "v · 0.5 + x - 1 ≥ 0");
         assert_eq!(

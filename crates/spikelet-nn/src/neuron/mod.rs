@@ -34,8 +34,8 @@ pub use warning::warning;
 use crate::DefinitionError;
 use crate::domain::Constant;
 use crate::module::Context;
-use crate::registry::{Entry, family};
-use serde_json::{Map, Value};
+use crate::registry::{Entry, Field, family, fields_of};
+use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
@@ -310,17 +310,22 @@ family! { "neuron", Neuron, check;
     heaviside::Heaviside = "heaviside", "threshold without a state";
 }
 
-/// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
-/// constants, and `v_threshold`, `v_reset`, `strict`, `resets`, `fire_on`), `surrogate` and `reset_grad`.
+/// The documentation of the constants of all neurons.
+pub fn common_fields() -> Vec<Field> {
+    fields_of(include_str!("common.rs"), "Common")
+}
+
+/// Builds a neuron from a table with its `name` and constants: its own, and those of all neurons.
 ///
-/// The neuron `equation` is not in the list of neurons: its equation is a part of the specification.
+/// The form `{"neuron": …, "params": {…}, "surrogate": …, "reset_grad": …}` of the reference cases and of checkpoints is read
+/// as well. The neuron `equation` is not in the list of neurons: its equation is a part of the specification.
 ///
 /// # Errors
 /// When a name or a constant is unknown, or a constant is outside its domain.
 ///
 /// ```
 /// let spec = serde_json::json!({
-///     "neuron": "lif", "params": {"tau": 100.0, "v_reset": null},
+///     "name": "lif", "tau": 100.0, "v_reset": null,
 ///     "surrogate": {"name": "sigmoid", "alpha": 1.0}, "reset_grad": "detach",
 /// });
 /// let lif = spikelet_nn::neuron::from_spec(&spec)?;
@@ -328,19 +333,27 @@ family! { "neuron", Neuron, check;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
-    let Some(name) = spec["neuron"].as_str() else {
-        return Err(DefinitionError::NotASpecification {
-            family: "neuron",
-            key: "neuron",
-            given: spec.clone(),
-        });
-    };
-    let mut constants: Map<String, Value> = spec["params"].as_object().cloned().unwrap_or_default();
-    for key in ["surrogate", "reset_grad"] {
-        if let Some(value) = spec.get(key) {
-            constants.insert(key.to_string(), value.clone());
+    let (name, constants) = match (spec["neuron"].as_str(), spec["name"].as_str()) {
+        (Some(name), _) => {
+            let mut constants = spec["params"].as_object().cloned().unwrap_or_default();
+            let beside = ["surrogate", "reset_grad"].into_iter();
+            let beside = beside.filter_map(|key| Some((key.to_string(), spec.get(key)?.clone())));
+            constants.extend(beside);
+            (name, constants)
         }
-    }
+        (None, Some(name)) => {
+            let mut constants = spec.as_object().cloned().unwrap_or_default();
+            constants.remove("name");
+            (name, constants)
+        }
+        (None, None) => {
+            return Err(DefinitionError::NotASpecification {
+                family: "neuron",
+                key: "name",
+                given: spec.clone(),
+            });
+        }
+    };
     match name {
         equation::NAME => equation::build(&constants),
         name => (find(name)?.build)(&constants),

@@ -22,6 +22,7 @@ use spikelet_expr::Expr;
 /// | `v_leak` | | 0 | potential without current |
 /// | `w_in` | | 1 | the factor of X |
 /// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
+/// | `reset_delay` | | false | unused: the neuron does not fire |
 /// | `readout` | | none | last, max, max_abs or mean over time; none: every step is returned |
 ///
 /// In Rust the constants are fields of `neuron`, a [`NirCubaLif`], whose threshold and reset are unused. In files they

@@ -21,6 +21,7 @@ use spikelet_expr::Expr;
 /// | `r` | | 1 | resistance: the factor of X |
 /// | `v_leak` | | 0 | potential without input |
 /// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
+/// | `reset_delay` | | false | unused: the neuron does not fire |
 /// | `readout` | | none | last, max, max_abs or mean over time; none: every step is returned |
 ///
 /// In Rust the constants are fields of `neuron`, a [`NirLif`], whose threshold and reset are unused. In files they are

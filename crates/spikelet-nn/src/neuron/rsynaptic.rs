@@ -23,6 +23,7 @@ use spikelet_expr::Expr;
 /// | `feedback` | 1 | weight of the own spike (snnTorch's `V`) |
 /// | `strict` | true | whether H = v_threshold causes no spike |
 /// | `reset_delay` | true | whether the reset comes one step after the spike |
+/// | `keeps_input` | false | whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky` |
 /// | `v_reset` | none | soft reset; 0 is snnTorch's reset to zero |
 /// | `surrogate` | atan, α = 2 | |
 ///

@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
 /// [`Lif`] with softbp's defaults: sigmoid with α = 1, [`ResetGrad::Soft`](super::ResetGrad::Soft), τ = 100.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 100 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoftPulseLif {
     /// The neuron.

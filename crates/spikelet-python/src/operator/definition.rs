@@ -52,9 +52,9 @@ fn known() -> &'static RwLock<HashMap<Box<str>, Arc<Definition>>> {
 }
 
 impl Definition {
-    /// The definition with this text: the specification of a neuron, as `neuron::from_spec` reads it. A
-    /// `recurrent` entry with a number of features adds recurrent connections. Or `layer`, a layer as in the files of
-    /// networks, with `input`, the shape of a step, and `training`, true by default.
+    /// The definition with this text, one of three tables: a neuron with its `name` and constants; `recurrent`, a neuron with
+    /// recurrent connections, and the number of its `features`; or `layer`, a layer as in the files of networks, with
+    /// `input`, the shape of a step, and `training`, true by default.
     ///
     /// # Errors
     /// When the text is not a specification.
@@ -77,14 +77,15 @@ impl Definition {
             Error::invalid(
                 "the definition of a layer",
                 format!("`{text}` is not JSON: {error}"),
-                r#"pass an object such as {"neuron": "lif", "params": {"tau": 2.0}}"#,
+                r#"pass an object such as {"name": "lif", "tau": 2.0}"#,
             )
         })?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         if let Some(layer) = spec.get("layer") {
             return Self::of_layer(id, layer, &spec);
         }
-        let neuron = neuron::from_spec(&spec).map_err(Error::other)?;
+        let inner = spec.get("recurrent");
+        let neuron = neuron::from_spec(inner.unwrap_or(&spec)).map_err(Error::other)?;
         let common = neuron.common();
         if common.surrogate.needs_noise() && common.spiking {
             return Err(Error::invalid(
@@ -93,16 +94,18 @@ impl Definition {
                 "use another surrogate, or run the network on spikelet's engine",
             ));
         }
-        let recurrent = match spec.get("recurrent") {
-            None | Some(Value::Null) => None,
-            Some(features) => Some(features.as_u64().ok_or_else(|| {
+        let features = |_| {
+            let given = &spec["features"];
+            let count = given.as_u64().ok_or_else(|| {
                 Error::invalid(
-                    "`recurrent` of a layer",
-                    format!("{features} was given, expected the number of features"),
+                    "`features` of a recurrent layer",
+                    format!("{given} was given, expected the number of features"),
                     "pass the length of the last axis of the input",
                 )
-            })? as usize),
+            });
+            count.map(|count| count as usize)
         };
+        let recurrent = inner.map(features).transpose()?;
         let whole_layer = |granularity| granularity == Granularity::Layer;
         let params = neuron::trainables(&*neuron).map_err(Error::other)?;
         let elementwise = recurrent.is_none()

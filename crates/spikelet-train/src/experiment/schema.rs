@@ -84,11 +84,11 @@ fn layer() -> Value {
     ]);
     for kind in &kinds {
         for key in kind.keys {
-            properties.entry(*key).or_insert(json!({}));
+            properties.entry(key.name).or_insert(json!({}));
         }
-        let description = match kind.value {
-            "" => kind.summary.to_string(),
-            value => format!("{}; {value}", kind.summary),
+        let description = match kind.main {
+            None => kind.summary.to_string(),
+            Some(value) => format!("{}; {}", kind.summary, value.doc),
         };
         properties.insert(kind.name.to_string(), json!({"description": description}));
     }

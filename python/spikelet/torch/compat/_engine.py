@@ -58,10 +58,9 @@ def _make(
     trainable: Optional[Mapping[str, str]],
     shape: Sequence[int],
 ) -> Spec:
-    params = dict(constants)
+    given: dict[str, Any] = {**constants, "name": neuron, "reset_grad": reset_grad}
     if trainable:
-        params["trainable"] = {name: {"granularity": grain} for name, grain in trainable.items()}
-    given: dict[str, Any] = {"neuron": neuron, "params": params, "reset_grad": reset_grad}
+        given["trainable"] = dict(trainable)
     if surrogate is not None:
         given["surrogate"] = dict(surrogate)
     definition = json.dumps(given)

@@ -1,5 +1,6 @@
 //! `"relu"`, `{ leaky-relu = 0.01 }`, `"gelu"`, `"silu"`, `"sigmoid"`, `"tanh"`
 
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::layer::Activation;
 
@@ -11,6 +12,7 @@ macro_rules! plain {
     ($($name:ident = $kind:literal, $function:ident, $summary:literal;)*) => {$(
         pub(super) const $name: Kind = Kind {
             name: $kind,
+            types: &[stringify!($function)],
             summary: $summary,
             main: MainValue::None,
             keys: &[],
@@ -30,8 +32,9 @@ plain! {
 
 pub(super) const LEAKY_RELU: Kind = Kind {
     name: "leaky-relu",
+    types: &["LeakyRelu"],
     summary: "leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes",
-    main: MainValue::Optional("the slope below 0"),
+    main: MainValue::Optional(key("slope", "number", "0.01", "the slope below 0")),
     keys: &[],
     example: (&[8], "{ leaky-relu = 0.1 }"),
     build: |layer, b| {

@@ -1,6 +1,7 @@
 //! `"batch-norm"`, `{ layer = "batch-norm", momentum = 0.05 }`; threshold-dependent with `scale`, the threshold of the neuron
 //! behind it; temporal effective with `time_steps`, each of which then has a trained factor.
 
+use super::keys::{EPSILON, MOMENTUM, key};
 use super::{Kind, MainValue};
 use crate::layer::BatchNorm;
 use crate::module::Module;
@@ -14,15 +15,31 @@ const MAX_TIME_STEPS: usize = 1 << 20;
 
 pub(super) const BATCH_NORM: Kind = Kind {
     name: "batch-norm",
+    types: &["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"],
     summary: "batch normalization of each channel",
     main: MainValue::None,
     keys: &[
-        "epsilon",
-        "momentum",
-        "affine",
-        "scale",
-        "each_step",
-        "time_steps",
+        EPSILON,
+        MOMENTUM,
+        key(
+            "affine",
+            "flag",
+            "true",
+            "whether there are trained scales and offsets",
+        ),
+        key("scale", "number", "1.0", "the initial value of the scales"),
+        key(
+            "each_step",
+            "flag",
+            "false",
+            "whether each time step has statistics of its own",
+        ),
+        key(
+            "time_steps",
+            "integer",
+            "null",
+            "the number of time steps, each with a factor that is learned (TEBN)",
+        ),
     ],
     example: (&[4, 6, 6], r#""batch-norm""#),
     build: |layer, b| match b.shape.len() {

@@ -1,6 +1,9 @@
 //! `{ conv = 128, kernel = 3, padding = 1 }`, `{ conv-transposed = 64, kernel = 2, stride = 2 }`. `inputs` is the
 //! expected number of input channels.
 
+use super::keys::{
+    BIAS, BIAS_INIT, DILATION, GROUPS, INIT, INPUTS, KERNEL, PADDING, STRIDE, key, required,
+};
 use super::{Kind, MainValue};
 use crate::layer::{Conv, ConvTransposed};
 use crate::module::Module;
@@ -13,18 +16,15 @@ use std::sync::Arc;
 
 pub(super) const CONV: Kind = Kind {
     name: "conv",
+    types: &["Conv1d", "Conv2d", "Conv3d"],
     summary: "convolution over one, two or three axes",
-    main: MainValue::Required("the number of output channels"),
+    main: MainValue::Required(required(
+        "out_channels",
+        "integer",
+        "the number of output channels",
+    )),
     keys: &[
-        "inputs",
-        "kernel",
-        "stride",
-        "padding",
-        "dilation",
-        "groups",
-        "bias",
-        "init",
-        "bias_init",
+        INPUTS, KERNEL, STRIDE, PADDING, DILATION, GROUPS, BIAS, INIT, BIAS_INIT,
     ],
     example: (&[4, 6, 6], "{ conv = 3, kernel = 3 }"),
     build: |layer, b| match b.spatial_axes("conv")? {
@@ -36,19 +36,29 @@ pub(super) const CONV: Kind = Kind {
 
 pub(super) const CONV_TRANSPOSED: Kind = Kind {
     name: "conv-transposed",
+    types: &["ConvTransposed1d", "ConvTransposed2d", "ConvTransposed3d"],
     summary: "transposed convolution over one, two or three axes",
-    main: MainValue::Required("the number of output channels"),
+    main: MainValue::Required(required(
+        "out_channels",
+        "integer",
+        "the number of output channels",
+    )),
     keys: &[
-        "inputs",
-        "kernel",
-        "stride",
-        "padding",
-        "output_padding",
-        "dilation",
-        "groups",
-        "bias",
-        "init",
-        "bias_init",
+        INPUTS,
+        KERNEL,
+        STRIDE,
+        PADDING,
+        key(
+            "output_padding",
+            "sizes",
+            "0",
+            "the elements that are added at the end of each axis of the output",
+        ),
+        DILATION,
+        GROUPS,
+        BIAS,
+        INIT,
+        BIAS_INIT,
     ],
     example: (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }"),
     build: |layer, b| match b.spatial_axes("conv-transposed")? {

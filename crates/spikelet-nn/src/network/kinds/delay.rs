@@ -1,6 +1,7 @@
 //! `{ dcls = 256, kernel_size = 25 }`, `{ delayed-linear = 256, max_delay = 10 }`, `{ axonal-delay = 30 }`,
 //! `{ delayed-recurrent = "lif", max_delay = 30 }`, `{ pad-time = 12 }`
 
+use super::keys::{BIAS, DROPOUT_P, INPUTS, MAX_DELAY_KEY, WIDTH, key, required};
 use super::{Kind, MainValue};
 use crate::layer::{
     AxonalDelay, Dcls1d, DclsVersion, DelayInterpolation, DelayedFeedback, DelayedLinear, PadTime,
@@ -14,13 +15,39 @@ use spikelet_core::document::Located;
 /// The largest delay of a file.
 const MAX_DELAY: usize = 4096;
 
-const STEPS: MainValue = MainValue::Required("the number of steps");
+const STEPS: MainValue = MainValue::Required(required("steps", "integer", "the number of steps"));
 
 pub(super) const DCLS: Kind = Kind {
     name: "dcls",
+    types: &["Dcls1d"],
     summary: "fully connected layer with a learned delay for each synapse",
-    main: MainValue::Required("the number of output features"),
-    keys: &["kernel_size", "kernel_count", "version", "width", "bias"],
+    main: MainValue::Required(required(
+        "out_features",
+        "integer",
+        "the number of output features",
+    )),
+    keys: &[
+        INPUTS,
+        required(
+            "kernel_size",
+            "integer",
+            "the number of steps that delays cover",
+        ),
+        key(
+            "kernel_count",
+            "integer",
+            "1",
+            "the number of kernels of a synapse",
+        ),
+        key(
+            "version",
+            "text",
+            "\"gaussian\"",
+            "the shape of kernels: `gaussian`, `max` or `v1`",
+        ),
+        WIDTH,
+        BIAS,
+    ],
     example: (&[8], "{ dcls = 6, kernel_size = 5 }"),
     build: |layer, b| {
         let (inputs, outputs) = sizes(layer, b)?;
@@ -50,9 +77,14 @@ pub(super) const DCLS: Kind = Kind {
 
 pub(super) const DELAYED_LINEAR: Kind = Kind {
     name: "delayed-linear",
+    types: &["DelayedLinear"],
     summary: "fully connected layer with a fixed delay for each synapse",
-    main: MainValue::Required("the number of output features"),
-    keys: &["max_delay", "bias"],
+    main: MainValue::Required(required(
+        "out_features",
+        "integer",
+        "the number of output features",
+    )),
+    keys: &[INPUTS, MAX_DELAY_KEY, BIAS],
     example: (&[8], "{ delayed-linear = 6, max_delay = 3 }"),
     build: |layer, b| {
         let (inputs, outputs) = sizes(layer, b)?;
@@ -65,9 +97,23 @@ pub(super) const DELAYED_LINEAR: Kind = Kind {
 
 pub(super) const AXONAL_DELAY: Kind = Kind {
     name: "axonal-delay",
+    types: &["AxonalDelay"],
     summary: "a learned delay for each channel",
-    main: MainValue::Required("the longest delay"),
-    keys: &["sigma", "trainable"],
+    main: MainValue::Required(required("max_delay", "integer", "the longest delay")),
+    keys: &[
+        key(
+            "sigma",
+            "number",
+            "null",
+            "the width of the kernels; by default linear interpolation",
+        ),
+        key(
+            "trainable",
+            "flag",
+            "true",
+            "whether the delays are trained",
+        ),
+    ],
     example: (&[8], "{ axonal-delay = 3 }"),
     build: |layer, b| {
         let most = layer.main()?.integer("axonal-delay", 0..=MAX_DELAY)?;
@@ -89,9 +135,31 @@ pub(super) const AXONAL_DELAY: Kind = Kind {
 
 pub(super) const DELAYED_RECURRENT: Kind = Kind {
     name: "delayed-recurrent",
+    types: &["DelayedRecurrent"],
     summary: "neurons with recurrent connections with learned delays",
-    main: MainValue::Optional("the name of a neuron, or a table with `name` and constants"),
-    keys: &["max_delay", "synaptic", "spread", "width", "dropout_p"],
+    main: MainValue::Optional(key(
+        "neuron",
+        "neuron",
+        "null",
+        "the name of a neuron, or a table with `name` and constants",
+    )),
+    keys: &[
+        MAX_DELAY_KEY,
+        key(
+            "synaptic",
+            "flag",
+            "false",
+            "whether each synapse has a delay; else each neuron that fires",
+        ),
+        key(
+            "spread",
+            "flag",
+            "false",
+            "whether each neuron that fires has a learned spread",
+        ),
+        WIDTH,
+        DROPOUT_P,
+    ],
     example: (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#),
     build: |layer, b| {
         let neuron = b.neuron_of(layer.main)?;
@@ -124,6 +192,7 @@ pub(super) const DELAYED_RECURRENT: Kind = Kind {
 
 pub(super) const PAD_TIME: Kind = Kind {
     name: "pad-time",
+    types: &["PadTime"],
     summary: "steps of zeros behind a sequence, in which delayed spikes arrive",
     main: STEPS,
     keys: &[],
@@ -139,7 +208,10 @@ fn sizes(layer: &LayerFields<'_>, b: &Builder) -> Result<(usize, usize), Located
     let kind = layer.kind.name;
     let outputs = layer.main()?.integer(kind, 1..=Layers::MAX_SIZE)?;
     match b.shape[..] {
-        [inputs] => Ok((inputs, outputs)),
+        [inputs] => {
+            layer.expect_inputs(inputs)?;
+            Ok((inputs, outputs))
+        }
         _ => Err(b.wrong_axes(kind, "[features]")),
     }
 }

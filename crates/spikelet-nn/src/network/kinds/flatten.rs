@@ -5,6 +5,7 @@ use crate::layer::Flatten;
 
 pub(super) const FLATTEN: Kind = Kind {
     name: "flatten",
+    types: &["Flatten"],
     summary: "merges all axes into features",
     main: MainValue::None,
     keys: &[],

@@ -1,5 +1,6 @@
 //! `{ group-norm = 8 }`
 
+use super::keys::{EPSILON, required};
 use super::{Kind, MainValue};
 use crate::layer::GroupNorm;
 use crate::network::Layers;
@@ -7,9 +8,10 @@ use crate::network::problem::NetworkProblem;
 
 pub(super) const GROUP_NORM: Kind = Kind {
     name: "group-norm",
+    types: &["GroupNorm"],
     summary: "group normalization of channels",
-    main: MainValue::Required("the number of groups"),
-    keys: &["epsilon"],
+    main: MainValue::Required(required("groups", "integer", "the number of groups")),
+    keys: &[EPSILON],
     example: (&[4, 6, 6], "{ group-norm = 2 }"),
     build: |layer, b| {
         let main = layer.main()?;

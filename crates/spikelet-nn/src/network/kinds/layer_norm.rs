@@ -1,13 +1,23 @@
 //! `"layer-norm"`, `{ layer = "layer-norm", axes = 1 }`
 
+use super::keys::{EPSILON, key};
 use super::{Kind, MainValue};
 use crate::layer::LayerNorm;
 
 pub(super) const LAYER_NORM: Kind = Kind {
     name: "layer-norm",
+    types: &["LayerNorm"],
     summary: "layer normalization over the last axes, by default over all",
     main: MainValue::None,
-    keys: &["axes", "epsilon"],
+    keys: &[
+        key(
+            "axes",
+            "integer",
+            "null",
+            "the number of last axes over which is normalized; by default all",
+        ),
+        EPSILON,
+    ],
     example: (&[8], r#""layer-norm""#),
     build: |layer, b| {
         let axes = layer.fields.integer("axes", 1..=b.shape.len())?;

@@ -1,5 +1,6 @@
 //! `{ linear = 10, bias = true }`. `inputs` is the expected number of input features.
 
+use super::keys::{BIAS, BIAS_INIT, INIT, INPUTS, required};
 use super::{Kind, MainValue};
 use crate::layer::Linear;
 use crate::network::Layers;
@@ -9,9 +10,14 @@ use spikelet_core::document::Located;
 
 pub(super) const LINEAR: Kind = Kind {
     name: "linear",
+    types: &["Linear"],
     summary: "fully connected layer",
-    main: MainValue::Required("the number of output features"),
-    keys: &["inputs", "bias", "init", "bias_init"],
+    main: MainValue::Required(required(
+        "out_features",
+        "integer",
+        "the number of output features",
+    )),
+    keys: &[INPUTS, BIAS, INIT, BIAS_INIT],
     example: (&[8], "{ linear = 6, bias = true }"),
     build: |layer, b| {
         let module = linear(layer, b)?;

@@ -10,6 +10,7 @@ mod dropout;
 mod eventprop;
 mod flatten;
 mod group_norm;
+mod keys;
 mod layer_norm;
 mod linear;
 mod neuron;
@@ -44,33 +45,55 @@ pub(super) enum MainValue {
     /// A layer has none: `"flatten"`.
     None,
     /// A layer may have one.
-    Optional(&'static str),
+    Optional(LayerKey),
     /// A layer must have one: `{ linear = 10 }`.
-    Required(&'static str),
+    Required(LayerKey),
     /// The layers that it groups, which it must have: `{ residual = […] }`. Its name may be empty.
-    Layers(&'static str),
+    Layers(LayerKey),
 }
 
 impl MainValue {
+    /// The value as a key, if there is one.
+    pub fn key(self) -> Option<LayerKey> {
+        match self {
+            Self::None => None,
+            Self::Optional(key) | Self::Required(key) | Self::Layers(key) => Some(key),
+        }
+    }
+
     /// The description of the value.
     pub fn expected(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Optional(what) | Self::Required(what) | Self::Layers(what) => what,
-        }
+        self.key().map_or("", |key| key.doc)
     }
 }
 
 /// Builds a layer from its keys.
 type Build = fn(&LayerFields<'_>, &mut Builder) -> Result<Arc<dyn Module>, Located>;
 
+/// A key of a layer in files, which is an argument in programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayerKey {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type: `flag`, `integer`, `number`, `numbers`, `text`, `texts`, `table`, `sizes` (an integer for all axes, or a list of
+    /// one for each), `neuron`, `layer` or `layers`; several are joined by ` or `.
+    pub ty: &'static str,
+    /// The default as JSON, where `null` leaves the value to other settings; none for a key that must be given.
+    pub default: Option<&'static str>,
+    /// Its meaning.
+    pub doc: &'static str,
+}
+
 /// A kind of layers.
 pub(super) struct Kind {
     pub name: &'static str,
+    /// Its type; or those for one, two and three axes, of which the input decides.
+    pub types: &'static [&'static str],
     pub summary: &'static str,
     pub main: MainValue,
     /// The other keys.
-    pub keys: &'static [&'static str],
+    pub keys: &'static [LayerKey],
     /// The shape of a time step, and a layer for it.
     pub example: (&'static [usize], &'static str),
     pub build: Build,
@@ -214,7 +237,8 @@ fn closest_name(given: &str) -> Option<&'static str> {
 /// The entry of a table that is meant as the name of a kind: the closest to one, or else the first that is no
 /// key of any kind.
 pub(super) fn misspelt(entries: &[Entry]) -> Option<&Entry> {
-    let is_key = |key: &str| key == "name" || all().any(|kind| kind.keys.contains(&key));
+    let is_key =
+        |key: &str| key == "name" || all().any(|kind| kind.keys.iter().any(|k| k.name == key));
     let mut unknown = entries.iter().filter(|entry| !is_key(&entry.key));
     let first = unknown.clone().next();
     unknown.find(|e| closest_name(&e.key).is_some()).or(first)
@@ -225,12 +249,13 @@ pub(super) fn misspelt(entries: &[Entry]) -> Option<&Entry> {
 /// ```
 /// let kinds = spikelet_nn::network::layer_kinds();
 /// let conv = kinds.iter().find(|kind| kind.name == "conv").expect("a layer");
-/// assert_eq!(conv.keys[1], "kernel");
+/// assert_eq!(conv.keys[1].name, "kernel");
 /// ```
 pub fn layer_kinds() -> Vec<LayerKind> {
     let described = |kind: &'static Kind| LayerKind {
         name: kind.name,
-        value: kind.main.expected(),
+        types: kind.types,
+        main: kind.main.key(),
         keys: kind.keys,
         summary: kind.summary,
         input: kind.example.0,
@@ -245,10 +270,12 @@ pub fn layer_kinds() -> Vec<LayerKind> {
 pub struct LayerKind {
     /// Its name, the key of its value.
     pub name: &'static str,
-    /// Its value; empty if it has none.
-    pub value: &'static str,
+    /// Its type; or those for one, two and three axes, of which the input decides.
+    pub types: &'static [&'static str],
+    /// Its value, if it has one, under the name that programs give it.
+    pub main: Option<LayerKey>,
     /// Its other keys.
-    pub keys: &'static [&'static str],
+    pub keys: &'static [LayerKey],
     /// A summary of one line.
     pub summary: &'static str,
     /// The shape of a time step that the example takes.

@@ -1,7 +1,8 @@
 //! `{ radlif = 128, dropout_p = 0.1, bidirectional = true }`: weights, batch norm, neurons and feedback with published
 //! defaults. `constants = { q = 60.0 }` changes constants of the neuron.
 
-use super::{Kind, MainValue};
+use super::keys::{DROPOUT_P, key, required};
+use super::{Kind, LayerKey, MainValue};
 use crate::layer::{NeuronLayer, NeuronLayerKind, kind};
 use crate::module::Module;
 use crate::network::Layers;
@@ -13,15 +14,50 @@ use crate::registry;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
-const KEYS: &[&str] = &[
-    "bias",
-    "normalize",
-    "normalize_each_step",
-    "feedback",
-    "zero_diagonal",
-    "dropout_p",
-    "bidirectional",
-    "constants",
+const KEYS: &[LayerKey] = &[
+    key(
+        "bias",
+        "flag",
+        "null",
+        "whether there is a bias; by default as published",
+    ),
+    key(
+        "normalize",
+        "flag",
+        "null",
+        "whether there is batch norm; by default as published",
+    ),
+    key(
+        "normalize_each_step",
+        "flag",
+        "null",
+        "whether batch norm has statistics of each step; by default as published",
+    ),
+    key(
+        "feedback",
+        "flag",
+        "null",
+        "whether spikes are fed back; by default as published",
+    ),
+    key(
+        "zero_diagonal",
+        "flag",
+        "null",
+        "whether neurons have no connection to themselves; by default as published",
+    ),
+    DROPOUT_P,
+    key(
+        "bidirectional",
+        "flag",
+        "null",
+        "whether the sequence is processed in both directions; by default as published",
+    ),
+    key(
+        "constants",
+        "table",
+        "null",
+        "constants of the neuron that differ from the published ones",
+    ),
 ];
 
 fn build<K: NeuronLayerKind>(
@@ -76,8 +112,9 @@ macro_rules! kinds {
     ($($name:ident = $kind:ident, $example:literal, $summary:literal;)*) => {$(
         pub(super) const $name: Kind = Kind {
             name: <kind::$kind as NeuronLayerKind>::NAME,
+            types: &[stringify!($kind)],
             summary: $summary,
-            main: MainValue::Required("the number of neurons"),
+            main: MainValue::Required(required("features", "integer", "the number of neurons")),
             keys: KEYS,
             example: (&[8], $example),
             build: build::<kind::$kind>,

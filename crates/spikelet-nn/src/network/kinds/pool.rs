@@ -1,5 +1,6 @@
 //! `{ max-pool = 2 }`, `{ avg-pool = 3, stride = 2, padding = 1 }`, `{ adaptive-avg-pool = 1 }`
 
+use super::keys::{CEIL, DILATION, PADDING, WINDOW_STRIDE, key, required};
 use super::{Kind, MainValue};
 use crate::layer::{AdaptiveAvgPool, AdaptiveMaxPool, Pool};
 use crate::module::Module;
@@ -8,14 +9,16 @@ use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
-const WINDOW: MainValue = MainValue::Required("the size of the window");
-const OUTPUT: MainValue = MainValue::Required("the size of the output");
+const WINDOW: MainValue =
+    MainValue::Required(required("window", "sizes", "the size of the window"));
+const OUTPUT: MainValue = MainValue::Required(required("size", "sizes", "the size of the output"));
 
 pub(super) const MAX_POOL: Kind = Kind {
     name: "max-pool",
+    types: &["MaxPool1d", "MaxPool2d", "MaxPool3d"],
     summary: "the largest element of each window",
     main: WINDOW,
-    keys: &["stride", "padding", "dilation", "ceil"],
+    keys: &[WINDOW_STRIDE, PADDING, DILATION, CEIL],
     example: (&[4, 6, 6], "{ max-pool = 2 }"),
     build: |layer, b| match b.spatial_axes("max-pool")? {
         1 => pool::<1>(layer, b, Pool::max),
@@ -26,9 +29,20 @@ pub(super) const MAX_POOL: Kind = Kind {
 
 pub(super) const AVG_POOL: Kind = Kind {
     name: "avg-pool",
+    types: &["AvgPool1d", "AvgPool2d", "AvgPool3d"],
     summary: "the mean of each window",
     main: WINDOW,
-    keys: &["stride", "padding", "ceil", "count_padding"],
+    keys: &[
+        WINDOW_STRIDE,
+        PADDING,
+        CEIL,
+        key(
+            "count_padding",
+            "flag",
+            "true",
+            "whether padding counts in the mean",
+        ),
+    ],
     example: (&[4, 6, 6], "{ avg-pool = 2 }"),
     build: |layer, b| match b.spatial_axes("avg-pool")? {
         1 => average::<1>(layer, b),
@@ -39,6 +53,11 @@ pub(super) const AVG_POOL: Kind = Kind {
 
 pub(super) const ADAPTIVE_MAX_POOL: Kind = Kind {
     name: "adaptive-max-pool",
+    types: &[
+        "AdaptiveMaxPool1d",
+        "AdaptiveMaxPool2d",
+        "AdaptiveMaxPool3d",
+    ],
     summary: "max pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
@@ -52,6 +71,11 @@ pub(super) const ADAPTIVE_MAX_POOL: Kind = Kind {
 
 pub(super) const ADAPTIVE_AVG_POOL: Kind = Kind {
     name: "adaptive-avg-pool",
+    types: &[
+        "AdaptiveAvgPool1d",
+        "AdaptiveAvgPool2d",
+        "AdaptiveAvgPool3d",
+    ],
     summary: "average pooling to an output of a given size",
     main: OUTPUT,
     keys: &[],
@@ -95,7 +119,7 @@ fn windows<const D: usize>(
         }
         pool = pool.padding(padding);
     }
-    let dilation = match layer.kind.keys.contains(&"dilation") {
+    let dilation = match layer.kind.keys.contains(&DILATION) {
         true => array(layer, "dilation", 1)?.unwrap_or([1; D]),
         false => [1; D],
     };

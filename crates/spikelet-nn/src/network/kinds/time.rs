@@ -5,6 +5,7 @@ use crate::layer::{SoftmaxSum, TimeLast, TimeMax, TimeMean, TimeSum};
 
 pub(super) const TIME_MEAN: Kind = Kind {
     name: "time-mean",
+    types: &["TimeMean"],
     summary: "the mean over time: of spikes, the firing rate",
     main: MainValue::None,
     keys: &[],
@@ -14,6 +15,7 @@ pub(super) const TIME_MEAN: Kind = Kind {
 
 pub(super) const TIME_LAST: Kind = Kind {
     name: "time-last",
+    types: &["TimeLast"],
     summary: "the last time step",
     main: MainValue::None,
     keys: &[],
@@ -23,6 +25,7 @@ pub(super) const TIME_LAST: Kind = Kind {
 
 pub(super) const TIME_SUM: Kind = Kind {
     name: "time-sum",
+    types: &["TimeSum"],
     summary: "the sum over time: of spikes, the spike count",
     main: MainValue::None,
     keys: &[],
@@ -32,6 +35,7 @@ pub(super) const TIME_SUM: Kind = Kind {
 
 pub(super) const TIME_MAX: Kind = Kind {
     name: "time-max",
+    types: &["TimeMax"],
     summary: "the maximum over time",
     main: MainValue::None,
     keys: &[],
@@ -41,6 +45,7 @@ pub(super) const TIME_MAX: Kind = Kind {
 
 pub(super) const SOFTMAX_SUM: Kind = Kind {
     name: "softmax-sum",
+    types: &["SoftmaxSum"],
     summary: "the sum over time of the softmax over the classes",
     main: MainValue::None,
     keys: &[],

@@ -1,5 +1,6 @@
 //! `{ voting = 10 }`
 
+use super::keys::required;
 use super::{Kind, MainValue};
 use crate::layer::Voting;
 use crate::network::Layers;
@@ -7,8 +8,13 @@ use crate::network::problem::NetworkProblem;
 
 pub(super) const VOTING: Kind = Kind {
     name: "voting",
+    types: &["Voting"],
     summary: "the mean of several outputs for each class",
-    main: MainValue::Required("the number of outputs for each class"),
+    main: MainValue::Required(required(
+        "votes",
+        "integer",
+        "the number of outputs for each class",
+    )),
     keys: &[],
     example: (&[8], "{ voting = 2 }"),
     build: |layer, b| {
