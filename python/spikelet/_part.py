@@ -81,7 +81,7 @@ class Part:
     _fields: ClassVar[tuple[Field, ...]] = ()
     _positional: ClassVar[int] = 0
     """The number of arguments that need no name."""
-    inputs: ClassVar[str | None] = None
+    _inputs: ClassVar[str | None] = None
     """Of a layer, the size by which the input is checked, the key `inputs` in files."""
 
     __signature__ = _Signature()
@@ -170,7 +170,7 @@ class Part:
     def __repr__(self) -> str:
         options, given, bare = self.options(), [], True
         for k, (name, _, default, _) in enumerate(self._fields):
-            bare = bare and k < self._positional and name in options and (default is ... or name == self.inputs)
+            bare = bare and k < self._positional and name in options and (default is ... or name == self._inputs)
             if name in options:
                 given.append(repr(options[name]) if bare else f"{name}={options[name]!r}")
         return f"{type(self).__name__}({', '.join(given)})"
@@ -345,30 +345,30 @@ class Layer(Part):
 
     main: ClassVar[str | None] = None
     """The option that is the value of the layer's key in files."""
-    axes: ClassVar[int] = 0
+    _axes: ClassVar[int] = 0
     """The number of axes of a window, or 0: the size of the window is then an integer for each axis."""
 
     name: str | None
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        if self.inputs and self.main and len(args) == 1:
+        if self._inputs and self.main and len(args) == 1:
             name = type(self).__name__
             raise TypeError(
                 f"{name}({args[0]!r}): one size was given\n"
-                f"  help: give both, `{name}({self.inputs}, {self.main})`, or that of the output, `{name}({self.main}={args[0]!r})`"
+                f"  help: give both, `{name}({self._inputs}, {self.main})`, or that of the output, `{name}({self.main}={args[0]!r})`"
             )
         super().__init__(*args, **options)
 
     def spec(self) -> dict[str, Any]:
         options = {name: _value(value) for name, value in self.options().items()}
         for name, annotation, *_ in self._fields:
-            if self.axes and annotation == SIZES and isinstance(options.get(name), int):
-                options[name] = [options[name]] * self.axes
+            if self._axes and annotation == SIZES and isinstance(options.get(name), int):
+                options[name] = [options[name]] * self._axes
                 break
         name = options.pop("name", None)
         spec = {self.kind: options.pop(self.main)} if self.main in options else {"layer": self.kind}
-        if self.inputs in options:
-            spec["inputs"] = options.pop(self.inputs)
+        if self._inputs in options:
+            spec["inputs"] = options.pop(self._inputs)
         spec.update(options)
         return spec if name is None else {**spec, "name": name}
 

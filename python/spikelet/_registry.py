@@ -113,8 +113,8 @@ def _layer(kind: Mapping[str, Any], name: str, module: str) -> Any:
         document([_sentence(kind["summary"])], fields),
         kind=kind["name"],
         main=main[0].name if main else None,
-        inputs=given[0].name if given else None,
-        axes=kind["classes"].index(name) + 1 if len(kind["classes"]) > 1 else 0,
+        _inputs=given[0].name if given else None,
+        _axes=kind["classes"].index(name) + 1 if len(kind["classes"]) > 1 else 0,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
@@ -12,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from .. import _native, _part
-from .._part import _plain
+from .._part import Field, _plain
 from ._operators import call, describe, operators, state_dtype
 
-__all__ = ["Layer", "Neuron", "definition_of"]
+__all__ = ["Layer", "Neuron", "definition_of", "module_of", "state_of"]
 
 
 def _json(value: Any) -> Any:
@@ -271,3 +272,37 @@ class Neuron(Layer):
     def extra_repr(self) -> str:
         """Return the options that differ from the defaults."""
         return ", ".join(f"{name}={value!r}" for name, value in self.declaration.options().items())
+
+
+#: The argument that a module has beside those of the declaration.
+_SHAPE = Field(
+    "shape", "Sequence[int] | None", None,
+    "Shape of the input, [T, N, ...], for parameters that depend on it; by default that of the first input.",
+)
+
+
+class _Signature:
+    """That of the declaration, and the shape."""
+
+    def __get__(self, made: Any, owner: type[Neuron]) -> Any:
+        import inspect
+
+        declared = inspect.signature(owner.part)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        shape = inspect.Parameter(_SHAPE.name, kind, default=_SHAPE.default, annotation=_SHAPE.annotation)
+        return declared.replace(parameters=[*declared.parameters.values(), shape])
+
+
+def module_of(part: type[_part.Neuron], states: Any, module: str, base: type[Neuron] = Neuron) -> Any:
+    """The class of modules of a declaration."""
+    doc = (part.__doc__ or "").rstrip() + f"\n{_SHAPE.name} : {_SHAPE.annotation}\n    {_SHAPE.doc}"
+    return type(part.__name__, (base,), {
+        "__module__": module, "__doc__": doc, "__signature__": _Signature(), "part": part, "State": states,
+    })
+
+
+def state_of(name: str, states: Sequence[str], module: str) -> Any:
+    """The type of a neuron's state."""
+    made = namedtuple(f"{name}State", list(states), defaults=[None] * len(states), module=module)  # type: ignore[misc]
+    made.__doc__ = f"State of {name}."
+    return made

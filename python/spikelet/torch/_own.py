@@ -11,9 +11,8 @@ from .. import _part
 from .. import neuron as library
 from .._part import Field
 from .._registry import document, make
-from ._layer import Neuron
+from ._layer import Neuron, module_of
 from .expression import Expression, Trace
-from .neurons import module_of
 
 __all__ = ["Scope", "neuron"]
 

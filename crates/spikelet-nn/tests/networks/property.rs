@@ -26,20 +26,20 @@ fn leaf() -> impl Strategy<Value = Value> {
         0..10_u8,
     )
         .prop_map(|(kind, keys, main, form)| {
-            if kind.value.is_empty() && form < 5 {
+            if kind.main.is_none() && form < 5 {
                 return json!(kind.name);
             }
             let mut layer = json!({});
-            match kind.value.is_empty() {
+            match kind.main.is_none() {
                 true => layer["layer"] = json!(kind.name),
                 false => layer[kind.name] = main,
             }
-            if kind.keys.contains(&"kernel") {
+            if kind.keys.iter().any(|key| key.name == "kernel") {
                 layer["kernel"] = json!(form % 3 + 1);
             }
             for (index, value) in keys {
                 if !kind.keys.is_empty() {
-                    layer[*index.get(kind.keys)] = value;
+                    layer[index.get(kind.keys).name] = value;
                 }
             }
             layer

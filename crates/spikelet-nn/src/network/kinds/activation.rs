@@ -34,7 +34,7 @@ pub(super) const LEAKY_RELU: Kind = Kind {
     name: "leaky-relu",
     types: &["LeakyRelu"],
     summary: "leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes",
-    main: MainValue::Optional(key("slope", "number", "0.01", "the slope below 0")),
+    main: MainValue::Optional(key!(slope: "number" = "0.01", "the slope below 0")),
     keys: &[],
     example: (&[8], "{ leaky-relu = 0.1 }"),
     build: |layer, b| {

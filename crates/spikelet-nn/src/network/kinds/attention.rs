@@ -1,7 +1,7 @@
 //! `{ self-attention = 12, scale = 0.125, product_neuron = { name = "lif", v_threshold = 0.5 } }`, `{ token-attention = 8 }`,
 //! `{ spike-driven-attention = 8, filters = true }`. The value is the number of heads.
 
-use super::keys::{BIAS, BIAS_INIT, INIT, MOMENTUM, PRODUCT_NEURON, WEIGHTS, key, required};
+use super::keys::{BIAS, BIAS_INIT, INIT, MOMENTUM, PRODUCT_NEURON, WEIGHTS, key};
 use super::pointwise::weight_shape;
 use super::{Kind, MainValue};
 use crate::layer::{AttentionParts, SelfAttention, SpikeDrivenAttention, TokenAttention};
@@ -12,7 +12,7 @@ use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
-const HEADS: MainValue = MainValue::Required(required("heads", "integer", "the number of heads"));
+const HEADS: MainValue = MainValue::Required(key!(heads: "integer", "the number of heads"));
 
 /// A kind's own keys, and those of all kinds of attention.
 macro_rules! keys {
@@ -27,13 +27,8 @@ pub(super) const SELF_ATTENTION: Kind = Kind {
     summary: "spiking self attention between the positions of a map",
     main: HEADS,
     keys: keys![
-        key("scale", "number", "0.125", "the factor of the products"),
-        key(
-            "state_across_samples",
-            "flag",
-            "false",
-            "whether states of neurons are carried from sample to sample, as in some programs"
-        )
+        key!(scale: "number" = "0.125", "the factor of the products"),
+        key!(state_across_samples: "flag" = "false", "whether states of neurons are carried from sample to sample, as in some programs")
     ],
     example: (&[4, 6, 6], "{ self-attention = 2 }"),
     build: |layer, b| {
@@ -69,12 +64,7 @@ pub(super) const SPIKE_DRIVEN_ATTENTION: Kind = Kind {
     types: &["SpikeDrivenAttention"],
     summary: "attention of potentials by sums of spikes",
     main: HEADS,
-    keys: keys![key(
-        "filters",
-        "flag",
-        "false",
-        "whether values are filtered by spikes"
-    )],
+    keys: keys![key!(filters: "flag" = "false", "whether values are filtered by spikes")],
     example: (&[4, 6, 6], "{ spike-driven-attention = 2 }"),
     build: |layer, b| {
         let mut module = SpikeDrivenAttention::new(parts(layer, b)?);

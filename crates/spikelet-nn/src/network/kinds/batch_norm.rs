@@ -21,25 +21,10 @@ pub(super) const BATCH_NORM: Kind = Kind {
     keys: &[
         EPSILON,
         MOMENTUM,
-        key(
-            "affine",
-            "flag",
-            "true",
-            "whether there are trained scales and offsets",
-        ),
-        key("scale", "number", "1.0", "the initial value of the scales"),
-        key(
-            "each_step",
-            "flag",
-            "false",
-            "whether each time step has statistics of its own",
-        ),
-        key(
-            "time_steps",
-            "integer",
-            "null",
-            "the number of time steps, each with a factor that is learned (TEBN)",
-        ),
+        key!(affine: "flag" = "true", "whether there are trained scales and offsets"),
+        key!(scale: "number" = "1.0", "the initial value of the scales"),
+        key!(each_step: "flag" = "false", "whether each time step has statistics of its own"),
+        key!(time_steps: "integer" = "null", "the number of time steps, each with a factor that is learned (TEBN)"),
     ],
     example: (&[4, 6, 6], r#""batch-norm""#),
     build: |layer, b| match b.shape.len() {

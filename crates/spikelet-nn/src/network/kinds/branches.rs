@@ -1,7 +1,7 @@
 //! `{ branches = [[…], […]], combine = "concat" }`: branches with the same input, each a list of layers or a single
 //! layer, whose outputs are added or concatenated.
 
-use super::keys::{key, required};
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::layer::{Combine, Parallel};
 use crate::network::problem::NetworkProblem;
@@ -11,17 +11,8 @@ pub(super) const BRANCHES: Kind = Kind {
     name: "branches",
     types: &["Parallel"],
     summary: "parallel branches, added or concatenated",
-    main: MainValue::Layers(required(
-        "branches",
-        "layers",
-        "a list of branches, each a list of layers",
-    )),
-    keys: &[key(
-        "combine",
-        "text",
-        "\"sum\"",
-        "`sum`, or `concat` along the channels or features",
-    )],
+    main: MainValue::Layers(key!(branches: "layers", "a list of branches, each a list of layers")),
+    keys: &[key!(combine: "text" = "\"sum\"", "`sum`, or `concat` along the channels or features")],
     example: (
         &[4, 6, 6],
         r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,

@@ -1,9 +1,7 @@
 //! `{ conv = 128, kernel = 3, padding = 1 }`, `{ conv-transposed = 64, kernel = 2, stride = 2 }`. `inputs` is the
 //! expected number of input channels.
 
-use super::keys::{
-    BIAS, BIAS_INIT, DILATION, GROUPS, INIT, INPUTS, KERNEL, PADDING, STRIDE, key, required,
-};
+use super::keys::{BIAS, BIAS_INIT, DILATION, GROUPS, INIT, INPUTS, KERNEL, PADDING, STRIDE, key};
 use super::{Kind, MainValue};
 use crate::layer::{Conv, ConvTransposed};
 use crate::module::Module;
@@ -18,11 +16,7 @@ pub(super) const CONV: Kind = Kind {
     name: "conv",
     types: &["Conv1d", "Conv2d", "Conv3d"],
     summary: "convolution over one, two or three axes",
-    main: MainValue::Required(required(
-        "out_channels",
-        "integer",
-        "the number of output channels",
-    )),
+    main: MainValue::Required(key!(out_channels: "integer", "the number of output channels")),
     keys: &[
         INPUTS, KERNEL, STRIDE, PADDING, DILATION, GROUPS, BIAS, INIT, BIAS_INIT,
     ],
@@ -38,22 +32,13 @@ pub(super) const CONV_TRANSPOSED: Kind = Kind {
     name: "conv-transposed",
     types: &["ConvTransposed1d", "ConvTransposed2d", "ConvTransposed3d"],
     summary: "transposed convolution over one, two or three axes",
-    main: MainValue::Required(required(
-        "out_channels",
-        "integer",
-        "the number of output channels",
-    )),
+    main: MainValue::Required(key!(out_channels: "integer", "the number of output channels")),
     keys: &[
         INPUTS,
         KERNEL,
         STRIDE,
         PADDING,
-        key(
-            "output_padding",
-            "sizes",
-            "0",
-            "the elements that are added at the end of each axis of the output",
-        ),
+        key!(output_padding: "sizes" = "0", "the elements that are added at the end of each axis of the output"),
         DILATION,
         GROUPS,
         BIAS,

@@ -1,7 +1,7 @@
 //! `{ dcls = 256, kernel_size = 25 }`, `{ delayed-linear = 256, max_delay = 10 }`, `{ axonal-delay = 30 }`,
 //! `{ delayed-recurrent = "lif", max_delay = 30 }`, `{ pad-time = 12 }`
 
-use super::keys::{BIAS, DROPOUT_P, INPUTS, MAX_DELAY_KEY, WIDTH, key, required};
+use super::keys::{BIAS, DROPOUT_P, INPUTS, MAX_DELAY_KEY, key};
 use super::{Kind, MainValue};
 use crate::layer::{
     AxonalDelay, Dcls1d, DclsVersion, DelayInterpolation, DelayedFeedback, DelayedLinear, PadTime,
@@ -15,37 +15,19 @@ use spikelet_core::document::Located;
 /// The largest delay of a file.
 const MAX_DELAY: usize = 4096;
 
-const STEPS: MainValue = MainValue::Required(required("steps", "integer", "the number of steps"));
+const STEPS: MainValue = MainValue::Required(key!(steps: "integer", "the number of steps"));
 
 pub(super) const DCLS: Kind = Kind {
     name: "dcls",
     types: &["Dcls1d"],
     summary: "fully connected layer with a learned delay for each synapse",
-    main: MainValue::Required(required(
-        "out_features",
-        "integer",
-        "the number of output features",
-    )),
+    main: MainValue::Required(key!(out_features: "integer", "the number of output features")),
     keys: &[
         INPUTS,
-        required(
-            "kernel_size",
-            "integer",
-            "the number of steps that delays cover",
-        ),
-        key(
-            "kernel_count",
-            "integer",
-            "1",
-            "the number of kernels of a synapse",
-        ),
-        key(
-            "version",
-            "text",
-            "\"gaussian\"",
-            "the shape of kernels: `gaussian`, `max` or `v1`",
-        ),
-        WIDTH,
+        key!(kernel_size: "integer", "the number of steps that delays cover"),
+        key!(kernel_count: "integer" = "1", "the number of kernels of a synapse"),
+        key!(version: "text" = "\"gaussian\"", "the shape of kernels: `gaussian`, `max` or `v1`"),
+        key!(width: "number" = "0.23", "the width of the kernels in time steps"),
         BIAS,
     ],
     example: (&[8], "{ dcls = 6, kernel_size = 5 }"),
@@ -79,11 +61,7 @@ pub(super) const DELAYED_LINEAR: Kind = Kind {
     name: "delayed-linear",
     types: &["DelayedLinear"],
     summary: "fully connected layer with a fixed delay for each synapse",
-    main: MainValue::Required(required(
-        "out_features",
-        "integer",
-        "the number of output features",
-    )),
+    main: MainValue::Required(key!(out_features: "integer", "the number of output features")),
     keys: &[INPUTS, MAX_DELAY_KEY, BIAS],
     example: (&[8], "{ delayed-linear = 6, max_delay = 3 }"),
     build: |layer, b| {
@@ -99,20 +77,10 @@ pub(super) const AXONAL_DELAY: Kind = Kind {
     name: "axonal-delay",
     types: &["AxonalDelay"],
     summary: "a learned delay for each channel",
-    main: MainValue::Required(required("max_delay", "integer", "the longest delay")),
+    main: MainValue::Required(key!(max_delay: "integer", "the longest delay")),
     keys: &[
-        key(
-            "sigma",
-            "number",
-            "null",
-            "the width of the kernels; by default linear interpolation",
-        ),
-        key(
-            "trainable",
-            "flag",
-            "true",
-            "whether the delays are trained",
-        ),
+        key!(sigma: "number" = "null", "the width of the kernels; by default linear interpolation"),
+        key!(trainable: "flag" = "true", "whether the delays are trained"),
     ],
     example: (&[8], "{ axonal-delay = 3 }"),
     build: |layer, b| {
@@ -137,27 +105,14 @@ pub(super) const DELAYED_RECURRENT: Kind = Kind {
     name: "delayed-recurrent",
     types: &["DelayedRecurrent"],
     summary: "neurons with recurrent connections with learned delays",
-    main: MainValue::Optional(key(
-        "neuron",
-        "neuron",
-        "null",
-        "the name of a neuron, or a table with `name` and constants",
-    )),
+    main: MainValue::Optional(
+        key!(neuron: "neuron" = "null", "the name of a neuron, or a table with `name` and constants"),
+    ),
     keys: &[
         MAX_DELAY_KEY,
-        key(
-            "synaptic",
-            "flag",
-            "false",
-            "whether each synapse has a delay; else each neuron that fires",
-        ),
-        key(
-            "spread",
-            "flag",
-            "false",
-            "whether each neuron that fires has a learned spread",
-        ),
-        WIDTH,
+        key!(synaptic: "flag" = "false", "whether each synapse has a delay; else each neuron that fires"),
+        key!(spread: "flag" = "false", "whether each neuron that fires has a learned spread"),
+        key!(width: "number" = "0.0", "the width of the kernels in time steps"),
         DROPOUT_P,
     ],
     example: (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#),

@@ -1,24 +1,19 @@
 //! `{ dropout = 0.5 }`, `{ dropout = 0.5, each_step = true }`, `{ dropout2d = 0.1 }`
 
-use super::keys::{key, required};
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::layer::{Dropout, Dropout2d};
 use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::{Located, Node};
 
-const PROBABILITY: MainValue = MainValue::Required(required("p", "number", "the probability"));
+const PROBABILITY: MainValue = MainValue::Required(key!(p: "number", "the probability"));
 
 pub(super) const DROPOUT: Kind = Kind {
     name: "dropout",
     types: &["Dropout"],
     summary: "dropout of features, the same at all time steps",
     main: PROBABILITY,
-    keys: &[key(
-        "each_step",
-        "flag",
-        "false",
-        "whether each time step has a mask of its own",
-    )],
+    keys: &[key!(each_step: "flag" = "false", "whether each time step has a mask of its own")],
     example: (&[8], "{ dropout = 0.25 }"),
     build: |layer, b| {
         let each_step = layer.fields.flag("each_step")?.unwrap_or(false);

@@ -1,7 +1,7 @@
 //! `{ eventprop-lif = 256, tau_m = 20.0, tau_s = 5.0, dt = 1.0, feedback = true }`,
 //! `{ eventprop-readout = 10, tau_m = 20.0, tau_s = 5.0, dt = 1.0 }`: layers that EventProp trains on a grid of time steps.
 
-use super::keys::{DT, INIT, TAU_M, TAU_S, key, required};
+use super::keys::{DT, INIT, TAU_M, TAU_S, key};
 use super::{Kind, MainValue, number};
 use crate::domain::Domain;
 use crate::layer::{EventPropLif, EventPropReadout, EventPropTime};
@@ -14,24 +14,14 @@ pub(super) const EVENTPROP_LIF: Kind = Kind {
     name: "eventprop-lif",
     types: &["EventPropLif"],
     summary: "fully connected layer and LIF neurons with exponential synapses, trained by EventProp",
-    main: MainValue::Required(required("features", "integer", "the number of neurons")),
+    main: MainValue::Required(key!(features: "integer", "the number of neurons")),
     keys: &[
         TAU_M,
         TAU_S,
         DT,
-        key("v_threshold", "number", "1.0", "the threshold, above 0"),
-        key(
-            "feedback",
-            "flag",
-            "false",
-            "whether there are connections between the neurons",
-        ),
-        key(
-            "self_connections",
-            "flag",
-            "false",
-            "whether these include connections of neurons to themselves",
-        ),
+        key!(v_threshold: "number" = "1.0", "the threshold, above 0"),
+        key!(feedback: "flag" = "false", "whether there are connections between the neurons"),
+        key!(self_connections: "flag" = "false", "whether these include connections of neurons to themselves"),
         INIT,
     ],
     example: (&[8], "{ eventprop-lif = 6, feedback = true }"),
@@ -57,7 +47,7 @@ pub(super) const EVENTPROP_READOUT: Kind = Kind {
     name: "eventprop-readout",
     types: &["EventPropReadout"],
     summary: "fully connected layer and leaky integrators with exponential synapses, trained by EventProp",
-    main: MainValue::Required(required("features", "integer", "the number of outputs")),
+    main: MainValue::Required(key!(features: "integer", "the number of outputs")),
     keys: &[TAU_M, TAU_S, DT, INIT],
     example: (&[8], "{ eventprop-readout = 3 }"),
     build: |layer, b| {

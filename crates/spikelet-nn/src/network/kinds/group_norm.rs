@@ -1,6 +1,6 @@
 //! `{ group-norm = 8 }`
 
-use super::keys::{EPSILON, required};
+use super::keys::{EPSILON, key};
 use super::{Kind, MainValue};
 use crate::layer::GroupNorm;
 use crate::network::Layers;
@@ -10,7 +10,7 @@ pub(super) const GROUP_NORM: Kind = Kind {
     name: "group-norm",
     types: &["GroupNorm"],
     summary: "group normalization of channels",
-    main: MainValue::Required(required("groups", "integer", "the number of groups")),
+    main: MainValue::Required(key!(groups: "integer", "the number of groups")),
     keys: &[EPSILON],
     example: (&[4, 6, 6], "{ group-norm = 2 }"),
     build: |layer, b| {

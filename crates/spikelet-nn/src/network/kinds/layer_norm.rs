@@ -10,12 +10,7 @@ pub(super) const LAYER_NORM: Kind = Kind {
     summary: "layer normalization over the last axes, by default over all",
     main: MainValue::None,
     keys: &[
-        key(
-            "axes",
-            "integer",
-            "null",
-            "the number of last axes over which is normalized; by default all",
-        ),
+        key!(axes: "integer" = "null", "the number of last axes over which is normalized; by default all"),
         EPSILON,
     ],
     example: (&[8], r#""layer-norm""#),

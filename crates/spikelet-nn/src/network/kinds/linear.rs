@@ -1,6 +1,6 @@
 //! `{ linear = 10, bias = true }`. `inputs` is the expected number of input features.
 
-use super::keys::{BIAS, BIAS_INIT, INIT, INPUTS, required};
+use super::keys::{BIAS, BIAS_INIT, INIT, INPUTS, key};
 use super::{Kind, MainValue};
 use crate::layer::Linear;
 use crate::network::Layers;
@@ -12,11 +12,7 @@ pub(super) const LINEAR: Kind = Kind {
     name: "linear",
     types: &["Linear"],
     summary: "fully connected layer",
-    main: MainValue::Required(required(
-        "out_features",
-        "integer",
-        "the number of output features",
-    )),
+    main: MainValue::Required(key!(out_features: "integer", "the number of output features")),
     keys: &[INPUTS, BIAS, INIT, BIAS_INIT],
     example: (&[8], "{ linear = 6, bias = true }"),
     build: |layer, b| {

@@ -7,12 +7,9 @@ pub(super) const NEURON: Kind = Kind {
     name: "neuron",
     types: &["NetworkNeuron"],
     summary: "the network's neuron, or another one",
-    main: MainValue::Optional(key(
-        "neuron",
-        "neuron",
-        "null",
-        "the name of a neuron, or a table with `name` and constants",
-    )),
+    main: MainValue::Optional(
+        key!(neuron: "neuron" = "null", "the name of a neuron, or a table with `name` and constants"),
+    ),
     keys: &[],
     example: (&[8], r#"{ neuron = "plif" }"#),
     build: |layer, b| {

@@ -1,7 +1,7 @@
 //! `{ radlif = 128, dropout_p = 0.1, bidirectional = true }`: weights, batch norm, neurons and feedback with published
 //! defaults. `constants = { q = 60.0 }` changes constants of the neuron.
 
-use super::keys::{DROPOUT_P, key, required};
+use super::keys::{DROPOUT_P, key};
 use super::{Kind, LayerKey, MainValue};
 use crate::layer::{NeuronLayer, NeuronLayerKind, kind};
 use crate::module::Module;
@@ -15,49 +15,14 @@ use spikelet_core::document::Located;
 use std::sync::Arc;
 
 const KEYS: &[LayerKey] = &[
-    key(
-        "bias",
-        "flag",
-        "null",
-        "whether there is a bias; by default as published",
-    ),
-    key(
-        "normalize",
-        "flag",
-        "null",
-        "whether there is batch norm; by default as published",
-    ),
-    key(
-        "normalize_each_step",
-        "flag",
-        "null",
-        "whether batch norm has statistics of each step; by default as published",
-    ),
-    key(
-        "feedback",
-        "flag",
-        "null",
-        "whether spikes are fed back; by default as published",
-    ),
-    key(
-        "zero_diagonal",
-        "flag",
-        "null",
-        "whether neurons have no connection to themselves; by default as published",
-    ),
+    key!(bias: "flag" = "null", "whether there is a bias; by default as published"),
+    key!(normalize: "flag" = "null", "whether there is batch norm; by default as published"),
+    key!(normalize_each_step: "flag" = "null", "whether batch norm has statistics of each step; by default as published"),
+    key!(feedback: "flag" = "null", "whether spikes are fed back; by default as published"),
+    key!(zero_diagonal: "flag" = "null", "whether neurons have no connection to themselves; by default as published"),
     DROPOUT_P,
-    key(
-        "bidirectional",
-        "flag",
-        "null",
-        "whether the sequence is processed in both directions; by default as published",
-    ),
-    key(
-        "constants",
-        "table",
-        "null",
-        "constants of the neuron that differ from the published ones",
-    ),
+    key!(bidirectional: "flag" = "null", "whether the sequence is processed in both directions; by default as published"),
+    key!(constants: "table" = "null", "constants of the neuron that differ from the published ones"),
 ];
 
 fn build<K: NeuronLayerKind>(
@@ -114,7 +79,7 @@ macro_rules! kinds {
             name: <kind::$kind as NeuronLayerKind>::NAME,
             types: &[stringify!($kind)],
             summary: $summary,
-            main: MainValue::Required(required("features", "integer", "the number of neurons")),
+            main: MainValue::Required(key!(features: "integer", "the number of neurons")),
             keys: KEYS,
             example: (&[8], $example),
             build: build::<kind::$kind>,

@@ -1,7 +1,7 @@
 //! `{ online-eprop = 100, outputs = 10, cell = "eprop_alif", readout_decay = 0.95 }`: recurrent neurons and a readout that
 //! learn by e-prop while time passes. The target of each step is the class of the sample.
 
-use super::keys::{CELL_KEY, LEARNING_RATE, key, required};
+use super::keys::{CELL_KEY, LEARNING_RATE, key};
 use super::rule_settings::update;
 use super::{Kind, MainValue, number};
 use crate::domain::Domain;
@@ -17,40 +17,15 @@ pub(super) const ONLINE_EPROP: Kind = Kind {
     name: "online-eprop",
     types: &["OnlineEprop"],
     summary: "recurrent neurons and a readout that learn by e-prop in each step",
-    main: MainValue::Required(required("features", "integer", "the number of neurons")),
+    main: MainValue::Required(key!(features: "integer", "the number of neurons")),
     keys: &[
-        required("outputs", "integer", "the number of outputs"),
+        key!(outputs: "integer", "the number of outputs"),
         CELL_KEY,
-        key(
-            "readout_decay",
-            "number",
-            "0.0",
-            "what the outputs keep in a step, below 1",
-        ),
-        key(
-            "error",
-            "text",
-            "\"cross-entropy\"",
-            "how the outputs are compared with the class: `cross-entropy` or `squared`",
-        ),
-        key(
-            "feedback",
-            "text",
-            "\"symmetric\"",
-            "the weights by which errors reach the neurons: `symmetric`, `random` or `adaptive`",
-        ),
-        key(
-            "regularization",
-            "table",
-            "null",
-            "a rate that neurons keep: `strength = 1e-3, rate = 0.02, tau = 100.0`",
-        ),
-        key(
-            "update",
-            "text",
-            "\"gradient\"",
-            "when the weights change: `gradient`, `each-step` or `end-of-call`",
-        ),
+        key!(readout_decay: "number" = "0.0", "what the outputs keep in a step, below 1"),
+        key!(error: "text" = "\"cross-entropy\"", "how the outputs are compared with the class: `cross-entropy` or `squared`"),
+        key!(feedback: "text" = "\"symmetric\"", "the weights by which errors reach the neurons: `symmetric`, `random` or `adaptive`"),
+        key!(regularization: "table" = "null", "a rate that neurons keep: `strength = 1e-3, rate = 0.02, tau = 100.0`"),
+        key!(update: "text" = "\"gradient\"", "when the weights change: `gradient`, `each-step` or `end-of-call`"),
         LEARNING_RATE,
     ],
     example: (

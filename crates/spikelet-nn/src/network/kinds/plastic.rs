@@ -2,7 +2,7 @@
 //! convolution whose weights change by a learning rule, and neurons. `homeostasis = { increase = 0.02, tau = 1e4 }` adds to
 //! the threshold of the neurons; `reward = { classes = 10, right = 1.0, wrong = -1.0 }` rewards those of the sample's class.
 
-use super::keys::{BOUNDS, CELL_KEY, LEARNING_RATE, RULE, UPDATE, key, required};
+use super::keys::{BOUNDS, CELL_KEY, LEARNING_RATE, RULE, UPDATE, key};
 use super::rule_settings::RuleSettings;
 use super::{Kind, MainValue, conv, linear, number};
 use crate::domain::Domain;
@@ -21,43 +21,18 @@ pub(super) const PLASTIC: Kind = Kind {
     name: "plastic",
     types: &["Plastic"],
     summary: "a linear layer or a convolution with a learning rule, and neurons",
-    main: MainValue::Required(required("synapses", "layer", "a layer `linear` or `conv`")),
+    main: MainValue::Required(key!(synapses: "layer", "a layer `linear` or `conv`")),
     keys: &[
         RULE,
         CELL_KEY,
         UPDATE,
         LEARNING_RATE,
         BOUNDS,
-        key(
-            "normalize",
-            "number",
-            "null",
-            "the sum of the input weights of each neuron at the beginning of a call",
-        ),
-        key(
-            "inhibition",
-            "number",
-            "0.0",
-            "what a spike subtracts from the input of the other neurons in the next step",
-        ),
-        key(
-            "single_winner",
-            "flag",
-            "false",
-            "whether of the neurons that fire in a step only the one with the largest input does",
-        ),
-        key(
-            "homeostasis",
-            "table",
-            "null",
-            "a threshold that rises with each spike: `increase = 0.02, tau = 1e4`",
-        ),
-        key(
-            "reward",
-            "table or text",
-            "null",
-            "the reward of a rule by the classes of the samples, `classes = 10, right = 1.0, wrong = -1.0`, or `signal`: see `graph.give_signal`",
-        ),
+        key!(normalize: "number" = "null", "the sum of the input weights of each neuron at the beginning of a call"),
+        key!(inhibition: "number" = "0.0", "what a spike subtracts from the input of the other neurons in the next step"),
+        key!(single_winner: "flag" = "false", "whether of the neurons that fire in a step only the one with the largest input does"),
+        key!(homeostasis: "table" = "null", "a threshold that rises with each spike: `increase = 0.02, tau = 1e4`"),
+        key!(reward: "table or text" = "null", "the reward of a rule by the classes of the samples, `classes = 10, right = 1.0, wrong = -1.0`, or `signal`: see `graph.give_signal`"),
     ],
     example: (
         &[8],

@@ -1,7 +1,7 @@
 //! `{ plastic-recurrent = "lif", rule = "pair-stdp" }`: neurons with recurrent connections whose weights change by a learning
 //! rule.
 
-use super::keys::{BOUNDS, LEARNING_RATE, RULE, UPDATE, key, required};
+use super::keys::{BOUNDS, LEARNING_RATE, RULE, UPDATE, key};
 use super::rule_settings::RuleSettings;
 use super::{Kind, MainValue};
 use crate::layer::Feedback;
@@ -11,34 +11,17 @@ pub(super) const PLASTIC_RECURRENT: Kind = Kind {
     name: "plastic-recurrent",
     types: &["PlasticRecurrent"],
     summary: "neurons with recurrent connections that have a learning rule",
-    main: MainValue::Required(required(
-        "neuron",
-        "neuron",
-        "the name of a neuron, or a table with `name` and constants",
-    )),
+    main: MainValue::Required(
+        key!(neuron: "neuron", "the name of a neuron, or a table with `name` and constants"),
+    ),
     keys: &[
         RULE,
         UPDATE,
         LEARNING_RATE,
         BOUNDS,
-        key(
-            "normalize",
-            "number",
-            "null",
-            "the sum of the recurrent weights of each neuron at the beginning of a call",
-        ),
-        key(
-            "zero_diagonal",
-            "flag",
-            "false",
-            "whether neurons have no connection to themselves",
-        ),
-        key(
-            "init",
-            "text or table",
-            "null",
-            "initial weights, as of `Linear`; by default orthogonal",
-        ),
+        key!(normalize: "number" = "null", "the sum of the recurrent weights of each neuron at the beginning of a call"),
+        key!(zero_diagonal: "flag" = "false", "whether neurons have no connection to themselves"),
+        key!(init: "text or table" = "null", "initial weights, as of `Linear`; by default orthogonal"),
     ],
     example: (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#),
     build: |layer, b| {

@@ -1,6 +1,6 @@
 //! `{ pointwise = 96, bias = true, weights = "conv1d" }`
 
-use super::keys::{BIAS, BIAS_INIT, INIT, WEIGHTS, required};
+use super::keys::{BIAS, BIAS_INIT, INIT, WEIGHTS, key};
 use super::{Kind, MainValue};
 use crate::layer::{Pointwise, WeightShape};
 use crate::network::Layers;
@@ -11,11 +11,7 @@ pub(super) const POINTWISE: Kind = Kind {
     name: "pointwise",
     types: &["Pointwise"],
     summary: "the same linear map of the channels at each position",
-    main: MainValue::Required(required(
-        "channels",
-        "integer",
-        "the number of output channels",
-    )),
+    main: MainValue::Required(key!(channels: "integer", "the number of output channels")),
     keys: &[BIAS, WEIGHTS, INIT, BIAS_INIT],
     example: (&[4, 6, 6], "{ pointwise = 3 }"),
     build: |layer, b| {

@@ -1,6 +1,6 @@
 //! `{ max-pool = 2 }`, `{ avg-pool = 3, stride = 2, padding = 1 }`, `{ adaptive-avg-pool = 1 }`
 
-use super::keys::{CEIL, DILATION, PADDING, WINDOW_STRIDE, key, required};
+use super::keys::{CEIL, DILATION, PADDING, WINDOW_STRIDE, key};
 use super::{Kind, MainValue};
 use crate::layer::{AdaptiveAvgPool, AdaptiveMaxPool, Pool};
 use crate::module::Module;
@@ -9,9 +9,8 @@ use crate::network::layer_fields::LayerFields;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
-const WINDOW: MainValue =
-    MainValue::Required(required("window", "sizes", "the size of the window"));
-const OUTPUT: MainValue = MainValue::Required(required("size", "sizes", "the size of the output"));
+const WINDOW: MainValue = MainValue::Required(key!(window: "sizes", "the size of the window"));
+const OUTPUT: MainValue = MainValue::Required(key!(size: "sizes", "the size of the output"));
 
 pub(super) const MAX_POOL: Kind = Kind {
     name: "max-pool",
@@ -36,12 +35,7 @@ pub(super) const AVG_POOL: Kind = Kind {
         WINDOW_STRIDE,
         PADDING,
         CEIL,
-        key(
-            "count_padding",
-            "flag",
-            "true",
-            "whether padding counts in the mean",
-        ),
+        key!(count_padding: "flag" = "true", "whether padding counts in the mean"),
     ],
     example: (&[4, 6, 6], "{ avg-pool = 2 }"),
     build: |layer, b| match b.spatial_axes("avg-pool")? {

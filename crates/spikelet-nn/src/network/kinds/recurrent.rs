@@ -1,7 +1,7 @@
 //! `{ rnn = 128, cell = "lif" }`: a linear layer and a neuron with recurrent connections. `"recurrent"`: a neuron with
 //! recurrent connections, without the linear layer.
 
-use super::keys::{BIAS, CELL_KEY, LAST, LOCAL_GRADIENT, key, required};
+use super::keys::{BIAS, CELL_KEY, LAST, LOCAL_GRADIENT, key};
 use super::{Kind, MainValue};
 use crate::layer::{Linear, Recurrent, Rnn};
 use crate::network::Layers;
@@ -10,7 +10,7 @@ pub(super) const RNN: Kind = Kind {
     name: "rnn",
     types: &["Rnn"],
     summary: "fully connected layer and neurons with recurrent connections",
-    main: MainValue::Required(required("features", "integer", "the number of neurons")),
+    main: MainValue::Required(key!(features: "integer", "the number of neurons")),
     keys: &[CELL_KEY, BIAS, LAST, LOCAL_GRADIENT],
     example: (&[8], "{ rnn = 6 }"),
     build: |layer, b| {
@@ -37,12 +37,9 @@ pub(super) const RECURRENT: Kind = Kind {
     name: "recurrent",
     types: &["Recurrent"],
     summary: "neurons with recurrent connections",
-    main: MainValue::Optional(key(
-        "neuron",
-        "neuron",
-        "null",
-        "the name of a neuron, or a table with `name` and constants",
-    )),
+    main: MainValue::Optional(
+        key!(neuron: "neuron" = "null", "the name of a neuron, or a table with `name` and constants"),
+    ),
     keys: &[BIAS, LAST, LOCAL_GRADIENT],
     example: (&[8], r#"{ recurrent = "lif" }"#),
     build: |layer, b| {

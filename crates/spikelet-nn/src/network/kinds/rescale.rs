@@ -8,13 +8,8 @@ pub(super) const RESCALE: Kind = Kind {
     name: "rescale",
     types: &["Scale"],
     summary: "multiplication by a constant, or by a stored one for each channel",
-    main: MainValue::Optional(key("factor", "number", "1.0", "the factor")),
-    keys: &[key(
-        "each_channel",
-        "flag",
-        "false",
-        "whether each channel has a stored factor",
-    )],
+    main: MainValue::Optional(key!(factor: "number" = "1.0", "the factor")),
+    keys: &[key!(each_channel: "flag" = "false", "whether each channel has a stored factor")],
     example: (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#),
     build: |layer, b| {
         let factor = match layer.main {

@@ -4,7 +4,7 @@
 //! skips the main branch in training.
 
 use super::dropout::below_one;
-use super::keys::{key, required};
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::layer::{Join, Residual};
 use crate::network::layer_fields::{LayerFields, group_name};
@@ -16,36 +16,12 @@ pub(super) const RESIDUAL: Kind = Kind {
     name: "residual",
     types: &["Residual"],
     summary: "a main branch joined with a shortcut",
-    main: MainValue::Layers(required(
-        "layers",
-        "layers",
-        "the layers of the main branch",
-    )),
+    main: MainValue::Layers(key!(layers: "layers", "the layers of the main branch")),
     keys: &[
-        key(
-            "shortcut",
-            "layers",
-            "null",
-            "the layers of the shortcut; by default the input itself",
-        ),
-        key(
-            "join",
-            "text",
-            "\"add\"",
-            "how both are joined: `add`, `and` or `iand`",
-        ),
-        key(
-            "names",
-            "texts",
-            "null",
-            "the names of main branch and shortcut in paths of parameters",
-        ),
-        key(
-            "stochastic_depth",
-            "number",
-            "0.0",
-            "the probability that a sample skips the main branch in training",
-        ),
+        key!(shortcut: "layers" = "null", "the layers of the shortcut; by default the input itself"),
+        key!(join: "text" = "\"add\"", "how both are joined: `add`, `and` or `iand`"),
+        key!(names: "texts" = "null", "the names of main branch and shortcut in paths of parameters"),
+        key!(stochastic_depth: "number" = "0.0", "the probability that a sample skips the main branch in training"),
     ],
     example: (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }"),
     build: |layer, b| {

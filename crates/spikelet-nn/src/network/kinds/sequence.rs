@@ -1,7 +1,7 @@
 //! `{ name = "stage1", layers = […], repeat = 2 }`: layers with a common name. With `repeat`, copies with weights
 //! of their own, named `0`, `1` ….
 
-use super::keys::{key, required};
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::module::Sequential;
 use crate::network::limits::MAX_LAYERS;
@@ -11,13 +11,8 @@ pub(super) const LAYERS: Kind = Kind {
     name: "layers",
     types: &["Group"],
     summary: "layers in sequence, with a common name or repeated",
-    main: MainValue::Layers(required("layers", "layers", "a list of layers")),
-    keys: &[key(
-        "repeat",
-        "integer",
-        "null",
-        "the number of copies, each with weights of its own",
-    )],
+    main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
+    keys: &[key!(repeat: "integer" = "null", "the number of copies, each with weights of its own")],
     example: (
         &[8],
         r#"{ layers = [{ linear = 6 }, "neuron"], repeat = 2 }"#,

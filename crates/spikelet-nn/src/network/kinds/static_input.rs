@@ -1,7 +1,7 @@
 //! `{ static = […] }`: layers whose input is the same at all time steps, such as an image without an encoder. They
 //! run once for an image.
 
-use super::keys::required;
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::layer::StaticInput;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ pub(super) const STATIC: Kind = Kind {
     name: "static",
     types: &["StaticInput"],
     summary: "layers whose input is the same at all time steps, run once",
-    main: MainValue::Layers(required("layers", "layers", "a list of layers")),
+    main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
     keys: &[],
     example: (&[8], "{ static = [{ linear = 6 }] }"),
     build: |layer, b| {

@@ -1,7 +1,7 @@
 //! `{ trace-learning = [{ linear = 10 }], cell = "ottt_lif" }`: a neuron, and layers whose weights learn from the trace of its
 //! spikes (OTTT).
 
-use super::keys::{CELL_KEY, required};
+use super::keys::{CELL_KEY, key};
 use super::{Kind, MainValue};
 use crate::layer::TraceLearning;
 use crate::module::{Context, GENERATOR, Mode, Module};
@@ -15,11 +15,7 @@ pub(super) const TRACE_LEARNING: Kind = Kind {
     name: "trace-learning",
     types: &["TraceLearning"],
     summary: "a neuron, and layers that learn from the trace of its spikes",
-    main: MainValue::Required(required(
-        "layers",
-        "layers or layer",
-        "a list of layers, or a layer",
-    )),
+    main: MainValue::Required(key!(layers: "layers or layer", "a list of layers, or a layer")),
     keys: &[CELL_KEY],
     example: (
         &[8],

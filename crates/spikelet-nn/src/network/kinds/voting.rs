@@ -1,6 +1,6 @@
 //! `{ voting = 10 }`
 
-use super::keys::required;
+use super::keys::key;
 use super::{Kind, MainValue};
 use crate::layer::Voting;
 use crate::network::Layers;
@@ -10,11 +10,7 @@ pub(super) const VOTING: Kind = Kind {
     name: "voting",
     types: &["Voting"],
     summary: "the mean of several outputs for each class",
-    main: MainValue::Required(required(
-        "votes",
-        "integer",
-        "the number of outputs for each class",
-    )),
+    main: MainValue::Required(key!(votes: "integer", "the number of outputs for each class")),
     keys: &[],
     example: (&[8], "{ voting = 2 }"),
     build: |layer, b| {
