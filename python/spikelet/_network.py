@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
@@ -251,6 +250,8 @@ class Network:
         return f"<Network {self.name}: {sizes} to {self.classes}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = json.loads(self._network.summary(1, 1)[1])
         cell = "<td style='text-align:left'>{}</td>".format
         lines = ["<tr>" + "".join(f"<th style='text-align:left'>{h}</th>" for h in
