@@ -371,7 +371,7 @@ mod tests {
             file: "//! One.\n//!\n//! H = X, see [`Two`](crate::Two).\n\nuse std;\n\n/// As [`Three`].\n///\n/// ```\n/// code\n/// ```\n///\n/// | field | unit | default | |\n/// |---|---|---|---|\n/// | `tau` | steps | 2 | time |\npub struct One {\n    /// Time.\n    pub tau: f64,\n    /// In\n    /// or out.\n    pub way: bool,\n}\n/// Others.\npub struct OneMore;\n",
         };
         assert_eq!(entry.head(), "One.\n\nH = X, see `Two`.");
-        assert!(entry.description().starts_with("As `Three`.\n\n| field"));
+        assert!(entry.description().starts_with("As `Three`.\n\n\n| field"));
         let fields = entry.fields();
         let fields = fields.iter().map(|f| [&f.name[..], &f.ty, &f.doc]);
         assert_eq!(
