@@ -28,7 +28,6 @@ mod pack;
 mod permute;
 mod pool;
 mod rank_update;
-mod recurrent;
 mod reduce;
 mod scan;
 mod schedule;
@@ -51,7 +50,7 @@ use spikelet_graph::{
 };
 use std::collections::HashMap;
 
-pub(crate) use recurrent::overlap_chunks;
+pub(crate) use scan::overlap_chunks;
 
 /// What an operation defines for GPUs, in its file.
 pub(crate) trait CudaKernel {

@@ -5,17 +5,19 @@ mod backward;
 mod bits;
 mod forward;
 mod layout;
+mod recurrent;
 mod segments;
 mod tiling;
 
+pub(crate) use recurrent::overlap_chunks;
+
 use super::index::{offset, strides};
-use super::recurrent;
 use super::schedule::ScanTraffic;
 use super::step::array_len;
 use super::{CudaKernel, Lowered, LoweringContext, float_literal};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
-use layout::{Layout, Stored};
+use layout::{Layout, Places, Stored};
 use segments::{Read, Segments};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Port, Ports, Recurrence, Scan, ScanGrad};
@@ -34,7 +36,9 @@ fn is_by_blocks(op: &ScanGrad) -> bool {
 impl CudaKernel for Scan {
     fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
         match &self.feedback {
-            Some(feedback) => recurrent::lower_forward(self, feedback, cx),
+            Some(feedback) => recurrent::lower(cx, "fptt", move |kernel, layout, tiling| {
+                recurrent::forward::write(self, feedback, cx, (kernel, layout, tiling))
+            }),
             None => Ok(lowered(cx, 0, || forward::kernels(self, cx))),
         }
     }
@@ -46,7 +50,7 @@ impl CudaKernel for Scan {
     fn writes_bits(&self, inputs: &[TensorType], result: usize) -> bool {
         let port = self.results()[result];
         match &self.feedback {
-            Some(feedback) => recurrent::writes_bits(self, feedback, inputs, port),
+            Some(feedback) => recurrent::forward::writes_bits(self, feedback, inputs, port),
             None => self.pool.is_none() && bits::writes_bits(inputs, port),
         }
     }
@@ -55,7 +59,9 @@ impl CudaKernel for Scan {
 impl CudaKernel for ScanGrad {
     fn lower<'a>(&'a self, cx: &'a LoweringContext<'_>) -> Result<Lowered<'a>> {
         match &self.of.feedback {
-            Some(feedback) => recurrent::lower_backward(self, feedback, cx),
+            Some(feedback) => recurrent::lower(cx, "bptt", move |kernel, layout, tiling| {
+                recurrent::backward::write(self, feedback, cx, (kernel, layout, tiling))
+            }),
             None => Ok(backward::lower(self, cx)),
         }
     }
@@ -79,7 +85,7 @@ impl CudaKernel for ScanGrad {
 }
 
 /// The kernels of a scan or its backward pass, whose bodies are indented here.
-pub(super) fn lowered<'a>(
+fn lowered<'a>(
     cx: &'a LoweringContext<'_>,
     workspace: usize,
     write: impl FnOnce() -> std::result::Result<Vec<KernelSource>, CompileError> + 'a,
@@ -134,7 +140,7 @@ fn argument(port: Port) -> String {
 }
 
 /// The C++ expression of an initial state or parameter of neuron j.
-pub(super) fn start(cx: &LoweringContext<'_>, port: Port) -> String {
+fn start(cx: &LoweringContext<'_>, port: Port) -> String {
     let at = cx.ports().reads(port);
     match cx.constants[at] {
         Some(value) => float_literal(value),
@@ -146,7 +152,7 @@ pub(super) fn start(cx: &LoweringContext<'_>, port: Port) -> String {
 }
 
 /// Declares the operands that are no literals, then the results that are read, but those that another kernel writes.
-pub(super) fn arguments(
+fn arguments(
     kernel: &mut KernelSource,
     cx: &LoweringContext<'_>,
     elsewhere: impl Fn(Port) -> bool,
@@ -263,11 +269,12 @@ impl<'a> ScanWriter<'a> {
         !self.layout.at().is_empty() && self.cx.ports().params_by_channel(&self.cx.inputs)
     }
 
-    /// The index of the parameters of a neuron.
-    fn param(&self) -> &'static str {
-        match self.params_by_channel() {
-            true => "[j]",
-            false => self.layout.neuron(),
+    /// The index of the parameters of a neuron, and the condition of their load.
+    fn param(&self) -> [&'static str; 2] {
+        match (self.params_by_channel(), &self.layout.places) {
+            (true, Places::Cluster(..)) => ["[turn]", "if (group == 0) "],
+            (true, _) => ["[j]", ""],
+            (false, _) => [self.layout.neuron(), ""],
         }
     }
 
@@ -285,17 +292,36 @@ impl<'a> ScanWriter<'a> {
     }
 
     fn load_params(&self) -> String {
-        let param = self.param();
-        let load = |k| format!("p{param}[{k}] = {};\n", start(self.cx, Port::Param(k)));
+        let [param, guard] = self.param();
+        let load = |k| {
+            format!(
+                "{guard}p{param}[{k}] = {};\n",
+                start(self.cx, Port::Param(k))
+            )
+        };
         (0..self.r.params.len()).map(load).collect()
+    }
+
+    /// Loads the states of a neuron.
+    fn load_states(&self) -> String {
+        let neuron = self.layout.neuron();
+        let load = |k| format!("v{neuron}[{k}] = {};\n", start(self.cx, Port::Initial(k)));
+        (0..self.r.states.len()).map(load).collect()
+    }
+
+    /// Loads the gradient of a neuron's last state.
+    fn load_grad(&self, k: usize) -> String {
+        let start = match self.cx.ports().operand(Port::LastGrad(k)) {
+            Some(_) => format!("spk_get(d_last{k}[n + j])"),
+            None => "0.0f".to_string(),
+        };
+        format!("d{}[{k}] = {start};\n", self.layout.neuron())
     }
 
     /// Declares and loads the states of each neuron and its parameters.
     fn load_neurons(&self) -> String {
         let (layout, states, params) = (self.layout, self.r.states.len(), self.r.params.len());
-        let (dims, neuron) = (layout.of_neurons(), layout.neuron());
-        let load = |k| format!("v{neuron}[{k}] = {};\n", start(self.cx, Port::Initial(k)));
-        let mut load: String = (0..states).map(load).collect();
+        let (dims, mut load) = (layout.of_neurons(), self.load_states());
         let mut declare = format!("float v{dims}[{}];\n", array_len(states));
         if !self.params_by_channel() {
             declare.push_str(&format!("float p{dims}[{}];\n", array_len(params)));
@@ -318,7 +344,7 @@ impl<'a> ScanWriter<'a> {
 
     /// Advances the states of a neuron by one step.
     fn advance(&self) -> String {
-        let (neuron, param) = (self.layout.neuron(), self.param());
+        let (neuron, [param, _]) = (self.layout.neuron(), self.param());
         format!(
             "{}float y[{}];\nspk_step(x, v{neuron}, p{param}, y);\n",
             self.inputs(),
@@ -326,29 +352,38 @@ impl<'a> ScanWriter<'a> {
         )
     }
 
+    /// The index of a wanted result.
+    fn wanted(&self, port: Port) -> Option<usize> {
+        let to = self.cx.ports().result(port)?;
+        self.cx.wanted[to].then_some(to)
+    }
+
     /// The wanted results among those of the states.
     fn states(&self, name: &str, port: fn(usize) -> Port) -> impl Iterator<Item = Stored> {
-        let states = (0..self.r.states.len()).filter_map(move |k| {
-            let to = self.cx.ports().result(port(k))?;
-            self.cx.wanted[to].then_some((k, to))
-        });
-        states.map(move |(k, to)| {
-            Stored(
-                format!("{name}{k}"),
-                to,
-                format!("v{}[{k}]", self.layout.neuron()),
-            )
+        (0..self.r.states.len()).filter_map(move |k| {
+            let value = format!("v{}[{k}]", self.layout.neuron());
+            Some(Stored(format!("{name}{k}"), self.wanted(port(k))?, value))
         })
     }
 
-    /// Stores a value of each neuron, if the result is wanted.
+    /// Stores a value at `offset` of a result, if it is wanted.
+    fn store_at(&self, port: Port, offset: &str, value: &str) -> String {
+        let put = |to| self.layout.put(to, (self.layout.access.1, offset), value);
+        self.wanted(port).map_or(String::new(), put)
+    }
+
+    /// Stores a value of a neuron, if the result is wanted.
+    fn store_one(&self, port: Port, value: &str) -> String {
+        let guard = self.layout.guard();
+        let set = |to| format!("{guard}spk_set(y{to}[n + j], {value});\n");
+        self.wanted(port).map_or(String::new(), set)
+    }
+
+    /// The same for each neuron.
     fn store(&self, port: Port, value: &str) -> String {
-        let (to, guard) = (self.cx.ports().writes(port), self.layout.guard());
-        match self.cx.wanted[to] {
-            true => self
-                .layout
-                .each(&format!("{guard}spk_set(y{to}[n + j], {value});\n")),
-            false => String::new(),
+        match &*self.store_one(port, value) {
+            "" => String::new(),
+            one => self.layout.each(one),
         }
     }
 }

@@ -10,7 +10,7 @@
 use super::layout::{Layout, Places, Stored};
 use super::segments::{Read, Segments, backwards, forwards};
 use super::tiling::PooledTiling;
-use super::{ScanWriter, arguments, is_by_blocks, lowered, traffic};
+use super::{ScanWriter, argument, arguments, is_by_blocks, lowered, traffic};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource};
 use crate::op::channels::ChannelReduceTiling;
@@ -44,6 +44,21 @@ pub(super) fn sums_channels(op: &ScanGrad, inputs: &[TensorType]) -> bool {
         && scan.checkpoint.is_none()
         && PooledTiling::is_short(scan.time_steps, scan.pool)
         && op.params_by_channel(inputs)
+}
+
+/// The gradients that are read.
+pub(super) fn grads(op: &ScanGrad, cx: &LoweringContext<'_>) -> Vec<Read> {
+    let read = |port: &Port| {
+        let (name, pooled) = match port {
+            Port::OutputGrad(k) => (format!("g{k}"), true),
+            Port::StateSeqGrad(k) => (format!("gv{k}"), false),
+            _ => return None,
+        };
+        let ty = &cx.inputs[op.reads(*port)];
+        Some(Read::new(name, argument(*port), ty, pooled))
+    };
+    // Those of outputs precede those of states.
+    op.present.iter().filter_map(read).collect()
 }
 
 /// What a backward kernel is generated from.
@@ -203,15 +218,11 @@ impl<'a> Backward<'a> {
     /// All steps of a thread's neurons.
     fn text(&self, writer: &ScanWriter<'_>) -> String {
         let Self { op, layout, r, .. } = self;
-        let (dims, neuron, states) = (layout.of_neurons(), layout.neuron(), r.states.len());
+        let (dims, states) = (layout.of_neurons(), r.states.len());
         let mut text = writer.load_constants() + &writer.load_neurons();
         text.push_str(&format!("float d{dims}[{}];\n", array_len(states)));
         for k in 0..states {
-            let start = match op.operand(Port::LastGrad(k)) {
-                Some(_) => format!("spk_get(d_last{k}[n + j])"),
-                None => "0.0f".to_string(),
-            };
-            text.push_str(&layout.each(&format!("d{neuron}[{k}] = {start};\n")));
+            text.push_str(&layout.each(&writer.load_grad(k)));
         }
         text.push_str(&format!(
             "float sum_x{dims}[{}] = {{}};\n",
@@ -223,7 +234,7 @@ impl<'a> Backward<'a> {
         if self.computes_starts() {
             text.push_str(&self.store_starts(writer));
         }
-        let grads = self.grads();
+        let grads = grads(op, self.cx);
         let segments = Segments {
             reverse: true,
             ahead: self.ahead,
@@ -243,26 +254,6 @@ impl<'a> Backward<'a> {
                 + &backwards(count, &guard(&reverse))
         }));
         text + &self.store_sums(writer)
-    }
-
-    /// The gradients that are read.
-    fn grads(&self) -> Vec<Read> {
-        let read = |port: &Port| {
-            let (name, k, pooled) = match port {
-                Port::OutputGrad(k) => ("g", k, true),
-                Port::StateSeqGrad(k) => ("gv", k, false),
-                _ => return None,
-            };
-            let ty = &self.cx.inputs[self.op.reads(*port)];
-            Some(Read::new(
-                format!("{name}{k}"),
-                format!("{name}_seq{k}"),
-                ty,
-                pooled,
-            ))
-        };
-        // Those of outputs precede those of states.
-        self.op.present.iter().filter_map(read).collect()
     }
 
     /// Computes the states at the starts of the segments.
@@ -342,7 +333,7 @@ impl<'a> Backward<'a> {
         }
         inside.push_str(&format!(
             "spk_back(x, before[k]{neuron}, p{}, g, d{neuron}, dx, dp);\n",
-            writer.param()
+            writer.param()[0]
         ));
         let mut stored = vec![];
         for (at, k) in self.inputs.iter().enumerate() {

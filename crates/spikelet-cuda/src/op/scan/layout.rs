@@ -1,12 +1,14 @@
-//! The neurons of a thread: neighbors, or a pooling block of each of some neighboring channels.
+//! The neurons of a thread: neighbors, a pooling block of each of some neighboring channels, or some of a cluster's tile.
 
 use super::bits::Bits;
+use super::recurrent::{Part, Tiling};
+use super::segments::Read;
 use super::tiling::PooledTiling;
 use crate::kernel_source::{Geometry, KernelSource, element};
 use crate::op::channels::ChannelReduceTiling;
 use crate::op::schedule::Schedule;
 use crate::op::step::array_len;
-use spikelet_graph::TensorType;
+use spikelet_graph::{DType, TensorType};
 
 /// Which neurons a thread has, where it keeps their values, and where these are in tensors.
 pub(super) struct Layout {
@@ -27,6 +29,13 @@ pub(super) enum Places {
     Flat(Option<Bits>),
     /// One for each position of a block.
     Blocks(PooledTiling),
+    /// One of one neuron for each element of this part of a cluster's tile.
+    Cluster(Tiling, Part),
+}
+
+/// The word of bits of a cluster's neuron at a step of a sequence.
+pub(super) fn word(sequence: &str, step: &str) -> String {
+    format!("({sequence} + own_word + {step} * (BATCH * ROW_WORDS))[word_shift]")
 }
 
 /// A pack that is computed and stored: its name, the result, and the value of neuron `j`.
@@ -62,28 +71,46 @@ impl Layout {
         }
     }
 
+    /// Neurons of a part of a cluster's tile.
+    pub(super) fn cluster(tiling: Tiling, part: Part) -> Self {
+        Self {
+            pack: 1,
+            neurons: tiling.batch * tiling.features,
+            block: tiling.threads(),
+            places: Places::Cluster(tiling, part),
+            access: ("spk_get", "spk_set"),
+        }
+    }
+
     fn tiling(&self) -> Option<&PooledTiling> {
         match &self.places {
-            Places::Flat(_) => None,
             Places::Blocks(tiling) => Some(tiling),
+            _ => None,
         }
     }
 
     pub(super) fn bits(&self) -> Option<&Bits> {
         match &self.places {
             Places::Flat(bits) => bits.as_ref(),
-            Places::Blocks(_) => None,
+            _ => None,
         }
     }
 
     /// The dimensions of an array with a pack for each place.
     pub(super) fn of_places(&self) -> String {
-        (self.tiling()).map_or(String::new(), |tiling| format!("[{}]", tiling.positions()))
+        match &self.places {
+            Places::Flat(_) => String::new(),
+            Places::Blocks(tiling) => format!("[{}]", tiling.positions()),
+            Places::Cluster(tiling, _) => format!("[{}]", tiling.elements()),
+        }
     }
 
     /// The dimensions of an array with a value for each neuron.
     pub(super) fn of_neurons(&self) -> String {
-        format!("{}[{}]", self.of_places(), self.pack)
+        match &self.places {
+            Places::Cluster(..) => self.of_places(),
+            _ => format!("{}[{}]", self.of_places(), self.pack),
+        }
     }
 
     /// The kernel of all threads, or of those that also sum over channels.
@@ -93,6 +120,7 @@ impl Layout {
         }
         let (pack, block) = (self.pack, self.block);
         let (packs, place) = match &self.places {
+            Places::Cluster(tiling, _) => return tiling.kernel(name),
             Places::Flat(None) => (self.neurons / pack, format!("const Index n = i * {pack}u;")),
             Places::Flat(Some(bits)) => (bits.padded() / pack, bits.place(pack)),
             Places::Blocks(tiling) => {
@@ -126,19 +154,30 @@ impl Layout {
         self.tiling().map_or(String::new(), PooledTiling::base)
     }
 
-    /// The index of the place `at` in such an array.
+    /// The index of the place in such an array.
     pub(super) fn at(&self) -> &'static str {
-        self.tiling().map_or("", |_| "[at]")
+        match &self.places {
+            Places::Flat(_) => "",
+            Places::Blocks(_) => "[at]",
+            Places::Cluster(..) => "[e]",
+        }
     }
 
     /// The index of a neuron in such an array.
     pub(super) fn neuron(&self) -> &'static str {
-        self.tiling().map_or("[j]", |_| "[at][j]")
+        match &self.places {
+            Places::Flat(_) => "[j]",
+            Places::Blocks(_) => "[at][j]",
+            Places::Cluster(..) => "[e]",
+        }
     }
 
     /// The condition of a store.
     pub(super) fn guard(&self) -> &'static str {
-        self.bits().map_or("", |_| "if (real) ")
+        match &self.places {
+            Places::Flat(Some(_)) | Places::Cluster(..) => "if (real) ",
+            _ => "",
+        }
     }
 
     /// The C++ expressions of an element of a step and of the length of the step, for one that may be of pooled neurons.
@@ -151,16 +190,23 @@ impl Layout {
 
     /// `body` for each place; `n` is its first neuron.
     pub(super) fn each_place(&self, body: &str) -> String {
-        match self.tiling() {
-            Some(tiling) => tiling.each_position(body),
-            None => body.to_string(),
+        match &self.places {
+            Places::Flat(_) => body.to_string(),
+            Places::Blocks(tiling) => tiling.each_position(body),
+            Places::Cluster(tiling, part) => tiling.each_element(part, body),
         }
     }
 
     /// `body` for each neuron `j` of a place.
     pub(super) fn lanes(&self, body: &str) -> String {
-        let pack = self.pack;
-        format!("#pragma unroll\nfor (int j = 0; j < {pack}; ++j) {{\n{body}}}\n")
+        let head = format!(
+            "#pragma unroll\nfor (int j = 0; j < {}; ++j) {{\n",
+            self.pack
+        );
+        match &self.places {
+            Places::Cluster(..) => body.to_string(),
+            _ => format!("{head}{body}}}\n"),
+        }
     }
 
     /// `body` for each neuron.
@@ -174,6 +220,50 @@ impl Layout {
         format!("for (int s = 0; s < {states}; ++s) {to}{neuron}[s] = {from}{neuron}[s];\n")
     }
 
+    /// Stores `value` by `put` at `offset` of a result.
+    pub(super) fn put(&self, to: usize, (put, offset): (&str, &str), value: &str) -> String {
+        let (guard, to) = (self.guard(), format!("y{to} + {offset}"));
+        match &self.places {
+            Places::Cluster(..) => format!("{guard}{put}(({to})[shift], {value});\n"),
+            _ => format!("{guard}{put}({to}, {value});\n"),
+        }
+    }
+
+    /// Declares the registers of a sequence that is read, for so many steps.
+    pub(super) fn registers(&self, read: &Read, prefix: &str, count: usize) -> String {
+        let (Read { name, dtype, .. }, pack, all) = (read, self.pack, self.of_places());
+        let (ty, places) = (element(*dtype), if read.pooled { "" } else { &all });
+        match (&self.places, dtype) {
+            (Places::Cluster(..), DType::Bits) => format!("unsigned {name}{all} = {{}};\n"),
+            (Places::Cluster(..), _) => format!("{ty} {name}{all} = {{}};\n"),
+            _ => format!("spk_vec<{ty}, {pack}> {prefix}{name}[{count}]{places};\n"),
+        }
+    }
+
+    /// Reads a sequence into its registers: step `step`, or what is at `step` in the sequence of a cluster's thread.
+    pub(super) fn load(&self, read: &Read, prefix: &str, step: &str) -> String {
+        let (Read { name, from, .. }, pack, get) = (read, self.pack, self.access.0);
+        if let Places::Cluster(..) = self.places {
+            let (lag, guard) = match &read.first {
+                Some((_, lag)) => (*lag, " && at_time > 0"),
+                None => ("", ""),
+            };
+            let value = match read.dtype {
+                DType::Bits => word(&format!("(const unsigned*){from}"), "at_time"),
+                _ => format!("({from} + {step}{lag})[shift]"),
+            };
+            return format!("if (real{guard}) {name}[e] = {value};\n");
+        }
+        let (n, length) = self.element(read.pooled);
+        let load = |at: &str| {
+            format!("{prefix}{name}[k]{at} = {get}<{pack}>({from} + ({step}) * {length}u + {n});\n")
+        };
+        match read.pooled {
+            true => load(""),
+            false => self.each_place(&load(self.at())),
+        }
+    }
+
     /// Computes `inside` for each neuron, and stores packs by `put` at `offset` of results, whose types are `types`.
     pub(super) fn each_stored(
         &self,
@@ -182,13 +272,13 @@ impl Layout {
         inside: &str,
         stored: &[Stored],
     ) -> String {
-        let (pack, guard) = (self.pack, self.guard());
+        let pack = self.pack;
         let [mut declared, mut set, mut stores] = [const { String::new() }; 3];
         for Stored(name, to, value) in stored {
             let ty = element(types[*to].dtype);
             declared.push_str(&format!("spk_vec<{ty}, {pack}> {name};\n"));
             set.push_str(&format!("{name}.set(j, {value});\n"));
-            stores.push_str(&format!("{guard}{put}(y{to} + {offset}, {name});\n"));
+            stores.push_str(&self.put(*to, (put, offset), name));
         }
         self.each_place(&format!(
             "{declared}{}{stores}",

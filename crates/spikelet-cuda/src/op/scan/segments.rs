@@ -1,7 +1,6 @@
 //! The loop over time: its direction, and the reads that are issued ahead.
 
-use super::layout::Layout;
-use crate::kernel_source::element;
+use super::layout::{Layout, Places};
 use crate::op::step::array_len;
 use spikelet_graph::{DType, TensorType};
 
@@ -13,16 +12,31 @@ pub(super) struct Read {
     pub(super) dtype: DType,
     /// Whether it is of pooled neurons.
     pub(super) pooled: bool,
+    /// Where a step reads what the step before wrote: the value at the first step, and how far that is behind.
+    pub(super) first: Option<(String, &'static str)>,
 }
 
 impl Read {
     pub(super) fn new(name: String, from: String, ty: &TensorType, pooled: bool) -> Self {
-        let dtype = ty.dtype;
         Self {
             name,
             from,
-            dtype,
+            dtype: ty.dtype,
             pooled,
+            first: None,
+        }
+    }
+
+    /// The value of a cluster's neuron, converted at its use: a conversion waits for what was read.
+    pub(super) fn value(&self) -> String {
+        let name = &self.name;
+        let value = match self.dtype {
+            DType::Bits => format!("(float)({name}[e] >> column % 32 & 1u)"),
+            _ => format!("spk_get({name}[e])"),
+        };
+        match &self.first {
+            Some((first, _)) => format!("t > 0 ? {value} : {first}"),
+            None => value,
         }
     }
 }
@@ -48,6 +62,9 @@ pub(super) struct Segments<'a> {
 /// The text of a segment, given its number of steps and what statements about step `k` become where there may be no such step.
 pub(super) type Body<'a> = &'a dyn Fn(usize, &dyn Fn(&str) -> String) -> String;
 
+/// The text that reads the next step of a part of a cluster's tile.
+pub(super) type Next<'a> = &'a dyn Fn(&Layout) -> String;
+
 /// `body` for each step `k` of a segment.
 pub(super) fn forwards(count: usize, body: &str) -> String {
     format!("#pragma unroll\nfor (int k = 0; k < {count}; ++k) {{\n{body}}}\n")
@@ -63,52 +80,66 @@ impl Segments<'_> {
         self.reads.iter().copied().flatten()
     }
 
-    fn declare(&self, prefix: &str, count: usize) -> String {
-        let (pack, places) = (self.layout.pack, self.layout.of_places());
-        let one = |read: &Read| {
-            let places = if read.pooled { "" } else { &places };
-            let (ty, name) = (element(read.dtype), &read.name);
-            format!("spk_vec<{ty}, {pack}> {prefix}{name}[{count}]{places};\n")
-        };
+    /// Declares the registers of segments of so many steps.
+    pub(super) fn declare(&self, prefix: &str, count: usize) -> String {
+        let one = |read| self.layout.registers(read, prefix, count);
         self.all().map(one).collect()
     }
 
-    fn fetch(&self, reads: &[Read], prefix: &str, step: &str) -> String {
-        let (layout, get, pack) = (self.layout, self.layout.access.0, self.layout.pack);
-        let one = |read: &Read| {
-            let Read { name, from, .. } = read;
-            let (n, length) = layout.element(read.pooled);
-            let at = if read.pooled { "" } else { layout.at() };
-            let load = format!(
-                "{prefix}{name}[k]{at} = {get}<{pack}>({from} + ({step}) * {length}u + {n});\n"
-            );
-            match read.pooled {
-                true => load,
-                false => layout.each_place(&load),
-            }
-        };
-        reads.iter().map(one).collect()
-    }
-
-    fn fetch_all(&self, prefix: &str, step: &str) -> String {
-        let groups = self.reads.iter();
-        groups
-            .map(|reads| self.fetch(reads, prefix, step))
-            .collect()
+    pub(super) fn fetch(&self, prefix: &str, step: &str) -> String {
+        let one = |read| self.layout.load(read, prefix, step);
+        self.all().map(one).collect()
     }
 
     /// The head of the loop over so many segments.
     fn head(&self, count: usize) -> String {
-        let steps = self.steps;
+        let (steps, end) = (self.steps, count * self.steps);
+        let head = match (&self.layout.places, self.reverse) {
+            (Places::Cluster(..), true) => format!(
+                "for (Index step = 0; step < {end}u; ++step) {{\nconst Index t = {end}u - 1 - step;\n"
+            ),
+            (Places::Cluster(..), false) => format!(
+                "for (Index t = 0; t < {end}u; ++t) {{\nconst Index at = t * NEURONS + own_place;\n"
+            ),
+            (_, true) => {
+                format!("for (Index b = {count}u; b-- > 0;) {{\nconst Index t0 = b * {steps}u;\n")
+            }
+            (_, false) => format!("for (Index t0 = 0; t0 < {end}u; t0 += {steps}u) {{\n"),
+        };
+        format!("#pragma unroll 1\n{head}")
+    }
+
+    /// Reads a step of a cluster's neurons in reverse order.
+    fn fetch_at(&self, step: &str, layout: &Layout) -> String {
+        format!(
+            "const Index at_time = {step}, at = at_time * NEURONS + own_place;\n{}",
+            layout.each(&self.fetch("", "at"))
+        )
+    }
+
+    /// Reads the first step of a cluster: for each neuron, or in reverse order of all.
+    pub(super) fn first(&self) -> String {
         match self.reverse {
-            true => format!(
-                "#pragma unroll 1\nfor (Index b = {count}u; b-- > 0;) {{\nconst Index t0 = b * {steps}u;\n"
-            ),
-            false => format!(
-                "#pragma unroll 1\nfor (Index t0 = 0; t0 < {}u; t0 += {steps}u) {{\n",
-                count * steps
-            ),
+            true => {
+                let last = format!("{}u - 1", self.time);
+                format!("{{\n{}}}\n", self.fetch_at(&last, self.layout))
+            }
+            false => self.fetch("", "own_place"),
         }
+    }
+
+    /// `body` for each step of a cluster. The text that it is given for a part of the tile reads the next step into the
+    /// registers of this one, whose values are used before.
+    pub(super) fn rounds(&self, body: &dyn Fn(Next<'_>) -> String) -> String {
+        let next = |part: &Layout| match self.reverse {
+            true => format!("if (t > 0) {{\n{}}}\n", self.fetch_at("t - 1", part)),
+            false => format!(
+                "if (t + 1 < {}u) {{\n{}}}\n",
+                self.time,
+                part.each(&self.fetch("", "at + NEURONS"))
+            ),
+        };
+        format!("{}{}}}\n", self.head(self.time), body(&next))
     }
 
     /// `body` for each segment.
@@ -123,7 +154,9 @@ impl Segments<'_> {
         }
         let segment = |count: usize| {
             let groups = self.reads.iter();
-            let fetch = |reads: &&[Read]| forwards(count, &self.fetch(reads, "", "t0 + k"));
+            let load = |read: &Read| self.layout.load(read, "", "t0 + k");
+            let fetch =
+                |reads: &&[Read]| forwards(count, &reads.iter().map(load).collect::<String>());
             format!(
                 "{}{}{}{}",
                 (self.restart)("v", "b"),
@@ -164,13 +197,13 @@ impl Segments<'_> {
         let first = format!("{}u + k", last * steps);
         let (start, count, next, rest) = match self.reverse {
             true => (
-                within(&first, &self.fetch_all("", &first)),
+                within(&first, &self.fetch("", &first)),
                 last + 1,
                 format!(
                     "float next{}[{}];\nif (b > 0) {{\n{}{}}}\n",
                     layout.of_neurons(),
                     array_len(self.states),
-                    forwards(steps, &self.fetch_all("n", &format!("t0 - {steps}u + k"))),
+                    forwards(steps, &self.fetch("n", &format!("t0 - {steps}u + k"))),
                     (self.restart)("next", "(b - 1)")
                 ),
                 String::new(),
@@ -186,9 +219,9 @@ impl Segments<'_> {
                     ),
                 };
                 (
-                    self.fetch_all("", "k"),
+                    self.fetch("", "k"),
                     full,
-                    forwards(steps, &within(&after, &self.fetch_all("n", &after))),
+                    forwards(steps, &within(&after, &self.fetch("n", &after))),
                     rest,
                 )
             }

@@ -47,9 +47,9 @@ impl Demand {
 pub(super) const FRAGMENT: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tiling {
-    pub(super) batch: usize,
-    pub(super) features: usize,
+pub(in super::super) struct Tiling {
+    pub(in super::super) batch: usize,
+    pub(in super::super) features: usize,
     pub(super) planes: usize,
     /// 16-bit terms of a gradient.
     pub(super) gradient_planes: usize,
@@ -77,7 +77,7 @@ pub(super) struct Tiling {
 /// Rows of a tile that are computed together. While what one part computed travels to the other blocks, the next
 /// part is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(in super::super) struct Part {
     pub(super) index: usize,
     pub(super) first_row: usize,
     pub(super) rows: usize,
@@ -250,7 +250,7 @@ impl Tiling {
         self.splits * (self.columns / 16 / self.tiles)
     }
 
-    pub(super) fn threads(&self) -> usize {
+    pub(in super::super) fn threads(&self) -> usize {
         32 * self.warps()
     }
 
@@ -275,8 +275,17 @@ impl Tiling {
         (0..count).map(part).collect()
     }
 
+    /// All rows.
+    pub(super) fn whole(&self) -> Part {
+        Part {
+            index: 0,
+            first_row: 0,
+            rows: self.rows,
+        }
+    }
+
     /// Neurons of a thread.
-    pub(super) fn elements(&self) -> usize {
+    pub(in super::super) fn elements(&self) -> usize {
         self.rows * self.columns / self.threads()
     }
 

@@ -1,8 +1,7 @@
 //! Whether two scans with feedback run faster side by side, each on half of the GPU.
 
-use super::{backward, forward};
+use super::tiling;
 use crate::gpu::Properties;
-use spikelet_graph::op::Op;
 use spikelet_graph::{DeviceShare, Graph, Node};
 
 // Measured on an NVIDIA H200 with two layers of 512 LIF neurons, batches of 16 to 256, 250 and 1000 time steps.
@@ -28,12 +27,7 @@ fn predicted(
 ) -> Option<(usize, f64)> {
     let inputs = graph.types(&node.inputs);
     let scan = node.op.ports()?.scan();
-    let feedback = scan.feedback.as_ref()?;
-    let tiling = match &node.op {
-        Op::Scan(op) => forward::tiling(op, feedback, (gpu, share), &inputs)?,
-        Op::ScanGrad(op) => backward::tiling(op, feedback, (gpu, share), &inputs)?,
-        _ => return None,
-    };
+    let tiling = tiling(&node.op, (gpu, share), &inputs)?;
     Some((scan.time_steps, tiling.cost))
 }
 
@@ -70,7 +64,7 @@ pub(crate) fn overlap_chunks(
 mod tests {
     use super::*;
     use spikelet_expr::Expr;
-    use spikelet_graph::op::{Feedback, Recurrence, Scan};
+    use spikelet_graph::op::{Feedback, Op, Recurrence, Scan};
     use spikelet_graph::{DType, Tracer, Var};
 
     /// The chunks of two layers on a large GPU.
