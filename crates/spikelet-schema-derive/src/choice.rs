@@ -47,7 +47,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
             /// The value of a word, in any case of its letters.
             ///
             /// # Errors
-            /// When there is none; with the closest word.
+            /// When no value has this word; the error names the closest one.
             pub fn find(word: &str) -> ::std::result::Result<Self, #schema::UnknownName> {
                 #schema::derived::word(word, #family)
             }

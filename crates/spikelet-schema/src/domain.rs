@@ -10,7 +10,7 @@ use std::fmt;
 /// assert!(tau.contains(2.0) && !tau.contains(1.0) && !tau.contains(f64::NAN));
 /// assert_eq!(tau.to_string(), "a number above 1");
 /// assert_eq!(Domain::at_least(0.0).below(1.0).to_string(), "a number from 0 to below 1");
-/// assert_eq!(Domain::whole(1, 64).to_string(), "an integer from 1 to 64");
+/// assert_eq!(Domain::whole(1, 64).to_string(), "a whole number from 1 to 64");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain {
@@ -115,7 +115,7 @@ impl Domain {
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match (self.whole, self.low, self.high) {
-            (true, ..) => "an integer",
+            (true, ..) => "a whole number",
             (false, Limit::None, Limit::None) => "a finite number",
             _ => "a number",
         };
@@ -177,7 +177,7 @@ mod tests {
             ),
             (
                 Domain::whole(0, 1),
-                "an integer from 0 to 1",
+                "a whole number from 0 to 1",
                 [true, false, true],
             ),
         ];

@@ -1,6 +1,5 @@
 //! The types that a field may have.
 
-use crate::declaration::Role;
 use crate::document::{Content, Located, Node};
 use crate::{Domain, Field, Kind, Record, RecordMut};
 use serde_json::Value as Json;
@@ -306,22 +305,5 @@ impl<T: FieldValue + Default> FieldValue for Option<T> {
 
     fn number(&self) -> Option<f64> {
         self.as_ref().and_then(FieldValue::number)
-    }
-}
-
-impl Field {
-    /// A field outside of a declaration, for a value that is read by itself.
-    pub const fn alone(key: &'static str, kind: fn() -> Kind) -> Self {
-        Self {
-            key,
-            doc: "",
-            unit: "",
-            kind,
-            domain: None,
-            none: "none",
-            table: "",
-            role: Role::Key,
-            required: true,
-        }
     }
 }

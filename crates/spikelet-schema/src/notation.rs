@@ -44,26 +44,26 @@ fn read_table(record: &mut dyn RecordMut, node: &Node, complete: bool) -> Result
     let earlier = record.earlier(node);
     let node = earlier.as_ref().unwrap_or(node);
     let fields = fields_of(record, "", node, owner(record.declaration()))?;
-    let missing = record.declaration().fields.iter().find(|field| {
-        let key = if field.role == Role::Flatten {
-            "name"
-        } else {
-            field.key
-        };
-        complete && field.required && node.get(key).is_none()
-    });
+    let missing = record
+        .declaration()
+        .fields
+        .iter()
+        .find(|field| complete && field.required && node.get(key_of(field)).is_none());
     if let Some(missing) = missing {
-        let key = if missing.role == Role::Flatten {
-            "name"
-        } else {
-            missing.key
-        };
-        fields.require(key, &missing.summary())?;
+        fields.require(key_of(missing), &missing.summary())?;
     }
     set(record, "", &fields)?;
     record
         .check_fields()
         .map_err(|error| error.or_at(node.span.clone()))
+}
+
+/// The key of a field; that of a member of a family is its name.
+fn key_of(field: &Field) -> &'static str {
+    match field.role {
+        Role::Flatten => "name",
+        _ => field.key,
+    }
 }
 
 /// The fields of a table, whose keys are known.

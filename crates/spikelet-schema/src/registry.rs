@@ -136,7 +136,7 @@ impl<T: ?Sized> Registry<T> {
     /// The member of this name, which may be an alias, in any case of its letters.
     ///
     /// # Errors
-    /// When there is none; with the closest name.
+    /// When no member has this name; the error names the closest one.
     pub fn find(&self, name: &str) -> Result<&'static Entry<T>, UnknownName> {
         let own = find(name, self.names());
         let meant = own.or_else(|| self.alias(name).map(|alias| alias.of));
@@ -157,7 +157,7 @@ impl<T: ?Sized> Registry<T> {
     /// The member of this name with its defaults.
     ///
     /// # Errors
-    /// When there is none; when it has no defaults.
+    /// When no member has this name, or the member has no defaults.
     pub fn named(&self, name: &str) -> Result<Arc<T>, UnknownName> {
         let unknown = |known| UnknownName {
             family: self.family,

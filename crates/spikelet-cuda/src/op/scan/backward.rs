@@ -61,7 +61,7 @@ pub(super) fn grads(op: &ScanGrad, cx: &LoweringContext<'_>) -> Vec<Read> {
     op.present.iter().filter_map(read).collect()
 }
 
-/// What a backward kernel is generated from.
+/// The parts from which a backward kernel is generated.
 struct Backward<'a> {
     op: &'a ScanGrad,
     cx: &'a LoweringContext<'a>,

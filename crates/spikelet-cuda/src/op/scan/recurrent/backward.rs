@@ -68,7 +68,7 @@ fn states(op: &ScanGrad, feedback: &Feedback, cx: &LoweringContext<'_>) -> Vec<R
     states.filter_map(read).collect()
 }
 
-/// What a backward kernel is generated from.
+/// The parts from which a backward kernel is generated.
 struct Backward<'a> {
     op: &'a ScanGrad,
     feedback: &'a Feedback,

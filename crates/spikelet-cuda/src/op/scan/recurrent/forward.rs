@@ -57,7 +57,7 @@ pub(in super::super) fn write(
     Ok(())
 }
 
-/// What a forward kernel is generated from.
+/// The parts from which a forward kernel is generated.
 struct Forward<'a> {
     op: &'a Scan,
     feedback: &'a Feedback,
