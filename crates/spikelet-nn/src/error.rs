@@ -30,9 +30,6 @@ pub enum DefinitionError {
         /// All names.
         known: Vec<&'static str>,
     },
-    /// The name of a network that is no model.
-    #[error("`{0}` is a network of its own, not a model: use `Network::find(\"{0}\")`")]
-    NotAModel(&'static str),
     /// A specification that is neither a name nor an object with a name.
     #[error(
         "the specification of the {family} must be an object with `{key}`, its name; {given} was given"

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
-use spikelet::network::{LayerKey, LayerKind, Model, Network, layer_kinds};
+use spikelet::network::{LayerKey, LayerKind, Model, layer_kinds};
 use spikelet::neuron::{self, Neuron, common_fields};
 use spikelet::{Entry, Field, encoder, surrogate};
 
@@ -118,7 +118,7 @@ pub(super) fn registry() -> String {
         "neurons": neurons.iter().map(|entry| neuron_member(entry, &common)).collect::<Value>(),
         "surrogates": members(&surrogate::entries()),
         "encoders": members(&encoder::entries()),
-        "networks": Network::all_names().collect::<Vec<_>>(),
+        "networks": Model::names().collect::<Vec<_>>(),
         "data": data,
     })
     .to_string()
