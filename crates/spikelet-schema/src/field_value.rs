@@ -3,11 +3,12 @@
 use crate::document::{Content, Located, Node};
 use crate::{Domain, Field, Kind, Record, RecordMut};
 use serde_json::Value as Json;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A type that a field of a declaration may have.
-pub trait FieldValue {
+pub trait FieldValue: Any {
     /// The type in schemas and tables.
     fn kind() -> Kind
     where
