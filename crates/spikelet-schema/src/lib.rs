@@ -60,7 +60,9 @@ pub use notation::serialized::member;
 pub use notation::{
     KeyValue, check, domains, from_json, read, read_into, read_tables, to_json, to_keys,
 };
-pub use registry::{Alias, Around, Entry, Family, Registry, UnknownName, member_to_json};
+pub use registry::{
+    Alias, Around, Entry, Family, Registry, UnknownName, member_to_json, named_to_json,
+};
 /// Declares a struct with fields, or an enum of words.
 ///
 /// Of a struct: `Default`, [`Schema`], [`Record`], [`RecordMut`], [`FieldValue`], `serde::Serialize` and `serde::Deserialize`. Attributes

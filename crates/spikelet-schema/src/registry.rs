@@ -72,6 +72,16 @@ pub struct Alias {
     pub fields: &'static str,
 }
 
+impl Alias {
+    /// The member with the fields that differ, such as ``lif with tau = 100.0``.
+    pub fn summary(&self) -> String {
+        match self.fields {
+            "" => self.of.to_string(),
+            fields => format!("{} with {}", self.of, fields.replace('\n', ", ")),
+        }
+    }
+}
+
 /// A struct around any member: its fields are keys of the member's table, as `{ name = "atan", factor = 0.3 }`.
 pub struct Around<T: ?Sized> {
     /// Its declaration. One field is the member, which is flattened.
@@ -131,6 +141,19 @@ impl<T: ?Sized> Registry<T> {
     /// The names of all members.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.entries.iter().map(Entry::name)
+    }
+
+    /// The names of all members and the other names, each with a summary.
+    pub fn all_names(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let own = self.entries.iter().map(|entry| {
+            let summary = entry.declaration.summary().replace('\n', " ");
+            (entry.name(), summary)
+        });
+        own.chain(
+            self.aliases
+                .iter()
+                .map(|alias| (alias.name, alias.summary())),
+        )
     }
 
     /// The declarations of all members.
@@ -258,7 +281,11 @@ impl<T: Family + ?Sized> Registry<T> {
 
 /// The name of a member and its fields as JSON.
 pub fn member_to_json<T: Family + ?Sized>(member: &T) -> Map<String, Json> {
-    let record = member.record();
+    named_to_json(member.record())
+}
+
+/// The name of a declared value and its fields as JSON.
+pub fn named_to_json(record: &dyn Record) -> Map<String, Json> {
     let mut object = Map::from_iter([("name".to_string(), Json::from(record.declaration().name))]);
     object.extend(notation::to_json(record));
     object

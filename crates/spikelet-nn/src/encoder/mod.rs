@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use spikelet_schema::{Record, member_to_json, registry};
+use spikelet_schema::{Record, named_to_json, registry};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,10 +49,10 @@ registry! {
     }
 }
 
-impl dyn Encoder {
+impl dyn Encoder + '_ {
     /// The name and the constants as [`from_spec`] reads them.
     pub fn spec(&self) -> Value {
-        member_to_json(self).into()
+        named_to_json(self).into()
     }
 }
 

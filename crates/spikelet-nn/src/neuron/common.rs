@@ -62,6 +62,15 @@ pub struct Common {
 }
 
 impl Common {
+    /// Those of SpikingFlow's softbp: a sigmoid with α = 1, and the soft gradient of the reset.
+    pub fn soft_pulse() -> Self {
+        Self {
+            surrogate: Arc::new(Sigmoid { alpha: 1.0 }),
+            reset_grad: ResetGrad::Soft,
+            ..Self::default()
+        }
+    }
+
     /// v_reset, or 0 without a hard reset.
     pub fn v_rest(&self) -> f64 {
         self.v_reset.unwrap_or(0.0)

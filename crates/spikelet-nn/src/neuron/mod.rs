@@ -372,3 +372,35 @@ fn present_form(spec: &Value) -> Value {
     }
     Value::Object(table)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_name_is_read_in_both_forms() {
+        for (name, _) in NEURONS.all_names() {
+            let named = from_spec(&json!(name)).expect("a name");
+            let old = from_spec(&json!({"neuron": name, "params": {"v_threshold": 0.75}}));
+            let new = from_spec(&json!({"name": name, "v_threshold": 0.75}));
+            assert_eq!(*old.expect("an old form"), *new.expect("a table"));
+            assert_eq!(*named, *NEURONS.named(name).expect("it has defaults"));
+        }
+    }
+
+    #[test]
+    fn the_neurons_of_softbp_are_settings() {
+        let common = Common::soft_pulse();
+        let lif: &dyn Neuron = &Lif {
+            common: common.clone(),
+            ..Lif::new(100.0)
+        };
+        assert_eq!(*lif, *from_spec(&json!("soft_pulse_lif")).expect("a name"));
+        let integrator: &dyn Neuron = &If { common };
+        assert_eq!(
+            *integrator,
+            *from_spec(&json!("soft_pulse_if")).expect("a name")
+        );
+    }
+}

@@ -10,7 +10,7 @@
 use crate::DefinitionError;
 use serde_json::Value;
 use spikelet_expr::Expr;
-use spikelet_schema::{Record, member_to_json, registry};
+use spikelet_schema::{Record, named_to_json, registry};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -120,10 +120,10 @@ registry! {
     around { Scaled }
 }
 
-impl dyn Surrogate {
+impl dyn Surrogate + '_ {
     /// The name and the constants as [`from_spec`] reads them.
     pub fn spec(&self) -> Value {
-        member_to_json(self).into()
+        named_to_json(self).into()
     }
 }
 
