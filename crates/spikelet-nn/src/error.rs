@@ -182,6 +182,11 @@ fn of_owner(owner: &str, problem: &DocumentProblem) -> String {
             given,
             expected,
         } => format!("`{key}` of {owner} is {given}; it must be {expected}"),
+        DocumentProblem::UnknownKey { owner, key, known } => {
+            let own = known.iter().filter(|known| *known != "name");
+            let own: Vec<String> = own.cloned().collect();
+            format!("{owner} has no constant `{key}`; it has: {}", list(&own))
+        }
         problem => problem.to_string(),
     }
 }

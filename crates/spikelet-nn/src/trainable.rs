@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use spikelet_core::OtherError;
 use spikelet_expr::Expr;
 use spikelet_schema::document::{Located, Node};
-use spikelet_schema::{Field, FieldValue, Kind, Schema};
+use spikelet_schema::{Field, FieldValue, Kind, Schema, read_by_serde};
 
 /// The number of values of a trainable parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
@@ -125,7 +125,7 @@ pub enum Bound {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "`layer`, `channel`, `neuron`, or an object with `granularity`, `bound`, `start` and `frozen`"
+    expecting = "it must be `layer`, `channel`, `neuron`, or an object with `granularity`, `bound`, `start` and `frozen`"
 )]
 enum Form {
     Granularity(Granularity),
@@ -169,8 +169,7 @@ impl FieldValue for Trainable {
     }
 
     fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
-        let read = serde_json::from_value(node.to_json());
-        *self = read.map_err(|error| node.wrong(field.key, error.to_string()))?;
+        *self = read_by_serde(field, node)?;
         Ok(())
     }
 

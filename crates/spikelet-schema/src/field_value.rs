@@ -50,6 +50,20 @@ pub trait FieldValue: Any {
     }
 }
 
+/// A value that serde reads, for fields of types that have no declaration.
+///
+/// # Errors
+/// When serde refuses it.
+pub fn read_by_serde<T: serde::de::DeserializeOwned>(
+    field: &Field,
+    node: &Node,
+) -> Result<T, Located> {
+    serde_json::from_value(node.to_json()).map_err(|error| {
+        let problem = format!("`{}`: {error}", field.key);
+        Located::other(problem, "correct this value").or_at(node.span.clone())
+    })
+}
+
 /// The number of a node in the domain of a field.
 fn number(field: &Field, node: &Node) -> Result<f64, Located> {
     let domain = field.domain.unwrap_or(Domain::FINITE);

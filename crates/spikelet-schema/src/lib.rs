@@ -54,7 +54,7 @@ pub use declaration::{
     Choice, Declaration, Field, Kind, Record, RecordMut, Role, Schema, flattened, flattened_mut,
 };
 pub use domain::Domain;
-pub use field_value::FieldValue;
+pub use field_value::{FieldValue, read_by_serde};
 pub use json_schema::json_schema;
 pub use notation::serialized::member;
 pub use notation::{

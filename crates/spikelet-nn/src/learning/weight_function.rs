@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_expr::Expr;
 use spikelet_schema::document::{Located, Node};
-use spikelet_schema::{Field, FieldValue, Kind};
+use spikelet_schema::{Field, FieldValue, Kind, read_by_serde};
 
 /// A function of the weight that multiplies its change.
 ///
@@ -61,8 +61,7 @@ impl FieldValue for WeightFunction {
     }
 
     fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
-        let read = serde_json::from_value(node.to_json());
-        *self = read.map_err(|error| node.wrong(field.key, error.to_string()))?;
+        *self = read_by_serde(field, node)?;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use crate::DefinitionError;
-use spikelet_core::document::{Located, Span};
+use spikelet_core::document::{DocumentProblem, Located, Span};
 use spikelet_core::suggest::closest;
 
 /// A problem of a network that is a list of layers.
@@ -212,7 +212,15 @@ fn definition_help(error: &DefinitionError) -> String {
                 }
             }
         }
-        DefinitionError::Field { problem, .. } => problem.help(),
+        DefinitionError::Field { problem, .. } => match &**problem {
+            DocumentProblem::UnknownKey { key, known, .. } => {
+                match closest(key, known.iter().map(String::as_str)) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => "correct the neuron".to_string(),
+                }
+            }
+            problem => problem.help(),
+        },
         _ => "correct the neuron".to_string(),
     }
 }

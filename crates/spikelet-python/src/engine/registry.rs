@@ -100,7 +100,7 @@ fn members<T: Family + ?Sized>(
 }
 
 /// Adds the names of the states and parameters of a neuron.
-fn add_states(neuron: &dyn Neuron, found: &mut Value) {
+fn add_states(neuron: &(dyn Neuron + 'static), found: &mut Value) {
     let (states, params) = (neuron.states(), neuron.params());
     found["states"] = states.iter().map(|state| state.name).collect();
     found["params"] = params.iter().map(|param| param.name).collect();
