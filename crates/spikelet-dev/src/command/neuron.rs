@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 use spikelet::files::write_atomically;
 use spikelet::log::Console;
-use spikelet::neuron::{self, Granularity, NEURONS, Neuron, constants, is_parallel, trainables};
+use spikelet::neuron::{
+    self, Common, Granularity, NEURONS, Neuron, constants, is_parallel, trainables,
+};
 use spikelet::report::Response;
-use spikelet::schema::markdown;
+use spikelet::schema::{Schema, markdown, to_json};
 use spikelet::{DefinitionError, Error};
 use spikelet_cli::args::value;
 use spikelet_cli::command::{examples, path_text};
@@ -57,7 +59,12 @@ impl Docs {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let folder = self.out.with_extension("");
         let beside = folder.file_name().unwrap_or_default().to_string_lossy();
-        let mut page = format!("{INTRODUCTION}\n{}", list()?);
+        let shared = markdown::table(Common::DECLARATION);
+        let mut page = format!(
+            "{INTRODUCTION}\n{}\nAll neurons have these constants. The section of a neuron lists its own, and those whose \
+             defaults differ.\n\n{shared}",
+            list()?
+        );
         for name in NEURONS.names() {
             let neuron = built(name)?;
             let picture = format!("{name}.svg");
@@ -117,12 +124,17 @@ fn word(value: &Value) -> String {
 fn section(neuron: &dyn Neuron, picture: &str) -> Result<String, Failure> {
     let step = Step::of(neuron).map_err(wrong)?;
     let declaration = neuron.declaration();
-    let (name, doc, table) = (
-        declaration.name,
-        declaration.doc,
-        markdown::table(declaration),
-    );
-    let mut text = format!("\n## {name}\n\n{doc}\n\n![{name}]({picture})\n\n{table}\n");
+    let (name, doc) = (declaration.name, declaration.doc);
+    let mut text = format!("\n## {name}\n\n{doc}\n\n![{name}]({picture})\n\n");
+    let shared = to_json(&Common::default());
+    let own = markdown::rows(declaration, |field, default| {
+        shared.get(field.key) != Some(default)
+    });
+    if !own.is_empty() {
+        text.push_str(&format!(
+            "| key | values | default | |\n|---|---|---|---|\n{own}\n"
+        ));
+    }
     let known = constants(neuron).map_err(wrong)?;
     let known: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
     let learned = trainables(neuron).map_err(wrong)?;

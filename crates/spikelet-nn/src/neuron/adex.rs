@@ -17,6 +17,8 @@ use spikelet_schema::Schema;
 /// to the rheobase threshold (−50.4 mV). Without the exponential term and the adaptation, X = 1 would charge V to that
 /// threshold.
 ///
+/// `v_threshold` is where a spike that has begun is counted.
+///
 /// Source: Brette & Gerstner, Adaptive exponential integrate-and-fire model as an effective description of neuronal
 /// activity, Journal of Neurophysiology 94:3637, 2005.
 ///

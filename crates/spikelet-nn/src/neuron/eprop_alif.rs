@@ -22,6 +22,8 @@ const MOST_SILENT: u32 = 1 << 24;
 /// The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient by
 /// default.
 ///
+/// `v_threshold` is the threshold without adaptation.
+///
 /// Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
 /// Communications 2020; the authors' program, `EligALIF`.
 ///

@@ -24,6 +24,8 @@ use spikelet_schema::Schema;
 /// snnTorch clamps a trained β to 0 and 1: `.trainable("beta", Trainable::default().clamp(0.0, 1.0))`. The weights of
 /// feedback between all neurons are in the layer [`RLeaky`](crate::layer::RLeaky).
 ///
+/// Without a `v_reset` the reset is the soft one; a `v_reset` of 0 is snnTorch's reset to zero.
+///
 /// Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
 /// IEEE 111:1016, 2023 (snnTorch's `Leaky` and `RLeaky`).
 ///

@@ -12,6 +12,8 @@ use spikelet_schema::Schema;
 ///
 /// In Rust all but `alpha` are fields of `neuron`, a [`RLeakyCell`]. In files they are on the same level.
 ///
+/// Without a `v_reset` the reset is the soft one; a `v_reset` of 0 is snnTorch's reset to zero.
+///
 /// Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
 /// IEEE 111:1016, 2023 (snnTorch's `Synaptic` and `RSynaptic`).
 ///

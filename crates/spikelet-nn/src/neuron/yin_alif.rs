@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// Both time constants are trained for each neuron, without bounds. V starts from random values, uniform on [0, 1),
 /// also in evaluation; A starts at v_threshold.
 ///
+/// `v_threshold` is the threshold without adaptation.
+///
 /// Source: Yin, Corradi & Bohté, Accurate and efficient time-domain classification with adaptive spiking recurrent
 /// neural networks, Nature Machine Intelligence 3:905, 2021.
 ///
