@@ -4,7 +4,7 @@
 
 use spikelet::data::{Augment, Normalize, cifar10};
 use spikelet::log::Output;
-use spikelet::network::{Cifar10Net, Network};
+use spikelet::network::Network;
 use spikelet::prelude::*;
 
 fn main() -> Result<()> {
@@ -18,11 +18,11 @@ fn main() -> Result<()> {
             return Ok(());
         }
     };
-    let network = Network::Cifar10Net(Cifar10Net {
-        channels: number(1).unwrap_or(256),
-        bias: false, // batch norm subtracts it again
-        ..Cifar10Net::default()
-    });
+    let options = [
+        ("channels", number(1).unwrap_or(256).into()),
+        ("bias", false.into()), // batch norm subtracts it again
+    ];
+    let network = Network::model("cifar10-net", options)?;
     let settings = Settings {
         epochs: number(2).unwrap_or(30),
         augment: Augment {
@@ -34,7 +34,7 @@ fn main() -> Result<()> {
             mean: vec![0.4914, 0.4822, 0.4465],
             std: vec![0.2470, 0.2435, 0.2616],
         }),
-        ..Settings::cifar10_net()
+        ..Settings::of_network(&network)
     };
     let outcome = Trainer::network(&network, settings)?
         .backend(spikelet::device::find("auto", 0)?)

@@ -12,6 +12,7 @@ mod cifar10_parts;
 use cifar10_parts::{Images, SIZE};
 use spikelet::pipeline::{PipelineStep, Reduce};
 use spikelet::prelude::*;
+use spikelet::recipes;
 use std::time::Instant;
 
 fn main() -> Result<()> {
@@ -23,7 +24,8 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let (stage_devices, gpus) = cifar10_parts::stage_devices(&list)?;
-    let preset = Settings::cifar10_net_preset();
+    let recipe = recipes::find("cifar10-net-spikingflow").expect("it is known");
+    let preset = recipe.experiment()?.settings;
     let (channels, count, time_steps, learning_rate) = match gpus {
         true => (256, 32, preset.time_steps, preset.learning_rate),
         false => (8, 16, 10, 1e-2),

@@ -10,6 +10,7 @@ mod cifar10_parts;
 use cifar10_parts::{Images, SIZE};
 use spikelet::pipeline::PipelineStep;
 use spikelet::prelude::*;
+use spikelet::recipes;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -26,7 +27,8 @@ fn main() -> Result<()> {
     }
     let (stage_devices, gpus) = cifar10_parts::stage_devices(&list)?;
     // Poisson spikes, cross entropy on the firing rates, Adam.
-    let preset = Settings::cifar10_net_preset();
+    let recipe = recipes::find("cifar10-net-spikingflow").expect("it is known");
+    let preset = recipe.experiment()?.settings;
     let (channels, batch, split, time_steps, learning_rate) = match gpus {
         true => (256, 64, 4, preset.time_steps, preset.learning_rate),
         false => (8, 16, 8, 10, 1e-2),

@@ -1,8 +1,8 @@
 //! The time of a step of one's own beside that of the trainer's step, for the network of `mnist-fc`: `[device]`.
 
 use spikelet::data::{DataLoader, LoaderConfig, synthetic};
-use spikelet::network::Network;
 use spikelet::prelude::*;
+use spikelet::recipes;
 use spikelet::train::{BatchShape, InFlight, Outputs, Step, TrainStep, metric};
 use std::time::Instant;
 
@@ -13,7 +13,8 @@ const T: usize = 50;
 fn main() -> Result<()> {
     let device = std::env::args().nth(1).unwrap_or("auto".to_string());
     let device = spikelet::device::find(&device, 0)?;
-    let module = Network::find("mnist-fc")?.preset().module()?;
+    let recipe = recipes::find("mnist-fc-spikingflow").expect("it is known");
+    let module = recipe.experiment()?.network.module()?;
     let settings = Settings {
         time_steps: T,
         batch_size: N,

@@ -10,7 +10,7 @@ use largest::larger;
 use spikelet::data::{DataLoader, LoaderConfig, synthetic};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
-use spikelet::network::{MnistFc, Network};
+use spikelet::network::Network;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
@@ -218,10 +218,7 @@ fn a_poisson_encoded_network_has_the_spikes_of_the_cpu_where_sums_are_exact() ->
 }
 
 fn network() -> Network {
-    Network::MnistFc(MnistFc {
-        hidden: 24,
-        ..MnistFc::default()
-    })
+    Network::model("mnist-fc", [("hidden", 24.into())]).expect("it is sound")
 }
 
 fn train(gpu: &Arc<dyn Backend>, folder: &Path, epochs: usize, resume: bool) -> Result<f64> {

@@ -274,13 +274,10 @@ fn a_constant_of_another_kind_is_refused_with_the_kind_that_is_wanted() {
 
 #[test]
 fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
-    use spikelet::network::{MnistFc, Network};
+    use spikelet::network::Network;
     use spikelet::train::{BatchShape, Step};
     let spec = json!({"neuron": "lif", "params": {"tau": 0}});
-    let network = Network::MnistFc(MnistFc {
-        neuron: spec,
-        ..MnistFc::default()
-    });
+    let network = Network::model("mnist-fc", [("neuron", spec)])?;
     let error = network.module().map(|_| ()).expect_err("it was accepted");
     let error = error.downcast_ref().expect("a definition");
     assert_eq!(constant_of(error), ("tau", "neuron `lif`"));
@@ -443,7 +440,7 @@ fn settings_of_training_are_checked() {
         ),
         (clip(Clip::Value(0.0)), "`value` of gradient clipping is 0"),
     ];
-    assert!(Settings::default().check().is_ok() && Settings::mnist_fc_preset().check().is_ok());
+    assert!(Settings::default().check().is_ok());
     for (settings, expected) in cases {
         match settings.check() {
             Err(Error::Invalid { problem, .. }) => {

@@ -9,10 +9,11 @@ use golden::golden;
 use gpu::gpu;
 use largest::larger;
 use spikelet::device;
+use spikelet::document::Document;
 use spikelet::graph::op::HostTensor;
 use spikelet::module::TracedTensor;
-use spikelet::network::Cifar10Net;
 use spikelet::prelude::*;
+use spikelet::recipes;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
 use std::sync::Arc;
@@ -98,11 +99,11 @@ fn csnn() -> Result<Case> {
 /// The network of this crate, smaller: SpikingFlow's soft reset gradient, biases, pooling before
 /// batch norm. `golden/net_cifar10.py` makes the case.
 fn cifar10_net() -> Result<Case> {
-    let net = Cifar10Net {
-        size: 8.into(),
-        channels: 4,
-        ..Cifar10Net::preset()
-    };
+    let recipe = recipes::find("cifar10-net-spikingflow").expect("it is known");
+    let changes = "network = { size = 8, channels = 4 }";
+    let mut experiment = recipe.experiment()?;
+    experiment.change(&Document::from_toml("changes", changes)?)?;
+    let net = experiment.network;
     Ok(Case {
         file: read("net_cifar10.safetensors")?,
         net: Box::new(net.module()?),

@@ -6,7 +6,7 @@ use gpu::gpu;
 use spikelet::MemoryBudget;
 use spikelet::data::{DataLoader, synthetic};
 use spikelet::device;
-use spikelet::network::{Csnn, Network};
+use spikelet::network::Network;
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, Step};
 use std::sync::Arc;
@@ -14,11 +14,7 @@ use std::sync::Arc;
 /// Layers between which much is kept: convolutions, pooling that is not taken into a neuron, and a
 /// neuron's spikes.
 fn network() -> Network {
-    Network::Csnn(Csnn {
-        channels: 12,
-        hidden: 20,
-        ..Csnn::default()
-    })
+    Network::model("csnn", [("channels", 12.into()), ("hidden", 20.into())]).expect("it is sound")
 }
 
 fn settings(budget: Option<MemoryBudget>, precision: Precision) -> Settings {
@@ -27,7 +23,7 @@ fn settings(budget: Option<MemoryBudget>, precision: Precision) -> Settings {
         batch_size: 96,
         memory_budget: budget,
         precision,
-        ..Settings::csnn()
+        ..Settings::of_network(&network())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::gpu;
 use dividing::Dividing;
 use gpu::gpu;
 use spikelet::data::Batch;
-use spikelet::network::{Cifar10Net, Network};
+use spikelet::network::Network;
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, Step};
 use spikelet::{MemoryBudget, device};
@@ -30,19 +30,21 @@ fn train(
     encoder: &str,
     memory_budget: Option<MemoryBudget>,
 ) -> Result<Trained> {
-    let network = Network::Cifar10Net(Cifar10Net {
-        inputs: 1,
-        size: 24.into(),
-        channels: 16,
-        ..Cifar10Net::default()
-    });
+    let network = Network::model(
+        "cifar10-net",
+        [
+            ("inputs", 1.into()),
+            ("size", 24.into()),
+            ("channels", 16.into()),
+        ],
+    )?;
     let settings = Settings {
         time_steps: STEPS,
         batch_size: BATCH,
         precision,
         memory_budget,
         encoder: encoder.to_string(),
-        ..Settings::cifar10_net()
+        ..Settings::of_network(&network)
     };
     let mut store = VarStore::new(Arc::new(Dividing {
         backend: backend.clone(),

@@ -1,7 +1,7 @@
 //! A run that was stopped and resumed ends with the bits of the unbroken one.
 
 use spikelet::data::synthetic;
-use spikelet::network::{MnistFc, Network};
+use spikelet::network::Network;
 use spikelet::optim::{LrSchedule, Plateau};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
@@ -13,10 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 fn network() -> Network {
-    Network::MnistFc(MnistFc {
-        hidden: 24,
-        ..MnistFc::default()
-    })
+    Network::model("mnist-fc", [("hidden", 24.into())]).expect("it is sound")
 }
 
 fn settings(epochs: usize) -> Settings {

@@ -7,12 +7,14 @@ use spikelet::graph::{
     self, Buffer, DeviceKind, Executor, Graph, InPlaceUpdates, Memory, Node, Plan,
     SchedulingPolicy, SpikeStorage, Target, TensorType, WorkspaceQuery,
 };
-use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network, PlifNet, ResNet18};
+use spikelet::network::Network;
 use spikelet::pipeline::{
     ModelPipeline, PipelineConfig, PipelineEngine, PipelineOptions, PipelineSchedule, PipelineStep,
     StageReplicas, Stages,
 };
 use spikelet::prelude::*;
+use spikelet::recipes;
+use spikelet::train::experiment::Experiment;
 use spikelet::train::{Evaluation, RunMemory, RunPlans, TrainError, evaluate};
 use spikelet::{Error, MemoryBudget, device};
 use spikelet_cuda::{OfflineTarget, Properties};
@@ -122,11 +124,7 @@ impl Backend for Counting {
 }
 
 fn csnn() -> Network {
-    Network::Csnn(Csnn {
-        channels: 8,
-        hidden: 16,
-        ..Csnn::default()
-    })
+    Network::model("csnn", [("channels", 8.into()), ("hidden", 16.into())]).expect("it is sound")
 }
 
 fn settings() -> Settings {
@@ -134,7 +132,7 @@ fn settings() -> Settings {
         batch_size: 32,
         epochs: 1,
         encoder: "poisson".to_string(),
-        ..Settings::csnn()
+        ..Settings::of_network(&csnn())
     }
 }
 
@@ -466,18 +464,23 @@ fn the_batch_of_an_evaluation_does_not_change_what_it_finds() -> Result<()> {
 
 /// Networks as they are by default and as their presets have them.
 fn presets() -> Vec<(Network, Settings)> {
-    let all = [
-        Network::MnistFc(MnistFc::default()),
-        Network::Csnn(Csnn::default()),
-        Network::Cifar10Net(Cifar10Net::default()),
-        Network::PlifNet(PlifNet::default()),
-        Network::ResNet18(ResNet18::default()),
+    let networks = Network::SMALL.map(|name| Network::find(name).expect("it is known"));
+    let usual = networks.map(|network| (network.clone(), Settings::of_network(&network)));
+    let presets = [
+        "mnist-fc-spikingflow",
+        "csnn-spikingjelly",
+        "cifar10-net-spikingflow",
     ];
-    let both = |network: &Network| {
-        let preset = (network.preset(), Settings::preset_of(network));
-        [(network.clone(), Settings::of_network(network)), preset]
-    };
-    all.iter().flat_map(both).collect()
+    let presets = presets.map(|name| {
+        let experiment = recipe(name);
+        (experiment.network, experiment.settings)
+    });
+    usual.into_iter().chain(presets).collect()
+}
+
+fn recipe(name: &str) -> Experiment {
+    let recipe = recipes::find(name).expect("it is known");
+    recipe.experiment().expect("it is sound")
 }
 
 /// As documented, and as people will ask: longer sequences, other batches, other numbers.
@@ -545,10 +548,11 @@ fn every_preset_fits_into_gpus_of_24_and_140_gib() -> Result<()> {
 #[test]
 fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
     let gpu = OfflineTarget::new(Properties::large((9, 0)));
-    let network = Network::Cifar10Net(Cifar10Net::preset());
+    let experiment = recipe("cifar10-net-spikingflow");
+    let network = experiment.network;
     let settings = Settings {
         evaluation_batch: Some(500),
-        ..Settings::cifar10_net_preset()
+        ..experiment.settings
     };
     let module = network.module()?;
     let found = RunPlans::new(&*module, &settings, network.image(), &[10_000], &gpu);

@@ -2,7 +2,7 @@
 
 use spikelet::data::Batch;
 use spikelet::graph::Backend;
-use spikelet::network::Cifar10Net;
+use spikelet::network::Network;
 use spikelet::pipeline::{
     ModelPipeline, Partition, PipelineConfig, PipelineEval, PipelineSchedule, PipelineStep,
     StageReplicas,
@@ -94,25 +94,27 @@ pub fn drawing() -> Case {
 }
 
 pub fn convolutional() -> Result<Case> {
-    let net = Cifar10Net {
-        inputs: 2,
-        size: 8.into(),
-        channels: 4,
-        classes: CLASSES,
+    let neuron = serde_json::json!({
+        "neuron": "lif", "params": {"tau": 2.0, "decay_input": false, "v_threshold": 0.3},
+        "surrogate": {"name": "atan", "alpha": 2.0},
+    });
+    let options = [
+        ("inputs", 2.into()),
+        ("size", 8.into()),
+        ("channels", 4.into()),
+        ("classes", CLASSES.into()),
         // Batch norm takes a bias out again: its gradient would be rounding errors.
-        bias: false,
-        neuron: serde_json::json!({
-            "neuron": "lif", "params": {"tau": 2.0, "decay_input": false, "v_threshold": 0.3},
-            "surrogate": {"name": "atan", "alpha": 2.0},
-        }),
-    };
+        ("bias", false.into()),
+        ("neuron", neuron),
+    ];
+    let net = Network::model("cifar10-net", options)?;
     Ok(Case {
-        module: Arc::new(net.module()?),
+        module: net.module()?,
         image: [2, 8, 8],
         settings: Settings {
             time_steps: 4,
             batch_size: 6,
-            ..Settings::cifar10_net()
+            ..Settings::of_network(&net)
         },
     })
 }

@@ -7,6 +7,7 @@ mod cifar10_parts;
 use cifar10_parts::{Images, SIZE};
 use spikelet::pipeline::{PipelineStep, Reduce};
 use spikelet::prelude::*;
+use spikelet::recipes;
 
 const BATCH: usize = 16;
 const STEPS: usize = 4;
@@ -20,12 +21,13 @@ fn the_network_of_the_tutorial_learns_and_spikes_alike_from_a_constant_image() -
     let devices = [0, 1, 2, 0, 3].map(|k: usize| four[k].clone());
     let images = Images(None);
     let mut net = cifar10_parts::parts(&devices, 4, 2.0);
+    let preset = recipes::find("cifar10-net-spikingflow").expect("it is known");
     let settings = Settings {
         batch_size: BATCH,
         encoder: "direct".to_string(),
         time_steps: STEPS,
         learning_rate: 1e-2,
-        ..Settings::cifar10_net_preset()
+        ..preset.experiment()?.settings
     };
     let partition = net.partition(BATCH, Some(2))?;
     let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;

@@ -13,9 +13,10 @@ use crate::library::{self, Library, Missing};
 use excerpt::excerpt;
 pub(crate) use headers::Headers;
 pub use message::{Message, Severity};
-pub(crate) use nvrtc::Compiled;
+pub use nvrtc::Compiled;
 use nvrtc::{Form, Nvrtc};
 use std::ffi::CString;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -88,8 +89,19 @@ pub enum CompileError {
     },
 }
 
-/// The compiler of this process.
-pub(crate) struct Compiler {
+/// NVRTC, the compiler of this process.
+///
+/// ```
+/// use spikelet_cuda::{CompileError, Compiler, Text};
+/// let source = r#"extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }"#;
+/// let text = Text { source, name: "twice", file: "twice.cu" };
+/// match Compiler::get() {
+///     Ok(compiler) => assert_eq!(&compiler.compile_file(&text, (9, 0), &[])?.code[..4], b"\x7fELF"),
+///     Err(error) => assert!(matches!(error, CompileError::Missing(_))),
+/// }
+/// # Ok::<(), CompileError>(())
+/// ```
+pub struct Compiler {
     nvrtc: Nvrtc,
     version: String,
     /// Ascending.
@@ -99,13 +111,14 @@ pub(crate) struct Compiler {
 }
 
 /// A source with its names.
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
-    pub(crate) source: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// CUDA C++.
+    pub source: &'a str,
     /// The name in errors.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// The file name in the compiler's messages.
-    pub(crate) file: &'a str,
+    pub file: &'a str,
 }
 
 /// The architecture of the generated code.
@@ -117,9 +130,20 @@ pub(crate) enum Architecture {
     Virtual(i32),
 }
 
+impl fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiler")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Compiler {
     /// The compiler, opened when it is first needed.
-    pub(crate) fn get() -> Result<&'static Self, CompileError> {
+    ///
+    /// # Errors
+    /// If NVRTC cannot be loaded.
+    pub fn get() -> Result<&'static Self, CompileError> {
         static COMPILER: OnceLock<Result<Compiler, CompileError>> = OnceLock::new();
         COMPILER
             .get_or_init(|| {
@@ -137,7 +161,7 @@ impl Compiler {
     }
 
     /// The version of NVRTC, such as `13.0`.
-    pub(crate) fn version(&self) -> &str {
+    pub fn version(&self) -> &str {
         &self.version
     }
 
@@ -148,34 +172,40 @@ impl Compiler {
             oldest: self
                 .architectures
                 .first()
-                .map_or("(none)".to_string(), |oldest| capability(*oldest)),
+                .map_or("(none)".to_string(), |oldest| dotted(*oldest)),
             given: format!("{}.{}", arch.0, arch.1),
         })
     }
 
-    /// Machine code for a GPU of compute capability `arch`, and for no other.
-    pub(crate) fn machine_code(&self, arch: (i32, i32)) -> Result<Architecture, CompileError> {
-        let wanted = architecture(arch);
-        if self.architectures.contains(&wanted) {
-            return Ok(Architecture::Real(wanted));
+    /// Compiles a source of a file to machine code for a compute capability, such as `(9, 0)`, and for no other, with
+    /// further options. It may include the toolkit's headers, if they are installed beside NVRTC.
+    ///
+    /// # Errors
+    /// If NVRTC does not support this compute capability, or if the source has errors: [`CompileError::Source`] contains its
+    /// messages and the lines in question.
+    pub fn compile_file(
+        &self,
+        text: &Text<'_>,
+        capability: (i32, i32),
+        options: &[String],
+    ) -> Result<Compiled, CompileError> {
+        let wanted = architecture(capability);
+        if !self.architectures.contains(&wanted) {
+            let known: Vec<String> = self.architectures.iter().copied().map(dotted).collect();
+            return Err(CompileError::Architecture {
+                version: self.version.clone(),
+                given: format!("{}.{}", capability.0, capability.1),
+                known: known.join(", "),
+            });
         }
-        let known: Vec<String> = self.architectures.iter().copied().map(capability).collect();
-        Err(CompileError::Architecture {
-            version: self.version.clone(),
-            given: format!("{}.{}", arch.0, arch.1),
-            known: known.join(", "),
-        })
-    }
-
-    /// The headers that a source may include: the toolkit's, if they are installed.
-    pub(crate) fn all_headers(&self, source: &str) -> &Headers {
         let beside = self
             .headers
             .get_or_init(|| Headers::beside(self.nvrtc.path()));
-        match beside {
+        let headers = match beside {
             Headers::Folder(..) => beside,
-            Headers::Builtin | Headers::None => self.headers(source),
-        }
+            Headers::Builtin | Headers::None => self.headers(text.source),
+        };
+        self.compile_text(text, Architecture::Real(wanted), headers, options)
     }
 
     /// The headers of a source.
@@ -219,7 +249,7 @@ impl Compiler {
 
     /// As [`compile`](Self::compile), for a source from a file, with further options and with the
     /// compiler's messages. Incomplete headers of the toolkit are not used.
-    pub(crate) fn compile_text(
+    fn compile_text(
         &self,
         text: &Text<'_>,
         target: Architecture,
@@ -304,7 +334,7 @@ fn architecture((major, minor): (i32, i32)) -> i32 {
 }
 
 /// 90 as a compute capability: 9.0.
-fn capability(architecture: i32) -> String {
+fn dotted(architecture: i32) -> String {
     format!("{}.{}", architecture / 10, architecture % 10)
 }
 

@@ -4,8 +4,7 @@
 //! first used ([`library`]). Kernels are generated as CUDA C++ from the plan's expressions, compiled
 //! for the present GPU and cached on disk; a plan is captured once as a CUDA graph and replayed with a
 //! single launch. [`kernel`] launches kernels of other crates;
-//! [`OfflineTarget::kernels`] returns the texts of a plan's kernels, [`source_file`] compiles files, both
-//! without a GPU.
+//! [`OfflineTarget::kernels`] returns the texts of a plan's kernels, [`Compiler`] compiles files, both without a GPU.
 
 mod backend;
 mod bytes;
@@ -28,7 +27,6 @@ mod offline;
 mod op;
 mod recent;
 mod shared;
-pub mod source_file;
 mod target;
 mod transfer;
 mod upload;
@@ -38,7 +36,7 @@ pub use backend::Cuda;
 #[doc(hidden)]
 pub use cache::kernel_files;
 pub use cache::{KernelCache, kernel_cache};
-pub use compiler::CompileError;
+pub use compiler::{CompileError, Compiled, Compiler, Message, Severity, Text};
 pub use executor::CallablePlan;
 pub use gpu::Properties;
 pub use offline::{KernelText, OfflineTarget, Parameter};

@@ -1,6 +1,5 @@
 //! Notes beside a node.
 
-use crate::text::Text;
 use std::sync::Arc;
 
 /// What passes have decided or found about a node. Notes do not change what it computes.
@@ -22,21 +21,4 @@ pub enum DeviceShare {
     First,
     /// The rest.
     Second,
-}
-
-impl Notes {
-    /// Prints or reads the notes of a node, each in parentheses.
-    pub(crate) fn text(&mut self, t: &mut Text<'_>) {
-        let shares = [
-            ("  (half of the device)", DeviceShare::First),
-            ("  (other half of the device)", DeviceShare::Second),
-            ("", DeviceShare::Whole),
-        ];
-        t.one_of(&mut self.share, &shares);
-        let mut why = self.unfused.as_ref().map(|why| why.to_string());
-        t.optional(&mut why, "  (not one kernel: ", |t, why| {
-            t.quoted(why).word(")")
-        });
-        self.unfused = why.map(Arc::from);
-    }
 }

@@ -33,9 +33,6 @@ pub enum DefinitionError {
         /// All names.
         known: Vec<&'static str>,
     },
-    /// The name of a network that is no model.
-    #[error("`{0}` is a network of its own, not a model: use `Network::find(\"{0}\")`")]
-    NotAModel(&'static str),
     /// A field that the declaration does not have, or a wrong value.
     #[error("{}", of_owner(.owner, .problem))]
     Field {

@@ -4,7 +4,7 @@
 use spikelet_data::{
     Batch, ElementType, Field, InMemory, SequenceLabels, SequenceSource, SequenceSplit,
 };
-use spikelet_nn::network::{Network, PlifNet, ResNet18};
+use spikelet_nn::network::Network;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
 use spikelet_train::experiment::Experiment;
@@ -49,12 +49,14 @@ fn assert_learns(network: &Network, settings: &Settings) -> Result<()> {
 
 #[test]
 fn a_narrow_resnet18_learns() -> Result<()> {
-    let network = Network::ResNet18(ResNet18 {
-        size: 16.into(),
-        channels: 4,
-        classes: 4,
-        ..ResNet18::default()
-    });
+    let network = Network::model(
+        "resnet18",
+        [
+            ("size", 16.into()),
+            ("channels", 4.into()),
+            ("classes", 4.into()),
+        ],
+    )?;
     let settings = Settings {
         label_smoothing: 0.0,
         ..Settings::of_network(&network)
@@ -64,22 +66,20 @@ fn a_narrow_resnet18_learns() -> Result<()> {
 
 #[test]
 fn a_narrow_plif_net_learns() -> Result<()> {
-    let network = Network::PlifNet(PlifNet {
-        size: 16.into(),
-        channels: 8,
-        classes: 4,
-        ..PlifNet::default()
-    });
+    let network = Network::model(
+        "plif-net",
+        [
+            ("size", 16.into()),
+            ("channels", 8.into()),
+            ("classes", 4.into()),
+        ],
+    )?;
     assert_learns(&network, &Settings::of_network(&network))
 }
 
 #[test]
 fn step_by_step_propagation_has_the_loss_of_layer_by_layer() -> Result<()> {
-    let network = Network::ResNet18(ResNet18 {
-        size: 16.into(),
-        channels: 4,
-        ..ResNet18::default()
-    });
+    let network = Network::model("resnet18", [("size", 16.into()), ("channels", 4.into())])?;
     let loss = |propagation| {
         let settings = Settings {
             propagation,

@@ -5,6 +5,7 @@ use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to, value};
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
+use serde_json::Value;
 use spikelet::data;
 use spikelet::document::Document;
 use spikelet::network::{Model, Network};
@@ -14,7 +15,7 @@ use spikelet::train::experiment::Experiment;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, is_separator};
 
-/// A network: one of [`Network::all_names`], that of a recipe, or a TOML file.
+/// A network: one of [`Model::names`], that of a recipe, or a TOML file.
 #[derive(Clone, Debug)]
 pub enum NetworkName {
     /// The name.
@@ -66,7 +67,7 @@ impl NetworkName {
     /// The names that are no files.
     fn names() -> Vec<&'static str> {
         let recipes = recipes::all().iter().map(|recipe| recipe.name);
-        Network::all_names().chain(recipes).collect()
+        Model::names().chain(recipes).collect()
     }
 }
 
@@ -152,10 +153,11 @@ impl TypedValueParser for NetworkNames {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let file = PossibleValue::new("FILE.toml").help("a list of layers, see `spikelet models`");
-        let named = Network::NAMES.into_iter().map(PossibleValue::new);
+        let named = Network::SMALL.into_iter().map(PossibleValue::new);
         let recipes = recipes::all().iter();
         let recipes = recipes.map(|recipe| PossibleValue::new(recipe.name).hide(true));
-        let models = Model::names().map(|name| PossibleValue::new(name).hide(true));
+        let models = Model::names().filter(|name| !Network::SMALL.contains(name));
+        let models = models.map(|name| PossibleValue::new(name).hide(true));
         let model = PossibleValue::new("MODEL").help("a deep network, see `spikelet models`");
         let recipe = PossibleValue::new("RECIPE")
             .help("an experiment of the literature, see `spikelet models`");
@@ -323,17 +325,24 @@ impl NetworkArgs {
             changed.map_err(|error| Failure::wrong(&error.into()))?;
         }
         let network = &mut experiment.network;
-        if let Some(hidden) = self.hidden {
-            *part(network, "--hidden", hidden_of)? = hidden;
-        }
-        if let Some(channels) = self.channels {
-            *part(network, "--channels", channels_of)? = channels;
-        }
-        if let Some(connect) = &self.connect {
-            *network = connected(network, connect)?;
-        }
-        if self.no_conv_bias {
-            *part(network, "--no-conv-bias", bias_of)? = false;
+        let given = [
+            ("--hidden", "hidden", self.hidden.map(Value::from)),
+            ("--channels", "channels", self.channels.map(Value::from)),
+            (
+                "--connect",
+                "connect",
+                self.connect.as_deref().map(Value::from),
+            ),
+            (
+                "--no-conv-bias",
+                "bias",
+                self.no_conv_bias.then(|| false.into()),
+            ),
+        ];
+        for (flag, option, value) in given {
+            if let Some(value) = value {
+                *network = with_option(network, flag, option, value)?;
+            }
         }
         let own = network.neuron_mut();
         *own = neuron.spec_over(self.neuron_name.as_deref(), own)?;
@@ -341,49 +350,41 @@ impl NetworkArgs {
     }
 }
 
-/// The model with another join.
-fn connected(network: &Network, join: &str) -> Result<Network, Failure> {
+/// The network with another value of an option of its model, which `flag` sets; an error with the networks that have the
+/// option, if this one has not.
+fn with_option(
+    network: &Network,
+    flag: &str,
+    option: &str,
+    value: Value,
+) -> Result<Network, Failure> {
+    let has = |model: &Model| model.values().contains_key(option);
     match network {
-        Network::Model(model) if model.values().contains_key("connect") => {
-            Ok(Network::Model(model.clone().with("connect", join)?))
+        Network::Model(model) if has(model) => {
+            Ok(Network::Model(model.clone().with(option, value)?))
         }
         other => {
-            let has = |name: &&str| {
-                let model = Model::find(name);
-                model.is_ok_and(|model| model.values().contains_key("connect"))
-            };
-            let others: Vec<&str> = Model::names().filter(has).collect();
+            let others = Model::names().filter(|name| Model::find(name).is_ok_and(|m| has(&m)));
+            let others: Vec<&str> = others.collect();
             Err(Failure::argument(
-                format!("{} has no --connect", other.name()),
+                format!("{} has no {flag}", other.name()),
                 format!("leave it out; networks that have it: {}", others.join(", ")),
             ))
         }
     }
 }
 
-fn hidden_of(network: &mut Network) -> Option<&mut usize> {
+/// The value of an option that is a number.
+fn number(network: &Network, option: &str) -> Option<u64> {
     match network {
-        Network::MnistFc(net) => Some(&mut net.hidden),
-        Network::Csnn(net) => Some(&mut net.hidden),
-        Network::PlifNet(net) => Some(&mut net.hidden),
-        _ => None,
-    }
-}
-
-fn channels_of(network: &mut Network) -> Option<&mut usize> {
-    match network {
-        Network::Csnn(net) => Some(&mut net.channels),
-        Network::Cifar10Net(net) => Some(&mut net.channels),
-        Network::PlifNet(net) => Some(&mut net.channels),
-        Network::ResNet18(net) => Some(&mut net.channels),
+        Network::Model(model) => model.values().get(option)?.as_u64(),
         _ => None,
     }
 }
 
 /// The default in the help.
 fn hidden_default(network: &Network) -> Option<String> {
-    let hidden = *hidden_of(&mut network.clone())?;
-    Some(match hidden {
+    Some(match number(network, "hidden")? {
         0 => "16 times the channels".to_string(),
         hidden => hidden.to_string(),
     })
@@ -391,29 +392,5 @@ fn hidden_default(network: &Network) -> Option<String> {
 
 /// The default in the help.
 fn channels_default(network: &Network) -> Option<String> {
-    channels_of(&mut network.clone()).map(|channels| channels.to_string())
-}
-
-fn bias_of(network: &mut Network) -> Option<&mut bool> {
-    match network {
-        Network::Cifar10Net(net) => Some(&mut net.bias),
-        _ => None,
-    }
-}
-
-/// The field that `option` sets; an error with the networks that have it, if this one has not.
-fn part<'a, T>(
-    network: &'a mut Network,
-    option: &str,
-    of: fn(&mut Network) -> Option<&mut T>,
-) -> Result<&'a mut T, Failure> {
-    let name = network.name().to_string();
-    of(network).ok_or_else(|| {
-        let has = |name: &&str| Network::find(name).is_ok_and(|mut other| of(&mut other).is_some());
-        let others: Vec<&str> = Network::NAMES.into_iter().filter(has).collect();
-        Failure::argument(
-            format!("{name} has no {option}"),
-            format!("leave it out; networks that have it: {}", others.join(", ")),
-        )
-    })
+    number(network, "channels").map(|channels| channels.to_string())
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use serde_json::Value;
 use spikelet::network::Network;
-use spikelet::train::Settings;
+use spikelet::recipes::{self, Recipe};
 use spikelet::train::experiment::Experiment;
 
 /// The source of a preset's settings.
@@ -63,16 +63,6 @@ impl PresetArgs {
         }
     }
 
-    /// The data set of the network's preset.
-    fn dataset(&self, network: &Network) -> Option<&'static str> {
-        match network {
-            Network::MnistFc(_) => Some("mnist"),
-            Network::Csnn(_) | Network::PlifNet(_) => Some("fashion-mnist"),
-            Network::Cifar10Net(_) | Network::ResNet18(_) => Some("cifar10"),
-            _ => None,
-        }
-    }
-
     /// Whether a network starts from a preset.
     pub fn is_given(&self) -> bool {
         self.preset.is_some() || self.own
@@ -105,27 +95,55 @@ impl PresetArgs {
     /// # Errors
     /// When the network has no preset of this name.
     pub fn start(&self, network: Network) -> Result<Experiment, Failure> {
-        if !self.is_given() {
-            return Ok(Experiment::of_network(network));
-        }
-        let given = self.preset.map(Preset::name);
-        if let Some(name) = given.filter(|name| !network.presets().contains(name)) {
-            let help = match network.presets() {
-                [] => "leave --preset out: the defaults are those of its source".to_string(),
-                presets => format!("its presets: {}", presets.join(", ")),
-            };
-            let problem = format!("{} has no preset `{name}`", network.name());
-            return Err(Failure::argument(problem, help));
-        }
-        let mut start = network.preset();
-        let neuron = &mut start.neuron_mut()["neuron"];
+        let mut experiment = match self.preset {
+            None if self.own => own_preset(network)?,
+            None => return Ok(Experiment::of_network(network)),
+            Some(preset) => match preset_of(network.name(), preset) {
+                Some(recipe) => recipe.experiment()?,
+                None => return Err(no_preset(&network, preset)),
+            },
+        };
+        let neuron = &mut experiment.network.neuron_mut()["neuron"];
         if self.compared && neuron == "soft_pulse_lif" {
             *neuron = Value::from("lif");
         }
-        let mut experiment = Experiment::new(start, Settings::preset_of(&network));
-        experiment.data.dataset = self.dataset(&network).map(String::from);
         Ok(experiment)
     }
+}
+
+/// The recipe of a network with the settings of this source.
+fn preset_of(network: &str, preset: Preset) -> Option<&'static Recipe> {
+    recipes::find(&format!("{network}-{}", preset.name()))
+}
+
+/// The presets of a network.
+fn presets(network: &str) -> impl Iterator<Item = (Preset, &'static Recipe)> {
+    let all = Preset::value_variants().iter();
+    all.filter_map(move |preset| Some((*preset, preset_of(network, *preset)?)))
+}
+
+/// The experiment of a network's source: that of its preset, or its defaults with all training images.
+pub fn own_preset(network: Network) -> spikelet::Result<Experiment> {
+    if let Some((_, recipe)) = presets(network.name()).next() {
+        return recipe.experiment();
+    }
+    let mut experiment = Experiment::of_network(network);
+    experiment.settings.validation = 0.0;
+    Ok(experiment)
+}
+
+fn no_preset(network: &Network, given: Preset) -> Failure {
+    let known: Vec<&str> = presets(network.name())
+        .map(|(preset, _)| preset.name())
+        .collect();
+    let help = match known.is_empty() {
+        true => "leave --preset out: the defaults are those of its source".to_string(),
+        false => format!("its presets: {}", known.join(", ")),
+    };
+    Failure::argument(
+        format!("{} has no preset `{}`", network.name(), given.name()),
+        help,
+    )
 }
 
 #[cfg(test)]
@@ -142,24 +160,23 @@ mod tests {
 
     #[test]
     fn a_preset_of_another_network_is_refused_with_the_networks_own() {
-        for name in Network::NAMES {
+        for name in Network::SMALL {
             let network = Network::find(name).expect("it is known");
             for preset in [Preset::SpikingFlow, Preset::SpikingJelly] {
                 let given = PresetArgs {
                     preset: Some(preset),
                     ..PresetArgs::default()
                 };
-                let known = network.presets().contains(&preset.name());
+                let known = preset_of(name, preset);
                 match given.start(network.clone()) {
                     Ok(start) => {
-                        assert!(known, "{name}");
-                        assert_eq!(start.network, network.preset());
-                        assert_eq!(start.settings, Settings::preset_of(&network));
+                        let recipe = known.expect(name).experiment();
+                        assert_eq!(start, recipe.expect("it is sound"));
                     }
                     Err(Failure::Argument { help, .. }) => {
-                        let own = network.presets().first().copied();
+                        let own = presets(name).next().map(|(preset, _)| preset.name());
                         let named = help.contains(own.unwrap_or("leave --preset out"));
-                        assert!(!known && named, "{help}");
+                        assert!(known.is_none() && named, "{help}");
                     }
                     Err(other) => panic!("{other}"),
                 }
@@ -189,22 +206,23 @@ mod tests {
     #[test]
     fn presets_run_as_long_and_on_the_data_of_their_sources() {
         for (name, epochs, data) in [
-            ("mnist-fc", 1000, "mnist"),
-            ("csnn", 64, "fashion-mnist"),
-            ("cifar10-net", 100, "cifar10"),
-            ("plif-net", 50, "fashion-mnist"),
-            ("resnet18", 100, "cifar10"),
+            ("mnist-fc", 1000, Some("mnist")),
+            ("csnn", 64, Some("fashion-mnist")),
+            ("cifar10-net", 100, Some("cifar10")),
+            ("plif-net", 50, None),
+            ("resnet18", 100, None),
         ] {
             let network = Network::find(name).expect("it is known");
             let start = own().start(network.clone()).expect("it has a preset");
             assert_eq!(start.settings.epochs, epochs, "{name}");
-            assert_eq!(start.data.dataset.as_deref(), Some(data), "{name}");
+            assert_eq!(start.data.dataset.as_deref(), data, "{name}");
+            assert_eq!(start.settings.validation, 0.0, "{name}");
         }
     }
 
     #[test]
     fn without_a_preset_a_network_starts_from_its_defaults() {
-        for name in Network::NAMES {
+        for name in Network::SMALL {
             let network = Network::find(name).expect("it is known");
             let start = PresetArgs::default().start(network.clone());
             let start = start.expect("defaults are sound");

@@ -1,5 +1,6 @@
 //! Settings of training on the command line.
 
+use super::preset::own_preset;
 use super::{Setting, count, precisions, propagations};
 use crate::failure::Failure;
 use serde_json::{Map, Value};
@@ -9,6 +10,7 @@ use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
 use spikelet::optim::{Clip, OptimizerConfig};
 use spikelet::train::{Loss, Settings};
+use std::sync::LazyLock;
 
 /// Settings of a training step; settings that are not given keep their value. Commands that always
 /// start from the preset take `SettingsArgs<true>`, whose help prints the preset's values as
@@ -87,21 +89,34 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     ema: Option<f64>,
 }
 
+/// A network with its default settings, and those of its preset.
+struct Defaults {
+    network: Network,
+    usual: Settings,
+    preset: Settings,
+}
+
+/// The networks whose defaults a help names.
+static DEFAULTS: LazyLock<Vec<Defaults>> = LazyLock::new(|| {
+    let of = |name: &&str| {
+        let network = Network::find(name).ok()?;
+        Some(Defaults {
+            usual: Settings::of_network(&network),
+            preset: own_preset(network.clone()).ok()?.settings,
+            network,
+        })
+    };
+    Network::SMALL.iter().filter_map(of).collect()
+});
+
 /// The help of a setting with its defaults, of all networks or of each, and those of their presets.
 pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
-    let networks = networks();
-    let other: Vec<(&str, String)> = (networks.iter())
-        .map(|n| {
-            (
-                n.name(),
-                value(&Settings::of_network(n)),
-                value(&Settings::preset_of(n)),
-            )
-        })
-        .filter(|(_, usual, preset)| usual != preset)
-        .map(|(name, _, preset)| (name, preset))
+    let own = of_all(|of| value(&of.usual));
+    let differs = |of: &&Defaults| value(&of.usual) != value(&of.preset);
+    let other = DEFAULTS.iter().filter(differs);
+    let other: Vec<(&str, String)> = other
+        .map(|of| (of.network.name(), value(&of.preset)))
         .collect();
-    let own = of_all(&networks, |n| value(&Settings::of_network(n)));
     match other.is_empty() {
         true => format!("{what} [default: {own}]"),
         false => format!("{what} [default: {own}; preset: {}]", by_value(&other)),
@@ -112,21 +127,14 @@ pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
 fn described_from<const PRESET: bool>(what: &str, value: impl Fn(&Settings) -> String) -> String {
     match PRESET {
         false => described(what, value),
-        true => {
-            let presets = of_all(&networks(), |n| value(&Settings::preset_of(n)));
-            format!("{what} [default: {presets}]")
-        }
+        true => format!("{what} [default: {}]", of_all(|of| value(&of.preset))),
     }
 }
 
-fn networks() -> Vec<Network> {
-    let found = Network::NAMES.iter().map(|name| Network::find(name));
-    found.filter_map(Result::ok).collect()
-}
-
 /// One value where all networks agree, else each network's.
-fn of_all(networks: &[Network], value: impl Fn(&Network) -> String) -> String {
-    let all: Vec<(&str, String)> = networks.iter().map(|n| (n.name(), value(n))).collect();
+fn of_all(value: impl Fn(&Defaults) -> String) -> String {
+    let all = DEFAULTS.iter().map(|of| (of.network.name(), value(of)));
+    let all: Vec<(&str, String)> = all.collect();
     match &all[..] {
         [(_, first), rest @ ..] if rest.iter().all(|(_, value)| value == first) => first.clone(),
         _ => by_value(&all),
@@ -135,8 +143,8 @@ fn of_all(networks: &[Network], value: impl Fn(&Network) -> String) -> String {
 
 /// The help of an option that some networks have, with the default of each.
 pub fn per_network(what: &str, value: impl Fn(&Network) -> Option<String>) -> String {
-    let networks = networks();
-    let own = networks.iter().filter_map(|n| Some((n.name(), value(n)?)));
+    let own = DEFAULTS.iter().map(|of| &of.network);
+    let own = own.filter_map(|n| Some((n.name(), value(n)?)));
     format!("{what} [default: {}]", by_value(&own.collect::<Vec<_>>()))
 }
 
@@ -479,14 +487,10 @@ mod tests {
     #[test]
     fn help_prints_the_weight_decay_that_networks_train_with() {
         let default = described("Decay", weight_decay);
-        for name in Network::NAMES {
-            let network = Network::find(name).expect("it is known");
-            for settings in [
-                Settings::of_network(&network),
-                Settings::preset_of(&network),
-            ] {
-                let own = weight_decay(&settings);
-                assert!(default.contains(&own), "{name}: {default}");
+        for of in &*DEFAULTS {
+            for settings in [&of.usual, &of.preset] {
+                let own = weight_decay(settings);
+                assert!(default.contains(&own), "{default}");
             }
         }
         let expected = "Decay [default: mnist-fc/csnn/cifar10-net/plif-net 0, resnet18 0.0005]";

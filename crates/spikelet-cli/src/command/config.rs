@@ -95,7 +95,7 @@ fn as_layers(network: &Network) -> Result<Option<Layers>, Failure> {
     Ok(match usual == *network {
         true => Some(Layers {
             neuron: own,
-            ..Network::layers_of(network.name())?
+            ..usual.layers()?
         }),
         false => None,
     })

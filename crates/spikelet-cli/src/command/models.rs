@@ -53,16 +53,14 @@ impl Models {
 
 /// The list of layers of a network.
 fn layers_of(name: &NetworkName) -> Result<Layers, Failure> {
-    let network = match name {
-        NetworkName::Named(name) => return Ok(Network::layers_of(name)?),
-        NetworkName::File(..) | NetworkName::Recipe(_) => name.network()?,
-    };
-    match network {
-        Network::Layers(layers) => Ok(layers),
-        named => Err(Failure::argument(
-            format!("{} names the network {}", name.text(), named.name()),
-            format!("write `spikelet models {}`", named.name()),
-        )),
+    match (name, name.network()?) {
+        (NetworkName::File(..) | NetworkName::Recipe(_), Network::Model(model)) => {
+            Err(Failure::argument(
+                format!("{} names the network {}", name.text(), model.name()),
+                format!("write `spikelet models {}`", model.name()),
+            ))
+        }
+        (_, network) => Ok(network.layers()?),
     }
 }
 
@@ -86,7 +84,7 @@ fn say_networks(console: &Console) -> Result<(), Failure> {
         "source",
     ])
     .right(&[2, 3, 4]);
-    let named = Network::all_names().map(|name| NetworkName::Named(name.to_string()));
+    let named = Model::names().map(|name| NetworkName::Named(name.to_string()));
     // Recipes that only have settings for a named network are not networks of their own.
     let layers = |recipe: &&'static Recipe| {
         let experiment = recipe.experiment();

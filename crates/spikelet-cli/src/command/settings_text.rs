@@ -66,7 +66,7 @@ fn neuron_text(spec: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spikelet::network::MnistFc;
+    use spikelet::recipes;
 
     #[test]
     fn only_what_differs_from_the_defaults_is_named() {
@@ -81,7 +81,8 @@ mod tests {
         };
         let text = settings_text(&network, &settings);
         assert_eq!(text.as_deref(), Some("settings: batch_size=32, seed=7"));
-        let preset = Network::MnistFc(MnistFc::preset());
+        let recipe = recipes::find("mnist-fc-spikingflow").expect("it is known");
+        let preset = recipe.experiment().expect("it is sound").network;
         let text = network_text(&preset, 1234);
         let neuron = "neuron=soft_pulse_lif(surrogate=sigmoid(alpha=1), tau=100)";
         assert!(text.contains(neuron), "{text}");

@@ -36,7 +36,7 @@ impl Message {
     /// The messages of a log.
     ///
     /// ```
-    /// use spikelet_cuda::source_file::Message;
+    /// use spikelet_cuda::Message;
     /// let found = Message::all("k.cu(2): error: identifier \"y\" is undefined\n    y = 1;\n    ^\n");
     /// assert_eq!((found.len(), found[0].line), (1, Some(2)));
     /// ```

@@ -50,11 +50,12 @@ type Output = (
 );
 
 /// The result of a successful compilation.
-pub(crate) struct Compiled {
-    /// Machine code or PTX.
-    pub(crate) code: Vec<u8>,
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Machine code, a cubin; or PTX.
+    pub code: Vec<u8>,
     /// Warnings, and the statistics that were requested.
-    pub(crate) log: String,
+    pub log: String,
 }
 
 /// The form of a compilation's result.

@@ -58,7 +58,7 @@ pub(crate) fn driver_generation(library: Library) -> Option<u32> {
 }
 
 /// The CUDA generation of a version: 13 for `13.0`.
-pub(crate) fn generation(version: &str) -> Option<u32> {
+fn generation(version: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 

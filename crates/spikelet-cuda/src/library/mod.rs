@@ -36,7 +36,7 @@ pub use missing::{Missing, Refused};
 pub use places::{Candidate, Environment, LibraryFile, search_in};
 
 pub(crate) use includes::beside;
-pub(crate) use load::{driver_generation, generation, open, symbol};
+pub(crate) use load::{driver_generation, open, symbol};
 
 use std::fmt;
 use std::path::PathBuf;

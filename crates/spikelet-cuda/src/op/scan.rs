@@ -3,11 +3,13 @@
 
 mod backward;
 mod bits;
+mod cluster;
 mod forward;
 mod layout;
+mod pooled;
+mod read;
 mod recurrent;
 mod segments;
-mod tiling;
 
 pub(crate) use recurrent::overlap_chunks;
 
@@ -18,7 +20,8 @@ use super::{CudaKernel, Lowered, LoweringContext, float_literal};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
 use layout::{Layout, Places, Stored};
-use segments::{Read, Segments};
+use read::Read;
+use segments::Segments;
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Port, Ports, Recurrence, Scan, ScanGrad};
 use spikelet_graph::{Result, TensorType};

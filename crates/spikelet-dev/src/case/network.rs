@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Data};
-use spikelet::network::{Cifar10Net, ImageSize};
+use spikelet::network::{ImageSize, Network};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
@@ -129,23 +129,28 @@ fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
         ));
     };
     let part = |name: &str| spec.neuron.get(name).cloned().unwrap_or_default();
-    let net = Cifar10Net {
-        inputs,
-        size: spec.size.unwrap_or([height, width].into()),
-        channels: spec.channels.unwrap_or(256),
-        classes: spec.classes.unwrap_or(10),
-        bias: true,
-        neuron: json!({
-            "neuron": part("neuron"), "params": part("params"),
-            "surrogate": part("surrogate"), "reset_grad": part("reset_grad"),
-        }),
-    };
+    let size: ImageSize = spec.size.unwrap_or([height, width].into());
+    let [channels, classes] = [spec.channels.unwrap_or(256), spec.classes.unwrap_or(10)];
+    let neuron = json!({
+        "neuron": part("neuron"), "params": part("params"),
+        "surrogate": part("surrogate"), "reset_grad": part("reset_grad"),
+    });
+    let net = Network::model(
+        "cifar10-net",
+        [
+            ("inputs", inputs.into()),
+            ("size", size.into()),
+            ("channels", channels.into()),
+            ("classes", classes.into()),
+            ("neuron", neuron),
+        ],
+    )?;
     let said = [
         spec.time_steps.unwrap_or(time_steps),
         spec.batch.unwrap_or(batch),
         inputs,
-        net.size.height,
-        net.size.width,
+        size.height,
+        size.width,
     ];
     super::expect(
         &spec.input,
@@ -153,10 +158,10 @@ fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
         &said,
     )?;
     let frames = bounded(&[time_steps, batch])?;
-    bounded(&[frames, net.channels, height, width])?;
-    bounded(&[net.classes])?;
+    bounded(&[frames, channels, height, width])?;
+    bounded(&[classes])?;
     // The second convolution, at full size, is the largest of the six.
-    let sizes = [frames, net.channels, height, width, net.channels, 9];
+    let sizes = [frames, channels, height, width, channels, 9];
     super::limited(&sizes, super::MOST_PRODUCTS / 2, "products")?;
     Ok(Forward {
         spike_seq: net.module()?.forward(cx, x.clone())?,

@@ -1,18 +1,19 @@
 //! Files that people write.
 
 use spikelet::network::Network;
+use spikelet::recipes;
 use spikelet::train::experiment::Experiment;
 use std::path::Path;
 
 /// Experiments of named networks and of lists of layers.
 pub fn corpus(_: &Path) -> Vec<Vec<u8>> {
     let mut texts = vec![];
-    for name in Network::NAMES {
+    for name in Network::SMALL {
         let network = Network::find(name).expect("it is known");
         let experiment = Experiment::of_network(network);
         texts.push(experiment.to_toml());
-        texts.extend(Network::source_text(name).map(String::from));
     }
+    texts.extend(recipes::all().iter().map(|recipe| recipe.text.to_string()));
     texts.into_iter().map(String::into_bytes).collect()
 }
 

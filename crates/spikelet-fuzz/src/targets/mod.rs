@@ -16,8 +16,9 @@ use spikelet::distributed::{Address, Role, Secret, fuzzing};
 use spikelet::graph::{Backend, Tensor};
 use spikelet::log::jsonl::{self, JsonLines};
 use spikelet::log::tensorboard::SummaryWriter;
-use spikelet::network::{MnistFc, Network};
+use spikelet::network::Network;
 use spikelet::neuron;
+use spikelet::recipes;
 use spikelet::runtime::VarStore;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{Checkpoint, DatasetId, Progress, RunDefinition, Settings, evaluate};
@@ -238,11 +239,8 @@ fn together(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn network() -> Network {
-    Network::MnistFc(MnistFc {
-        inputs: 28,
-        hidden: 4,
-        ..MnistFc::default()
-    })
+    let options = [("inputs", 28.into()), ("hidden", 4.into())];
+    Network::model("mnist-fc", options).expect("it is sound")
 }
 
 fn settings() -> Settings {
@@ -305,14 +303,15 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
 
 /// Whether the sizes in a file are small. Larger ones are valid and are not tested here.
 fn is_small(checkpoint: &Checkpoint) -> bool {
-    let Some(Network::MnistFc(net)) = checkpoint.network() else {
+    let Some(Network::Model(net)) = checkpoint.network() else {
         return false;
     };
     let Ok(settings) = checkpoint.settings() else {
         return false;
     };
-    let sizes = [net.inputs, net.hidden, net.classes, settings.time_steps];
-    sizes.iter().all(|&size| size <= 64)
+    let sizes = ["inputs", "hidden", "classes"].map(|option| net.values()[option].as_u64());
+    let small = |size: &Option<u64>| size.is_some_and(|size| size <= 64);
+    net.name() == "mnist-fc" && sizes.iter().all(small) && settings.time_steps <= 64
 }
 
 fn checkpoint(bytes: &[u8], folder: &Path) {
@@ -415,8 +414,8 @@ fn texts_corpus(_: &Path) -> Vec<Vec<u8>> {
         "cifar10-net",
         "0123456789abcdef0123456789abcdef",
     ];
-    let networks = Network::NAMES.into_iter().filter_map(Network::source_text);
-    texts.into_iter().chain(networks).map(Vec::from).collect()
+    let recipes = recipes::all().iter().map(|recipe| recipe.text);
+    texts.into_iter().chain(recipes).map(Vec::from).collect()
 }
 
 fn texts(bytes: &[u8], _: &Path) {
@@ -440,13 +439,11 @@ fn texts(bytes: &[u8], _: &Path) {
 
 fn specs_corpus(_: &Path) -> Vec<Vec<u8>> {
     let of = |value: Value| value.to_string().into_bytes();
-    let mut corpus: Vec<Vec<u8>> = [network(), Network::MnistFc(MnistFc::preset())]
-        .iter()
-        .map(|network| of(json!(network)))
-        .collect();
-    for name in Network::NAMES {
-        corpus.extend(Network::find(name).map(|network| of(json!(network))));
-        corpus.extend(Network::layers_of(name).map(|layers| of(json!(layers))));
+    let mut corpus: Vec<Vec<u8>> = vec![of(json!(network()))];
+    for name in Network::SMALL {
+        let network = Network::find(name).expect("it is known");
+        corpus.push(of(json!(network)));
+        corpus.extend(network.layers().map(|layers| of(json!(layers))));
     }
     for params in [
         json!({"neuron": "lif", "params": {"tau": 4.0, "v_reset": null}, "surrogate": "atan"}),

@@ -3,11 +3,12 @@
 use super::{Text, escaped, unescaped};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Input, InputKind, Node, Output, ValueId};
-use crate::notes::Notes;
+use crate::notes::{DeviceShare, Notes};
 use crate::op::{Op, Operation};
 use crate::types::TensorType;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Values with larger numbers are not read: a graph has a type for each number below.
 const MAX_VALUES: u32 = 1 << 20;
@@ -74,12 +75,27 @@ impl Op {
 impl fmt::Display for Notes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Text::default();
-        self.clone().text(&mut text);
+        text.notes(&mut self.clone());
         f.write_str(&text.out)
     }
 }
 
 impl Text<'_> {
+    /// Prints or reads the notes of a node, each in parentheses.
+    fn notes(&mut self, notes: &mut Notes) {
+        let shares = [
+            ("  (half of the device)", DeviceShare::First),
+            ("  (other half of the device)", DeviceShare::Second),
+            ("", DeviceShare::Whole),
+        ];
+        self.one_of(&mut notes.share, &shares);
+        let mut why = notes.unfused.as_ref().map(|why| why.to_string());
+        self.optional(&mut why, "  (not one kernel: ", |t, why| {
+            t.quoted(why).word(")")
+        });
+        notes.unfused = why.map(Arc::from);
+    }
+
     fn id(&mut self, value: &mut ValueId) -> &mut Self {
         self.word("%").value(&mut value.0)
     }
@@ -118,7 +134,7 @@ impl Text<'_> {
                 .map(|v| graph.ty(*v).to_string())
                 .collect();
             self.word(&types.join(", "));
-            node.notes.clone().text(self);
+            self.notes(&mut node.notes.clone());
             let mark = if node.backward { "∂ " } else { "" };
             let line = format!("  {mark}{}", escaped(&node.layer));
             let below = std::mem::take(&mut self.below);
@@ -283,7 +299,7 @@ impl Text<'_> {
             self.fail("expected the types of the results");
         }
         let mut notes = Notes::default();
-        notes.text(self);
+        self.notes(&mut notes);
         let backward = self.takes("  ∂");
         let layer = match self.takes(if backward { " " } else { "  " }) {
             true => unescaped(self.rest()?),

@@ -2,7 +2,7 @@
 
 use super::file::named;
 use super::neuron::neuron_table;
-use super::{Layers, Network};
+use super::{Layers, Model, Network};
 use serde_json::{Map, Value, json};
 use spikelet_core::document::{Located, Node};
 
@@ -59,9 +59,7 @@ impl Network {
         let layers = table.get("layers").is_some();
         let alone = match own {
             Some(own) => layers || name.is_some_and(|name| name != own),
-            None => {
-                !layers && name.is_some_and(|name| Self::all_names().any(|known| known == name))
-            }
+            None => !layers && name.is_some_and(|name| Model::names().any(|known| known == name)),
         };
         let mut merged = table.clone();
         if !alone {
@@ -92,8 +90,12 @@ mod tests {
 
     #[test]
     fn the_keys_of_a_network_are_read_as_the_network() {
-        for name in Network::all_names() {
-            let layers = Network::Layers(Network::layers_of(name).expect("it is known"));
+        for name in Model::names() {
+            let layers = Network::Layers(
+                Model::find(name)
+                    .and_then(|m| m.layers())
+                    .expect("it is known"),
+            );
             for network in [Network::find(name).expect("it is known"), layers] {
                 let keys = Value::Object(Map::from_iter(network.table()));
                 let node = Node::from_json(&keys).expect("it is small");
@@ -128,7 +130,11 @@ mod tests {
         );
         let other = neuron("neuron = { name = \"if\" }");
         assert_eq!(other, json!({"name": "if"}));
-        let renamed = Network::Layers(Network::layers_of("csnn").expect("it is known"));
+        let renamed = Network::Layers(
+            Model::find("csnn")
+                .and_then(|m| m.layers())
+                .expect("it is known"),
+        );
         let renamed = changed(&renamed, "name = \"mine\"").unwrap_or_else(|e| panic!("{e}"));
         assert_eq!((renamed.name(), renamed.classes()), ("mine", 10));
     }

@@ -11,7 +11,7 @@ use spikelet_core::document::{Document, Fields, Located, Node};
 use std::path::Path;
 
 impl Network {
-    /// The network of the table `network` in a TOML file: a list of layers, or one of [`Network::all_names`] with its
+    /// The network of the table `network` in a TOML file: a list of layers, or one of [`Model::names`] with its
     /// settings. `tables` are the other tables that the file may have; they are not read.
     ///
     /// # Errors
@@ -60,44 +60,13 @@ impl Network {
         };
         read().map_err(|error| document.error(error))
     }
-
-    /// A named network as a TOML text: a list of layers of the same parameters, initial values and outputs, with the
-    /// default settings.
-    ///
-    /// ```
-    /// use spikelet_nn::network::Network;
-    /// assert!(Network::source_text("csnn").is_some_and(|text| text.contains("{ max-pool = 2 }")));
-    /// ```
-    pub fn source_text(name: &str) -> Option<&'static str> {
-        Some(match name {
-            "mnist-fc" => include_str!("mnist-fc.toml"),
-            "csnn" => include_str!("csnn.toml"),
-            "cifar10-net" => include_str!("cifar10-net.toml"),
-            "plif-net" => include_str!("plif-net.toml"),
-            "resnet18" => include_str!("resnet18.toml"),
-            _ => return None,
-        })
-    }
-
-    /// A named network as a list of layers, see [`Network::source_text`].
-    ///
-    /// # Errors
-    /// [`DefinitionError::UnknownName`](crate::DefinitionError::UnknownName).
-    pub fn layers_of(name: &str) -> Result<Layers> {
-        match (Self::source_text(name), Model::find(name)) {
-            (Some(text), _) => Ok(Layers::from_toml(&format!("{name}.toml"), text, &[])?),
-            (None, Ok(model)) => model.layers(),
-            (None, Err(_)) => Err(Self::unknown(name).into()),
-        }
-    }
 }
 
 /// A named network with its settings.
 pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
     let text = name.text("name")?;
-    let unknown = |_| NetworkProblem::Definition(Network::unknown(text)).at(name.span.clone());
-    let known = Network::find(text).map_err(unknown)?;
-    let known = serde_json::to_value(known).map_err(|error| Located::other(error, ""))?;
+    let unknown = |error| NetworkProblem::Definition(error).at(name.span.clone());
+    let known = Model::named(text).map_err(unknown)?.to_json();
     let keys: Vec<&str> = known
         .as_object()
         .into_iter()
@@ -113,12 +82,12 @@ pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
         neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))?;
         settings["neuron"] = spec;
     }
-    let made: Network = serde_json::from_value(settings.clone())
+    let made = Model::from_json(&settings)
         .map_err(|error| wrong_setting(table, &known, &settings, &error))?;
     let refused =
         |error: spikelet_core::Error| Located::refused(&error, "").or_at(table.span.clone());
     made.module().map_err(refused)?;
-    Ok(made)
+    Ok(Network::Model(made))
 }
 
 /// The error of settings that are no network, at the one that is wrong beside the `known` values of the others; at the table,
@@ -127,14 +96,13 @@ fn wrong_setting(
     table: &Node,
     known: &Value,
     settings: &Value,
-    error: &serde_json::Error,
+    error: &spikelet_core::Error,
 ) -> Located {
     let message = error.to_string();
     let is_wrong = |key: &str| {
         let mut alone = known.clone();
         alone[key] = settings[key].clone();
-        let read: serde_json::Result<Network> = serde_json::from_value(alone);
-        read.is_err_and(|error| error.to_string() == message)
+        Model::from_json(&alone).is_err_and(|error| error.to_string() == message)
     };
     let mut entries = table.entries().unwrap_or_default().iter();
     let refused = Located::refused(error, "correct the value");
@@ -163,19 +131,11 @@ pub(super) fn expected(key: &str, known: &Value, given: &Value) -> Option<&'stat
     }
 }
 
-/// Whether the keys are those of a model.
-fn is_model(value: &Value) -> bool {
-    let name = value.get("name").and_then(Value::as_str);
-    name.is_some_and(|name| Model::find(name).is_ok())
-}
-
 impl Serialize for Network {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Layers(layers) => layers.serialize(serializer),
             Self::Model(model) => model.to_json().serialize(serializer),
-            // The derived function of this name.
-            named => Self::serialize(named, serializer),
         }
     }
 }
@@ -184,15 +144,12 @@ impl<'de> Deserialize<'de> for Network {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
         let value = Value::deserialize(deserializer)?;
-        match value.get("layers") {
+        let read = match value.get("layers") {
             Some(_) => Layers::from_json(&value)
                 .map(Self::Layers)
-                .map_err(Error::custom),
-            None if is_model(&value) => Model::from_json(&value)
-                .map(Self::Model)
-                .map_err(Error::custom),
-            // The derived function of this name.
-            None => Self::deserialize(value).map_err(Error::custom),
-        }
+                .map_err(Into::into),
+            None => Model::from_json(&value).map(Self::Model),
+        };
+        read.map_err(|error: spikelet_core::Error| D::Error::custom(error))
     }
 }

@@ -2,145 +2,83 @@
 
 mod build;
 mod change;
-mod cifar10_net;
 mod classes;
 mod cost;
-mod csnn;
 mod file;
 mod image_size;
 mod kinds;
 mod layer_fields;
 mod layers;
 mod limits;
-mod mnist_fc;
 mod model;
 mod neuron;
-mod plif_net;
 mod problem;
-mod resnet18;
 
-pub use cifar10_net::Cifar10Net;
 pub use cost::{Cost, CostRow};
-pub use csnn::Csnn;
 pub use image_size::ImageSize;
 pub use kinds::{LayerKey, LayerKind, layer_kinds};
 pub use layers::Layers;
-pub use mnist_fc::MnistFc;
 pub use model::Model;
-pub use plif_net::PlifNet;
 pub use problem::NetworkProblem;
-pub use resnet18::ResNet18;
 
-use crate::DefinitionError;
 use crate::module::Module;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use spikelet_core::suggest;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use std::sync::Arc;
 
-/// A network, as checkpoints hold it: a name with settings, or a list of layers.
+/// A network, as checkpoints hold it: the name of a model with options, or a list of layers.
 ///
-/// In JSON, an object with `layers` is a list of layers; otherwise `name` is one of [`Network::all_names`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", remote = "Self")]
+/// In JSON, an object with `layers` is a list of layers; otherwise `name` is one of [`Model::names`].
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Network {
-    /// The two-layer network of SpikingFlow's MNIST tutorial.
-    MnistFc(MnistFc),
-    /// The convolutional network of SpikingJelly's Fashion-MNIST tutorial.
-    Csnn(Csnn),
-    /// The convolutional network of SpikingFlow's CIFAR-10 tutorial.
-    Cifar10Net(Cifar10Net),
-    /// The PLIF paper's convolutional network for MNIST and Fashion-MNIST.
-    PlifNet(PlifNet),
-    /// A pre-activation ResNet-18 for CIFAR-10.
-    #[serde(rename = "resnet18")]
-    ResNet18(ResNet18),
-    /// A deep network of the literature, with options.
-    #[serde(skip)]
+    /// A network of the literature, with options.
     Model(Model),
     /// A list of layers.
-    #[serde(skip)]
     Layers(Layers),
 }
 
 impl Network {
-    /// The names of the networks of this crate, as on the command line.
-    pub const NAMES: [&str; 5] = ["mnist-fc", "csnn", "cifar10-net", "plif-net", "resnet18"];
+    /// The networks that any machine can train.
+    pub const SMALL: [&str; 5] = ["mnist-fc", "csnn", "cifar10-net", "plif-net", "resnet18"];
 
     /// The name, as on the command line; of a list of layers, its own.
     pub fn name(&self) -> &str {
         match self {
-            Self::MnistFc(_) => "mnist-fc",
-            Self::Csnn(_) => "csnn",
-            Self::Cifar10Net(_) => "cifar10-net",
-            Self::PlifNet(_) => "plif-net",
-            Self::ResNet18(_) => "resnet18",
             Self::Model(model) => model.name(),
             Self::Layers(net) => &net.name,
         }
     }
 
-    /// The network of this name with its defaults.
+    /// The model of this name with its defaults.
     ///
     /// # Errors
-    /// [`DefinitionError::UnknownName`].
+    /// [`DefinitionError::UnknownName`](crate::DefinitionError::UnknownName).
     pub fn find(name: &str) -> Result<Self> {
-        match suggest::find(name, Self::NAMES).unwrap_or(name) {
-            "mnist-fc" => Ok(Self::MnistFc(MnistFc::default())),
-            "csnn" => Ok(Self::Csnn(Csnn::default())),
-            "cifar10-net" => Ok(Self::Cifar10Net(Cifar10Net::default())),
-            "plif-net" => Ok(Self::PlifNet(PlifNet::default())),
-            "resnet18" => Ok(Self::ResNet18(ResNet18::default())),
-            _ => match Model::find(name) {
-                Ok(model) => Ok(Self::Model(model)),
-                Err(_) => Err(Self::unknown(name).into()),
-            },
-        }
+        Ok(Self::Model(Model::find(name)?))
     }
 
-    /// The names of the networks of this crate and of all models.
-    pub fn all_names() -> impl Iterator<Item = &'static str> {
-        Self::NAMES.into_iter().chain(Model::names())
-    }
-
-    fn unknown(name: &str) -> DefinitionError {
-        DefinitionError::UnknownName {
-            family: "network",
-            name: name.to_string(),
-            known: Self::all_names().collect(),
-        }
-    }
-
-    /// The names of the network's presets: the sources of [`Network::preset`]. Empty where the defaults are those of
-    /// the source.
-    pub fn presets(&self) -> &'static [&'static str] {
-        match self {
-            Self::MnistFc(_) | Self::Cifar10Net(_) => &["spikingflow"],
-            Self::Csnn(_) => &["spikingjelly"],
-            Self::PlifNet(_) | Self::ResNet18(_) | Self::Model(_) | Self::Layers(_) => &[],
-        }
-    }
-
-    /// The network as its source trains it.
-    pub fn preset(&self) -> Self {
-        match self {
-            Self::MnistFc(_) => Self::MnistFc(MnistFc::preset()),
-            Self::Csnn(_) => Self::Csnn(Csnn::default()),
-            Self::Cifar10Net(_) => Self::Cifar10Net(Cifar10Net::preset()),
-            Self::PlifNet(_) | Self::ResNet18(_) | Self::Model(_) | Self::Layers(_) => self.clone(),
-        }
+    /// The model of this name with other values of some options, see [`Model::options`].
+    ///
+    /// ```
+    /// use spikelet_nn::network::Network;
+    /// let network = Network::model("csnn", [("channels", 16.into()), ("classes", 7.into())])?;
+    /// assert_eq!(network.classes(), 7);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Model::find`] and [`Model::with_all`].
+    pub fn model<'a>(
+        name: &str,
+        options: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Self> {
+        Ok(Self::Model(Model::find(name)?.with_all(options)?))
     }
 
     /// Channels, height and width of the images that it takes.
     pub fn image(&self) -> [usize; 3] {
         match self {
-            Self::MnistFc(net) => [1, 28, net.inputs.div_ceil(28)],
-            Self::Csnn(net) => net.size.image(net.inputs),
-            Self::Cifar10Net(net) => net.size.image(net.inputs),
-            Self::PlifNet(net) => net.size.image(net.inputs),
-            Self::ResNet18(net) => net.size.image(net.inputs),
             Self::Model(model) => model.image(),
             Self::Layers(net) => net.image(),
         }
@@ -149,8 +87,8 @@ impl Network {
     /// The sizes of the axes of its input at a time step: a number of features, or channels, height and width.
     pub fn input(&self) -> Vec<usize> {
         match self {
+            Self::Model(model) => model.image().to_vec(),
             Self::Layers(net) => net.input.clone(),
-            _ => self.image().to_vec(),
         }
     }
 
@@ -162,18 +100,13 @@ impl Network {
                 [features] => Some(features),
                 _ => None,
             },
-            _ => None,
+            Self::Model(_) => None,
         }
     }
 
     /// The number of its classes; of a list of layers, that of its outputs, 0 if it is wrong.
     pub fn classes(&self) -> usize {
         match self {
-            Self::MnistFc(net) => net.classes,
-            Self::Csnn(net) => net.classes,
-            Self::Cifar10Net(net) => net.classes,
-            Self::PlifNet(net) => net.classes,
-            Self::ResNet18(net) => net.classes,
             Self::Model(model) => model.number("classes"),
             Self::Layers(net) => net.outputs().unwrap_or_default(),
         }
@@ -183,31 +116,28 @@ impl Network {
     /// same.
     #[must_use]
     pub fn with_classes(mut self, classes: usize) -> Self {
-        *match &mut self {
-            Self::MnistFc(net) => &mut net.classes,
-            Self::Csnn(net) => &mut net.classes,
-            Self::Cifar10Net(net) => &mut net.classes,
-            Self::PlifNet(net) => &mut net.classes,
-            Self::ResNet18(net) => &mut net.classes,
-            Self::Model(model) => {
-                model.set("classes", classes.into());
-                return self;
-            }
-            Self::Layers(_) => return self,
-        } = classes;
+        if let Self::Model(model) = &mut self {
+            model.set("classes", classes.into());
+        }
         self
     }
 
     /// The specification of its neurons; of a list of layers, of the layers without their own.
     pub fn neuron_mut(&mut self) -> &mut Value {
         match self {
-            Self::MnistFc(net) => &mut net.neuron,
-            Self::Csnn(net) => &mut net.neuron,
-            Self::Cifar10Net(net) => &mut net.neuron,
-            Self::PlifNet(net) => &mut net.neuron,
-            Self::ResNet18(net) => &mut net.neuron,
             Self::Model(model) => model.neuron_mut(),
             Self::Layers(net) => &mut net.neuron,
+        }
+    }
+
+    /// The list of layers.
+    ///
+    /// # Errors
+    /// When options do not fit together.
+    pub fn layers(&self) -> Result<Layers> {
+        match self {
+            Self::Model(model) => model.layers(),
+            Self::Layers(net) => Ok(net.clone()),
         }
     }
 
@@ -216,34 +146,8 @@ impl Network {
     /// # Errors
     /// When a setting cannot be used.
     pub fn module(&self) -> Result<Arc<dyn Module>> {
-        Ok(match self {
-            Self::MnistFc(net) => Arc::new(net.module()?),
-            Self::Csnn(net) => Arc::new(net.module()?),
-            Self::Cifar10Net(net) => Arc::new(net.module()?),
-            Self::PlifNet(net) => Arc::new(net.module()?),
-            Self::ResNet18(net) => Arc::new(net.module()?),
-            Self::Model(model) => model.module()?,
-            Self::Layers(net) => net.module()?,
-        })
+        self.layers()?.module()
     }
-}
-
-/// The size of a layer, from those of a file.
-fn product(sizes: &[usize]) -> Result<usize> {
-    let product = sizes
-        .iter()
-        .try_fold(1_usize, |all, &size| all.checked_mul(size));
-    product.ok_or_else(|| {
-        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        Error::invalid(
-            "network",
-            format!(
-                "a layer of {} values is more than any machine holds",
-                sizes.join(" × ")
-            ),
-            "use fewer channels or smaller images",
-        )
-    })
 }
 
 #[cfg(test)]
@@ -275,7 +179,7 @@ mod tests {
 
     #[test]
     fn every_network_has_as_many_outputs_as_classes() {
-        for name in Network::all_names() {
+        for name in Model::names() {
             let network = Network::find(name).expect("it is known").with_classes(7);
             assert_eq!(network.classes(), 7);
             let cx = Context::new(Mode::EVAL, DType::F32);
@@ -291,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_network_is_read_by_its_name() {
-        for name in Network::all_names() {
+        for name in Model::names() {
             let network = Network::find(name).expect("it is known");
             let text = serde_json::to_value(&network).expect("plain data");
             assert_eq!((network.name(), &text["name"]), (name, &Value::from(name)));
@@ -310,10 +214,7 @@ mod tests {
         ] {
             let network: Network = serde_json::from_value(spec).expect("a network");
             let error = network.module().map(|_| ()).expect_err("refused");
-            assert!(
-                matches!(&error, Error::Invalid { what, .. } if what == "network"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("network `"), "{error}");
         }
     }
 }

@@ -1,42 +1,30 @@
-//! The named networks as files, and their old form in checkpoints.
+//! Models as lists of layers and in checkpoints.
 
 use crate::networks::traced;
 use serde_json::json;
-use spikelet_nn::network::Network;
+use spikelet_nn::network::{Model, Network};
 use spikelet_nn::prelude::*;
 
 #[test]
-fn a_named_network_and_its_file_have_the_same_graph_and_parameters() {
-    for name in Network::NAMES {
+fn a_model_and_its_list_of_layers_have_the_same_graph_and_parameters() {
+    for name in Network::SMALL {
         let network = Network::find(name).expect("it is known");
-        let file = Network::layers_of(name).expect("the file is sound");
-        assert_eq!(file.name, name);
-        assert_eq!(file.image(), network.image(), "{name}");
-        for network in [network.clone(), network.preset()] {
-            let mut file = Network::Layers(file.clone());
-            let defaults = network == Network::find(name).expect("it is known");
-            // The file's own neuron is the default; that of the preset is the network's.
-            if !defaults {
-                *file.neuron_mut() = network.clone().neuron_mut().clone();
-            }
-            let mut input = vec![4, 2];
-            input.extend(network.image());
-            let modules = [&network, &file].map(|n| n.module().expect("it is sound"));
-            for mode in [Mode::TRAIN, Mode::EVAL, Mode::STREAM] {
-                let [known, found] = modules.each_ref().map(|m| traced(&**m, mode, &input));
-                assert!(!known.1.is_empty());
-                assert_eq!(known.1, found.1, "{name}");
-                assert_eq!(known.0, found.0, "{name}");
-            }
-            let [known, found] = modules.map(|m| m.tree().to_string());
-            assert_eq!(known, found);
+        let layers = Network::Layers(network.layers().expect("it is sound"));
+        assert_eq!(layers.name(), name);
+        assert_eq!(layers.image(), network.image(), "{name}");
+        let input = [&[4, 2], &network.image()[..]].concat();
+        let modules = [&network, &layers].map(|n| n.module().expect("it is sound"));
+        for mode in [Mode::TRAIN, Mode::EVAL, Mode::STREAM] {
+            let [known, found] = modules.each_ref().map(|m| traced(&**m, mode, &input));
+            assert!(!known.1.is_empty());
+            assert_eq!(known, found, "{name}");
         }
     }
 }
 
 #[test]
 fn networks_take_images_that_are_not_square() {
-    for name in Network::all_names() {
+    for name in Model::names() {
         let known = Network::find(name).expect("it is known");
         let [channels, side, width] = known.image();
         if name == "mnist-fc" {
@@ -90,9 +78,9 @@ fn networks_of_old_checkpoints_are_read() {
 
 #[test]
 fn a_list_of_layers_is_stored_as_json_of_the_same_structure() {
-    for name in Network::NAMES {
-        let layers = Network::layers_of(name).expect("the file is sound");
-        let network = Network::Layers(layers);
+    for name in Network::SMALL {
+        let model = Model::find(name).expect("it is known");
+        let network = Network::Layers(model.layers().expect("it is sound"));
         let value = serde_json::to_value(&network).expect("plain data");
         assert_eq!(value["name"], name);
         assert!(value["layers"].is_array());

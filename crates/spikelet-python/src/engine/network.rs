@@ -65,11 +65,7 @@ impl PyNetwork {
 
     /// The layers of a named network, as a network of its own.
     fn as_layers(&self) -> PyResult<Self> {
-        let layers = match &self.network {
-            Network::Layers(layers) => layers.clone(),
-            Network::Model(model) => model.layers().map_err(raise)?,
-            named => Network::layers_of(named.name()).map_err(raise)?,
-        };
+        let layers = self.network.layers().map_err(raise)?;
         Self::new(Network::Layers(layers))
     }
 

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use spikelet::encoder::ENCODERS;
-use spikelet::network::{LayerKey, LayerKind, Model, Network, layer_kinds};
+use spikelet::network::{LayerKey, LayerKind, Model, layer_kinds};
 use spikelet::neuron::{Common, NEURONS, Neuron};
 use spikelet::schema::{Alias, Family, Field, Kind, Registry, Schema, markdown, member_to_json};
 use spikelet::surrogate::SURROGATES;
@@ -136,7 +136,7 @@ pub(super) fn registry() -> String {
         "neurons": members(&NEURONS, add_states),
         "surrogates": members(&SURROGATES, |_, _| {}),
         "encoders": members(&ENCODERS, |_, _| {}),
-        "networks": Network::all_names().collect::<Vec<_>>(),
+        "networks": Model::names().collect::<Vec<_>>(),
         "data": data,
     })
     .to_string()

@@ -4,7 +4,7 @@ use super::optimizer::constant_schema;
 use super::table::Table;
 use super::tables::TABLES;
 use serde_json::{Map, Value, json};
-use spikelet_nn::network::{Network, layer_kinds};
+use spikelet_nn::network::{Model, Network, layer_kinds};
 
 /// The schema of a file.
 pub(super) fn schema() -> Value {
@@ -40,7 +40,7 @@ fn of(table: &Table) -> Value {
 fn network() -> Value {
     let layers = json!({"type": "array", "items": {"$ref": LAYER}});
     let mut properties = json!({
-        "name": {"type": "string", "description": format!("its name; without `layers`, one of {}", Network::all_names().collect::<Vec<_>>().join(", "))},
+        "name": {"type": "string", "description": format!("its name; without `layers`, one of {}", Model::names().collect::<Vec<_>>().join(", "))},
         "source": {"type": "string", "description": "the publication or program that it is from"},
         "input": {
             "type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "maxItems": 4,
@@ -49,7 +49,7 @@ fn network() -> Value {
         "neuron": {"type": ["string", "object"], "description": "neuron of the layers \"neuron\": a name, or a table with `name` and constants"},
         "layers": layers,
     });
-    for name in Network::all_names() {
+    for name in Model::names() {
         let settings = Network::find(name).map(|network| network.table());
         for (key, value) in settings.unwrap_or_default() {
             if properties.get(&key).is_none() {

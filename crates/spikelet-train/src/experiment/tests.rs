@@ -3,6 +3,7 @@ use crate::optim::LrSchedule;
 use crate::{Loss, ParameterGroup, Penalty, PenaltyKind};
 use serde_json::Value;
 use spikelet_nn::layer::DelayWidth;
+use spikelet_nn::network::Model;
 
 fn of(text: &str) -> Experiment {
     Experiment::from_toml("run.toml", text).unwrap_or_else(|error| panic!("{error}"))
@@ -22,19 +23,17 @@ fn changed(name: &str, text: &str) -> Experiment {
 
 #[test]
 fn the_experiment_of_every_network_is_written_and_read() {
-    for name in Network::all_names() {
-        for settings in [Settings::of_network, Settings::preset_of] {
-            let network = Network::find(name).expect("it is known");
-            let experiment = Experiment::new(network.clone(), settings(&network));
-            let text = experiment.to_toml();
-            let read = of(&text);
-            assert_eq!(read.settings, experiment.settings, "{name}\n{text}");
-            assert_eq!(read.to_toml(), text);
-            assert_eq!(
-                (&read.data, &read.device),
-                (&experiment.data, &experiment.device)
-            );
-        }
+    for name in Model::names() {
+        let network = Network::find(name).expect("it is known");
+        let experiment = Experiment::of_network(network);
+        let text = experiment.to_toml();
+        let read = of(&text);
+        assert_eq!(read.settings, experiment.settings, "{name}\n{text}");
+        assert_eq!(read.to_toml(), text);
+        assert_eq!(
+            (&read.data, &read.device),
+            (&experiment.data, &experiment.device)
+        );
     }
 }
 
@@ -193,7 +192,7 @@ fn a_change_that_is_refused_changes_nothing() {
 #[test]
 fn the_schema_has_every_key_that_is_written() {
     let schema = Experiment::schema();
-    for name in Network::all_names() {
+    for name in Model::names() {
         let experiment = named(name);
         let text = experiment.to_toml();
         let document = Document::from_toml("run.toml", &text).expect("it is TOML");

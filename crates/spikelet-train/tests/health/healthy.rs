@@ -1,7 +1,7 @@
 //! Healthy runs: other networks, neurons, encoders, losses and seeds. None has a finding, from the first epoch on.
 
 use crate::health::support::{digits, settings, table};
-use spikelet_nn::network::{Csnn, Layers, MnistFc, Network, PlifNet, ResNet18};
+use spikelet_nn::network::{Layers, Network};
 use spikelet_train::health::{Evidence, findings};
 use spikelet_train::prelude::*;
 use spikelet_train::{FitReport, Loss};
@@ -72,16 +72,12 @@ fn mnist_fc_with_poisson_spikes() -> Result<()> {
         validation: 0.1,
         ..few(4, 11)
     };
-    network(&Network::MnistFc(MnistFc::default()), settings, 11)
+    network(&Network::find("mnist-fc")?, settings, 11)
 }
 
 #[test]
 fn csnn_for_two_epochs() -> Result<()> {
-    let small = Network::Csnn(Csnn {
-        channels: 6,
-        hidden: 48,
-        ..Csnn::default()
-    });
+    let small = Network::model("csnn", [("channels", 6.into()), ("hidden", 48.into())])?;
     let settings = Settings {
         epochs: 2,
         batch_size: 32,
@@ -93,13 +89,15 @@ fn csnn_for_two_epochs() -> Result<()> {
 
 #[test]
 fn plif_net_for_two_epochs() -> Result<()> {
-    let small = Network::PlifNet(PlifNet {
-        inputs: 1,
-        size: 28.into(),
-        channels: 6,
-        hidden: 40,
-        ..PlifNet::default()
-    });
+    let small = Network::model(
+        "plif-net",
+        [
+            ("inputs", 1.into()),
+            ("size", 28.into()),
+            ("channels", 6.into()),
+            ("hidden", 40.into()),
+        ],
+    )?;
     let settings = Settings {
         epochs: 2,
         batch_size: 32,
@@ -112,12 +110,14 @@ fn plif_net_for_two_epochs() -> Result<()> {
 
 #[test]
 fn resnet18_for_two_epochs() -> Result<()> {
-    let small = Network::ResNet18(ResNet18 {
-        inputs: 1,
-        size: 28.into(),
-        channels: 4,
-        ..ResNet18::default()
-    });
+    let small = Network::model(
+        "resnet18",
+        [
+            ("inputs", 1.into()),
+            ("size", 28.into()),
+            ("channels", 4.into()),
+        ],
+    )?;
     let settings = Settings {
         epochs: 2,
         batch_size: 32,

@@ -3,7 +3,7 @@
 use crate::health::patterns::{gratings, prototypes, with_random_labels};
 use crate::health::support::table;
 use spikelet_data::{Split, synthetic};
-use spikelet_nn::network::{Csnn, Network};
+use spikelet_nn::network::Network;
 use spikelet_train::Loss;
 use spikelet_train::health::FindingKind;
 use spikelet_train::optim::RmsProp;
@@ -138,11 +138,7 @@ fn three_gratings_with_random_labels_and_sgd() {
 #[test]
 #[ignore = "needs minutes"]
 fn csnn_with_random_labels() -> Result<()> {
-    let small = Network::Csnn(Csnn {
-        channels: 4,
-        hidden: 40,
-        ..Csnn::default()
-    });
+    let small = Network::model("csnn", [("channels", 4.into()), ("hidden", 40.into())])?;
     let data = with_random_labels(&synthetic::digits_of(93, 256, 256), 7);
     let settings = Settings {
         epochs: 14,

@@ -8,8 +8,9 @@
 //! channel are summed over the thread's blocks, then over threads, in a fixed order.
 
 use super::layout::{Layout, Places, Stored};
-use super::segments::{Read, Segments, backwards, forwards};
-use super::tiling::PooledTiling;
+use super::pooled::PooledTiling;
+use super::read::Read;
+use super::segments::{Segments, backwards, forwards};
 use super::{ScanWriter, argument, arguments, is_by_blocks, lowered, traffic};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource};

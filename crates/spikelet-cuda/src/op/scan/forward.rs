@@ -2,8 +2,8 @@
 
 use super::bits::Bits;
 use super::layout::{Layout, Stored};
+use super::pooled::PooledTiling;
 use super::segments::{Segments, forwards};
-use super::tiling::PooledTiling;
 use super::{ScanWriter, arguments, traffic};
 use crate::kernel_source::{KernelSource, element};
 use crate::op::LoweringContext;

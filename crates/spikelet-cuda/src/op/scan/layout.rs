@@ -1,9 +1,9 @@
 //! The neurons of a thread: neighbors, a pooling block of each of some neighboring channels, or some of a cluster's tile.
 
 use super::bits::Bits;
-use super::recurrent::{Part, Tiling};
-use super::segments::Read;
-use super::tiling::PooledTiling;
+use super::cluster::{Part, Tiling};
+use super::pooled::PooledTiling;
+use super::read::Read;
 use crate::kernel_source::{Geometry, KernelSource, element};
 use crate::op::channels::ChannelReduceTiling;
 use crate::op::schedule::Schedule;

@@ -1,5 +1,6 @@
 //! `spikelet-dev kernel compile`
 
+use super::file;
 use super::usage::{self, KernelUse};
 use serde_json::{Value, json};
 use spikelet::files;
@@ -9,8 +10,7 @@ use spikelet_cli::args::capability;
 use spikelet_cli::command::{examples, path_text, same_file, say_table};
 use spikelet_cli::failure::Failure;
 use spikelet_cli::table::Table;
-use spikelet_cuda::CompileError;
-use spikelet_cuda::source_file::{self, CompiledFile, Message};
+use spikelet_cuda::{CompileError, Compiled, Compiler, Message};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -45,7 +45,7 @@ pub struct Compile {
 
 impl Compile {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let file = self.file.display().to_string();
+        let name = self.file.display().to_string();
         let source = String::from_utf8(files::read(&self.file).map_err(spikelet::Error::from)?)
             .map_err(|error| {
                 let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
@@ -53,7 +53,7 @@ impl Compile {
                     .filter(|byte| **byte == b'\n')
                     .count();
                 Failure::other(
-                    format!("{file} is not text: line {line} is not UTF-8"),
+                    format!("{name} is not text: line {line} is not UTF-8"),
                     "give the source, saved as UTF-8",
                 )
             })?;
@@ -68,15 +68,16 @@ impl Compile {
         let folder = (self.file.parent())
             .filter(|folder| !folder.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        let made = source_file::compile(&source, &file, Some(folder), self.arch)
-            .map_err(|error| self.failure(console, &file, error))?;
+        let made = file::compile(&source, &name, folder, self.arch)
+            .map_err(|error| self.failure(console, &name, error))?;
         let (log, all) = usage::of(&made.log);
-        let kernels = self.kernels(&file, &all)?;
+        let kernels = self.kernels(&name, &all)?;
         if let Some(out) = &self.out {
             files::write_atomically(out, &made.code).map_err(spikelet::Error::from)?;
         }
-        let mut object = self.object(&file, true, &log);
-        object["nvrtc"] = json!(made.nvrtc);
+        let mut object = self.object(&name, true, &log);
+        let nvrtc = Compiler::get()?.version();
+        object["nvrtc"] = json!(nvrtc);
         object["bytes"] = json!(made.code.len());
         object["out"] = json!(self.out.as_deref().map(path_text));
         object["kernels"] = kernels.iter().map(|kernel| kernel_json(kernel)).collect();
@@ -84,7 +85,7 @@ impl Compile {
         if !log.is_empty() {
             console.say(format!("{log}\n"));
         }
-        self.say(console, &file, &made, &kernels);
+        self.say(console, (&name, nvrtc), &made, &kernels);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -109,11 +110,17 @@ impl Compile {
         Ok(shown)
     }
 
-    fn say(&self, console: &Console, file: &str, made: &CompiledFile, kernels: &[&KernelUse]) {
+    fn say(
+        &self,
+        console: &Console,
+        (file, nvrtc): (&str, &str),
+        made: &Compiled,
+        kernels: &[&KernelUse],
+    ) {
         console.say(format!(
             "{file} for compute capability {} by NVRTC {}: {}",
             dotted(self.arch),
-            made.nvrtc,
+            nvrtc,
             bytes(made.code.len() as u64)
         ));
         let head = ["kernel", "registers", "shared", "stack", "spilled"];

@@ -1,6 +1,7 @@
 //! `spikelet-dev kernel …`
 
 mod compile;
+mod file;
 mod show;
 mod usage;
 

@@ -65,6 +65,11 @@ pub fn stem(layers: Vec<Value>, once: bool) -> Value {
     json!({"name": "", kind: layers})
 }
 
+/// Layers that run once for an image.
+pub fn once(name: &str, layers: Vec<Value>) -> Value {
+    json!({"name": name, "static": layers})
+}
+
 /// The stages `layer1`, `layer2`, … of a residual network with so many blocks each. The width doubles from stage to stage, and
 /// the size is halved. `block` makes a block from the width and the stride.
 pub fn stages(

@@ -1,13 +1,18 @@
-//! Deep networks of the literature by name, with options. Each is a function from its options to a list of layers.
+//! Networks of the literature by name, with options. Each is a function from its options to a list of layers.
 //!
 //! A family of models is a file; a new one needs a line in [`FAMILIES`].
 
 mod cifar10_dvs_vgg;
+mod cifar10_net;
+mod csnn;
 mod layer;
+mod mnist_fc;
 mod ms_resnet;
 mod neurons;
 mod plif;
+mod plif_net;
 mod qkformer;
+mod resnet18;
 mod resnet19;
 mod sew_dvs;
 mod sew_resnet;
@@ -19,7 +24,7 @@ mod transformer;
 
 use super::file::expected;
 use super::limits::MAX_LAYERS;
-use super::{ImageSize, Layers, Network};
+use super::{ImageSize, Layers};
 use crate::DefinitionError;
 use crate::module::Module;
 use serde::Serialize;
@@ -30,7 +35,12 @@ use spikelet_core::{Error, Result};
 use std::sync::Arc;
 
 /// The models of each file.
-const FAMILIES: [&[ModelKind]; 10] = [
+const FAMILIES: [&[ModelKind]; 15] = [
+    &mnist_fc::MODELS,
+    &csnn::MODELS,
+    &cifar10_net::MODELS,
+    &plif_net::MODELS,
+    &resnet18::MODELS,
     &sew_resnet::MODELS,
     &sew_dvs::MODELS,
     &plif::MODELS,
@@ -48,9 +58,18 @@ trait Family: Serialize + DeserializeOwned {
     /// What each option means.
     const OPTIONS: &'static [(&'static str, &'static str)];
 
+    /// The settings of training, as the tables of a file.
+    const SETTINGS: &'static str = "encoder.name = \"direct\"\nloss.name = \"cross-entropy\"";
+
     /// The time steps with which the authors train it.
     fn time_steps(&self) -> usize {
         4
+    }
+
+    /// Channels, height and width of the images that it takes.
+    fn image(options: &Map<String, Value>) -> [usize; 3] {
+        let size = options.get("size").and_then(ImageSize::of);
+        size.map_or([0; 3], |size| size.image(number(options, "inputs")))
     }
 
     /// The layers.
@@ -76,6 +95,8 @@ struct ModelKind {
     /// The options with their defaults.
     defaults: fn() -> Value,
     time_steps: fn() -> usize,
+    settings: &'static str,
+    image: fn(&Map<String, Value>) -> [usize; 3],
     layers: fn(&Map<String, Value>) -> Result<Vec<Value>>,
     options: &'static [(&'static str, &'static str)],
 }
@@ -90,6 +111,8 @@ macro_rules! models {
                 source: $source,
                 defaults: || serde_json::json!($defaults),
                 time_steps: || super::Family::time_steps(&$defaults),
+                settings: super::settings_of(|| $defaults),
+                image: super::image_of(|| $defaults),
                 layers: |options| super::layers_of(options, || $defaults),
                 options: super::options_of(|| $defaults),
             }
@@ -100,6 +123,14 @@ use models;
 
 const fn options_of<F: Family>(_: fn() -> F) -> &'static [(&'static str, &'static str)] {
     F::OPTIONS
+}
+
+const fn settings_of<F: Family>(_: fn() -> F) -> &'static str {
+    F::SETTINGS
+}
+
+const fn image_of<F: Family>(_: fn() -> F) -> fn(&Map<String, Value>) -> [usize; 3] {
+    F::image
 }
 
 fn layers_of<F: Family>(options: &Map<String, Value>, default: fn() -> F) -> Result<Vec<Value>> {
@@ -142,6 +173,20 @@ fn wrong_option<F: Family>(
     }
 }
 
+/// The value of an option that is a number.
+fn number(options: &Map<String, Value>, option: &str) -> usize {
+    let value = options.get(option).and_then(Value::as_u64);
+    value.and_then(|n| n.try_into().ok()).unwrap_or_default()
+}
+
+/// The neurons of a hidden layer: 16 times the channels, where 0 is given.
+fn hidden_or_wide(hidden: usize, channels: usize) -> usize {
+    match hidden {
+        0 => channels.saturating_mul(16),
+        given => given,
+    }
+}
+
 /// The number of blocks of each stage, which are to be as few as lists of layers may have.
 fn bounded(blocks: &[usize], name: &str) -> Result<()> {
     let total = blocks.iter().fold(0_usize, |all, &n| all.saturating_add(n));
@@ -155,7 +200,7 @@ fn bounded(blocks: &[usize], name: &str) -> Result<()> {
     }
 }
 
-/// A deep network of the literature: a name, and options over its defaults.
+/// A network of the literature: a name, and options over its defaults.
 ///
 /// ```
 /// use spikelet_nn::network::Model;
@@ -192,21 +237,22 @@ impl Model {
     /// ```
     /// use spikelet_nn::network::Model;
     /// assert!(Model::find("SEW-ResNet18").is_ok());
-    /// assert!(Model::find("resnet18").is_err_and(|error| error.to_string().contains("Network::find")));
+    /// assert!(Model::find("alexnet").is_err());
     /// ```
     ///
     /// # Errors
     /// [`DefinitionError::UnknownName`].
     pub fn find(name: &str) -> Result<Self> {
+        Ok(Self::named(name)?)
+    }
+
+    pub(super) fn named(name: &str) -> Result<Self, DefinitionError> {
         let meant = suggest::find(name, Self::names());
         let found = kinds().find(|kind| Some(kind.name) == meant);
-        let kind = found.ok_or_else(|| match suggest::find(name, Network::NAMES) {
-            Some(network) => DefinitionError::NotAModel(network),
-            None => DefinitionError::UnknownName {
-                family: "model",
-                name: name.to_string(),
-                known: Self::names().collect(),
-            },
+        let kind = found.ok_or_else(|| DefinitionError::UnknownName {
+            family: "network",
+            name: name.to_string(),
+            known: Self::names().collect(),
         })?;
         let values = match (kind.defaults)() {
             Value::Object(values) => values,
@@ -235,9 +281,17 @@ impl Model {
         (self.kind.time_steps)()
     }
 
+    /// The settings with which it is trained, as the tables of an experiment file. They do not name its time steps.
+    pub fn settings(&self) -> &'static str {
+        self.kind.settings
+    }
+
     /// The options with what they mean, and their values.
     pub fn options(&self) -> Vec<(&'static str, &'static str, &Value)> {
-        let all = COMMON.iter().chain(self.kind.options);
+        let own = self.kind.options;
+        let is_own = |key: &str| own.iter().any(|(own, _)| *own == key);
+        let common = COMMON.iter().filter(|(key, _)| !is_own(key));
+        let all = common.chain(own);
         let known = all.filter_map(|(key, doc)| Some((*key, *doc, self.values.get(*key)?)));
         known.collect()
     }
@@ -290,14 +344,12 @@ impl Model {
     }
 
     pub(super) fn number(&self, option: &str) -> usize {
-        let value = self.values.get(option).and_then(Value::as_u64);
-        value.and_then(|n| n.try_into().ok()).unwrap_or_default()
+        number(&self.values, option)
     }
 
     /// Channels, height and width of the images that it takes.
     pub(super) fn image(&self) -> [usize; 3] {
-        let size = self.values.get("size").and_then(ImageSize::of);
-        size.map_or([0; 3], |size| size.image(self.number("inputs")))
+        (self.kind.image)(&self.values)
     }
 
     pub(super) fn set(&mut self, option: &str, value: Value) {

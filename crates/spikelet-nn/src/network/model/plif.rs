@@ -6,7 +6,7 @@
 //! Source: W. Fang et al., *Incorporating learnable membrane time constant to enhance learning of spiking neural networks*,
 //! ICCV 2021.
 
-use super::layer::{conv, fire, group, named, norm, plain};
+use super::layer::{conv, fire, group, named, norm, once, plain};
 use super::{Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ impl Family for PlifImages {
         linears.extend(self.dropout_before_output.then_some(dropout));
         linears.extend([linear(self.classes.saturating_mul(VOTES)), fire()]);
         Ok(vec![
-            json!({"name": "static_conv", "static": first}),
+            once("static_conv", first),
             named("conv", group(convs)),
             named("fc", group(linears)),
             vote(),

@@ -1,10 +1,11 @@
 //! The derived multi-step backward pass with feedback.
 
 use super::super::backward::grads;
+use super::super::cluster::{Part, Tiling};
 use super::super::layout::Layout;
-use super::super::segments::{Read, Segments};
+use super::super::read::Read;
+use super::super::segments::Segments;
 use super::super::{ScanWriter, argument, start};
-use super::tiling::{Part, Tiling};
 use crate::kernel_source::KernelSource;
 use crate::op::LoweringContext;
 use crate::op::step::{self, array_len};
@@ -209,7 +210,7 @@ spk_expect(received + {barrier}, step + 1, (CLUSTER - 1) * sent);
 
     /// All steps, from the last to the first.
     fn steps(&self, segments: &Segments<'_>) -> String {
-        let parts = self.tiling.layouts();
+        let parts = super::layouts(self.tiling);
         let steps = segments.rounds(&|next| {
             let step = |(part, layout): &(Part, Layout)| self.step(part, layout) + &next(layout);
             parts.iter().map(step).collect()

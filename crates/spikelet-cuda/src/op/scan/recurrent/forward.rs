@@ -1,9 +1,10 @@
 //! The multi-step forward pass with feedback.
 
 use super::super::ScanWriter;
+use super::super::cluster::{Demand, Part, Tiling};
 use super::super::layout::{Layout, word};
-use super::super::segments::{Read, Segments};
-use super::tiling::{Demand, Part, Tiling};
+use super::super::read::Read;
+use super::super::segments::Segments;
 use crate::kernel_source::KernelSource;
 use crate::op::LoweringContext;
 use crate::op::step::{self, array_len};
@@ -203,7 +204,7 @@ __syncthreads();
 
     /// All steps. A round is an exchange: spikes before the first step are exchanged like those of a step.
     fn steps(&self, segments: &Segments<'_>) -> String {
-        let parts = self.tiling.layouts();
+        let parts = super::layouts(self.tiling);
         let first = |part| format!("{{\n{}}}\n", self.send(part, "1u"));
         let first = match self.feedback.continues {
             true => parts.iter().map(first).collect(),

@@ -3,11 +3,10 @@
 pub(super) mod backward;
 pub(super) mod forward;
 mod overlap;
-mod tiling;
 
 pub(crate) use overlap::overlap_chunks;
-pub(super) use tiling::{Part, Tiling};
 
+use super::cluster::{Demand, Direction, Part, Tiling};
 use super::layout::Layout;
 use super::{arguments, lowered};
 use crate::gpu::Properties;
@@ -16,7 +15,6 @@ use crate::op::{Lowered, LoweringContext};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{MatmulPrecision, Op, Port};
 use spikelet_graph::{DType, DeviceShare, TensorType};
-use tiling::{Demand, Direction};
 
 const NO_TILE: &str = "a tile of its neurons does not fit in a multiprocessor's shared memory; use fewer neurons, or bf16";
 
@@ -140,79 +138,10 @@ fn with_weights(
     vec![split, kernel]
 }
 
-/// The start of both kernels: the thread's place, shared memory, the weights.
-fn prologue(tiling: &Tiling) -> String {
-    let planes = if tiling.workspace() == 0 {
-        "(const uint4*)nullptr"
-    } else {
-        "(const uint4*)planes"
-    };
-    format!(
-        "  extern __shared__ __align__(128) unsigned char spk_memory[];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const unsigned rank = spk_rank();
-  const int first_row = blockIdx.x / CLUSTER * ROWS;
-  const int own_row = threadIdx.x / COLUMNS, own_column = threadIdx.x % COLUMNS;
-  const Index own_place = (first_row + own_row) * FEATURES + rank * COLUMNS + own_column;
-  const Index own_word = (first_row + own_row) * ROW_WORDS + (rank * COLUMNS + own_column) / 32;
-  spk_weights weights;
-  spk_load_weights(weights, (uint4*)spk_memory, w, {planes}, rank, warp, lane);
-  float* partial = (float*)(spk_memory + IN_SHARED * WARPS * {});",
-        tiling::FRAGMENT
-    )
-}
-
-impl Tiling {
-    /// The parts of the tile with their layouts.
-    fn layouts(&self) -> Vec<(Part, Layout)> {
-        let parts = self.parts().into_iter();
-        parts
-            .map(|part| (part, Layout::cluster(*self, part)))
-            .collect()
-    }
-
-    /// `body` for each neuron of a part. `real` says whether there is one, `n` is its place in a step, which is `shift`
-    /// behind the thread's first: a constant, so that an address is computed once a step.
-    pub(super) fn each_element(&self, part: &Part, body: &str) -> String {
-        let (columns, threads) = (self.columns, self.threads());
-        let (rows, turns) = (self.row_step(), columns.div_ceil(threads));
-        let conditions = [
-            (!self.batch.is_multiple_of(self.rows))
-                .then(|| format!("first_row + row < {}", self.batch)),
-            (self.cluster * columns != self.features)
-                .then(|| "(int)rank * COLUMNS + column < FEATURES".to_string()),
-        ];
-        let conditions: Vec<String> = conditions.into_iter().flatten().collect();
-        let real = match conditions.is_empty() {
-            true => "true".to_string(),
-            false => conditions.join(" && "),
-        };
-        format!(
-            "#pragma unroll
-for (int e = {start}; e < {end}; ++e) {{
-const int turn = e % {turns}, group = e / {turns};
-const int row = own_row + group * {rows}, column = own_column + turn * {threads};
-const int shift = group * {rows} * FEATURES + turn * {threads};
-const int word_shift = group * {rows} * ROW_WORDS + turn * {threads} / 32;
-const bool real = {real};
-const Index n = real ? own_place + shift : 0u;
-const int j = 0;
-{body}}}\n",
-            start = part.first_row / rows * turns,
-            end = (part.first_row + part.rows) / rows * turns,
-        )
-    }
-
-    /// The kernel of all clusters.
-    pub(super) fn kernel(&self, name: String) -> KernelSource {
-        let geometry = Geometry::Blocks {
-            grid: [self.clusters() * self.cluster, 1],
-            block: self.threads(),
-            shared: self.shared(),
-        };
-        let mut kernel = KernelSource::new(name, geometry);
-        kernel.cluster = self.cluster;
-        kernel.line(prologue(self));
-        kernel
-    }
+/// The parts of a tile with their layouts.
+fn layouts(tiling: &Tiling) -> Vec<(Part, Layout)> {
+    let parts = tiling.parts().into_iter();
+    parts
+        .map(|part| (part, Layout::cluster(*tiling, part)))
+        .collect()
 }

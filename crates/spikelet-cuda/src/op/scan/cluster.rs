@@ -6,6 +6,7 @@
 //! are read from the second-level cache at each step.
 
 use crate::gpu::Properties;
+use crate::kernel_source::{Geometry, KernelSource};
 use spikelet_graph::op::Scan;
 use spikelet_graph::{DeviceShare, TensorType};
 
@@ -44,12 +45,12 @@ impl Demand {
 }
 
 /// Bytes of a fragment of 16 neurons by 16 summands.
-pub(super) const FRAGMENT: usize = 512;
+const FRAGMENT: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct Tiling {
-    pub(in super::super) batch: usize,
-    pub(in super::super) features: usize,
+pub(super) struct Tiling {
+    pub(super) batch: usize,
+    pub(super) features: usize,
     pub(super) planes: usize,
     /// 16-bit terms of a gradient.
     pub(super) gradient_planes: usize,
@@ -77,7 +78,7 @@ pub(in super::super) struct Tiling {
 /// Rows of a tile that are computed together. While what one part computed travels to the other blocks, the next
 /// part is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Part {
+pub(super) struct Part {
     pub(super) index: usize,
     pub(super) first_row: usize,
     pub(super) rows: usize,
@@ -250,7 +251,7 @@ impl Tiling {
         self.splits * (self.columns / 16 / self.tiles)
     }
 
-    pub(in super::super) fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         32 * self.warps()
     }
 
@@ -285,7 +286,7 @@ impl Tiling {
     }
 
     /// Neurons of a thread.
-    pub(in super::super) fn elements(&self) -> usize {
+    pub(super) fn elements(&self) -> usize {
         self.rows * self.columns / self.threads()
     }
 
@@ -346,6 +347,73 @@ impl Tiling {
         let define = |(name, value): (&str, usize)| format!("#define {name} {value}\n");
         values.map(define).concat()
     }
+
+    /// `body` for each neuron of a part. `real` says whether there is one, `n` is its place in a step, which is `shift`
+    /// behind the thread's first: a constant, so that an address is computed once a step.
+    pub(super) fn each_element(&self, part: &Part, body: &str) -> String {
+        let (columns, threads) = (self.columns, self.threads());
+        let (rows, turns) = (self.row_step(), columns.div_ceil(threads));
+        let conditions = [
+            (!self.batch.is_multiple_of(self.rows))
+                .then(|| format!("first_row + row < {}", self.batch)),
+            (self.cluster * columns != self.features)
+                .then(|| "(int)rank * COLUMNS + column < FEATURES".to_string()),
+        ];
+        let conditions: Vec<String> = conditions.into_iter().flatten().collect();
+        let real = match conditions.is_empty() {
+            true => "true".to_string(),
+            false => conditions.join(" && "),
+        };
+        format!(
+            "#pragma unroll
+for (int e = {start}; e < {end}; ++e) {{
+const int turn = e % {turns}, group = e / {turns};
+const int row = own_row + group * {rows}, column = own_column + turn * {threads};
+const int shift = group * {rows} * FEATURES + turn * {threads};
+const int word_shift = group * {rows} * ROW_WORDS + turn * {threads} / 32;
+const bool real = {real};
+const Index n = real ? own_place + shift : 0u;
+const int j = 0;
+{body}}}\n",
+            start = part.first_row / rows * turns,
+            end = (part.first_row + part.rows) / rows * turns,
+        )
+    }
+
+    /// The kernel of all clusters.
+    pub(super) fn kernel(&self, name: String) -> KernelSource {
+        let geometry = Geometry::Blocks {
+            grid: [self.clusters() * self.cluster, 1],
+            block: self.threads(),
+            shared: self.shared(),
+        };
+        let mut kernel = KernelSource::new(name, geometry);
+        kernel.cluster = self.cluster;
+        kernel.line(prologue(self));
+        kernel
+    }
+}
+
+/// The start of both kernels: the thread's place, shared memory, the weights.
+fn prologue(tiling: &Tiling) -> String {
+    let planes = if tiling.workspace() == 0 {
+        "(const uint4*)nullptr"
+    } else {
+        "(const uint4*)planes"
+    };
+    format!(
+        "  extern __shared__ __align__(128) unsigned char spk_memory[];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const unsigned rank = spk_rank();
+  const int first_row = blockIdx.x / CLUSTER * ROWS;
+  const int own_row = threadIdx.x / COLUMNS, own_column = threadIdx.x % COLUMNS;
+  const Index own_place = (first_row + own_row) * FEATURES + rank * COLUMNS + own_column;
+  const Index own_word = (first_row + own_row) * ROW_WORDS + (rank * COLUMNS + own_column) / 32;
+  spk_weights weights;
+  spk_load_weights(weights, (uint4*)spk_memory, w, {planes}, rank, warp, lane);
+  float* partial = (float*)(spk_memory + IN_SHARED * WARPS * {});",
+        FRAGMENT
+    )
 }
 
 #[cfg(test)]

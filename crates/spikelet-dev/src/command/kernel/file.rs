@@ -1,73 +1,42 @@
-//! Compilation of CUDA C++ files for one architecture, without a GPU.
+//! Compilation of a CUDA C++ file for one architecture, without a GPU.
 //!
-//! NVRTC compiles them with the options of all kernels of this crate: IEEE arithmetic without
-//! contraction.
+//! NVRTC compiles it with the options of the engine's own kernels: IEEE arithmetic without contraction.
 
-pub use crate::compiler::{Message, Severity};
-
-use crate::compiler::{CompileError, Compiler, Text};
-use crate::library::generation;
+use spikelet_cuda::{CompileError, Compiled, Compiler, Text};
 use std::path::Path;
 
-/// Machine code of a file.
-#[derive(Clone, Debug)]
-pub struct CompiledFile {
-    /// The version of NVRTC, such as `13.0`.
-    pub nvrtc: String,
-    /// The machine code: a cubin.
-    pub code: Vec<u8>,
-    /// The compiler's warnings and notes, and the assembler's statistics of the kernels.
-    pub log: String,
-}
-
-/// Compiles a source for a compute capability, such as `(9, 0)`. `file` is its name in messages;
-/// included files are searched for in `folder` and among the toolkit's headers, if they are installed
-/// beside NVRTC.
-///
-/// ```
-/// use spikelet_cuda::{CompileError, source_file};
-/// let source = r#"extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }"#;
-/// match source_file::compile(source, "twice.cu", None, (9, 0)) {
-///     Ok(compiled) => assert!(compiled.log.contains("'twice'")),
-///     Err(error) => assert!(matches!(error, CompileError::Missing(_))),
-/// }
-/// ```
-///
-/// # Errors
-/// If NVRTC cannot be loaded, if it does not support this compute capability, or if the source has
-/// errors: [`CompileError::Source`] contains its messages and the lines in question.
+/// Compiles a source to machine code for a compute capability, such as `(9, 0)`; the log has the compiler's warnings and
+/// the assembler's statistics of the kernels. `file` is its name in messages; included files are searched for in `folder`,
+/// and among the toolkit's headers, if they are installed beside NVRTC.
 pub fn compile(
     source: &str,
     file: &str,
-    folder: Option<&Path>,
+    folder: &Path,
     capability: (i32, i32),
-) -> Result<CompiledFile, CompileError> {
+) -> Result<Compiled, CompileError> {
     let compiler = Compiler::get()?;
-    let target = compiler.machine_code(capability)?;
-    let mut options = vec!["--ptxas-options=-v".to_string()];
+    let mut options = vec![
+        "--ptxas-options=-v".to_string(),
+        format!("--include-path={}", folder.display()),
+    ];
     // Code from NVRTC's own cache, which version 13 has on machines with a driver, comes without the
     // assembler's statistics.
-    if generation(compiler.version()) >= Some(13) {
+    let generation = compiler.version().split('.').next();
+    if generation.is_some_and(|text| text.parse::<u32>().is_ok_and(|n| n >= 13)) {
         options.push("--no-cache".to_string());
     }
-    options.extend(folder.map(|folder| format!("--include-path={}", folder.display())));
     let text = Text {
         source,
         name: file,
         file,
     };
-    let headers = compiler.all_headers(source);
-    let compiled = compiler.compile_text(&text, target, headers, &options)?;
-    Ok(CompiledFile {
-        nvrtc: compiler.version().to_string(),
-        code: compiled.code,
-        log: compiled.log,
-    })
+    compiler.compile_file(&text, capability, &options)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spikelet_cuda::{Message, Severity};
 
     const SOURCE: &str = r#"#include "factor.cuh"
 extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }
@@ -81,10 +50,10 @@ __global__ void other(float* x, int n) {
 "#;
 
     /// The result for a source in a folder with a header.
-    fn compiled(source: &str, capability: (i32, i32)) -> Result<CompiledFile, CompileError> {
+    fn compiled(source: &str, capability: (i32, i32)) -> Result<Compiled, CompileError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("factor.cuh"), "#define FACTOR 2.0f\n").unwrap();
-        compile(source, "k.cu", Some(folder.path()), capability)
+        compile(source, "k.cu", folder.path(), capability)
     }
 
     #[test]

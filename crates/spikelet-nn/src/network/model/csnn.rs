@@ -1,0 +1,70 @@
+//! The convolutional network of SpikingJelly's Fashion-MNIST tutorial.
+//!
+//! Two convolutions and two linear layers without bias, each followed by a neuron. The image is constant over time, so what
+//! comes before the first neuron is computed once. The firing rates of the last layer are the scores.
+//!
+//! Parameters are `static_conv.0.weight`, `static_conv.1.weight`, ….
+
+use super::layer::{conv, fire, group, named, norm, once, plain};
+use super::{Family, ImageSize, hidden_or_wide, models};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::Result;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Csnn {
+    inputs: usize,
+    size: ImageSize,
+    classes: usize,
+    neuron: Value,
+    channels: usize,
+    hidden: usize,
+}
+
+models! {
+    "SpikingJelly, Fashion-MNIST tutorial";
+    "csnn", "network of two convolutions", Csnn {
+        inputs: 1, size: 28.into(), classes: 10, channels: 128, hidden: 0,
+        neuron: json!({"neuron": "if", "params": {}, "surrogate": {"name": "atan", "alpha": 2.0}}),
+    };
+}
+
+impl Family for Csnn {
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[
+        ("channels", "channels of the convolutions"),
+        (
+            "hidden",
+            "neurons of the hidden layer; 0: 16 times the channels",
+        ),
+    ];
+    const SETTINGS: &'static str = r#"
+        encoder.name = "direct"
+        optimizer = { name = "sgd", momentum = 0.9, lr = 0.1 }
+        training.epochs = 64
+    "#;
+
+    fn layers(&self) -> Result<Vec<Value>> {
+        self.size.halved(2)?;
+        let pool = || json!({"max-pool": 2});
+        let convs = vec![
+            fire(),
+            pool(),
+            conv(self.channels, 3, 1),
+            norm(),
+            fire(),
+            pool(),
+            plain("flatten"),
+        ];
+        let linears = vec![
+            json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
+            fire(),
+            json!({"linear": self.classes}),
+            fire(),
+        ];
+        Ok(vec![
+            once("static_conv", vec![conv(self.channels, 3, 1), norm()]),
+            named("conv", group(convs)),
+            named("fc", group(linears)),
+        ])
+    }
+}
