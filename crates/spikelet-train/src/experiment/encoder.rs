@@ -54,7 +54,8 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         };
         let value = node.to_json();
         let alone = Map::from_iter([(key.clone(), value.clone())]);
-        ENCODERS.with(&*found, &alone)?;
+        let made = ENCODERS.with(&*found, &alone);
+        made.map_err(|error| error.or_at(node.span.clone()))?;
         constants.insert(key.clone(), value);
     }
     // Constants with their default values are left out, so that equal encoders have one text.
