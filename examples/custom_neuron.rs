@@ -7,22 +7,18 @@ use spikelet::graph::Tensor;
 use spikelet::neuron::{Inputs, run};
 use spikelet::prelude::*;
 
-#[derive(Clone, Debug, Default)]
+/// A neuron with a squared input.
+#[derive(Clone, Debug, Schema)]
 struct Squaring {
+    /// Decay factor of the potential.
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     decay: f64,
+    /// Threshold, reset, surrogate.
+    #[schema(flatten)]
     common: Common,
 }
 
 impl Neuron for Squaring {
-    fn name(&self) -> &str {
-        "squaring"
-    }
-    fn common(&self) -> &Common {
-        &self.common
-    }
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.state("v") * self.decay + &x * x.abs()
     }

@@ -4,7 +4,8 @@
 
 use spikelet::prelude::*;
 
-#[derive(Debug)]
+/// A triangle.
+#[derive(Debug, Schema)]
 struct Triangle;
 
 impl Surrogate for Triangle {

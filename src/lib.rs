@@ -83,9 +83,9 @@ pub use spikelet_cuda as cuda;
 #[doc(inline)]
 pub use spikelet_distributed as distributed;
 pub use spikelet_nn::{
-    Build, Constant, DefinitionError, Domain, Entry, Field, LayerError, LayerProblem, OutsideBound,
-    RuntimeError, encoder, energy, layer, learning, loss, module, network, neuron, runtime,
-    sequence, surrogate, tensors,
+    Constant, DefinitionError, Domain, LayerError, LayerProblem, OutsideBound, RuntimeError,
+    encoder, energy, layer, learning, loss, module, network, neuron, runtime, sequence, surrogate,
+    tensors,
 };
 pub use spikelet_schema as schema;
 #[cfg(feature = "plots")]

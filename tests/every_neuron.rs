@@ -66,7 +66,7 @@ fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
 }
 
 fn all() -> impl Iterator<Item = (String, Arc<dyn Neuron>)> {
-    (neuron::entries().into_iter()).flat_map(|entry| variants(entry.name))
+    neuron::NEURONS.names().flat_map(variants)
 }
 
 fn input(scale: f64) -> Tensor {
@@ -311,14 +311,14 @@ fn has_gradient_through_time(neuron: &dyn Neuron) -> bool {
 
 #[test]
 fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
-    for entry in neuron::entries() {
-        let (what, neuron) = variants(entry.name).pop().expect("the last is learned");
+    for name in neuron::NEURONS.names() {
+        let (what, neuron) = variants(name).pop().expect("the last is learned");
         let cut = !has_gradient_through_time(&*neuron);
         let mut learn = neuron.common().trainable.clone();
         // Without a gradient through time, the initial states have none.
         learn.retain(|name, _| !(cut && name.ends_with("_start")));
         let spec = json!({
-            "neuron": entry.name, "params": {"spiking": false, "trainable": learn},
+            "neuron": name, "params": {"spiking": false, "trainable": learn},
             "surrogate": "sigmoid", "reset_grad": "surrogate",
         });
         let smooth = from_spec(&spec).expect("known constants");

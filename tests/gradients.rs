@@ -150,40 +150,40 @@ fn check(neuron: &dyn Neuron, what: &str, failures: &mut Vec<String>) -> Result<
 fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() -> Result<()> {
     let mut failures = vec![];
     let mut checked = 0;
-    for entry in neuron::entries() {
-        for surrogate in surrogate::entries() {
+    for name in neuron::NEURONS.names() {
+        for surrogate in surrogate::SURROGATES.names() {
             for v_reset in [serde_json::json!(-0.2), serde_json::json!(null)] {
                 let spec = serde_json::json!({
-                    "neuron": entry.name,
+                    "neuron": name,
                     "params": {"v_reset": v_reset, "spiking": false, "v_threshold": 0.8},
-                    "surrogate": surrogate.name, "reset_grad": "surrogate",
+                    "surrogate": surrogate, "reset_grad": "surrogate",
                 });
                 let neuron = neuron::from_spec(&spec).expect("known");
                 let smooth = neuron.common().surrogate.primitive(&Expr::symbol("x"));
                 if smooth.is_some() {
-                    let what = format!("{} × {} × v_reset {v_reset}", entry.name, surrogate.name);
+                    let what = format!("{name} × {surrogate} × v_reset {v_reset}");
                     checked += check(&*neuron, &what, &mut failures)?;
                 }
             }
         }
     }
-    for entry in neuron::entries() {
+    for name in neuron::NEURONS.names() {
         for params in [
             serde_json::json!({"fire_on": "previous"}),
             serde_json::json!({"fire_on": "previous", "v_reset": null}),
             serde_json::json!({"resets": false, "strict": true}),
         ] {
-            let what = format!("{} × {params}", entry.name);
+            let what = format!("{name} × {params}");
             let mut constants = params;
             constants["spiking"] = false.into();
             let spec = serde_json::json!({
-                "neuron": entry.name, "params": constants, "reset_grad": "surrogate",
+                "neuron": name, "params": constants, "reset_grad": "surrogate",
                 "surrogate": {"name": "sigmoid", "alpha": 2.0, "factor": 0.75},
             });
             let neuron = neuron::from_spec(&spec).expect("known");
             let has_potential = neuron.states().iter().any(|state| state.name == "v");
             // A potential without a gradient through time has one through such a spike.
-            let plain = neuron::from_spec(&serde_json::json!({"neuron": entry.name}));
+            let plain = neuron::from_spec(&serde_json::json!({"neuron": name}));
             let fits = has_potential && !cuts_time(&*plain.expect("known"));
             if fits || neuron.common().fire_on == FireOn::Charged {
                 checked += check(&*neuron, &what, &mut failures)?;

@@ -18,6 +18,10 @@ const PIXELS: usize = 20;
 
 /// Every kind of thing that a step hands on or shares: states, draws, masks, parameters.
 fn network(v_reset: Option<f64>) -> Sequential {
+    let soft_pulse = Lif {
+        common: Common::soft_pulse(),
+        ..Lif::new(100.0)
+    };
     Sequential::new()
         .add(Linear::new(PIXELS, 16).bias(true))
         .add(
@@ -30,7 +34,7 @@ fn network(v_reset: Option<f64>) -> Sequential {
         .add(Linear::new(16, 8))
         .add(Plif::new(3.0).v_reset(v_reset).v_threshold(0.05))
         .add(Linear::new(8, 4))
-        .add(SoftPulseLif::default().v_threshold(0.002))
+        .add(soft_pulse.v_threshold(0.002))
 }
 
 fn image() -> Vec<f32> {

@@ -294,24 +294,13 @@ fn constants_stay_within_their_limits_while_a_network_trains() -> Result<()> {
 }
 
 /// A neuron of two states, defined by a user.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Schema)]
 struct Adapting {
+    #[schema(flatten)]
     common: Common,
 }
 
 impl Neuron for Adapting {
-    fn name(&self) -> &str {
-        "adapting"
-    }
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("w", 0.1)]
     }

@@ -5,7 +5,8 @@ mod formulas;
 
 use formulas::{Case, Formula, cases};
 use serde_json::json;
-use spikelet::surrogate::{entries, from_spec};
+use spikelet::document::DocumentProblem;
+use spikelet::surrogate::{SURROGATES, from_spec};
 use spikelet_expr::Evaluate;
 use spikelet_expr::{Expr, Program};
 
@@ -46,15 +47,13 @@ fn compare<R: Evaluate>(case: &Case, what: &str, expr: &Expr, formula: &Formula,
 
 #[test]
 fn every_surrogate_has_cases_and_the_first_is_its_default() {
-    for entry in entries() {
+    for name in SURROGATES.names() {
         let first = cases()
             .into_iter()
-            .find(|case| case.spec["name"] == entry.name)
-            .unwrap_or_else(|| panic!("`{}` has no case", entry.name));
-        let built = (entry.build)(&serde_json::Map::new()).unwrap();
-        assert_eq!(built.spec(), first.spec);
+            .find(|case| case.spec["name"] == name)
+            .unwrap_or_else(|| panic!("`{name}` has no case"));
         assert_eq!(
-            from_spec(&json!(entry.name)).unwrap().spec(),
+            from_spec(&json!(name)).unwrap().spec(),
             first.spec,
             "a name alone means the defaults"
         );
@@ -146,10 +145,10 @@ fn nan_goes_where_the_comparisons_send_it() {
 
 #[test]
 fn a_specification_names_its_surrogate_and_builds_it_again() {
-    for entry in entries() {
-        let built = (entry.build)(&(entry.defaults)()).unwrap();
-        assert_eq!(built.spec()["name"], entry.name);
-        assert!(!entry.summary.is_empty());
+    for name in SURROGATES.names() {
+        let built = SURROGATES.named(name).unwrap();
+        assert_eq!(built.spec()["name"], name);
+        assert_eq!(*from_spec(&built.spec()).unwrap(), *built);
     }
     for case in cases() {
         let once = case.surrogate();
@@ -161,24 +160,27 @@ fn a_specification_names_its_surrogate_and_builds_it_again() {
 
 #[test]
 fn names_are_unique_and_in_alphabetical_order() {
-    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+    let names: Vec<&str> = SURROGATES.names().collect();
     assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
 }
 
 #[test]
 fn an_unknown_constant_is_refused_with_a_list_of_the_known_ones() {
-    for entry in entries() {
-        let error = from_spec(&json!({"name": entry.name, "unknown": 1.0})).unwrap_err();
-        let spikelet::DefinitionError::UnknownConstant {
-            owner,
-            constant,
-            known,
-        } = error
-        else {
+    for name in SURROGATES.names() {
+        let error = from_spec(&json!({"name": name, "unknown": 1.0})).unwrap_err();
+        let spikelet::DefinitionError::Field { problem, .. } = error else {
             panic!("another error: {error}");
         };
-        assert_eq!((&*owner, &*constant), (entry.name, "unknown"));
-        assert!(known.iter().eq((entry.defaults)().keys()), "{known:?}");
+        let DocumentProblem::UnknownKey { owner, key, known } = &*problem else {
+            panic!("another problem: {problem}");
+        };
+        assert_eq!((&**owner, &**key), (&*format!("`{name}`"), "unknown"));
+        let fields = SURROGATES.find(name).unwrap().declaration.fields;
+        assert!(
+            fields
+                .iter()
+                .all(|field| known.contains(&field.key.to_string()))
+        );
     }
 }
 
@@ -191,7 +193,7 @@ fn a_constant_of_the_wrong_type_is_refused() {
     ] {
         let error = from_spec(&spec).unwrap_err();
         assert!(
-            matches!(error, spikelet::DefinitionError::WrongType { .. }),
+            matches!(error, spikelet::DefinitionError::Field { .. }),
             "{error}"
         );
     }

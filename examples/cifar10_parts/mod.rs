@@ -33,10 +33,9 @@ pub fn stage_devices(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
 pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize, tau: f64) -> ModelPipeline {
     let c = channels;
     let conv = |inputs| Conv2d::new(inputs, c, 3).padding(1).bias(true);
-    let lif = || {
-        let mut lif = SoftPulseLif::default();
-        lif.neuron.tau = tau;
-        lif
+    let lif = || Lif {
+        common: Common::soft_pulse(),
+        ..Lif::new(tau)
     };
     let bn = || BatchNorm2d::new(c);
     let mut rest = Sequential::new();

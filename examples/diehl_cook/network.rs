@@ -20,14 +20,11 @@ const WEIGHT_SUM: f64 = 78.0;
 ///
 /// At a presynaptic spike `x = 1; W −= η⁻·o₁`, at a postsynaptic spike `W += η⁺·x·o₂; o₁ = 1; o₂ = 1`; all decay
 /// exponentially.
-#[derive(Debug)]
+#[derive(Debug, Schema)]
+#[schema(name = "diehl-cook")]
 struct TripletRule;
 
 impl LearningRule for TripletRule {
-    fn name(&self) -> &'static str {
-        "diehl-cook"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let decay = |tau: f64| (-DT / tau).exp();
         let set = |spike: Expr, decayed: &Expr| Expr::select(spike.gt(0.0), 1.0, decayed);

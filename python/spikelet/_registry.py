@@ -92,8 +92,8 @@ def _member(member: Mapping[str, Any], base: type[Part], module: str) -> Any:
         constants = ", ".join(f"{key}={value!r}" for key, value in member["surrogate"].items() if key != "name")
         usual = f"; by default `{class_of('surrogates', member['surrogate']['name'])}({constants})`."
         fields = [f._replace(doc=f.doc.rstrip(".") + usual) if f.name == "surrogate" else f for f in fields]
-    first, *rest = [part for part in member["doc"].split("\n\n") if part.strip()] or [member["summary"]]
-    prose = [_sentence(first), *rest, *member["head"].split("\n\n")[1:]]
+    first, *rest = [part for part in member["doc"].split("\n\n") if part.strip()]
+    prose = [_sentence(first), *rest]
     positional = names.index(_COMMON) if _COMMON in names else len(names)
     return make(member["class"], base, module, fields, positional, document(prose, fields), kind=member["name"])
 

@@ -133,24 +133,14 @@ impl NeuronBackward for Squared {
 }
 
 /// The same neuron as an equation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "squared")]
 struct BuiltIn {
+    #[schema(flatten)]
     common: Common,
 }
 
 impl Neuron for BuiltIn {
-    fn name(&self) -> &str {
-        "squared"
-    }
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
-
     fn params(&self) -> Vec<Param> {
         vec![Param::new("w", 0.5, Granularity::Layer)]
     }

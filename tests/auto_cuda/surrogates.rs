@@ -4,11 +4,11 @@ use crate::auto_cuda::nodes::compile;
 use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
 use spikelet::auto_cuda::{self, Dtype, SurrogateCodes, cfunction as c};
 use spikelet::prelude::*;
-use spikelet::surrogate::{Scaled, entries, from_spec};
+use spikelet::surrogate::{SURROGATES, Scaled, from_spec};
 use std::sync::Arc;
 
 /// max(0, 1 − |x|) as an expression, without a text of its own.
-#[derive(Debug)]
+#[derive(Debug, Schema)]
 struct Triangle;
 
 impl Surrogate for Triangle {
@@ -18,7 +18,7 @@ impl Surrogate for Triangle {
 }
 
 /// A derivative that needs something which nobody gives it.
-#[derive(Debug)]
+#[derive(Debug, Schema)]
 struct Lost;
 
 impl Surrogate for Lost {
@@ -28,9 +28,9 @@ impl Surrogate for Lost {
 }
 
 fn all() -> Vec<Arc<dyn Surrogate>> {
-    let known = entries()
-        .into_iter()
-        .map(|entry| from_spec(&entry.name.into()).expect("defaults"));
+    let known = SURROGATES
+        .names()
+        .map(|name| from_spec(&name.into()).expect("defaults"));
     known
         .chain([Arc::new(Triangle) as Arc<dyn Surrogate>])
         .collect()
@@ -95,15 +95,16 @@ fn the_sigmoid_is_printed_as_in_the_tutorial_with_any_alpha() -> Result<()> {
 }
 
 /// Another derivative than the name says.
-#[derive(Debug)]
-struct Impostor;
+#[derive(Debug, Schema)]
+#[schema(name = "sigmoid")]
+struct Impostor {
+    #[schema(default = 4.0)]
+    alpha: f64,
+}
 
 impl Surrogate for Impostor {
     fn derivative(&self, x: &Expr) -> Expr {
         2.0 * x
-    }
-    fn spec(&self) -> serde_json::Value {
-        Sigmoid::default().spec()
     }
 }
 
@@ -112,7 +113,7 @@ fn a_sigmoid_with_another_derivative_is_printed_from_its_expression() -> Result<
     let scaled = Scaled::new(Sigmoid::default(), 0.5);
     for (other, part) in [
         (&scaled as &dyn Surrogate, "spk_sigmoid"),
-        (&Impostor, "2.0f * x"),
+        (&Impostor::default(), "2.0f * x"),
     ] {
         let text = other.cuda_codes("float y", "x", Dtype::Float)?;
         assert!(text.contains(part) && !text.contains("expf"), "{text}");

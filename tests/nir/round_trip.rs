@@ -27,7 +27,7 @@ fn check_neuron<N: Neuron + Clone + 'static>(name: &str, neuron: N) {
 }
 
 /// A neuron with a hard reset to 0, to another potential, and with a soft reset.
-fn check_resets<N: Neuron + Clone + 'static>(name: &str, neuron: N) {
+fn check_resets<N: NeuronExt + Clone + 'static>(name: &str, neuron: N) {
     for v_reset in [Some(0.0), Some(-0.2), None] {
         let neuron = neuron.clone().v_threshold(0.4).v_reset(v_reset);
         check_neuron(&format!("{name}, v_reset {v_reset:?}"), neuron);
@@ -50,7 +50,13 @@ fn voting_is_a_product() {
 #[test]
 fn neurons_with_an_exact_form_fire_the_same_spikes() {
     check_resets("if", If::new());
-    check_resets("soft_pulse_if", SoftPulseIf::default());
+    let common = Common::soft_pulse();
+    check_resets(
+        "soft_pulse_if",
+        If {
+            common: common.clone(),
+        },
+    );
     check_resets("lif", Lif::new(3.0));
     check_resets(
         "lif with undivided input",
@@ -62,11 +68,11 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
     check_resets("plif", Plif::new(2.5));
     check_resets("sltt_lif", SlttLif::default());
     check_resets("ottt_lif", OtttLif::default());
-    let neuron = Lif {
-        tau: 3.0,
-        ..SoftPulseLif::default().neuron
+    let soft_pulse = Lif {
+        common,
+        ..Lif::new(3.0)
     };
-    check_resets("soft_pulse_lif", SoftPulseLif { neuron });
+    check_resets("soft_pulse_lif", soft_pulse);
     check_resets("cuba_lif", CubaLif::default());
     check_resets("decay_lif", DecayLif::default());
     check_resets("norse_lif", NorseLif::default());

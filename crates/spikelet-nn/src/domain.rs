@@ -3,6 +3,8 @@
 pub use spikelet_schema::Domain;
 
 use crate::DefinitionError;
+use spikelet_schema::Record;
+use spikelet_schema::document::{DocumentProblem, Located};
 use std::fmt;
 
 /// A constant with its value and its domain.
@@ -29,7 +31,7 @@ impl Constant {
     /// Checks the value. `owner` is the constant's owner, such as ``neuron `lif` ``.
     ///
     /// # Errors
-    /// [`DefinitionError::OutsideDomain`].
+    /// [`DefinitionError::Field`].
     ///
     /// ```
     /// use spikelet_nn::{Constant, Domain};
@@ -39,15 +41,26 @@ impl Constant {
     /// assert_eq!(refused.to_string(), message);
     /// ```
     pub fn check(&self, owner: &str) -> Result<(), DefinitionError> {
-        match self.domain.contains(self.value) {
-            true => Ok(()),
-            false => Err(DefinitionError::OutsideDomain {
-                constant: self.name.to_string(),
-                owner: owner.to_string(),
-                value: self.value,
-                domain: self.domain,
-            }),
+        if self.domain.contains(self.value) {
+            return Ok(());
         }
+        let problem = DocumentProblem::WrongValue {
+            key: self.name.to_string(),
+            given: self.value.to_string(),
+            expected: self.domain.to_string(),
+        };
+        Err(DefinitionError::of(
+            owner.to_string(),
+            Located::new(problem),
+        ))
+    }
+
+    /// The numbers of a declared value with their domains.
+    pub fn all(record: &dyn Record) -> Vec<Self> {
+        let declared = spikelet_schema::domains(record).into_iter();
+        declared
+            .map(|(name, value, domain)| Self::new(name, value, domain))
+            .collect()
     }
 }
 
@@ -64,7 +77,7 @@ impl fmt::Display for Constant {
 /// Checks constants; the error names the first one outside its domain.
 ///
 /// # Errors
-/// [`DefinitionError::OutsideDomain`].
+/// [`DefinitionError::Field`].
 pub fn check(constants: &[Constant], owner: &str) -> Result<(), DefinitionError> {
     constants.iter().try_for_each(|c| c.check(owner))
 }

@@ -9,6 +9,9 @@ use spikelet_core::Error;
 use spikelet_core::suggest::closest;
 use spikelet_expr::CompileError;
 use spikelet_graph::{DType, TensorType};
+use spikelet_schema::document::{DocumentProblem, Located, Node};
+use spikelet_schema::{Family, Registry, UnknownName};
+use std::sync::Arc;
 
 /// The name that was perhaps meant.
 fn meant(given: &str, known: &[&'static str]) -> String {
@@ -30,64 +33,13 @@ pub enum DefinitionError {
         /// All names.
         known: Vec<&'static str>,
     },
-    /// A specification that is neither a name nor an object with a name.
-    #[error(
-        "the specification of the {family} must be an object with `{key}`, its name; {given} was given"
-    )]
-    NotASpecification {
-        /// The family, such as `neuron`.
-        family: &'static str,
-        /// The key of the name.
-        key: &'static str,
-        /// The specification.
-        given: Value,
-    },
-    /// An unknown constant.
-    #[error("`{owner}` has no constant `{constant}`; it has: {}", list(.known))]
-    UnknownConstant {
-        /// The neuron, surrogate or encoder.
+    /// A field that the declaration does not have, or a wrong value.
+    #[error("{}", of_owner(.owner, .problem))]
+    Field {
+        /// The owner of the field, such as ``neuron `lif` ``.
         owner: String,
-        /// The given name.
-        constant: String,
-        /// The names of its constants.
-        known: Vec<String>,
-    },
-    /// A constant with a value of a wrong type.
-    #[error("`{constant}` of `{owner}` is {value}; it must be {expected}")]
-    WrongType {
-        /// The neuron, surrogate or encoder.
-        owner: String,
-        /// The constant.
-        constant: String,
-        /// The given value.
-        value: Value,
-        /// The allowed values.
-        expected: String,
-    },
-    /// Constants that cannot be deserialized.
-    #[error("{}: {source}", match .constant {
-        Some(constant) => format!("`{constant}` of `{owner}`"),
-        None => format!("constants of `{owner}`"),
-    })]
-    Unreadable {
-        /// The neuron, surrogate or encoder.
-        owner: String,
-        /// The constant, if a single one is invalid.
-        constant: Option<String>,
-        /// The reason.
-        source: serde_json::Error,
-    },
-    /// A constant outside its domain.
-    #[error("`{constant}` of {owner} is {value}; it must be {domain}")]
-    OutsideDomain {
-        /// The constant.
-        constant: String,
-        /// The constant's owner, such as ``neuron `lif` ``.
-        owner: String,
-        /// The given value.
-        value: f64,
-        /// The allowed values.
-        domain: Domain,
+        /// The problem.
+        problem: Box<DocumentProblem>,
     },
     /// A state whose reset value is not finite.
     #[error(
@@ -181,6 +133,59 @@ pub enum DefinitionError {
         /// The reason.
         source: CompileError,
     },
+}
+
+impl DefinitionError {
+    /// A problem of a field.
+    pub(crate) fn of(owner: String, error: Located) -> Self {
+        Self::Field {
+            owner,
+            problem: error.problem,
+        }
+    }
+
+    /// The member of a family that a specification gives: a name, or an object with `name` and fields.
+    pub(crate) fn reading<T: Family + ?Sized>(
+        registry: &Registry<T>,
+        spec: &Value,
+    ) -> Result<Arc<T>, Self> {
+        let family = registry.family;
+        let name = spec.as_str().or_else(|| spec.get("name")?.as_str());
+        let name = name.map(|name| registry.find(name).map(|_| name));
+        let owner = match name.transpose()? {
+            Some(name) => format!("{family} `{name}`"),
+            None => family.to_string(),
+        };
+        let read = Node::from_json(spec).and_then(|node| registry.read(family, &node));
+        read.map_err(|error| Self::of(owner, error))
+    }
+}
+
+impl From<UnknownName> for DefinitionError {
+    fn from(error: UnknownName) -> Self {
+        Self::UnknownName {
+            family: error.family,
+            name: error.given,
+            known: error.known,
+        }
+    }
+}
+
+/// A problem of a field with its owner.
+fn of_owner(owner: &str, problem: &DocumentProblem) -> String {
+    match problem {
+        DocumentProblem::WrongValue {
+            key,
+            given,
+            expected,
+        } => format!("`{key}` of {owner} is {given}; it must be {expected}"),
+        DocumentProblem::UnknownKey { owner, key, known } => {
+            let own = known.iter().filter(|known| *known != "name");
+            let own: Vec<String> = own.cloned().collect();
+            format!("{owner} has no constant `{key}`; it has: {}", list(&own))
+        }
+        problem => problem.to_string(),
+    }
 }
 
 fn list(names: &[String]) -> String {
@@ -470,7 +475,7 @@ impl LayerProblem {
             Self::Connection { .. } => {
                 "let the module of the connection have the shape of the current as its output"
             }
-            Self::Definition(DefinitionError::OutsideDomain { .. }) => crate::domain::HELP,
+            Self::Definition(DefinitionError::Field { problem, .. }) => return problem.help(),
             Self::Definition(_) => "correct the definition",
             Self::Learning(problem) => problem.help(),
         };

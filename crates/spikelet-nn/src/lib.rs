@@ -18,7 +18,6 @@ pub mod network;
 pub mod neuron;
 mod neuron_ops;
 pub mod prelude;
-mod registry;
 pub mod runtime;
 pub mod sequence;
 pub mod surrogate;
@@ -28,6 +27,5 @@ mod trainable;
 
 pub use domain::{Constant, Domain};
 pub use error::{DefinitionError, LayerError, LayerProblem, RuntimeError};
-pub use registry::{Build, Entry, Field};
 pub use spikelet_core::{Error, Result};
 pub use trainable::OutsideBound;

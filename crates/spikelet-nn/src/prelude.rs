@@ -30,3 +30,4 @@ pub use crate::surrogate::{Atan, Sigmoid, Surrogate};
 pub use crate::{Error, Result};
 pub use spikelet_expr::Expr;
 pub use spikelet_graph::{Backend, DType, RandomAxes, Tensor, Tracer, Var};
+pub use spikelet_schema::Schema;

@@ -4,12 +4,14 @@
 //! for a trainable constant, the parameter p of this name with its bound applied.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use spikelet_core::OtherError;
 use spikelet_expr::Expr;
+use spikelet_schema::document::{Located, Node};
+use spikelet_schema::{Field, FieldValue, Kind, Schema, read_by_serde};
 
 /// The number of values of a trainable parameter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum Granularity {
     /// One value for the layer.
     #[default]
@@ -21,6 +23,7 @@ pub enum Granularity {
     /// One for each time step.
     Step,
     /// One for each time step and channel.
+    #[schema(name = "step_channel")]
     StepChannel,
 }
 
@@ -122,7 +125,7 @@ pub enum Bound {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `granularity`, `bound`, `start` and `frozen`"
+    expecting = "it must be `layer`, `channel`, `neuron`, or an object with `granularity`, `bound`, `start` and `frozen`"
 )]
 enum Form {
     Granularity(Granularity),
@@ -154,6 +157,24 @@ impl From<Form> for Trainable {
                 frozen,
             },
         }
+    }
+}
+
+impl FieldValue for Trainable {
+    fn kind() -> Kind {
+        Kind::Other(
+            "a granularity, or a table with `granularity`, `bound`, `start` and `frozen`",
+            || json!({"anyOf": [{"enum": Granularity::NAMES}, {"type": "object"}]}),
+        )
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = read_by_serde(field, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        json!(self)
     }
 }
 

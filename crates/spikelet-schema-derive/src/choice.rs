@@ -12,7 +12,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         || kebab(&input.ident.to_string()).replace('-', " "),
         |name| name.value(),
     );
-    let (mut variants, mut words) = (vec![], vec![]);
+    let (mut variants, mut words, mut aliases) = (vec![], vec![], vec![]);
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
             return Err(syn::Error::new_spanned(
@@ -20,7 +20,11 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 "a variant of a declared enum has no fields",
             ));
         }
-        let options = Options::of(&variant.attrs, &["name"])?;
+        let options = Options::of(&variant.attrs, &["name", "alias"])?;
+        if let Some(alias) = &options.alias {
+            let ident = &variant.ident;
+            aliases.push(quote!((#alias, Self::#ident)));
+        }
         words.push(
             options
                 .name
@@ -56,6 +60,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         impl #schema::Choice for #ty {
             const ALL: &'static [Self] = &Self::ALL;
             const NAMES: &'static [&'static str] = &Self::NAMES;
+            const ALIASES: &'static [(&'static str, Self)] = &[#(#aliases),*];
         }
 
         impl #schema::FieldValue for #ty {

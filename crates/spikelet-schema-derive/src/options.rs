@@ -12,6 +12,7 @@ pub(crate) struct Options {
     pub none: Option<LitStr>,
     pub unit: Option<LitStr>,
     pub table: Option<LitStr>,
+    pub alias: Option<LitStr>,
     /// The path of `spikelet-schema`.
     pub path: Option<TokenStream>,
     pub default: Option<TokenStream>,
@@ -42,6 +43,7 @@ impl Options {
                 match key.as_str() {
                     "name" | "key" => options.name = Some(meta.value()?.parse()?),
                     "none" => options.none = Some(meta.value()?.parse()?),
+                    "alias" => options.alias = Some(meta.value()?.parse()?),
                     "table" => options.table = Some(meta.value()?.parse()?),
                     "crate" => options.path = Some(expression(meta.value()?)?),
                     "unit" => options.unit = Some(meta.value()?.parse()?),

@@ -87,6 +87,10 @@ pub(crate) fn derive<'a>(
             #check
 
             #earlier
+
+            fn as_type(&self) -> ::std::option::Option<&dyn ::std::any::Any> {
+                ::std::option::Option::Some(self)
+            }
         }
 
         impl #schema::RecordMut for #ty {

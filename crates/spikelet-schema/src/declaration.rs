@@ -2,6 +2,7 @@
 
 use crate::document::{Located, Node};
 use crate::{Domain, FieldValue};
+use std::any::Any;
 use std::fmt;
 
 /// A type that is declared by `#[derive(Schema)]`.
@@ -101,6 +102,11 @@ pub trait Record {
         Ok(())
     }
 
+    /// The value, to be downcast to its type; `None` for a type that borrows.
+    fn as_type(&self) -> Option<&dyn Any> {
+        None
+    }
+
     /// The table in today's form, if it has one of before.
     fn earlier(&self, table: &Node) -> Option<Node> {
         let _ = table;
@@ -126,6 +132,38 @@ impl<T: Record + ?Sized> Record for std::sync::Arc<T> {
     fn check_fields(&self) -> Result<(), Located> {
         (**self).check_fields()
     }
+
+    fn as_type(&self) -> Option<&dyn Any> {
+        (**self).as_type()
+    }
+}
+
+/// The flattened struct of this type in a record, or in a struct that is flattened into the record.
+pub fn flattened<T: 'static>(record: &(impl Record + ?Sized)) -> Option<&T> {
+    let fields = record.declaration().fields.iter().enumerate();
+    let mut values = fields
+        .filter(|(_, field)| field.role == Role::Flatten)
+        .map(|(index, _)| record.field(index));
+    values.find_map(|value| {
+        let found = (value as &dyn Any).downcast_ref();
+        found.or_else(|| flattened(value.record()?))
+    })
+}
+
+/// As [`flattened`], to be changed.
+pub fn flattened_mut<T: 'static>(record: &mut dyn RecordMut) -> Option<&mut T> {
+    let holds = |value: &dyn FieldValue| {
+        (value as &dyn Any).is::<T>() || value.record().is_some_and(|r| flattened::<T>(r).is_some())
+    };
+    let fields = record.declaration().fields.iter().enumerate();
+    let (index, _) = fields
+        .filter(|(_, field)| field.role == Role::Flatten)
+        .find(|(index, _)| holds(record.field(*index)))?;
+    let value = record.field_mut(index);
+    match (&*value as &dyn Any).is::<T>() {
+        true => (value as &mut dyn Any).downcast_mut(),
+        false => flattened_mut(value.record_mut()?),
+    }
 }
 
 /// An enum without fields that is declared by `#[derive(Schema)]`: a value is one of several words.
@@ -135,6 +173,9 @@ pub trait Choice: Copy + PartialEq + 'static {
 
     /// Their words.
     const NAMES: &'static [&'static str];
+
+    /// Other words, with their values.
+    const ALIASES: &'static [(&'static str, Self)];
 }
 
 impl Declaration {

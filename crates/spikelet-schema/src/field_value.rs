@@ -3,11 +3,12 @@
 use crate::document::{Content, Located, Node};
 use crate::{Domain, Field, Kind, Record, RecordMut};
 use serde_json::Value as Json;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A type that a field of a declaration may have.
-pub trait FieldValue {
+pub trait FieldValue: Any {
     /// The type in schemas and tables.
     fn kind() -> Kind
     where
@@ -47,6 +48,20 @@ pub trait FieldValue {
         let _ = table;
         vec![]
     }
+}
+
+/// A value that serde reads, for fields of types that have no declaration.
+///
+/// # Errors
+/// When serde refuses it.
+pub fn read_by_serde<T: serde::de::DeserializeOwned>(
+    field: &Field,
+    node: &Node,
+) -> Result<T, Located> {
+    serde_json::from_value(node.to_json()).map_err(|error| {
+        let problem = format!("`{}`: {error}", field.key);
+        Located::other(problem, "correct this value").or_at(node.span.clone())
+    })
 }
 
 /// The number of a node in the domain of a field.

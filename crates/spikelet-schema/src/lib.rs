@@ -50,15 +50,19 @@ mod registry;
 pub mod suggest;
 pub mod words;
 
-pub use declaration::{Choice, Declaration, Field, Kind, Record, RecordMut, Role, Schema};
+pub use declaration::{
+    Choice, Declaration, Field, Kind, Record, RecordMut, Role, Schema, flattened, flattened_mut,
+};
 pub use domain::Domain;
-pub use field_value::FieldValue;
+pub use field_value::{FieldValue, read_by_serde};
 pub use json_schema::json_schema;
 pub use notation::serialized::member;
 pub use notation::{
     KeyValue, check, domains, from_json, read, read_into, read_tables, to_json, to_keys,
 };
-pub use registry::{Alias, Entry, Family, Registry, UnknownName, member_to_json};
+pub use registry::{
+    Alias, Around, Entry, Family, Registry, UnknownName, member_to_json, named_to_json,
+};
 /// Declares a struct with fields, or an enum of words.
 ///
 /// Of a struct: `Default`, [`Schema`], [`Record`], [`RecordMut`], [`FieldValue`], `serde::Serialize` and `serde::Deserialize`. Attributes
@@ -88,7 +92,8 @@ pub use registry::{Alias, Entry, Family, Registry, UnknownName, member_to_json};
 /// | `skip` | the field is in no notation |
 ///
 /// Of an enum without fields: `ALL`, `NAMES`, `name`, `find`, [`Choice`], [`FieldValue`], `Display`, `FromStr` and serde's
-/// traits. A variant is written in lower case with `-`, or as `#[schema(name = "…")]` says; `_` is read as `-`.
+/// traits. A variant is written in lower case with `-`, or as `#[schema(name = "…")]` says; `_` is read as `-`. A variant with
+/// `#[schema(alias = "…")]` is read from this word too.
 pub use spikelet_schema_derive::Schema;
 
 /// The problem of a message and its help, the line that begins with `help:`, if it has one.

@@ -20,14 +20,23 @@ use std::fmt::Write;
 /// assert_eq!(markdown::table(Lif::DECLARATION), table);
 /// ```
 pub fn table(declaration: &Declaration) -> String {
+    let rows = rows(declaration, |_, _| true);
+    format!("| key | values | default | |\n|---|---|---|---|\n{rows}")
+}
+
+/// The rows of some fields, chosen by the field and its default.
+pub fn rows(declaration: &Declaration, keep: impl Fn(&Field, &Json) -> bool) -> String {
     let defaults = crate::to_json(&*(declaration.default)());
-    let mut text = "| key | values | default | |\n|---|---|---|---|\n".to_string();
+    let mut text = String::new();
     for field in declaration.all_fields() {
-        let default = match defaults.get(field.key) {
+        let default = defaults.get(field.key).unwrap_or(&Json::Null);
+        if !keep(field, default) {
+            continue;
+        }
+        let default = match default {
             _ if field.required => String::new(),
-            Some(Json::Null) | None => field.none.to_string(),
-            Some(Json::String(word)) => word.clone(),
-            Some(value) => value.to_string(),
+            Json::Null => field.none.to_string(),
+            value => in_words(value),
         };
         let meaning = meaning(field).replace('|', "\\|");
         // Writing to a string does not fail.
@@ -39,6 +48,23 @@ pub fn table(declaration: &Declaration) -> String {
         );
     }
     text
+}
+
+/// A value without the notation of JSON: a member of a family is its name with its fields.
+fn in_words(value: &Json) -> String {
+    let Json::Object(table) = value else {
+        return value.as_str().map_or(value.to_string(), String::from);
+    };
+    let fields = table.iter().filter(|(key, _)| *key != "name");
+    let fields: Vec<String> = fields
+        .map(|(key, value)| format!("{key} {}", in_words(value)))
+        .collect();
+    match (table.get("name").and_then(Json::as_str), &fields[..]) {
+        (None, []) => "none".to_string(),
+        (None, fields) => fields.join(", "),
+        (Some(name), []) => name.to_string(),
+        (Some(name), fields) => format!("{name}, {}", fields.join(", ")),
+    }
 }
 
 /// The meaning of a field with its unit, as a sentence.

@@ -3,7 +3,7 @@
 use crate::declaration::Role;
 use crate::document::{Fields, Located, Node};
 use crate::{Choice, UnknownName, suggest};
-use crate::{Declaration, Domain, Field, FieldValue, Record, RecordMut, Schema};
+use crate::{Declaration, Domain, Field, FieldValue, Kind, Record, RecordMut, Schema};
 use serde_json::{Map, Value as Json};
 
 /// A value of a table of a document. Fields that are not given have their defaults.
@@ -297,17 +297,30 @@ pub fn to_json(record: &dyn Record) -> Map<String, Json> {
     object
 }
 
-/// The numbers of the fields that have a domain.
+/// The numbers of the fields with their domains: those of the declaration, and all finite numbers for others.
 pub fn domains(record: &dyn Record) -> Vec<(&'static str, f64, Domain)> {
     let mut found = vec![];
     each(record, "", &mut |_, visited| {
         if let Visited::Field(field, value) = visited
-            && let (Some(domain), Some(number)) = (field.domain, value.number())
+            && let (Some(domain), Some(number)) = (domain_of(field), value.number())
         {
             found.push((field.key, number, domain));
         }
     });
     found
+}
+
+/// The domain of the number of a field. An integer without one is not checked.
+fn domain_of(field: &Field) -> Option<Domain> {
+    let kind = match (field.kind)() {
+        Kind::Optional(kind) => *kind,
+        kind => kind,
+    };
+    match kind {
+        Kind::Integer => field.domain.map(Domain::integers),
+        Kind::Number => Some(field.domain.unwrap_or(Domain::FINITE)),
+        _ => field.domain,
+    }
 }
 
 /// Checks a value that was made by a program as [`read`] checks a file.
@@ -333,9 +346,11 @@ pub fn check(record: &dyn Record) -> Result<(), Located> {
 /// The value of a word; `family` is the name of its type.
 #[doc(hidden)]
 pub fn word<T: Choice>(word: &str, family: &'static str) -> Result<T, UnknownName> {
-    let found = suggest::find(word, T::NAMES.iter().copied());
-    let at = T::NAMES.iter().position(|name| Some(*name) == found);
-    at.map(|at| T::ALL[at]).ok_or_else(|| UnknownName {
+    let own = T::NAMES.iter().copied().zip(T::ALL.iter().copied());
+    let mut all = own.chain(T::ALIASES.iter().copied());
+    let found = suggest::find(word, all.clone().map(|(name, _)| name));
+    let meant = all.find(|(name, _)| Some(*name) == found);
+    meant.map(|(_, value)| value).ok_or_else(|| UnknownName {
         family,
         given: word.to_string(),
         known: T::NAMES.to_vec(),

@@ -2,7 +2,7 @@
 
 use crate::document::{Content, Fields, Located, Node};
 use crate::suggest::{closest, find};
-use crate::{Declaration, Field, FieldValue, Kind, Record, notation};
+use crate::{Declaration, Field, FieldValue, Kind, Record, Role, notation};
 use serde_json::{Map, Value as Json};
 use std::fmt;
 use std::sync::Arc;
@@ -72,6 +72,25 @@ pub struct Alias {
     pub fields: &'static str,
 }
 
+impl Alias {
+    /// The member with the fields that differ, such as ``lif with tau = 100.0``.
+    pub fn summary(&self) -> String {
+        match self.fields {
+            "" => self.of.to_string(),
+            fields => format!("{} with {}", self.of, fields.replace('\n', ", ")),
+        }
+    }
+}
+
+/// A struct around any member: its fields are keys of the member's table, as `{ name = "atan", factor = 0.3 }`.
+pub struct Around<T: ?Sized> {
+    /// Its declaration. One field is the member, which is flattened.
+    pub declaration: &'static Declaration,
+    /// Makes it of a table.
+    #[doc(hidden)]
+    pub read: fn(&Node) -> Result<Arc<T>, Located>,
+}
+
 /// A family of declared things, made by [`registry!`](crate::registry).
 ///
 /// ```
@@ -114,12 +133,27 @@ pub struct Registry<T: ?Sized + 'static> {
     pub entries: &'static [Entry<T>],
     /// Other names of members.
     pub aliases: &'static [Alias],
+    /// The struct around members whose tables have one of its keys.
+    pub around: Option<Around<T>>,
 }
 
 impl<T: ?Sized> Registry<T> {
     /// The names of all members.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.entries.iter().map(Entry::name)
+    }
+
+    /// The names of all members and the other names, each with a summary.
+    pub fn all_names(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let own = self.entries.iter().map(|entry| {
+            let summary = entry.declaration.summary().replace('\n', " ");
+            (entry.name(), summary)
+        });
+        own.chain(
+            self.aliases
+                .iter()
+                .map(|alias| (alias.name, alias.summary())),
+        )
     }
 
     /// The declarations of all members.
@@ -190,6 +224,13 @@ impl<T: ?Sized> Registry<T> {
         let name = named.text("name")?;
         let entry = self.find(name);
         let entry = entry.map_err(|error| error.located().or_at(named.span.clone()))?;
+        let is_around = |around: &&Around<T>| {
+            let mut fields = around.declaration.fields.iter();
+            fields.any(|f| f.role != Role::Flatten && node.get(f.key).is_some())
+        };
+        if let Some(around) = self.around.as_ref().filter(is_around) {
+            return (around.read)(node);
+        }
         match self.alias(name).filter(|alias| !alias.fields.is_empty()) {
             Some(alias) if !entry.declaration.is_called(name) => {
                 let fields = Node::from_toml(alias.fields)?;
@@ -223,25 +264,28 @@ impl<T: Family + ?Sized> Registry<T> {
     /// # Errors
     /// As [`Registry::read`].
     pub fn read_over(&self, key: &str, present: &T, node: &Node) -> Result<Arc<T>, Located> {
+        let own = Node::from_json(&member_to_json(present).into())?;
         let of_present = |name: &Node| {
+            let own = own.get("name").and_then(Node::as_text);
             name.as_text()
-                .is_some_and(|name| present.record().declaration().is_called(name))
+                .zip(own)
+                .is_some_and(|(name, own)| find(name, [own]).is_some())
         };
         match node.get("name") {
-            None if node.entries().is_some() => {}
-            Some(name) if of_present(name) => {}
-            _ => return self.read(key, node),
+            None if node.entries().is_none() => self.read(key, node),
+            Some(name) if !of_present(name) => self.read(key, node),
+            _ => self.read(key, &node.without("name").over(&own)),
         }
-        let entry = self.find(present.record().declaration().name);
-        let entry = entry.map_err(UnknownName::located)?;
-        let own = Node::from_json(&notation::to_json(present.record()).into())?;
-        entry.read_but(&node.without("name").over(&own), None)
     }
 }
 
 /// The name of a member and its fields as JSON.
 pub fn member_to_json<T: Family + ?Sized>(member: &T) -> Map<String, Json> {
-    let record = member.record();
+    named_to_json(member.record())
+}
+
+/// The name of a declared value and its fields as JSON.
+pub fn named_to_json(record: &dyn Record) -> Map<String, Json> {
     let mut object = Map::from_iter([("name".to_string(), Json::from(record.declaration().name))]);
     object.extend(notation::to_json(record));
     object
@@ -329,6 +373,14 @@ impl<T: ?Sized> fmt::Debug for Entry<T> {
     }
 }
 
+impl<T: ?Sized> fmt::Debug for Around<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Around")
+            .field(&self.declaration.name)
+            .finish()
+    }
+}
+
 impl<T: ?Sized> fmt::Debug for Registry<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
@@ -348,7 +400,8 @@ pub fn made<S: crate::Schema>(fields: &Fields<'_>) -> Result<S, Located> {
 }
 
 /// Declares the [`Registry`] of a family: the trait of its members, its name in messages, the types of the members, and other
-/// names of members, with the fields that differ from the defaults. The trait has [`Record`] as a supertrait.
+/// names of members, with the fields that differ from the defaults, and a struct around members ([`Around`]). The trait has
+/// [`Record`] as a supertrait.
 ///
 /// ```text
 /// registry! {
@@ -358,9 +411,19 @@ pub fn made<S: crate::Schema>(fields: &Fields<'_>) -> Result<S, Located> {
 /// ```
 #[macro_export]
 macro_rules! registry {
+    (@around) => {
+        None
+    };
+    (@around $around:path) => {
+        Some($crate::Around {
+            declaration: <$around as $crate::Schema>::DECLARATION,
+            read: |node| Ok(::std::sync::Arc::new($crate::read::<$around>(node)?)),
+        })
+    };
     (
         $(#[$doc:meta])* $visible:vis static $registry:ident: $family:ty = $name:literal { $($(#[$cfg:meta])? $member:path),* $(,)? }
         $(or { $($alias:literal = $of:literal, $fields:literal);* $(;)? })?
+        $(around { $around:path })?
     ) => {
         $(#[$doc])*
         $visible static $registry: $crate::Registry<$family> = $crate::Registry {
@@ -370,6 +433,7 @@ macro_rules! registry {
                 make: |fields| Ok(::std::sync::Arc::new($crate::derived::made::<$member>(fields)?)),
             }),*],
             aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
+            around: $crate::registry!(@around $($around)?),
         };
 
         impl $crate::Family for $family {

@@ -19,8 +19,8 @@ IN_FILES = {
 }  # fmt: skip
 
 #: Classes that are no types of Rust: `Pool::max`, `Pool::average`, `Sequential` (which is a network in Python), a neuron as it is,
-#: and `Recurrent` through `DelayedFeedback`.
-NOT_IN_RUST = {"Group", "NetworkNeuron", "DelayedRecurrent"} | {f"{kind}Pool{axes}d" for kind in ("Max", "Avg") for axes in (1, 2, 3)}
+#: `Recurrent` through `DelayedFeedback`, and names of settings of other neurons.
+NOT_IN_RUST = {"Group", "NetworkNeuron", "DelayedRecurrent", "SoftPulseIf", "SoftPulseLif"} | {f"{kind}Pool{axes}d" for kind in ("Max", "Avg") for axes in (1, 2, 3)}
 
 
 def declared():

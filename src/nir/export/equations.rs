@@ -8,8 +8,8 @@ use spikelet_core::Result;
 use spikelet_nn::neuron::{
     CubaLif, DecayLif, Discretization, HalfThresholdIf, Heaviside, If, LeakyIntegrator, Lif,
     Neuron, NirCubaLi, NirCubaLif, NirI, NirIf, NirLi, NirLif, NonSpikingIf, NonSpikingLif,
-    NorseLif, OtttLif, Plif, RLeakyCell, RSynapticCell, RefractoryLif, SlttLif, SoftPulseIf,
-    SoftPulseLif, SparchLif, Synaptic,
+    NorseLif, OtttLif, Plif, RLeakyCell, RSynapticCell, RefractoryLif, SlttLif, SparchLif,
+    Synaptic,
 };
 use std::any::Any;
 
@@ -27,7 +27,6 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
     }
     neurons! {
         If => |n, c| integrator(c, c.spiking(&n.common)?),
-        SoftPulseIf => |n, c| integrator(c, c.spiking(n.common())?),
         HalfThresholdIf => |n, c| Ok(Dynamics {
             v_start: c.get("v_start", 0.5 * n.common.v_threshold)?,
             ..integrator(c, c.spiking(n.common())?)?
@@ -35,7 +34,6 @@ pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Opt
         Lif => |n, c| leaky(c, n.tau, n.decay_input),
         SlttLif => |n, c| leaky(c, n.neuron.tau, n.neuron.decay_input),
         OtttLif => |n, c| leaky(c, n.neuron.tau, n.neuron.decay_input),
-        SoftPulseLif => |n, c| leaky(c, n.neuron.tau, n.neuron.decay_input),
         RefractoryLif => |n, c| Ok(Dynamics {
             approximation: Some("NIR has no refractory period; as an approximation there is none"),
             ..leaky(c, n.neuron.tau, n.neuron.decay_input)?

@@ -33,7 +33,7 @@ pub use experiment::ExperimentArgs;
 pub use loaded::{Loaded, TestImages};
 pub use names::{data_names, neuron_names, surrogate_names};
 pub use network::{NetworkArgs, NetworkName};
-pub use neuron::{NeuronArgs, overlay, surrogate_constants};
+pub use neuron::{NeuronArgs, defaults, overlay, surrogate_constants};
 pub use parallel::ParallelArgs;
 pub use picture::svg_path;
 pub use pipeline::PipelineArgs;

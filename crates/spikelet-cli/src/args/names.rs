@@ -4,14 +4,15 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 use spikelet::data::{Entry, EventRecordings, LazyImages};
+use spikelet::neuron::NEURONS;
 use spikelet::suggest::{closest, find};
-use spikelet::{neuron, surrogate};
+use spikelet::surrogate::SURROGATES;
 use std::ffi::OsStr;
 
 /// Takes the names of a family's members.
 #[derive(Clone)]
 pub struct Names {
-    members: Vec<(&'static str, &'static str)>,
+    members: Vec<(&'static str, String)>,
     /// Those that help texts do not list.
     hidden: Vec<&'static str>,
 }
@@ -19,10 +20,7 @@ pub struct Names {
 /// The neurons' names.
 pub fn neuron_names() -> Names {
     Names {
-        members: neuron::entries()
-            .iter()
-            .map(|e| (e.name, e.summary))
-            .collect(),
+        members: NEURONS.all_names().collect(),
         hidden: vec![],
     }
 }
@@ -30,10 +28,7 @@ pub fn neuron_names() -> Names {
 /// The surrogates' names.
 pub fn surrogate_names() -> Names {
     Names {
-        members: surrogate::entries()
-            .iter()
-            .map(|e| (e.name, e.summary))
-            .collect(),
+        members: SURROGATES.all_names().collect(),
         hidden: vec![],
     }
 }
@@ -45,7 +40,10 @@ pub fn data_names() -> Names {
     // The description of image-folder names it.
     let is_imagenet = |e: &&Entry| e.lazy_images() == Some(LazyImages::ImageNet);
     Names {
-        members: entries.iter().map(|e| (e.name, e.summary)).collect(),
+        members: entries
+            .iter()
+            .map(|e| (e.name, e.summary.to_string()))
+            .collect(),
         // `spikelet data list` has the sets of recordings.
         hidden: entries
             .iter()
@@ -98,7 +96,9 @@ impl TypedValueParser for Names {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let values = self.members.iter().map(|(name, summary)| {
             let is_hidden = self.hidden.contains(name);
-            PossibleValue::new(*name).help(*summary).hide(is_hidden)
+            PossibleValue::new(*name)
+                .help(summary.clone())
+                .hide(is_hidden)
         });
         Some(Box::new(values))
     }

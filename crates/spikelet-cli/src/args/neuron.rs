@@ -3,11 +3,12 @@
 use super::{Setting, surrogate_names};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
-use spikelet::neuron::{self, Neuron};
+use spikelet::DefinitionError;
+use spikelet::neuron::{self, NEURONS, Neuron};
+use spikelet::schema::{Family, Registry, member_to_json};
 use spikelet::suggest::{closest, find};
-use spikelet::surrogate::{self, Surrogate};
+use spikelet::surrogate::SURROGATES;
 use spikelet::train::experiment::Experiment;
-use spikelet::{DefinitionError, Entry};
 use std::sync::Arc;
 
 /// Constants of a neuron.
@@ -75,11 +76,32 @@ pub fn overlay(
     Ok(given)
 }
 
+/// The constants of a member of a family with their defaults.
+///
+/// # Errors
+/// When the name is unknown.
+pub fn defaults<T: Family + ?Sized>(
+    registry: &Registry<T>,
+    name: &str,
+) -> Result<Map<String, Value>, Failure> {
+    let named = registry.named(name);
+    let named = named.map_err(|error| {
+        let help = format!("see `spikelet {} list`", registry.family);
+        Failure::argument(DefinitionError::from(error).to_string(), help)
+    })?;
+    let mut constants = member_to_json(&*named);
+    constants.remove("name");
+    Ok(constants)
+}
+
 /// The constants of a surrogate with their defaults: its own, and the factor that all have.
-pub fn surrogate_constants(entry: &Entry<dyn Surrogate>) -> Map<String, Value> {
-    let mut known = (entry.defaults)();
+///
+/// # Errors
+/// When the name is unknown.
+pub fn surrogate_constants(name: &str) -> Result<Map<String, Value>, Failure> {
+    let mut known = defaults(&SURROGATES, name)?;
     known.insert("factor".to_string(), Value::from(1.0));
-    known
+    Ok(known)
 }
 
 impl NeuronArgs {
@@ -136,9 +158,7 @@ impl NeuronArgs {
     /// # Errors
     /// When there is no such neuron.
     pub fn present(&self, name: &str, neuron: &dyn Neuron) -> Result<Map<String, Value>, Failure> {
-        let entry = neuron::find(name)
-            .map_err(|e| Failure::argument(e.to_string(), "see `spikelet neuron list`"))?;
-        let mut present = (entry.defaults)();
+        let mut present = defaults(&NEURONS, name)?;
         let settings = self.set.iter().filter(|s| present.contains_key(&s.key));
         let settings: Vec<(String, Value)> =
             settings.map(|s| (s.key.clone(), s.value.clone())).collect();
@@ -160,7 +180,9 @@ impl NeuronArgs {
                 format!("see `spikelet neuron show {name}`"),
             )
         };
-        let made = (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)?;
+        let mut spec = constants;
+        spec.insert("name".to_string(), Value::from(name));
+        let made = neuron::from_spec(&spec.into()).map_err(wrong)?;
         // Constants that cannot be trainable are an error here already, not only in the layer.
         match made.common().trainable.is_empty() {
             true => Ok(made),
@@ -175,9 +197,7 @@ impl NeuronArgs {
         name: &str,
         surrogate: Option<&Value>,
     ) -> Result<Map<String, Value>, Failure> {
-        let entry = neuron::find(name)
-            .map_err(|error| Failure::argument(error.to_string(), "see `spikelet neuron list`"))?;
-        let defaults = (entry.defaults)();
+        let defaults = defaults(&NEURONS, name)?;
         let settings = self.set.iter().map(|s| (s.key.clone(), s.value.clone()));
         let (of_surrogate, own): (Vec<_>, Vec<_>) =
             settings.partition(|(key, _)| key.starts_with("surrogate."));
@@ -219,10 +239,7 @@ impl NeuronArgs {
     ) -> Result<Value, Failure> {
         let own_name = own.as_str().or(own["name"].as_str());
         let name = self.surrogate.as_deref().or(own_name).unwrap_or_default();
-        let entry = surrogate::find(name).map_err(|error| {
-            Failure::argument(error.to_string(), "see `spikelet surrogate list`")
-        })?;
-        let known = surrogate_constants(&entry);
+        let known = surrogate_constants(name)?;
         let mut spec = match (&self.surrogate, own) {
             // The same surrogate keeps its constants.
             (None, Value::Object(own)) => own.clone(),

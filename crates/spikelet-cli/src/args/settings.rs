@@ -165,7 +165,7 @@ fn by_value(values: &[(&str, String)]) -> String {
 
 /// The names of all encoders.
 fn encoder_names() -> String {
-    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
+    let names: Vec<&str> = encoder::ENCODERS.names().collect();
     names.join(", ")
 }
 

@@ -2,7 +2,8 @@
 
 use spikelet::expr::Expr;
 use spikelet::neuron::{Common, Granularity, Neuron, OutputKind, Param, Scope, State};
-use spikelet::surrogate::Surrogate;
+use spikelet::schema::{Declaration, FieldValue, Record, Schema};
+use spikelet::surrogate::{Sigmoid, Surrogate};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The potential after charging.
@@ -31,6 +32,15 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The record before the derivation.
+    fn shared() -> Shared {
+        Arc::new(Mutex::new(Self {
+            charge: Expr::symbol(H),
+            fire: Expr::symbol(S),
+            arguments: vec![],
+        }))
+    }
+
     /// The primitives with their arguments.
     pub fn resolve(&self, expr: &Expr) -> Expr {
         expr.substitute(&|name| {
@@ -76,11 +86,7 @@ pub struct Probe<'a> {
 impl<'a> Probe<'a> {
     /// A probe of a neuron.
     pub fn new(neuron: &'a dyn Neuron) -> Self {
-        let seen = Arc::new(Mutex::new(Seen {
-            charge: Expr::symbol(H),
-            fire: Expr::symbol(S),
-            arguments: vec![],
-        }));
+        let seen = Seen::shared();
         let mut common = neuron.common().clone();
         common.surrogate = Arc::new(Symbolic {
             surrogate: common.surrogate.clone(),
@@ -99,6 +105,17 @@ impl<'a> Probe<'a> {
     }
 }
 
+/// Its constants are those of the neuron.
+impl Record for Probe<'_> {
+    fn declaration(&self) -> &'static Declaration {
+        self.neuron.declaration()
+    }
+
+    fn field(&self, index: usize) -> &dyn FieldValue {
+        self.neuron.field(index)
+    }
+}
+
 impl Neuron for Probe<'_> {
     fn name(&self) -> &str {
         self.neuron.name()
@@ -106,10 +123,6 @@ impl Neuron for Probe<'_> {
 
     fn common(&self) -> &Common {
         &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
     }
 
     fn states(&self) -> Vec<State> {
@@ -150,9 +163,12 @@ impl Neuron for Probe<'_> {
 }
 
 /// A surrogate whose derivative and primitive are symbols.
-#[derive(Debug)]
+#[derive(Debug, Schema)]
+#[schema(crate = spikelet::schema)]
 struct Symbolic {
+    #[schema(skip, default = Arc::new(Sigmoid::default()))]
     surrogate: Arc<dyn Surrogate>,
+    #[schema(skip, default = Seen::shared())]
     seen: Shared,
 }
 

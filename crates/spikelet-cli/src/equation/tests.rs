@@ -120,12 +120,12 @@ fn check(neuron: &Arc<dyn Neuron>) {
 
 #[test]
 fn the_printed_equations_of_every_neuron_and_surrogate_are_the_engines_step() {
-    for entry in neuron::entries() {
-        for surrogate in surrogate::entries() {
+    for name in neuron::NEURONS.names() {
+        for surrogate in surrogate::SURROGATES.names() {
             for reset in ["surrogate", "detach", "soft"] {
                 for v_reset in [serde_json::json!(0.25), serde_json::Value::Null] {
                     let spec = serde_json::json!({
-                        "neuron": entry.name, "surrogate": surrogate.name, "reset_grad": reset,
+                        "neuron": name, "surrogate": surrogate, "reset_grad": reset,
                         "params": {"v_reset": v_reset},
                     });
                     let neuron = neuron::from_spec(&spec).expect("known names");

@@ -2,8 +2,8 @@
 
 use crate::common::{code, run, said, said_json};
 use serde_json::json;
-use spikelet::neuron;
-use spikelet::surrogate;
+use spikelet::neuron::NEURONS;
+use spikelet::surrogate::SURROGATES;
 
 #[test]
 fn the_lists_have_every_neuron_and_every_surrogate() {
@@ -11,17 +11,20 @@ fn the_lists_have_every_neuron_and_every_surrogate() {
     let names: Vec<&str> = neurons.iter().filter_map(|n| n["name"].as_str()).collect();
     assert_eq!(
         names,
-        neuron::entries().iter().map(|e| e.name).collect::<Vec<_>>()
+        NEURONS
+            .all_names()
+            .map(|(name, _)| name)
+            .collect::<Vec<_>>()
     );
     let lif = &neurons[names.iter().position(|n| *n == "lif").expect("lif")];
     assert_eq!(lif["constants"]["tau"], 2.0);
     assert_eq!(lif["constants"]["surrogate"]["name"], "sigmoid");
 
     let text = said(&["surrogate", "list"]);
-    for entry in surrogate::entries() {
+    for (name, summary) in SURROGATES.all_names() {
         assert!(
             text.lines()
-                .any(|line| line.starts_with(entry.name) && line.contains(entry.summary)),
+                .any(|line| line.starts_with(name) && line.contains(&summary)),
             "{text}"
         );
     }
@@ -69,18 +72,18 @@ fn every_neuron_can_be_shown_with_every_surrogate() {
         json!({"name": "atan", "alpha": 3.0})
     );
     assert!(step["step_gradients"]["x"].is_string());
-    for entry in neuron::entries() {
+    for name in NEURONS.names() {
         let text = said(&[
             "neuron",
             "show",
-            entry.name,
+            name,
             "--surrogate",
             "multi_level_spike_count",
         ]);
         assert!(text.contains("∂x ="), "{text}");
     }
-    for entry in surrogate::entries() {
-        assert!(said(&["surrogate", "show", entry.name]).contains("g′(x) ="));
+    for name in SURROGATES.names() {
+        assert!(said(&["surrogate", "show", name]).contains("g′(x) ="));
     }
 }
 
@@ -116,12 +119,12 @@ fn all_neurons_are_measured_in_one_table() {
     let words = "bench neuron --all --time-steps 2 --neurons 256 --repeats 1 --warm-up 0 --threads 1 --device cpu";
     let words: Vec<&str> = words.split(' ').collect();
     let text = said(&words);
-    for entry in neuron::entries() {
+    for name in NEURONS.names() {
         let lines = text
             .lines()
-            .filter(|l| l.split_whitespace().next() == Some(entry.name));
+            .filter(|l| l.split_whitespace().next() == Some(name));
         let with_copy = lines.filter(|l| l.contains(" % ")).count();
-        assert_eq!(with_copy, 2, "{}: forward and backward\n{text}", entry.name);
+        assert_eq!(with_copy, 2, "{}: forward and backward\n{text}", name);
     }
 }
 

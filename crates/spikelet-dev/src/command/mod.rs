@@ -5,6 +5,7 @@ mod case;
 mod events;
 mod kernel;
 mod neuron;
+mod surrogate;
 mod weights;
 
 use spikelet::log::Console;
@@ -23,6 +24,8 @@ pub enum Command {
     #[command(subcommand)]
     Neuron(neuron::Command),
     #[command(subcommand)]
+    Surrogate(surrogate::Command),
+    #[command(subcommand)]
     Kernel(kernel::Command),
     #[command(subcommand)]
     Bench(bench::Command),
@@ -39,6 +42,7 @@ impl Command {
             Self::Events(command) => command.run(console),
             Self::Weights(command) => command.run(console),
             Self::Neuron(neuron::Command::Docs(command)) => command.run(console),
+            Self::Surrogate(command) => command.run(console),
             Self::Kernel(command) => command.run(console),
             Self::Bench(bench::Command::LinearLif(command)) => command.run(console),
         }

@@ -184,14 +184,13 @@ fn the_fused_text_is_that_of_a_networks_plan() {
 /// The fused kernels of every neuron: the words that show one, its name and its text.
 fn fused() -> Vec<(String, String, String)> {
     let mut all = vec![];
-    for entry in neuron::entries() {
+    for name in neuron::NEURONS.names() {
         for (pass, dtype) in [
             ("fptt", "float"),
             ("bptt", "float"),
             ("fptt", "half"),
             ("bptt", "bf16"),
         ] {
-            let name = entry.name;
             let words = format!("--style fused --neuron {name} --pass {pass} --dtype {dtype}");
             let text = show(&words);
             all.push((words, format!("spk_{name}_{pass}"), text));
@@ -243,9 +242,8 @@ fn every_kernel_of_auto_cuda_compiles() {
 
 #[test]
 fn every_surrogate_has_a_source() {
-    assert_eq!(surrogate::entries().len(), 29);
-    for entry in surrogate::entries() {
-        let name = entry.name;
+    assert_eq!(surrogate::SURROGATES.entries.len(), 29);
+    for name in surrogate::SURROGATES.names() {
         let text = show(&format!("--pass bptt --dtype half2 --surrogate {name}"));
         assert!(text.contains("const half2 grad_s_to_h ="), "{name}: {text}");
     }

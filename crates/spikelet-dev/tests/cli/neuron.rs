@@ -28,7 +28,7 @@ fn the_page_on_all_neurons_is_up_to_date() {
         names
     };
     let names = pictures(made.path());
-    assert_eq!(names.len(), neuron::entries().len());
+    assert_eq!(names.len(), neuron::NEURONS.entries.len());
     assert_eq!(pictures(&kept), names);
     let pictures = names.iter().map(|name| format!("neurons/{name}"));
     for name in pictures.chain(["neurons.md".to_string()]) {
@@ -37,4 +37,16 @@ fn the_page_on_all_neurons_is_up_to_date() {
             "docs/{name} is old: run `spikelet-dev neuron docs --out docs/neurons.md`"
         );
     }
+}
+
+#[test]
+fn the_page_on_all_surrogates_is_up_to_date() {
+    let made = tempfile::tempdir().expect("a folder");
+    let page = path(made.path(), "surrogates.md");
+    said(&["surrogate", "docs", "--out", &page]);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/surrogates.md");
+    assert!(
+        std::fs::read_to_string(page).ok() == std::fs::read_to_string(kept).ok(),
+        "docs/surrogates.md is old: run `spikelet-dev surrogate docs --out docs/surrogates.md`"
+    );
 }

@@ -429,7 +429,10 @@ fn texts(bytes: &[u8], _: &Path) {
     }
     let _ = text.parse::<Secret>();
     let _ = encoder::parse(&text);
-    let _ = (neuron::find(&text), surrogate::find(&text));
+    let _ = (
+        neuron::NEURONS.find(&text),
+        surrogate::SURROGATES.find(&text),
+    );
     let _ = Network::find(&text);
     let _ = Network::from_toml("net.toml", &text, &["training"]);
 }

@@ -6,20 +6,15 @@
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `spikegen.delta`).
 
 use super::run;
-use crate::domain::{Constant, Domain};
+use crate::domain::Constant;
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use spikelet_schema::Schema;
 
 /// Spikes at the changes of a sequence: a module `[T, N, …] → [T, N, …]`, the first of a network.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `threshold` | 0.1 | the minimal change for a spike |
-/// | `off_spikes` | false | whether a decrease produces a spike of −1 |
-/// | `from_zero` | false | whether the first step is compared with 0; otherwise it has no spikes |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -29,9 +24,10 @@ use spikelet_graph::op::Recurrence;
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Delta {
     /// The minimal change for a spike.
+    #[schema(default = 0.1, above = 0.0)]
     pub threshold: f64,
     /// Whether a decrease produces a spike of −1.
     pub off_spikes: bool,
@@ -39,21 +35,10 @@ pub struct Delta {
     pub from_zero: bool,
 }
 
-impl Default for Delta {
-    fn default() -> Self {
-        Self {
-            threshold: 0.1,
-            off_spikes: false,
-            from_zero: false,
-        }
-    }
-}
-
 impl Module for Delta {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("delta", &x, 2)?;
-        let threshold = Constant::new("threshold", self.threshold, Domain::above(0.0));
-        cx.expect_domains("delta", &[threshold])?;
+        cx.expect_domains("delta", &Constant::all(self))?;
         let [now, before, seen] = ["x", "before", "seen"].map(Expr::symbol);
         let change = &now - before;
         let change = match self.from_zero {

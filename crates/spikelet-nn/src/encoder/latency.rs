@@ -1,45 +1,38 @@
 //! Latency encoder.
-//!
-//! One spike at t_f = round((T − 1)·(1 − x)), or at t_f = round((T − 1) − ln(αx + 1)) with
-//! α = e^(T−1) − 1: the larger x, the earlier. Ties are rounded to even.
-//!
-//! Since αx + 1 = e^(T−1)·(x + (1 − x)·e^(1−T)), the second is computed as
-//! −ln(x + (1 − x)·e^(1−T)), which does not overflow for any T.
-//!
-//! Source: SpikingFlow's `LatencyEncoder`.
 
 use super::{Encoder, over_time};
-use crate::domain::{Constant, Domain, constant};
 use crate::module::Context;
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use spikelet_schema::Schema;
 
 /// Time steps are f32, which represents all integers up to this one.
-const LENGTH: Domain = Domain::whole(1, 1 << 24);
+const LONGEST: u32 = 1 << 24;
 
-/// One spike, the earlier the larger the value, which should be in 0..1.
+/// One spike, the earlier the larger the value, which should be from 0 to 1.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `time_steps` | none | T, the period; none: the length of the sequence |
-/// | `code` | linear | linear or log |
+/// One spike at t_f = round((T − 1)·(1 − x)), or at t_f = round((T − 1) − ln(αx + 1)) with
+/// α = e^(T−1) − 1: the larger x, the earlier. Ties are rounded to even.
+///
+/// Since αx + 1 = e^(T−1)·(x + (1 − x)·e^(1−T)), the second is computed as
+/// −ln(x + (1 − x)·e^(1−T)), which does not overflow for any T.
+///
+/// Source: SpikingFlow's `LatencyEncoder`.
 ///
 /// A sequence that continues from call to call needs `time_steps`. Where sequences are stored in
 /// bf16, times beyond 256 are rounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct Latency {
-    /// T, the period; `None`: the length of the sequence.
+    /// T, the period; by default the length of the sequence.
+    #[schema(from = 1, to = LONGEST)]
     pub time_steps: Option<usize>,
     /// The function from a value to the time of its spike.
     pub code: LatencyCode,
 }
 
 /// The function from a value to the time of its spike in [`Latency`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum LatencyCode {
     /// Linear.
@@ -50,15 +43,6 @@ pub enum LatencyCode {
 }
 
 impl Encoder for Latency {
-    spec!("latency");
-
-    fn domains(&self) -> Vec<Constant> {
-        let length = self
-            .time_steps
-            .map(|steps| constant("time_steps", steps, LENGTH));
-        length.into_iter().collect()
-    }
-
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
         let whole = || cx.time_steps(time_steps);
         let length = self.time_steps.unwrap_or_else(whole).max(1) as f64;

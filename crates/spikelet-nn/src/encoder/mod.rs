@@ -3,49 +3,57 @@
 //! Each has its own file. To define an encoder in another crate, implement [`Encoder`].
 
 mod delta;
+mod direct;
+mod latency;
 mod periodic;
+mod poisson;
+mod population;
+mod rate;
+mod weighted_phase;
 
 pub use delta::Delta;
 pub use latency::LatencyCode;
+pub use members::*;
 pub use periodic::Periodic;
 
 use crate::DefinitionError;
-use crate::domain::{self, Constant};
 use crate::module::{Context, Module, StepOutputs};
-use crate::registry::{self, Entry, family};
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use spikelet_schema::{Record, named_to_json, registry};
+use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Encodes a value that is constant over time, `[N, …]`, as a sequence `[T, N, …]`.
-pub trait Encoder: Send + Sync {
+pub trait Encoder: Record + Debug + Send + Sync {
     /// The next `time_steps` steps of the sequence; the full sequence may be longer (see
     /// [`Context::time_steps`]).
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var;
+}
 
-    /// The domains of its constants. A network whose encoder has a constant outside its domain is an
-    /// error.
-    fn domains(&self) -> Vec<Constant> {
-        vec![]
-    }
+/// The encoders that files may have, for glob imports.
+pub mod members {
+    pub use super::{
+        direct::Direct, latency::Latency, poisson::Poisson, population::Population, rate::Rate,
+        weighted_phase::WeightedPhase,
+    };
+}
 
-    /// The name and constants in the format of [`from_spec`]; null for an encoder of another crate.
-    fn spec(&self) -> Value {
-        Value::Null
+registry! {
+    /// The encoders that files may have.
+    pub static ENCODERS: dyn Encoder = "encoder" {
+        Direct, Latency, Poisson, Population, Rate, WeightedPhase,
     }
 }
 
-family! { "encoder", Encoder, check;
-    direct::Direct = "direct", "the value itself at each step";
-    latency::Latency = "latency", "one spike, the earlier the larger the value";
-    poisson::Poisson = "poisson", "spikes with the probability of the value";
-    population::Population = "population", "each value by several tuning curves, whose responses are encoded";
-    rate::Rate = "rate", "as poisson, with a seed of its own";
-    weighted_phase::WeightedPhase = "weighted_phase", "the bits of the value, one a step";
+impl dyn Encoder + '_ {
+    /// The name and the constants as [`from_spec`] reads them.
+    pub fn spec(&self) -> Value {
+        named_to_json(self).into()
+    }
 }
 
 impl Context {
@@ -68,9 +76,8 @@ impl Context {
 
 /// Checks that the constants are in their domains.
 fn check(encoder: &dyn Encoder) -> Result<(), DefinitionError> {
-    let spec = encoder.spec();
-    let name = spec["name"].as_str().unwrap_or_default();
-    domain::check(&encoder.domains(), &format!("encoder `{name}`"))
+    let owner = format!("encoder `{}`", encoder.declaration().name);
+    spikelet_schema::check(encoder).map_err(|error| DefinitionError::of(owner, error))
 }
 
 /// An encoder by its name, with constants that are not the defaults: `latency` or
@@ -91,7 +98,9 @@ pub fn parse(text: &str) -> Result<Arc<dyn Encoder>, DefinitionError> {
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         (key.trim().to_string(), value)
     });
-    (find(name)?.build)(&constants.collect())
+    let mut spec: Map<String, Value> = constants.collect();
+    spec.insert("name".to_string(), Value::from(name));
+    from_spec(&spec.into())
 }
 
 /// Builds an encoder from its name and constants, as in `{"name": "latency", "code": "log"}`.
@@ -99,12 +108,8 @@ pub fn parse(text: &str) -> Result<Arc<dyn Encoder>, DefinitionError> {
 /// # Errors
 /// When the name or a constant is unknown, or a constant is outside its domain.
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Encoder>, DefinitionError> {
-    registry::from_spec("encoder", find, spec)
+    DefinitionError::reading(&ENCODERS, spec)
 }
-
-/// An encoder without constants in files.
-#[derive(Deserialize)]
-struct Plain {}
 
 /// Runs a recurrence over `x`, which is the same at each step. Its states start from 0 and are carried like
 /// those of neurons.

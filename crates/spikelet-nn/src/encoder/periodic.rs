@@ -7,6 +7,7 @@
 use super::Encoder;
 use crate::module::Context;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Repeats a given spike train `[K, N, …]`. A sequence begins with its first step.
 ///
@@ -16,7 +17,7 @@ use spikelet_graph::Var;
 /// let train = cx.tracer().input("train", DType::F32, [5, 2, 20]);
 /// assert_eq!(Periodic.encode(&cx, &train, 13).shape(), [13, 2, 20]);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct Periodic;
 
 impl Encoder for Periodic {

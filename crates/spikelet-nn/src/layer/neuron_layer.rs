@@ -8,10 +8,10 @@
 use super::{BatchNorm1d, Dropout, Feedback, Linear, Recurrent};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::neuron::Neuron;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::any::Any;
 
 /// The parts of a [`NeuronLayer`].
@@ -63,7 +63,7 @@ impl<N: Neuron> NeuronLayerParts<N> {
 /// The neuron and the defaults of a published layer.
 pub trait NeuronLayerKind: Send + Sync + 'static {
     /// The neuron.
-    type Neuron: Neuron + Clone + Serialize + DeserializeOwned + 'static;
+    type Neuron: Neuron + Schema + Clone;
 
     /// The name of the layer.
     const NAME: &'static str;

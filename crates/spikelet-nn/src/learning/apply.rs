@@ -4,7 +4,6 @@ use super::definition::{Definition, Equations, Form, Term};
 use super::factors::{Factors, SideValues};
 use super::scope::{POST, PRE, Side, WEIGHT};
 use super::{LearningError, LearningRule, PlasticSynapses};
-use crate::domain;
 use crate::module::Context;
 use crate::neuron::unfused::kernel;
 use crate::{DefinitionError, LayerProblem};
@@ -158,7 +157,8 @@ pub fn run_rule(
 }
 
 fn check_constants(rule: &dyn LearningRule) -> std::result::Result<(), DefinitionError> {
-    domain::check(&rule.constants(), &format!("the rule `{}`", rule.name()))
+    spikelet_schema::check(rule)
+        .map_err(|error| DefinitionError::of(format!("the rule `{}`", rule.name()), error))
 }
 
 /// The signals of a rule, `[T, N]` or `[T, 1]`.

@@ -17,10 +17,10 @@
 
 use super::{LearningRule, RuleScope};
 use crate::DefinitionError;
-use crate::domain::{Constant, Domain};
 use crate::neuron::{Neuron, derive};
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
+use spikelet_schema::Schema;
 
 /// The symbol of the learning signal, a value of the neurons.
 pub const LEARNING_SIGNAL: &str = "learning_signal";
@@ -40,10 +40,17 @@ pub(super) const RATE_ERROR: &str = "rate_error";
 /// assert_eq!(rule.name(), "e-prop");
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "e-prop")]
 pub struct Eprop {
+    /// The step of the neuron.
+    #[schema(skip, default = Recurrence::new("", [], []))]
     step: Recurrence,
+    /// The decay of the eligibility in a step.
+    #[schema(from = 0.0, below = 1.0)]
     kappa: f64,
+    /// Whether a change has the term −[`RATE_ERROR`]·e.
+    #[schema(skip)]
     keeps_rate: bool,
 }
 
@@ -96,10 +103,6 @@ impl Eprop {
 }
 
 impl LearningRule for Eprop {
-    fn name(&self) -> &'static str {
-        "e-prop"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let step = &self.step;
         let alone = self.presynaptic();
@@ -143,10 +146,5 @@ impl LearningRule for Eprop {
             true => change - r.neuron(RATE_ERROR) * e,
             false => change,
         }
-    }
-
-    fn constants(&self) -> Vec<Constant> {
-        let kappa = Domain::at_least(0.0).below(1.0);
-        vec![Constant::new("kappa", self.kappa, kappa)]
     }
 }

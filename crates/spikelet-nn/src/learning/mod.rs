@@ -19,7 +19,6 @@ mod eprop;
 mod error;
 mod factors;
 mod label;
-mod named;
 mod online_eprop;
 mod plastic;
 mod plastic_recurrent;
@@ -37,7 +36,6 @@ pub use class_reward::ClassReward;
 pub use competition::Homeostasis;
 pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;
-pub use named::{from_spec, rules};
 pub use online_eprop::{EpropError, EpropFeedback, OnlineEprop, RateRegularization};
 pub use plastic::Plastic;
 pub use plastic_recurrent::PlasticRecurrent;
@@ -49,8 +47,8 @@ pub use synapses::PlasticSynapses;
 pub use update::Update;
 pub use weight_function::WeightFunction;
 
-use crate::domain::Constant;
 use spikelet_expr::Expr;
+use spikelet_schema::{Record, registry};
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,14 +61,11 @@ use std::sync::Arc;
 /// use spikelet_nn::prelude::*;
 /// use spikelet_expr::Expr;
 ///
-/// #[derive(Debug)]
-/// struct Hebb;
+/// /// A product of traces.
+/// #[derive(Debug, Schema)]
+/// struct Hebb {}
 ///
 /// impl LearningRule for Hebb {
-///     fn name(&self) -> &'static str {
-///         "hebb"
-///     }
-///
 ///     fn change(&self, r: &RuleScope) -> Expr {
 ///         let p = r.set_pre_trace("p", r.pre_trace("p") * 0.9 + r.pre());
 ///         let q = r.set_post_trace("q", r.post_trace("q") * 0.8 + r.post());
@@ -78,25 +73,22 @@ use std::sync::Arc;
 ///     }
 /// }
 ///
-/// let net = Plastic::new(Linear::new(20, 10), Lif::new(2.0), Hebb);
+/// let net = Plastic::new(Linear::new(20, 10), Lif::new(2.0), Hebb {});
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [50, 8, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [50, 8, 10]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-pub trait LearningRule: Send + Sync + fmt::Debug {
+pub trait LearningRule: Record + Send + Sync + fmt::Debug {
     /// The name in error messages and recorded values.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.declaration().name
+    }
 
     /// The equations of one time step: sets the next values of the traces, and returns the change of a weight. It is
     /// summed over the samples of the batch, and for a convolution over the positions of the window; a term without a
     /// factor of either neuron, such as a decay of the weight, is added once.
     fn change(&self, r: &RuleScope) -> Expr;
-
-    /// The constants with their domains, checked before the rule is used.
-    fn constants(&self) -> Vec<Constant> {
-        vec![]
-    }
 
     /// The interval to which a weight is clamped after each change.
     fn bounds(&self) -> Option<[f64; 2]> {
@@ -105,19 +97,28 @@ pub trait LearningRule: Send + Sync + fmt::Debug {
 }
 
 impl LearningRule for Arc<dyn LearningRule> {
-    fn name(&self) -> &'static str {
-        (**self).name()
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         (**self).change(r)
     }
 
-    fn constants(&self) -> Vec<Constant> {
-        (**self).constants()
-    }
-
     fn bounds(&self) -> Option<[f64; 2]> {
         (**self).bounds()
+    }
+}
+
+registry! {
+    /// The rules that files may have. The signal of those with a reward is that of [`Plastic::reward`]; rules with other signals
+    /// are not among them.
+    ///
+    /// ```
+    /// use spikelet_nn::learning::RULES;
+    /// use spikelet_schema::document::Document;
+    /// let layer = Document::from_toml("layer", "rule = { name = 'pair-stdp', a2_plus = 2e-3 }")?;
+    /// let rule = RULES.read("rule", layer.root().get("rule").unwrap()).map_err(|error| layer.error(error))?;
+    /// assert_eq!(rule.bounds(), Some([0.0, 1.0]));
+    /// # Ok::<(), spikelet_schema::document::DocumentError>(())
+    /// ```
+    pub static RULES: dyn LearningRule = "learning rule" {
+        Stdp, PairStdp, TripletStdp, RewardStdp, RewardTraceStdp,
     }
 }

@@ -11,49 +11,36 @@
 
 use super::stdp::CLAMPED;
 use super::{LearningRule, RuleScope, WeightFunction};
-use crate::domain::{Constant, Domain};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
 /// The signal with the reward.
 pub(super) const SIGNAL: &str = "reward";
 
-/// STDP that a reward multiplies: `reward`, a [signal](crate::module::Context::give_signal).
+/// Traces of both neurons, times a reward in the step after.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_pre`, `tau_post` | steps | 2 | time constants of the traces, > 0; a step keeps exp(−1/τ) |
-/// | `f_pre`, `f_post` | | clamp to −1 … 1 | functions of the weight in depression and potentiation |
-/// | `scale` | | 1 | factor of the change |
+/// The reward is `reward`, a [signal](crate::module::Context::give_signal).
 ///
 /// The eligibility of the step before is kept as the values of its two neurons, and needs no memory for each synapse
 /// and sample.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 #[doc(alias = "MSTDPLearner")]
 pub struct RewardStdp {
-    /// The time constant of the presynaptic trace.
+    /// The time constant of the presynaptic trace; a step keeps exp(−1/τ).
+    #[schema(default = 2.0, above = 0.0, unit = "steps")]
     pub tau_pre: f64,
-    /// The time constant of the postsynaptic trace.
+    /// The time constant of the postsynaptic trace; a step keeps exp(−1/τ).
+    #[schema(default = 2.0, above = 0.0, unit = "steps")]
     pub tau_post: f64,
     /// The function of the weight in depression, at a presynaptic spike.
+    #[schema(default = CLAMPED)]
     pub f_pre: WeightFunction,
     /// The function of the weight in potentiation, at a postsynaptic spike.
+    #[schema(default = CLAMPED)]
     pub f_post: WeightFunction,
     /// The factor of the change.
+    #[schema(default = 1.0)]
     pub scale: f64,
-}
-
-impl Default for RewardStdp {
-    fn default() -> Self {
-        Self {
-            tau_pre: 2.0,
-            tau_post: 2.0,
-            f_pre: CLAMPED,
-            f_post: CLAMPED,
-            scale: 1.0,
-        }
-    }
 }
 
 impl RewardStdp {
@@ -74,74 +61,34 @@ impl RewardStdp {
         let [up, down] = before;
         self.f_post.of(&weight) * up - self.f_pre.of(&weight) * down
     }
-
-    fn domains(&self) -> Vec<Constant> {
-        let tau = Domain::above(0.0);
-        vec![
-            Constant::new("tau_pre", self.tau_pre, tau),
-            Constant::new("tau_post", self.tau_post, tau),
-            Constant::new("scale", self.scale, Domain::FINITE),
-        ]
-    }
 }
 
 impl LearningRule for RewardStdp {
-    fn name(&self) -> &'static str {
-        "reward-stdp"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         self.scale * (r.signal(SIGNAL) * self.eligibility_before(r))
-    }
-
-    fn constants(&self) -> Vec<Constant> {
-        self.domains()
     }
 }
 
 /// [`RewardStdp`] with an eligibility trace `trace_e` of each synapse, which pays for spikes of earlier steps.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_trace` | steps | 10 | time constant of the eligibility trace, > 0 |
-/// | `stdp` | | | the constants of [`RewardStdp`]; in files they are on the same level |
-///
 /// With one reward for all samples the trace is summed over the samples; with a reward for each sample there is one for
 /// each.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 #[doc(alias = "MSTDPETLearner")]
 pub struct RewardTraceStdp {
     /// The eligibility.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub stdp: RewardStdp,
     /// The time constant of the eligibility trace.
+    #[schema(default = 10.0, above = 0.0, unit = "steps")]
     pub tau_trace: f64,
 }
 
-impl Default for RewardTraceStdp {
-    fn default() -> Self {
-        Self {
-            stdp: RewardStdp::default(),
-            tau_trace: 10.0,
-        }
-    }
-}
-
 impl LearningRule for RewardTraceStdp {
-    fn name(&self) -> &'static str {
-        "reward-trace-stdp"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let kept = r.synapse_trace("trace_e") * (-1.0 / self.tau_trace).exp();
         let trace = kept + self.stdp.eligibility_before(r) / self.tau_trace;
         let trace = r.set_synapse_trace("trace_e", trace);
         self.stdp.scale * (r.signal(SIGNAL) * trace)
-    }
-
-    fn constants(&self) -> Vec<Constant> {
-        let tau = Constant::new("tau_trace", self.tau_trace, Domain::above(0.0));
-        [self.stdp.domains(), vec![tau]].concat()
     }
 }

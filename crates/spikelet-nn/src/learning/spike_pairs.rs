@@ -11,13 +11,13 @@
 //! Neuroscience 2006; Morrison, Diesmann and Gerstner, Biological Cybernetics 2008.
 
 use super::{LearningRule, RuleScope};
+use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
 /// Which spikes of a neuron interact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum Interaction {
     /// All earlier spikes: a spike adds 1 to the trace.
     #[default]
@@ -27,8 +27,7 @@ pub enum Interaction {
 }
 
 /// How weights stay between their bounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum Bound {
     /// They are clamped.
     #[default]
@@ -37,32 +36,29 @@ pub enum Bound {
     Soft,
 }
 
-/// Pair STDP.
-///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `dt` | ms | 1 | the duration of a step |
-/// | `tau_plus`, `tau_minus` | ms | 16.8, 33.7 | time constants of r1 and o1 |
-/// | `a2_plus`, `a2_minus` | | 0.01, 0.01 | amplitudes |
-/// | `w_min`, `w_max` | | 0, 1 | bounds of the weight |
-/// | `bound` | | hard | |
-/// | `interaction` | | all | |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+/// Pairs of spikes, exponential traces; spikes of one step do not pair.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(check = Self::check)]
 pub struct PairStdp {
     /// The duration of a step.
+    #[schema(default = 1.0, above = 0.0, unit = "ms")]
     pub dt: f64,
     /// The time constant of the presynaptic trace r1.
+    #[schema(default = 16.8, above = 0.0, unit = "ms")]
     pub tau_plus: f64,
     /// The time constant of the postsynaptic trace o1.
+    #[schema(default = 33.7, above = 0.0, unit = "ms")]
     pub tau_minus: f64,
     /// The amplitude of potentiation.
+    #[schema(default = 0.01)]
     pub a2_plus: f64,
     /// The amplitude of depression.
+    #[schema(default = 0.01)]
     pub a2_minus: f64,
     /// The lower bound of the weight.
     pub w_min: f64,
     /// The upper bound of the weight.
+    #[schema(default = 1.0)]
     pub w_max: f64,
     /// How weights stay between their bounds.
     pub bound: Bound,
@@ -70,23 +66,13 @@ pub struct PairStdp {
     pub interaction: Interaction,
 }
 
-impl Default for PairStdp {
-    fn default() -> Self {
-        Self {
-            dt: 1.0,
-            tau_plus: 16.8,
-            tau_minus: 33.7,
-            a2_plus: 0.01,
-            a2_minus: 0.01,
-            w_min: 0.0,
-            w_max: 1.0,
-            bound: Bound::Hard,
-            interaction: Interaction::All,
-        }
-    }
-}
-
 impl PairStdp {
+    /// The bounds of the weight are in order.
+    fn check(&self) -> Result<(), DefinitionError> {
+        let above = Domain::above(self.w_min);
+        Constant::new("w_max", self.w_max, above).check(&format!("the rule `{}`", self.name()))
+    }
+
     fn decay(&self, tau: f64) -> f64 {
         (-self.dt / tau).exp()
     }
@@ -118,26 +104,9 @@ impl PairStdp {
     fn limits(&self) -> Option<[f64; 2]> {
         (self.bound == Bound::Hard).then_some([self.w_min, self.w_max])
     }
-
-    fn domains(&self) -> Vec<Constant> {
-        let positive = Domain::above(0.0);
-        vec![
-            Constant::new("dt", self.dt, positive),
-            Constant::new("tau_plus", self.tau_plus, positive),
-            Constant::new("tau_minus", self.tau_minus, positive),
-            Constant::new("a2_plus", self.a2_plus, Domain::FINITE),
-            Constant::new("a2_minus", self.a2_minus, Domain::FINITE),
-            Constant::new("w_min", self.w_min, Domain::FINITE),
-            Constant::new("w_max", self.w_max, Domain::above(self.w_min)),
-        ]
-    }
 }
 
 impl LearningRule for PairStdp {
-    fn name(&self) -> &'static str {
-        "pair-stdp"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let [r1, o1] = self.traces(r);
         let plus = r.post() * (r1 * self.a2_plus);
@@ -145,55 +114,38 @@ impl LearningRule for PairStdp {
         self.bounded(r, plus, minus)
     }
 
-    fn constants(&self) -> Vec<Constant> {
-        self.domains()
-    }
-
     fn bounds(&self) -> Option<[f64; 2]> {
         self.limits()
     }
 }
 
-/// Triplet STDP.
-///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `pair` | | | the constants of [`PairStdp`]; in files they are on the same level |
-/// | `tau_x`, `tau_y` | ms | 101, 125 | time constants of r2 and o2 |
-/// | `a3_plus`, `a3_minus` | | 0.01, 0 | amplitudes of triplets |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+/// Pairs and triplets of spikes.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(check = Self::check)]
 pub struct TripletStdp {
     /// The pair rule.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub pair: PairStdp,
     /// The time constant of the presynaptic trace r2.
+    #[schema(default = 101.0, above = 0.0, unit = "ms")]
     pub tau_x: f64,
     /// The time constant of the postsynaptic trace o2.
+    #[schema(default = 125.0, above = 0.0, unit = "ms")]
     pub tau_y: f64,
     /// The amplitude of triplets in potentiation.
+    #[schema(default = 0.01)]
     pub a3_plus: f64,
     /// The amplitude of triplets in depression.
     pub a3_minus: f64,
 }
 
-impl Default for TripletStdp {
-    fn default() -> Self {
-        Self {
-            pair: PairStdp::default(),
-            tau_x: 101.0,
-            tau_y: 125.0,
-            a3_plus: 0.01,
-            a3_minus: 0.0,
-        }
+impl TripletStdp {
+    fn check(&self) -> Result<(), DefinitionError> {
+        self.pair.check()
     }
 }
 
 impl LearningRule for TripletStdp {
-    fn name(&self) -> &'static str {
-        "triplet-stdp"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let pair = &self.pair;
         let [r1, o1] = pair.traces(r);
@@ -204,17 +156,6 @@ impl LearningRule for TripletStdp {
         let post = r.post() * (pair.a2_plus + self.a3_plus * o2);
         let pre = r.pre() * (pair.a2_minus + self.a3_minus * r2);
         pair.bounded(r, post * r1, o1 * pre)
-    }
-
-    fn constants(&self) -> Vec<Constant> {
-        let positive = Domain::above(0.0);
-        let own = vec![
-            Constant::new("tau_x", self.tau_x, positive),
-            Constant::new("tau_y", self.tau_y, positive),
-            Constant::new("a3_plus", self.a3_plus, Domain::FINITE),
-            Constant::new("a3_minus", self.a3_minus, Domain::FINITE),
-        ];
-        [self.pair.domains(), own].concat()
     }
 
     fn bounds(&self) -> Option<[f64; 2]> {

@@ -9,53 +9,34 @@
 //! Phenomenological models of synaptic plasticity based on spike timing, Biological Cybernetics 2008.
 
 use super::{LearningRule, RuleScope, WeightFunction};
-use crate::domain::{Constant, Domain};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// STDP with a trace of each neuron.
-///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_pre`, `tau_post` | steps | 2 | time constants of the traces, ≥ 1; a step keeps 1 − 1/τ |
-/// | `f_pre`, `f_post` | | clamp to −1 … 1 | functions of the weight in depression and potentiation |
-/// | `scale` | | 1 | factor of the change |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// Traces of both neurons; spikes of one step pair.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 #[doc(alias = "STDPLearner")]
 pub struct Stdp {
-    /// The time constant of the presynaptic trace.
+    /// The time constant of the presynaptic trace; a step keeps 1 − 1/τ.
+    #[schema(default = 2.0, at_least = 1.0, unit = "steps")]
     pub tau_pre: f64,
-    /// The time constant of the postsynaptic trace.
+    /// The time constant of the postsynaptic trace; a step keeps 1 − 1/τ.
+    #[schema(default = 2.0, at_least = 1.0, unit = "steps")]
     pub tau_post: f64,
     /// The function of the weight in depression, at a presynaptic spike.
+    #[schema(default = CLAMPED)]
     pub f_pre: WeightFunction,
     /// The function of the weight in potentiation, at a postsynaptic spike.
+    #[schema(default = CLAMPED)]
     pub f_post: WeightFunction,
     /// The factor of the change.
+    #[schema(default = 1.0)]
     pub scale: f64,
 }
 
 /// The default functions of the weight.
 pub(super) const CLAMPED: WeightFunction = WeightFunction::Clamp { lo: -1.0, hi: 1.0 };
 
-impl Default for Stdp {
-    fn default() -> Self {
-        Self {
-            tau_pre: 2.0,
-            tau_post: 2.0,
-            f_pre: CLAMPED,
-            f_post: CLAMPED,
-            scale: 1.0,
-        }
-    }
-}
-
 impl LearningRule for Stdp {
-    fn name(&self) -> &'static str {
-        "stdp"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let decayed = |trace: Expr, tau: f64| &trace - &trace / tau;
         let (p, q) = (r.pre_trace("trace_pre"), r.post_trace("trace_post"));
@@ -63,14 +44,5 @@ impl LearningRule for Stdp {
         let q = r.set_post_trace("trace_post", decayed(q, self.tau_post) + r.post());
         let (up, down) = (self.f_post.of(&r.weight()), self.f_pre.of(&r.weight()));
         self.scale * (up * (r.post() * p) - down * (q * r.pre()))
-    }
-
-    fn constants(&self) -> Vec<Constant> {
-        let tau = Domain::at_least(1.0);
-        vec![
-            Constant::new("tau_pre", self.tau_pre, tau),
-            Constant::new("tau_post", self.tau_post, tau),
-            Constant::new("scale", self.scale, Domain::FINITE),
-        ]
     }
 }

@@ -1,7 +1,10 @@
 //! The dependence of a change on the weight.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use spikelet_expr::Expr;
+use spikelet_schema::document::{Located, Node};
+use spikelet_schema::{Field, FieldValue, Kind, read_by_serde};
 
 /// A function of the weight that multiplies its change.
 ///
@@ -47,6 +50,24 @@ pub enum WeightFunction {
         /// The exponent.
         mu: f64,
     },
+}
+
+impl FieldValue for WeightFunction {
+    fn kind() -> Kind {
+        Kind::Other(
+            "a table with `name`, a function of the weight, and its constants",
+            || json!({"type": "object", "required": ["name"]}),
+        )
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = read_by_serde(field, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        json!(self)
+    }
 }
 
 impl WeightFunction {

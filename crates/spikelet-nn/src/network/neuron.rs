@@ -4,7 +4,7 @@ use super::problem::NetworkProblem;
 use crate::neuron::{Neuron, from_spec, trainables};
 use crate::{DefinitionError, surrogate};
 use serde_json::{Map, Value, json};
-use spikelet_core::document::{Fields, Located, Node, Span};
+use spikelet_core::document::{DocumentProblem, Fields, Located, Node, Span};
 use std::sync::Arc;
 
 /// The keys of a specification that are not constants of the neuron.
@@ -49,20 +49,6 @@ pub(super) fn neuron_spec(node: &Node) -> Result<Value, Located> {
     Ok(Value::Object(spec))
 }
 
-/// The constants of a table for a neuron that is known. The string `"none"` is JSON's `null`.
-pub(super) fn constants(node: &Node) -> Result<Map<String, Value>, Located> {
-    let wrong = || node.wrong("constants", "a table of constants of the layer's neuron");
-    let entries = node.entries().ok_or_else(wrong)?;
-    let value = |node: &Node| match node.as_text() {
-        Some("none") => Value::Null,
-        _ => node.to_json(),
-    };
-    Ok(entries
-        .iter()
-        .map(|entry| (entry.key.clone(), value(&entry.value)))
-        .collect())
-}
-
 /// The table of a neuron in a file, which [`neuron_spec`] reads as this specification.
 pub(super) fn neuron_table(spec: &Value) -> Value {
     let mut table = Map::from_iter([("name".to_string(), spec["neuron"].clone())]);
@@ -104,16 +90,16 @@ pub(super) fn neuron_problem(error: DefinitionError, node: Option<&Node>) -> Loc
 pub(super) fn definition_span(error: &DefinitionError, node: &Node) -> Option<Span> {
     match error {
         DefinitionError::UnknownName { name, .. } => find_text(node, name),
-        DefinitionError::UnknownConstant { constant, .. }
-        | DefinitionError::NotTrainable { constant, .. } => find_key(node, constant, false),
-        DefinitionError::WrongType { constant, .. }
-        | DefinitionError::OutsideDomain { constant, .. }
-        | DefinitionError::Bound { constant, .. }
-        | DefinitionError::PerStepConstant { constant, .. }
-        | DefinitionError::Unreadable {
-            constant: Some(constant),
-            ..
-        } => find_key(node, constant, true),
+        DefinitionError::NotTrainable { constant, .. } => find_key(node, constant, false),
+        DefinitionError::Bound { constant, .. }
+        | DefinitionError::PerStepConstant { constant, .. } => find_key(node, constant, true),
+        DefinitionError::Field { problem, .. } => match &**problem {
+            DocumentProblem::UnknownKey { key, .. } => find_key(node, key, false),
+            DocumentProblem::WrongValue { key, .. } | DocumentProblem::NotAChoice { key, .. } => {
+                find_key(node, key, true)
+            }
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use crate::DefinitionError;
-use spikelet_core::document::{Located, Span};
+use spikelet_core::document::{DocumentProblem, Located, Span};
 use spikelet_core::suggest::closest;
 
 /// A problem of a network that is a list of layers.
@@ -203,28 +203,24 @@ impl NetworkProblem {
 
 /// The help for a wrong neuron.
 fn definition_help(error: &DefinitionError) -> String {
-    let meant = match error {
-        DefinitionError::UnknownName { name, known, .. } => closest(name, known.iter().copied()),
-        DefinitionError::UnknownConstant {
-            constant, known, ..
-        } => closest(constant, known.iter().map(String::as_str)),
-        _ => None,
-    };
-    match (meant, error) {
-        (
-            _,
-            DefinitionError::WrongType {
-                constant, expected, ..
-            },
-        ) => {
-            format!("set `{constant}` to {expected}")
+    match error {
+        DefinitionError::UnknownName { name, known, .. } => {
+            match closest(name, known.iter().copied()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => {
+                    "`spikelet neuron list` and `spikelet surrogate list` explain them".to_string()
+                }
+            }
         }
-        (Some(name), _) => format!("did you mean `{name}`?"),
-        (None, DefinitionError::OutsideDomain { .. }) => crate::domain::HELP.to_string(),
-        (None, DefinitionError::UnknownName { .. }) => {
-            "`spikelet neuron list` and `spikelet surrogate list` explain them".to_string()
-        }
-        (None, DefinitionError::Unreadable { .. }) => "correct this value".to_string(),
-        (None, _) => "correct the neuron".to_string(),
+        DefinitionError::Field { problem, .. } => match &**problem {
+            DocumentProblem::UnknownKey { key, known, .. } => {
+                match closest(key, known.iter().map(String::as_str)) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => "correct the neuron".to_string(),
+                }
+            }
+            problem => problem.help(),
+        },
+        _ => "correct the neuron".to_string(),
     }
 }

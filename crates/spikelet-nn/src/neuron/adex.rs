@@ -1,38 +1,26 @@
 //! Adaptive exponential integrate-and-fire.
-//!
-//! τ dV/dt = v_rest − V + Δ_T·exp((V − θ_rh)/Δ_T) − W + X, τ_w dW/dt = a·(V − v_rest) − W, and W
-//! grows by b with each spike. Discretized with a step of dt:
-//!
-//! H[t] = V[t−1] + dt/τ·(v_rest − V[t−1] + Δ_T·exp((V[t−1] − θ_rh)/Δ_T) − W[t−1] + X[t])
-//!
-//! W[t] = W[t−1] + dt/τ_w·(a·(V[t−1] − v_rest) − W[t−1]) + b·S[t]
-//!
-//! Source: Brette & Gerstner, Adaptive exponential integrate-and-fire model as an effective
-//! description of neuronal activity, Journal of Neurophysiology 94:3637, 2005.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Adaptive exponential integrate-and-fire neuron.
+/// Exponential integrate-and-fire with an adaptation current.
 ///
-/// The defaults are the paper's, with time in ms and potentials counted from rest (−70.6 mV) in
-/// units of the distance to the rheobase threshold (−50.4 mV). Without the exponential term and the adaptation,
-/// X = 1 would charge V to that threshold.
+/// τ dV/dt = v_rest − V + Δ_T·exp((V − θ_rh)/Δ_T) − W + X, τ_w dW/dt = a·(V − v_rest) − W, and W grows by b with each
+/// spike. Discretized with a step of dt:
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | ms | 9.37 | membrane time constant |
-/// | `delta_t` | | 0.099 | sharpness of the onset of a spike, > 0 |
-/// | `theta_rh` | | 1 | rheobase threshold, where the onset begins |
-/// | `v_rest` | | 0 | resting potential |
-/// | `tau_w` | ms | 144 | time constant of the adaptation |
-/// | `a` | | 0.133 | coupling of the adaptation to the potential |
-/// | `b` | | 0.133 | increment of the adaptation at each spike |
-/// | `dt` | ms | 1 | length of a step |
-/// | `v_threshold` | | 2 | where a spike that has begun is counted |
+/// `H[t] = V[t−1] + dt/τ·(v_rest − V[t−1] + Δ_T·exp((V[t−1] − θ_rh)/Δ_T) − W[t−1] + X[t])`
+///
+/// `W[t] = W[t−1] + dt/τ_w·(a·(V[t−1] − v_rest) − W[t−1]) + b·S[t]`
+///
+/// The defaults are the paper's, with time in ms and potentials counted from rest (−70.6 mV) in units of the distance
+/// to the rheobase threshold (−50.4 mV). Without the exponential term and the adaptation, X = 1 would charge V to that
+/// threshold.
+///
+/// `v_threshold` is where a spike that has begun is counted.
+///
+/// Source: Brette & Gerstner, Adaptive exponential integrate-and-fire model as an effective description of neuronal
+/// activity, Journal of Neurophysiology 94:3637, 2005.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -40,53 +28,37 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 pub struct Adex {
     /// Membrane time constant.
+    #[schema(default = 9.37, above = 0.0, unit = "ms")]
     pub tau: f64,
     /// Sharpness of the onset of a spike.
+    #[schema(default = 0.099, above = 0.0)]
     pub delta_t: f64,
-    /// Rheobase threshold.
+    /// Rheobase threshold, where the onset begins.
+    #[schema(default = 1.0)]
     pub theta_rh: f64,
     /// Resting potential.
     pub v_rest: f64,
     /// Time constant of the adaptation.
+    #[schema(default = 144.0, above = 0.0, unit = "ms")]
     pub tau_w: f64,
     /// Coupling of the adaptation to the potential.
+    #[schema(default = 0.133)]
     pub a: f64,
     /// Increment of the adaptation at each spike.
+    #[schema(default = 0.133)]
     pub b: f64,
     /// Length of a step.
+    #[schema(default = 1.0, above = 0.0, unit = "ms")]
     pub dt: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_threshold: 2.0, ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for Adex {
-    fn default() -> Self {
-        let v_threshold = 2.0;
-        Self {
-            tau: 9.37,
-            delta_t: 0.099,
-            theta_rh: 1.0,
-            v_rest: 0.0,
-            tau_w: 144.0,
-            a: 0.133,
-            b: 0.133,
-            dt: 1.0,
-            common: Common {
-                v_threshold,
-                ..Common::default()
-            },
-        }
-    }
-}
-
 impl Neuron for Adex {
-    base!("adex");
-    domains! { tau: Domain::above(0.0), delta_t: Domain::above(0.0), tau_w: Domain::above(0.0), dt: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("w", 0.0)]
     }

@@ -1,37 +1,26 @@
 //! Adaptive leaky integrate-and-fire with constants of its own for each neuron.
-//!
-//! W[t] = β·W[t−1] + a·V[t−1] + b·S[t−1]
-//!
-//! H[t] = α·(V[t−1] − S[t−1]) + (1 − α)·(X[t] − W[t]), V[t] = H[t]
-//!
-//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold
-//!
-//! α, β, a and b are trained for each neuron and clamped to their limits in the forward pass. V, W and S start from
-//! random values, uniform on [0, 1), also in evaluation.
-//!
-//! Source: Bittar & Garner, A surrogate gradient spiking baseline for speech command recognition, Frontiers in
-//! Neuroscience 16:865897, 2022 (sparch); the limits of CadLIF: Fabre et al., Structured state space model dynamics
-//! and parametrization for spiking neural networks, arXiv:2506.06374, 2025.
 
-use super::common::base;
 use super::sparch_lif::{alpha_limits, boxcar, clamped};
 use super::{Common, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Adaptive leaky integrate-and-fire neuron of sparch (adLIF; with feedback: RadLIF).
+/// Adaptive leaky integrate-and-fire of sparch, with trained constants for each neuron.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 0.9 | decay factor of the potential, 0 to 1; trained: e^(−1/5) … e^(−1/25) |
-/// | `beta` | 0.98 | decay factor of the adaptation, 0 to 1; trained: e^(−1/30) … e^(−1/120) |
-/// | `a` | 0 | coupling of the adaptation to the potential; trained: −1 … 1 |
-/// | `b` | 1 | coupling of the adaptation to the spikes; trained: 0 … 2 |
-/// | `random_start` | true | whether states start from random values on [0, 1) |
-/// | `surrogate` | boxcar, α = 1 | |
+/// `W[t] = β·W[t−1] + a·V[t−1] + b·S[t−1]`
+///
+/// `H[t] = α·(V[t−1] − S[t−1]) + (1 − α)·(X[t] − W[t])`, `V[t] = H[t]`
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, which is 0 at the threshold
+///
+/// α, β, a and b are trained for each neuron and clamped to their limits in the forward pass. V, W and S start from
+/// random values, uniform on [0, 1), also in evaluation.
 ///
 /// Trained values are uniform between their limits before training. [`AdLifCell::cad`] has other limits.
+///
+/// Source: Bittar & Garner, A surrogate gradient spiking baseline for speech command recognition, Frontiers in
+/// Neuroscience 16:865897, 2022 (sparch); the limits of CadLIF: Fabre et al., Structured state space model dynamics
+/// and parametrization for spiking neural networks, arXiv:2506.06374, 2025.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -41,41 +30,38 @@ use spikelet_expr::Expr;
 /// assert_eq!(adlif.run(&[[2.1], [2.1]])?, [[1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "adlif")]
 #[doc(alias = "RadLIF")]
 pub struct AdLifCell {
-    /// Decay factor of the potential.
+    /// Decay factor of the potential; trained: e^(−1/5) … e^(−1/25).
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     pub alpha: f64,
-    /// Decay factor of the adaptation.
+    /// Decay factor of the adaptation; trained: e^(−1/30) … e^(−1/120).
+    #[schema(default = 0.98, from = 0.0, to = 1.0)]
     pub beta: f64,
-    /// Coupling of the adaptation to the potential.
+    /// Coupling of the adaptation to the potential; trained: −1 … 1.
     pub a: f64,
-    /// Coupling of the adaptation to the spikes.
+    /// Coupling of the adaptation to the spikes; trained: 0 … 2.
+    #[schema(default = 1.0)]
     pub b: f64,
     /// Whether states start from random values on [0, 1).
+    #[schema(default = true)]
     pub random_start: bool,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = trained([alpha_limits(), beta_limits(), [-1.0, 1.0], [0.0, 2.0]]))]
     pub common: Common,
 }
 
-impl Default for AdLifCell {
-    fn default() -> Self {
-        let beta = [30.0, 120.0].map(|tau: f64| (-1.0 / tau).exp());
-        Self {
-            alpha: 0.9,
-            beta: 0.98,
-            a: 0.0,
-            b: 1.0,
-            random_start: true,
-            common: boxcar([
-                ("alpha", clamped(alpha_limits())),
-                ("beta", clamped(beta)),
-                ("a", clamped([-1.0, 1.0])),
-                ("b", clamped([0.0, 2.0])),
-            ]),
-        }
-    }
+/// The limits of the decay factor of the adaptation: time constants of 30 to 120 steps.
+fn beta_limits() -> [f64; 2] {
+    [30.0, 120.0].map(|tau: f64| (-1.0 / tau).exp())
+}
+
+/// The common constants with trained α, β, a and b between these limits.
+fn trained([alpha, beta, a, b]: [[f64; 2]; 4]) -> Common {
+    let limits = [("alpha", alpha), ("beta", beta), ("a", a), ("b", b)];
+    boxcar(limits.map(|(name, limits)| (name, clamped(limits))))
 }
 
 impl AdLifCell {
@@ -85,12 +71,7 @@ impl AdLifCell {
             alpha: 0.66,
             beta: 0.975,
             a: 0.5,
-            common: boxcar([
-                ("alpha", clamped([0.36, 0.96])),
-                ("beta", clamped([0.96, 0.99])),
-                ("a", clamped([0.0, 1.0])),
-                ("b", clamped([0.0, 2.0])),
-            ]),
+            common: trained([[0.36, 0.96], [0.96, 0.99], [0.0, 1.0], [0.0, 2.0]]),
             ..Self::default()
         }
     }
@@ -113,9 +94,6 @@ pub(super) fn states(random: bool) -> Vec<State> {
 }
 
 impl Neuron for AdLifCell {
-    base!("adlif");
-    domains! { alpha: Domain::at_least(0.0).at_most(1.0), beta: Domain::at_least(0.0).at_most(1.0) }
-
     fn states(&self) -> Vec<State> {
         states(self.random_start)
     }

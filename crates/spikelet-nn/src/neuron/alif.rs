@@ -1,28 +1,18 @@
 //! Adaptive leaky integrate-and-fire: its threshold rises with each spike.
-//!
-//! H[t] = e^(−1/τ)·V[t−1] + (1 − e^(−1/τ))·X[t]
-//!
-//! S[t] = Θ(H[t] − B[t]) with B[t] = v_threshold + β·A[t−1]
-//!
-//! A[t] = e^(−1/τ_a)·A[t−1] + (1 − e^(−1/τ_a))·S[t]; the soft reset subtracts B[t].
-//!
-//! Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
-//! neurons, NeurIPS 2018.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Adaptive leaky integrate-and-fire neuron.
+/// Leaky integrate-and-fire whose threshold rises with each spike.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 20 | membrane time constant |
-/// | `tau_a` | steps | 200 | time constant of the adaptation |
-/// | `beta` | | 1.8 | increase of the threshold per unit of adaptation |
-/// | `v_reset` | | none | soft reset |
+/// `H[t] = e^(−1/τ)·V[t−1] + (1 − e^(−1/τ))·X[t]`
+///
+/// `S[t] = Θ(H[t] − B[t])` with `B[t] = v_threshold + β·A[t−1]`
+///
+/// `A[t] = e^(−1/τ_a)·A[t−1] + (1 − e^(−1/τ_a))·S[t]`; the soft reset subtracts `B[t]`.
+///
+/// Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,32 +20,20 @@ use spikelet_expr::Expr;
 /// assert_eq!(adapting.run(&[[1.5], [1.5], [1.9]])?, [[1.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 pub struct Alif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 20.0, above = 0.0, unit = "steps")]
     pub tau: f64,
-    /// Time constant of the adaptation, in steps.
+    /// Time constant of the adaptation.
+    #[schema(default = 200.0, above = 0.0, unit = "steps")]
     pub tau_a: f64,
     /// Increase of the threshold per unit of adaptation.
+    #[schema(default = 1.8)]
     pub beta: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_reset: None, ..Common::default() })]
     pub common: Common,
-}
-
-impl Default for Alif {
-    fn default() -> Self {
-        let v_reset = None;
-        Self {
-            tau: 20.0,
-            tau_a: 200.0,
-            beta: 1.8,
-            common: Common {
-                v_reset,
-                ..Common::default()
-            },
-        }
-    }
 }
 
 impl Alif {
@@ -66,9 +44,6 @@ impl Alif {
 }
 
 impl Neuron for Alif {
-    base!("alif");
-    domains! { tau: Domain::above(0.0), tau_a: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("a", 0.0)]
     }

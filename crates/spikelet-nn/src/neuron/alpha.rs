@@ -1,37 +1,26 @@
 //! Alpha-function neuron: each input causes a potential that rises and falls.
-//!
-//! E[t] = α·E[t−1] + X[t], I[t] = β·I[t−1] − X[t]
-//!
-//! H[t] = τ_α·(E[t] + I[t]) − S[t−1]·v_threshold, with τ_α = ln α/(ln β − ln α) + 1; with a hard
-//! reset E, I and H are reset where S[t−1] is 1. V[t] = H[t].
-//!
-//! The reset comes one step after the spike, as in snnTorch; the soft one has no lasting effect,
-//! since H does not depend on the previous V. With `resets_currents` it is that of snnTorch 1.0, which acts on the
-//! currents: where S[t−1] is 1, v_threshold is subtracted from E[t], I[t] is 0, and H[t] = τ_α·(E[t] + I[t]) + I[t−1]
-//! with the currents before the reset.
-//!
-//! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
-//! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Alpha`); Rall, Distinguishing theoretical
-//! synaptic potentials computed for different soma-dendritic distributions of synaptic input,
-//! Journal of Neurophysiology 30:1138, 1967.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State, synaptic::subtracting};
+use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Alpha-function neuron.
+/// Alpha-function neuron: inputs cause potentials that rise and fall.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 0.9 | decay factor of the excitatory current, `beta` to 1 |
-/// | `beta` | 0.8 | decay factor of the inhibitory current, 0 to `alpha` |
-/// | `tau_alpha` | none | τ_α; without one it follows from α and β |
-/// | `resets_currents` | false | whether the soft reset acts on the currents |
-/// | `v_reset` | none | soft reset |
-/// | `reset_grad` | detach | |
-/// | `surrogate` | atan, α = 2 | |
+/// `E[t] = α·E[t−1] + X[t]`, `I[t] = β·I[t−1] − X[t]`
+///
+/// `H[t] = τ_α·(E[t] + I[t]) − S[t−1]·v_threshold`, with τ_α = ln α/(ln β − ln α) + 1; with a hard reset E, I and H
+/// are reset where `S[t−1]` is 1. `V[t] = H[t]`.
+///
+/// The reset comes one step after the spike, as in snnTorch; the soft one has no lasting effect, since H does not
+/// depend on the previous V. With `resets_currents` it is that of snnTorch 1.0, which acts on the currents: where
+/// `S[t−1]` is 1, v_threshold is subtracted from `E[t]`, `I[t]` is 0, and `H[t] = τ_α·(E[t] + I[t]) + I[t−1]` with the
+/// currents before the reset.
+///
+/// Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
+/// IEEE 111:1016, 2023 (snnTorch's `Alpha`); Rall, Distinguishing theoretical synaptic potentials computed for
+/// different soma-dendritic distributions of synaptic input, Journal of Neurophysiology 30:1138, 1967.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -39,31 +28,22 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(check = Self::check)]
 pub struct Alpha {
-    /// Decay factor of the excitatory current.
+    /// Decay factor of the excitatory current, `beta` to 1.
+    #[schema(default = 0.9, above = 0.0, at_most = 1.0)]
     pub alpha: f64,
-    /// Decay factor of the inhibitory current.
+    /// Decay factor of the inhibitory current, 0 to `alpha`.
+    #[schema(default = 0.8, above = 0.0)]
     pub beta: f64,
     /// τ_α; without one it follows from α and β.
     pub tau_alpha: Option<f64>,
     /// Whether the soft reset acts on the currents.
     pub resets_currents: bool,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = subtracting())]
     pub common: Common,
-}
-
-impl Default for Alpha {
-    fn default() -> Self {
-        Self {
-            alpha: 0.9,
-            beta: 0.8,
-            tau_alpha: None,
-            resets_currents: false,
-            common: subtracting(),
-        }
-    }
 }
 
 /// The currents and the potential of a step.
@@ -74,6 +54,12 @@ struct Currents {
 }
 
 impl Alpha {
+    /// β is below α.
+    fn check(&self) -> Result<(), DefinitionError> {
+        let below = Domain::above(0.0).below(self.alpha);
+        Constant::new("beta", self.beta, below).check("neuron `alpha`")
+    }
+
     /// The reset by the spike of the step before.
     fn reset_currents(&self, n: &Scope, charged: Currents) -> Currents {
         let fired = n.state("fired");
@@ -100,15 +86,6 @@ impl Alpha {
 }
 
 impl Neuron for Alpha {
-    base!("alpha");
-
-    fn domains(&self) -> Vec<Constant> {
-        vec![
-            Constant::new("alpha", self.alpha, Domain::above(0.0).at_most(1.0)),
-            Constant::new("beta", self.beta, Domain::above(0.0).below(self.alpha)),
-        ]
-    }
-
     fn states(&self) -> Vec<State> {
         let rest = ["exc", "inh", "fired"].map(|name| State::new(name, 0.0));
         [vec![State::v(&self.common)], rest.to_vec()].concat()

@@ -1,29 +1,22 @@
-//! Balanced resonate-and-fire: a resonator that its discretization keeps stable, with a refractory
-//! threshold in place of a reset.
-//!
-//! b[t] = p(ω) − b′ − q[t−1], where p(ω) = (√(1 − (ω·dt)²) − 1)/dt is the damping at which the
-//! discretization neither grows nor falls
-//!
-//! H[t] = V[t−1] + dt·(b[t]·V[t−1] − ω·u[t−1] + X[t]), u[t] = u[t−1] + dt·(ω·V[t−1] + b[t]·u[t−1])
-//!
-//! S[t] = Θ(H[t] − v_threshold − q[t−1]), q[t] = γ·q[t−1] + S[t], V[t] = H[t]
-//!
-//! Source: Higuchi et al., Balanced resonate-and-fire neurons, ICML 2024.
+//! Balanced resonate-and-fire: a resonator that its discretization keeps stable, with a refractory threshold in place
+//! of a reset.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
+use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Balanced resonate-and-fire neuron.
+/// Balanced resonate-and-fire, with a refractory threshold in place of a reset.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `omega` | 1/time | 10 | angular frequency, below 1/dt |
-/// | `b_offset` | 1/time | 1 | b′, damping beyond balance, > 0 |
-/// | `gamma` | | 0.9 | decay factor of the refractoriness |
-/// | `dt` | time | 0.01 | length of a step |
+/// `b[t] = p(ω) − b′ − q[t−1]`, where p(ω) = (√(1 − (ω·dt)²) − 1)/dt is the damping at which the discretization
+/// neither grows nor falls
+///
+/// `H[t] = V[t−1] + dt·(b[t]·V[t−1] − ω·u[t−1] + X[t])`, `u[t] = u[t−1] + dt·(ω·V[t−1] + b[t]·u[t−1])`
+///
+/// `S[t] = Θ(H[t] − v_threshold − q[t−1])`, `q[t] = γ·q[t−1] + S[t]`, `V[t] = H[t]`
+///
+/// Source: Higuchi et al., Balanced resonate-and-fire neurons, ICML 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -31,46 +24,35 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[1.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(check = Self::check)]
 pub struct Brf {
-    /// Angular frequency.
+    /// Angular frequency, below 1/dt.
+    #[schema(default = 10.0, at_least = 0.0, unit = "1/time")]
     pub omega: f64,
     /// Damping beyond balance.
+    #[schema(default = 1.0, above = 0.0, unit = "1/time")]
     pub b_offset: f64,
     /// Decay factor of the refractoriness.
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     pub gamma: f64,
     /// Length of a step.
+    #[schema(default = 0.01, above = 0.0, unit = "time")]
     pub dt: f64,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
 }
 
-impl Default for Brf {
-    fn default() -> Self {
-        Self {
-            omega: 10.0,
-            b_offset: 1.0,
-            gamma: 0.9,
-            dt: 0.01,
-            common: Common::default(),
-        }
+impl Brf {
+    /// The discretization is stable.
+    fn check(&self) -> Result<(), DefinitionError> {
+        let stable = Domain::at_least(0.0).below(1.0 / self.dt);
+        Constant::new("omega", self.omega, stable).check("neuron `brf`")
     }
 }
 
 impl Neuron for Brf {
-    base!("brf");
-
-    fn domains(&self) -> Vec<Constant> {
-        let stable = Domain::at_least(0.0).below(1.0 / self.dt);
-        vec![
-            Constant::new("dt", self.dt, Domain::above(0.0)),
-            Constant::new("omega", self.omega, stable),
-            Constant::new("b_offset", self.b_offset, Domain::above(0.0)),
-            Constant::new("gamma", self.gamma, Domain::at_least(0.0).at_most(1.0)),
-        ]
-    }
-
     fn states(&self) -> Vec<State> {
         let rest = ["u", "q"].map(|name| State::new(name, 0.0));
         [vec![State::v(&self.common)], rest.to_vec()].concat()

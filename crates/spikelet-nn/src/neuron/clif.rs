@@ -1,28 +1,22 @@
 //! Complementary leaky integrate-and-fire.
-//!
-//! H[t] = V[t−1] − V[t−1]/τ + X[t]
-//!
-//! M[t] = M[t−1]·σ(H[t]/τ) + S[t], V[t] = H[t] − S[t]·(v_threshold + σ(M[t]))
-//!
-//! M accumulates the part of V that decays, so that gradients reach further back in time.
-//!
-//! Source: Huang et al., CLIF: complementary leaky integrate-and-fire neuron for spiking neural
-//! networks, ICML 2024.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
 use crate::surrogate::Rect;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Complementary leaky integrate-and-fire neuron. It always has a soft reset.
+/// Leaky integrate-and-fire with a complementary potential for gradients.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `surrogate` | | rect, α = 1 | |
+/// It always has a soft reset.
+///
+/// `H[t] = V[t−1] − V[t−1]/τ + X[t]`
+///
+/// `M[t] = M[t−1]·σ(H[t]/τ) + S[t]`, `V[t] = H[t] − S[t]·(v_threshold + σ(M[t]))`
+///
+/// M accumulates the part of V that decays, so that gradients reach further back in time.
+///
+/// Source: Huang et al., CLIF: complementary leaky integrate-and-fire neuron for spiking neural networks, ICML 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,20 +24,15 @@ use std::sync::Arc;
 /// assert_eq!(spikes, [[1.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "CLIFNode")]
 pub struct Clif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 2.0, above = 1.0, unit = "steps")]
     pub tau: f64,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_reset: None, surrogate: Arc::new(Rect::default()), ..Common::default() })]
     pub common: Common,
-}
-
-impl Default for Clif {
-    fn default() -> Self {
-        Self::new(2.0)
-    }
 }
 
 impl Clif {
@@ -51,19 +40,12 @@ impl Clif {
     pub fn new(tau: f64) -> Self {
         Self {
             tau,
-            common: Common {
-                v_reset: None,
-                surrogate: Arc::new(Rect::default()),
-                ..Common::default()
-            },
+            ..Self::default()
         }
     }
 }
 
 impl Neuron for Clif {
-    base!("clif");
-    domains! { tau: Domain::above(1.0) }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("m", 0.0)]
     }

@@ -1,15 +1,13 @@
 //! The constants of all neurons: threshold, reset, surrogate.
 
 use super::{Neuron, OutputKind, Trainable};
-use crate::surrogate::{self, Sigmoid, Surrogate};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use crate::surrogate::{Sigmoid, Surrogate};
+use spikelet_schema::{RecordMut, Schema, flattened_mut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The gradient of the reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum ResetGrad {
     /// The spike in the reset has the derivative of the surrogate, like the output spike.
     #[default]
@@ -22,8 +20,7 @@ pub enum ResetGrad {
 }
 
 /// The potential that is compared with the threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum FireOn {
     /// H\[t\], the potential after charging.
     #[default]
@@ -34,76 +31,46 @@ pub enum FireOn {
 }
 
 /// Threshold, reset and surrogate of a neuron, and its trainable constants.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `v_threshold` | 1 | the neuron fires when H reaches it |
-/// | `strict` | false | whether H = v_threshold causes no spike |
-/// | `fire_on` | charged | the potential that is compared with the threshold: charged, H\[t\], or previous, V\[t−1\] |
-/// | `v_reset` | 0 | hard reset to this potential; `None`: soft reset, V = H − S·v_threshold |
-/// | `resets` | true | whether the potential is reset; else V = H |
-/// | `surrogate` | sigmoid, α = 4 | the surrogate gradient |
-/// | `reset_grad` | surrogate | the gradient of the reset: surrogate, detach or soft |
-/// | `spiking` | true | whether the output is spikes; else it is the surrogate's primitive, for gradient checks |
-/// | `trainable` | nothing | the constants that are trained: names, or a table of names and settings such as granularities |
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 pub struct Common {
     /// The threshold: the neuron fires if H is at least this.
+    #[schema(default = 1.0)]
     pub v_threshold: f64,
-    /// Whether a potential that equals the threshold causes no spike.
-    #[serde(default)]
+    /// Whether H = v_threshold causes no spike.
     pub strict: bool,
-    /// The potential that is compared with the threshold.
-    #[serde(default)]
+    /// The potential that is compared with the threshold: charged, H\[t\], or previous, V\[t−1\].
     pub fire_on: FireOn,
-    /// The potential of the hard reset; `None` is the soft reset.
+    /// The potential of the hard reset; none is the soft reset, V = H − S·v_threshold.
+    #[schema(default = Some(0.0))]
     pub v_reset: Option<f64>,
-    /// Whether the potential is reset. Without a reset, `v_reset` is the resting potential only.
-    #[serde(default = "yes")]
+    /// Whether the potential is reset; else V = H, and `v_reset` is the resting potential only.
+    #[schema(default = true)]
     pub resets: bool,
     /// The surrogate gradient.
-    #[serde(serialize_with = "surrogate_out", deserialize_with = "surrogate_in")]
+    #[schema(default = Arc::new(Sigmoid::default()))]
     pub surrogate: Arc<dyn Surrogate>,
-    /// The gradient of the reset.
+    /// The gradient of the reset: surrogate, detach or soft.
     pub reset_grad: ResetGrad,
-    /// Whether the output is spikes; otherwise it is the primitive of the surrogate.
+    /// Whether the output is spikes; else it is the surrogate's primitive, for gradient checks.
+    #[schema(default = true)]
     pub spiking: bool,
-    /// The trainable constants by name: all constants of the equations, including `v_threshold` and `v_reset`,
-    /// and `<state>_start`, the initial value of a state.
-    #[serde(default)]
+    /// The constants that are trained: names, or a table of names and settings such as granularities.
+    ///
+    /// All constants of the equations can be trained, including `v_threshold` and `v_reset`, and `<state>_start`, the initial
+    /// value of a state.
     pub trainable: BTreeMap<String, Trainable>,
 }
 
-fn yes() -> bool {
-    true
-}
-
-fn surrogate_out<S: Serializer>(from: &Arc<dyn Surrogate>, to: S) -> Result<S::Ok, S::Error> {
-    from.spec().serialize(to)
-}
-
-fn surrogate_in<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<dyn Surrogate>, D::Error> {
-    let spec = Value::deserialize(from)?;
-    surrogate::from_spec(&spec).map_err(serde::de::Error::custom)
-}
-
-impl Default for Common {
-    fn default() -> Self {
+impl Common {
+    /// Those of SpikingFlow's softbp: a sigmoid with α = 1, and the soft gradient of the reset.
+    pub fn soft_pulse() -> Self {
         Self {
-            v_threshold: 1.0,
-            strict: false,
-            fire_on: FireOn::Charged,
-            v_reset: Some(0.0),
-            resets: true,
-            surrogate: Arc::new(Sigmoid::default()),
-            reset_grad: ResetGrad::Surrogate,
-            spiking: true,
-            trainable: BTreeMap::new(),
+            surrogate: Arc::new(Sigmoid { alpha: 1.0 }),
+            reset_grad: ResetGrad::Soft,
+            ..Self::default()
         }
     }
-}
 
-impl Common {
     /// v_reset, or 0 without a hard reset.
     pub fn v_rest(&self) -> f64 {
         self.v_reset.unwrap_or(0.0)
@@ -124,32 +91,6 @@ impl Common {
     }
 }
 
-/// Defines the name of an `impl Neuron` and the field of its [`Common`].
-macro_rules! base {
-    ($name:literal) => {
-        $crate::neuron::common::base!($name, common);
-    };
-    ($name:literal, $($common:ident).+) => {
-        fn name(&self) -> &str {
-            $name
-        }
-
-        fn common(&self) -> &$crate::neuron::Common {
-            &self.$($common).+
-        }
-
-        fn common_mut(&mut self) -> &mut $crate::neuron::Common {
-            &mut self.$($common).+
-        }
-
-        fn as_any(&self) -> Option<&dyn std::any::Any> {
-            Some(self)
-        }
-    };
-}
-
-pub(super) use base;
-
 /// Builder methods for the constants of all neurons.
 ///
 /// ```
@@ -157,7 +98,15 @@ pub(super) use base;
 /// let lif = Lif::new(2.0).v_threshold(0.5).v_reset(None).surrogate(Sigmoid { alpha: 1.0 });
 /// assert_eq!(lif.common().v_threshold, 0.5);
 /// ```
-pub trait NeuronExt: Neuron + Sized {
+pub trait NeuronExt: Neuron + RecordMut + Sized {
+    /// [`Neuron::common`], to be changed.
+    ///
+    /// # Panics
+    /// As [`Neuron::common`].
+    fn common_mut(&mut self) -> &mut Common {
+        flattened_mut(self).expect("a neuron has a flattened field of type `Common`")
+    }
+
     /// Sets the threshold: the neuron fires if H is at least this.
     #[must_use]
     fn v_threshold(mut self, v: f64) -> Self {
@@ -232,4 +181,4 @@ pub trait NeuronExt: Neuron + Sized {
     }
 }
 
-impl<N: Neuron> NeuronExt for N {}
+impl<N: Neuron + RecordMut> NeuronExt for N {}

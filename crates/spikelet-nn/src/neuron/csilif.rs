@@ -1,38 +1,27 @@
 //! C-SiLIF: a complex potential that turns and decays, as the states of a diagonal state space model do.
-//!
-//! r = exp(−e^(log_log_alpha)·e^(log_dt)), φ = alpha_img·e^(log_dt)
-//!
-//! P = V[t−1] − ½·S[t−1]
-//!
-//! H[t] = r·cos φ·P − r·sin φ·I[t−1] + b·X[t], I[t] = r·cos φ·I[t−1] + r·sin φ·P, V[t] = H[t]
-//!
-//! S[t] = Θ(2·H[t] − v_threshold), which is 0 at the threshold: V and I are real and imaginary part of one of two
-//! conjugate states
-//!
-//! The four constants are trained for each neuron. V, I and S start from random values, uniform on [0, 1), also in
-//! evaluation.
-//!
-//! Source: Fabre et al., Structured state space model dynamics and parametrization for spiking neural networks,
-//! arXiv:2506.06374, 2025.
 
-use super::common::base;
 use super::sparch_lif::boxcar;
 use super::{Common, Granularity, Neuron, Scope, State, Trainable};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::f64::consts::PI;
 
-/// C-SiLIF neuron.
+/// Complex potential that turns and decays, as in diagonal state space models.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `log_log_alpha` | ln ½ | logarithm of the decay rate; trained |
-/// | `alpha_img` | π | angular frequency; trained |
-/// | `log_dt` | ln 0.07 | logarithm of the time step; trained: uniform on ln 0.01 … ln 0.5 before training |
-/// | `b` | 0.5 | scale of the input; trained: uniform on 0 … 1 before training |
-/// | `random_start` | true | whether states start from random values on [0, 1) |
-/// | `surrogate` | boxcar, α = 1 | |
+/// r = exp(−e^(log_log_alpha)·e^(log_dt)), φ = alpha_img·e^(log_dt)
+///
+/// `P = V[t−1] − ½·S[t−1]`
+///
+/// `H[t] = r·cos φ·P − r·sin φ·I[t−1] + b·X[t]`, `I[t] = r·cos φ·I[t−1] + r·sin φ·P`, `V[t] = H[t]`
+///
+/// `S[t] = Θ(2·H[t] − v_threshold)`, which is 0 at the threshold: V and I are real and imaginary part of one of two
+/// conjugate states
+///
+/// The four constants are trained for each neuron. V, I and S start from random values, uniform on [0, 1), also in
+/// evaluation.
+///
+/// Source: Fabre et al., Structured state space model dynamics and parametrization for spiking neural networks,
+/// arXiv:2506.06374, 2025.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -42,46 +31,41 @@ use std::f64::consts::PI;
 /// assert_eq!(csilif.run(&[[1.1], [0.0]])?, [[1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "csilif")]
 pub struct CSiLifCell {
-    /// Logarithm of the decay rate.
+    /// Logarithm of the decay rate; trained.
+    #[schema(default = 0.5_f64.ln())]
     pub log_log_alpha: f64,
-    /// Angular frequency.
+    /// Angular frequency; trained.
+    #[schema(default = PI)]
     pub alpha_img: f64,
-    /// Logarithm of the time step.
+    /// Logarithm of the time step; trained: uniform on ln 0.01 … ln 0.5 before training.
+    #[schema(default = 0.07_f64.ln())]
     pub log_dt: f64,
-    /// Scale of the input.
+    /// Scale of the input; trained: uniform on 0 … 1 before training.
+    #[schema(default = 0.5)]
     pub b: f64,
     /// Whether states start from random values on [0, 1).
+    #[schema(default = true)]
     pub random_start: bool,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = trained())]
     pub common: Common,
 }
 
-impl Default for CSiLifCell {
-    fn default() -> Self {
-        let each = Trainable::new(Granularity::Neuron);
-        Self {
-            log_log_alpha: 0.5_f64.ln(),
-            alpha_img: PI,
-            log_dt: 0.07_f64.ln(),
-            b: 0.5,
-            random_start: true,
-            common: boxcar([
-                ("log_log_alpha", each),
-                ("alpha_img", each),
-                ("log_dt", each.uniform(0.01_f64.ln(), 0.5_f64.ln())),
-                ("b", each.uniform(0.0, 1.0)),
-            ]),
-        }
-    }
+/// The common constants with all others trained.
+fn trained() -> Common {
+    let each = Trainable::new(Granularity::Neuron);
+    boxcar([
+        ("log_log_alpha", each),
+        ("alpha_img", each),
+        ("log_dt", each.uniform(0.01_f64.ln(), 0.5_f64.ln())),
+        ("b", each.uniform(0.0, 1.0)),
+    ])
 }
 
 impl Neuron for CSiLifCell {
-    base!("csilif");
-    domains! {}
-
     fn states(&self) -> Vec<State> {
         let names = ["v", "i", "fired"];
         names

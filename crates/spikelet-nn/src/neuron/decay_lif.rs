@@ -1,29 +1,21 @@
 //! Leaky integrate-and-fire with an exact decay and time constants between limits.
-//!
-//! H[t] = d·V[t−1] + (1 − d)·X[t] with d = e^(−1/τ)
-//!
-//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; hard reset
-//!
-//! τ is trained for each neuron: τ = p·τ_max + (1 − p)·τ_min, with p clamped to 0 and 1 after each update.
-//!
-//! Source: Baronig et al., Advancing spatio-temporal processing through adaptation in spiking neural networks, Nature
-//! Communications 16:5776, 2025.
 
-use super::common::base;
 use super::{Common, Granularity, Neuron, ResetGrad, Scope, Trainable};
-use crate::domain::{Domain, domains};
 use crate::surrogate::Slayer;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Leaky integrate-and-fire neuron with an exact decay.
+/// Leaky integrate-and-fire with an exact decay and trained time constants between limits.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_u` | steps | 15 | membrane time constant (trained: 5 … 25), > 0 |
-/// | `reset_grad` | | detach | |
-/// | `surrogate` | | slayer, α = 5, c = 0.4 | |
+/// `H[t] = d·V[t−1] + (1 − d)·X[t]` with d = e^(−1/τ)
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, which is 0 at the threshold; hard reset
+///
+/// τ is trained for each neuron: τ = p·τ_max + (1 − p)·τ_min, with p clamped to 0 and 1 after each update.
+///
+/// Source: Baronig et al., Advancing spatio-temporal processing through adaptation in spiking neural networks, Nature
+/// Communications 16:5776, 2025.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -32,12 +24,14 @@ use std::sync::Arc;
 /// assert_eq!(lif.run(&[[0.9], [1.1], [0.0]])?, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "decay_lif")]
 pub struct DecayLif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant (trained: 5 … 25).
+    #[schema(default = 15.0, above = 0.0, unit = "steps")]
     pub tau_u: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = slayer([("tau_u", between(5.0, 25.0))]))]
     pub common: Common,
 }
 
@@ -58,19 +52,7 @@ pub(super) fn slayer<const N: usize>(trainable: [(&str, Trainable); N]) -> Commo
     }
 }
 
-impl Default for DecayLif {
-    fn default() -> Self {
-        Self {
-            tau_u: 15.0,
-            common: slayer([("tau_u", between(5.0, 25.0))]),
-        }
-    }
-}
-
 impl Neuron for DecayLif {
-    base!("decay_lif");
-    domains! { tau_u: Domain::above(0.0) }
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let d = (-1.0 / n.constant("tau_u", self.tau_u)).exp();
         &d * n.state("v") + (1.0 - &d) * x

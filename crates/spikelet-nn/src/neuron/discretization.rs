@@ -5,10 +5,8 @@
 //!
 //! A potential that is charged by a current that decays too has four forms: see [`Discretization`].
 
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
-use std::fmt;
-use std::str::FromStr;
+use spikelet_schema::Schema;
 
 /// The way from one step to the next of a neuron that is defined by differential equations.
 ///
@@ -25,36 +23,24 @@ use std::str::FromStr;
 /// use spikelet_nn::neuron::Discretization;
 /// let exact: Discretization = "exact-seq".parse()?;
 /// assert_eq!(exact, Discretization::ExactSeq);
-/// # Ok::<(), spikelet_nn::neuron::UnknownDiscretization>(())
+/// # Ok::<(), spikelet_schema::UnknownName>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum Discretization {
     /// Forward Euler: every right-hand side is taken at the step before.
     Euler,
     /// Forward Euler, the current first.
     #[default]
+    #[schema(name = "euler_seq")]
     EulerSeq,
     /// The exact solution of all equations for an input that is constant during the step.
     Exact,
     /// Exact solutions one after the other, the current first.
+    #[schema(name = "exact_seq")]
     ExactSeq,
 }
 
 impl Discretization {
-    /// All discretizations.
-    pub const ALL: [Self; 4] = [Self::Euler, Self::EulerSeq, Self::Exact, Self::ExactSeq];
-
-    /// The name on the command line, such as `euler-seq`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Euler => "euler",
-            Self::EulerSeq => "euler-seq",
-            Self::Exact => "exact",
-            Self::ExactSeq => "exact-seq",
-        }
-    }
-
     /// Whether decays are exact.
     pub fn is_exact(self) -> bool {
         matches!(self, Self::Exact | Self::ExactSeq)
@@ -66,31 +52,6 @@ impl Discretization {
             false => 1.0 / tau,
             true => -exp_m1(&(-1.0 / tau)),
         }
-    }
-}
-
-impl fmt::Display for Discretization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A name that is no discretization.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no discretization `{name}`\n  help: use euler, euler-seq, exact or exact-seq")]
-pub struct UnknownDiscretization {
-    /// The name.
-    pub name: String,
-}
-
-impl FromStr for Discretization {
-    type Err = UnknownDiscretization;
-
-    fn from_str(name: &str) -> Result<Self, UnknownDiscretization> {
-        let found = Self::ALL.into_iter().find(|known| known.name() == name);
-        found.ok_or_else(|| UnknownDiscretization {
-            name: name.to_string(),
-        })
     }
 }
 
@@ -174,20 +135,5 @@ mod tests {
         let (s, m) = (5.0_f64, 20.0_f64);
         let expected = s / (s - m) * ((-1.0 / s).exp() - (-1.0 / m).exp());
         assert!((coupling(s, m) - expected).abs() < 1e-14);
-    }
-
-    #[test]
-    fn names_are_read_as_they_are_printed() {
-        for how in Discretization::ALL {
-            assert_eq!(how.to_string().parse(), Ok(how));
-        }
-        let unknown = "midpoint"
-            .parse::<Discretization>()
-            .unwrap_err()
-            .to_string();
-        assert!(
-            unknown.contains("`midpoint`") && unknown.contains("euler-seq"),
-            "{unknown}"
-        );
     }
 }

@@ -1,31 +1,19 @@
 //! EF-adLIF: adaptive leaky integrate-and-fire in the Euler forward discretization.
-//!
-//! As SE-adLIF, but the adaptation follows the potential and the spike of the step before:
-//!
-//! W[t] = d_w·W[t−1] + (1 − d_w)·(a·V[t−1] + b·S[t−1])·q
-//!
-//! Source: Baronig et al., Advancing spatio-temporal processing through adaptation in spiking neural networks, Nature
-//! Communications 16:5776, 2025.
 
-use super::common::base;
 use super::{Neuron, Scope, SeAdLifCell, State};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// EF-adLIF neuron.
+/// Adaptive leaky integrate-and-fire in the Euler forward discretization.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_u` | steps | 15 | membrane time constant (trained: 5 … 25), > 0 |
-/// | `tau_w` | steps | 180 | time constant of the adaptation (trained: 60 … 300), > 0 |
-/// | `a` | | 0.5 | coupling of the adaptation to the potential; trained: 0 … 1 |
-/// | `b` | | 1 | coupling of the adaptation to the spikes; trained: 0 … 2 |
-/// | `q` | | 60 | scale of both couplings |
-/// | `reset_grad` | | detach | |
-/// | `surrogate` | | slayer, α = 5, c = 0.4 | |
+/// As SE-adLIF, but the adaptation follows the potential and the spike of the step before:
+///
+/// `W[t] = d_w·W[t−1] + (1 − d_w)·(a·V[t−1] + b·S[t−1])·q`
 ///
 /// In Rust these are fields of `neuron`, a [`SeAdLifCell`]. In files they are on the same level as the others.
+///
+/// Source: Baronig et al., Advancing spatio-temporal processing through adaptation in spiking neural networks, Nature
+/// Communications 16:5776, 2025.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -36,28 +24,15 @@ use spikelet_expr::Expr;
 /// assert_eq!(adlif.run(&[[1.1], [1.1], [1.1]])?, [[1.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "ef_adlif")]
 pub struct EfAdLifCell {
     /// The constants.
-    #[serde(flatten)]
+    #[schema(flatten, default = SeAdLifCell { q: 60.0, ..SeAdLifCell::default() })]
     pub neuron: SeAdLifCell,
 }
 
-impl Default for EfAdLifCell {
-    fn default() -> Self {
-        Self {
-            neuron: SeAdLifCell {
-                q: 60.0,
-                ..SeAdLifCell::default()
-            },
-        }
-    }
-}
-
 impl Neuron for EfAdLifCell {
-    base!("ef_adlif", neuron.common);
-    domains! { in neuron; }
-
     fn states(&self) -> Vec<State> {
         let mut states = self.neuron.states();
         states.push(State::new("fired", 0.0));

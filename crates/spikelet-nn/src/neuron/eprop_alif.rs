@@ -1,40 +1,31 @@
-//! Adaptive leaky integrate-and-fire of the e-prop authors: a reset by subtraction one step after the spike, an adaptive
-//! threshold, and a refractory period in which the neuron integrates.
-//!
-//! B[t] = ρ·B[t−1] + S[t−1] with ρ = e^(−dt/τ_a)
-//!
-//! H[t] = α·V[t−1] + X[t] − v_threshold·S[t−1] with α = e^(−dt/τ_m), V[t] = H[t]
-//!
-//! S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold), which is 0 at the threshold and for the steps after a spike
-//! until `refractory` steps, with that of the spike, have passed
-//!
-//! The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient by default.
-//!
-//! Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
-//! Communications 2020; the authors' program, `EligALIF`.
+//! Adaptive leaky integrate-and-fire of the e-prop authors: a reset by subtraction one step after the spike, an
+//! adaptive threshold, and a refractory period in which the neuron integrates.
 
-use super::common::base;
 use super::{Common, Neuron, ResetGrad, Scope, State};
-use crate::domain::{Domain, domains};
 use crate::surrogate::{PiecewiseQuadratic, Scaled};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Steps are counted in f32, which represents all integers up to this one.
 const MOST_SILENT: u32 = 1 << 24;
 
-/// Adaptive leaky integrate-and-fire neuron of the e-prop authors.
+/// Adaptive leaky integrate-and-fire of e-prop, with a late reset and a refractory period.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_m` | steps | 20 | membrane time constant, > 0 |
-/// | `tau_a` | steps | 200 | time constant of the adaptation, > 0 |
-/// | `beta` | | 1.8 | increase of the threshold per unit of adaptation; 0 for a neuron without adaptation |
-/// | `dt` | steps | 1 | length of a step, > 0 |
-/// | `refractory` | steps | 5 | refractory period, with the step of the spike; 0 for none |
-/// | `v_threshold` | | 0.6 | threshold without adaptation |
-/// | `surrogate` | | piecewise_quadratic, factor 0.3 | |
+/// `B[t] = ρ·B[t−1] + S[t−1]` with ρ = e^(−dt/τ_a)
+///
+/// `H[t] = α·V[t−1] + X[t] − v_threshold·S[t−1]` with α = e^(−dt/τ_m), `V[t] = H[t]`
+///
+/// `S[t] = Θ((H[t] − v_threshold − β·B[t]) / v_threshold)`, which is 0 at the threshold and for the steps after a
+/// spike until `refractory` steps, with that of the spike, have passed
+///
+/// The surrogate's argument is divided by v_threshold, not by the raised threshold; the reset passes no gradient by
+/// default.
+///
+/// `v_threshold` is the threshold without adaptation.
+///
+/// Source: Bellec et al., A solution to the learning dilemma for recurrent networks of spiking neurons, Nature
+/// Communications 2020; the authors' program, `EligALIF`.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -43,41 +34,39 @@ const MOST_SILENT: u32 = 1 << 24;
 /// assert_eq!(neuron.run(&[[1.0], [1.0], [1.0], [9.0]])?, [[1.0], [0.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "eprop_alif")]
 #[doc(alias = "EligALIF")]
 pub struct EpropAlif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 20.0, above = 0.0, unit = "steps")]
     pub tau_m: f64,
-    /// Time constant of the adaptation, in steps.
+    /// Time constant of the adaptation.
+    #[schema(default = 200.0, above = 0.0, unit = "steps")]
     pub tau_a: f64,
-    /// Increase of the threshold per unit of adaptation.
+    /// Increase of the threshold per unit of adaptation; 0 for a neuron without adaptation.
+    #[schema(default = 1.8)]
     pub beta: f64,
     /// Length of a step.
+    #[schema(default = 1.0, above = 0.0, unit = "steps")]
     pub dt: f64,
-    /// Refractory period in steps, with the step of the spike.
+    /// Refractory period, with the step of the spike; 0 for none.
+    #[schema(default = 5, from = 0, to = MOST_SILENT, unit = "steps")]
     pub refractory: u32,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = subtracting())]
     pub common: Common,
 }
 
-impl Default for EpropAlif {
-    fn default() -> Self {
-        Self {
-            tau_m: 20.0,
-            tau_a: 200.0,
-            beta: 1.8,
-            dt: 1.0,
-            refractory: 5,
-            common: Common {
-                v_threshold: 0.6,
-                v_reset: None,
-                strict: true,
-                reset_grad: ResetGrad::Detach,
-                surrogate: Arc::new(Scaled::new(PiecewiseQuadratic::default(), 0.3)),
-                ..Common::default()
-            },
-        }
+/// The common constants: a soft reset without a gradient, and a scaled triangle.
+fn subtracting() -> Common {
+    Common {
+        v_threshold: 0.6,
+        v_reset: None,
+        strict: true,
+        reset_grad: ResetGrad::Detach,
+        surrogate: Arc::new(Scaled::new(PiecewiseQuadratic::default(), 0.3)),
+        ..Common::default()
     }
 }
 
@@ -94,14 +83,6 @@ impl EpropAlif {
 }
 
 impl Neuron for EpropAlif {
-    base!("eprop_alif");
-    domains! {
-        tau_m: Domain::above(0.0),
-        tau_a: Domain::above(0.0),
-        dt: Domain::above(0.0),
-        refractory: Domain::whole(0, MOST_SILENT),
-    }
-
     fn states(&self) -> Vec<State> {
         vec![
             State::v(self.common()),

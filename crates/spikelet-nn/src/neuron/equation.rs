@@ -19,11 +19,11 @@
 
 use super::{Common, Granularity, Neuron, OutputKind, Param, Scope, State};
 use crate::DefinitionError;
-use crate::registry::fields;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use spikelet_expr::{Binary, Expr, Unary};
-use std::any::Any;
+use spikelet_schema::Schema;
+use spikelet_schema::document::Located;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -113,6 +113,8 @@ enum Step {
 /// The fields of the specification.
 #[derive(Deserialize)]
 struct Form {
+    #[serde(rename = "name")]
+    _name: String,
     title: String,
     terms: Vec<Term>,
     #[serde(default)]
@@ -134,16 +136,26 @@ struct Form {
 }
 
 /// A neuron whose equation is data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Schema)]
 pub(super) struct Equation {
+    #[schema(skip)]
     name: String,
+    #[schema(skip)]
     steps: Vec<Step>,
+    #[schema(skip)]
     charge: Option<usize>,
+    #[schema(skip)]
     fire: Option<usize>,
+    #[schema(skip)]
     output: Option<usize>,
+    #[schema(skip)]
     next: Vec<(&'static str, usize)>,
+    #[schema(skip)]
     states: Vec<State>,
+    #[schema(skip)]
     params: Vec<Param>,
+    /// Threshold, reset, surrogate.
+    #[schema(flatten)]
     common: Common,
 }
 
@@ -166,28 +178,16 @@ fn interned(name: &str) -> &'static str {
 }
 
 fn wrong(problem: String) -> DefinitionError {
-    use serde::de::Error;
-    DefinitionError::Unreadable {
-        owner: NAME.to_string(),
-        constant: None,
-        source: serde_json::Error::custom(problem),
-    }
+    let problem = Located::other(problem, "correct the equation");
+    DefinitionError::of(format!("neuron `{NAME}`"), problem)
 }
 
-/// A neuron from the fields of its specification.
+/// A neuron from its specification.
 ///
 /// # Errors
 /// When a term is unknown or uses a later one.
-pub(super) fn build(given: &Map<String, Value>) -> Result<Arc<dyn Neuron>, DefinitionError> {
-    let mut all = fields(&Common::default());
-    all.extend(given.clone());
-    let form: Form = serde_json::from_value(Value::Object(all)).map_err(|source| {
-        DefinitionError::Unreadable {
-            owner: NAME.to_string(),
-            constant: None,
-            source,
-        }
-    })?;
+pub(super) fn build(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
+    let form = Form::deserialize(spec).map_err(|error| wrong(error.to_string()))?;
     let count = form.terms.len();
     let index = |what: &str, k: usize| match k < count {
         true => Ok(k),
@@ -220,9 +220,10 @@ pub(super) fn build(given: &Map<String, Value>) -> Result<Arc<dyn Neuron>, Defin
     }
     let next = form.next.iter().map(|(name, k)| {
         let known = form.states.iter().any(|(n, _)| n == name);
-        Ok((declared("state", name, known)?, index(name, *k)?))
+        let next = (declared("state", name, known)?, index(name, *k)?);
+        Ok::<_, DefinitionError>(next)
     });
-    let made = Equation {
+    Ok(Arc::new(Equation {
         next: next.collect::<Result<_, _>>()?,
         charge: form.charge.map(|k| index("charge", k)).transpose()?,
         fire: form.fire.map(|k| index("fire", k)).transpose()?,
@@ -236,9 +237,7 @@ pub(super) fn build(given: &Map<String, Value>) -> Result<Arc<dyn Neuron>, Defin
         name: form.title,
         common: form.common,
         steps,
-    };
-    super::check(&made)?;
-    Ok(Arc::new(made))
+    }))
 }
 
 /// A function with its operands; it is term `k`.
@@ -321,14 +320,6 @@ impl Neuron for Equation {
         &self.name
     }
 
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
-
     fn states(&self) -> Vec<State> {
         self.states.clone()
     }
@@ -375,10 +366,6 @@ impl Neuron for Equation {
             true => self.common.output_kind(),
             false => OutputKind::Real,
         }
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

@@ -1,41 +1,32 @@
 //! Gated leaky integrate-and-fire.
-//!
-//! Each of three gates interpolates between two variants: α between exponential and linear decay, β between an input
-//! that is weighted by the time step and one that is not, γ between a reset by a factor and one by a constant.
-//!
-//! K[t] = (1 − α·(1 − τ))·V[t−1], the potential after the exponential decay
-//!
-//! H[t] = K[t] − (1 − α)·linear_decay + X[t]·(1 − β·(1 − g[t]))
-//!        − K[t]·γ·S[t−1] − (1 − γ)·v_subreset·S[t−1]
-//!
-//! S[t] = Θ(H[t] − v_threshold), V[t] = H[t]; all of α, β, γ, τ, linear_decay, v_subreset,
-//! v_threshold and the conductances g[t] are σ of learned parameters.
-//!
-//! Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural
-//! networks, NeurIPS 2022.
 
-use super::common::base;
 use super::{Common, Granularity, Neuron, Param, Scope, State};
-use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
-use serde::{Deserialize, Serialize};
+use crate::{DefinitionError, LayerProblem};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
-/// Gated leaky integrate-and-fire neuron. Its fields are the initial values of parameters.
+/// Leaky integrate-and-fire with trainable gates between two ways of leaking, charging and resetting.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `inplane` | none | channels, each with values of its own; none: the layer shares them |
-/// | `tau` | 0.25 | factor of the exponential decay of the potential, 0 to 1 |
-/// | `linear_decay` | 0.03 | amount of the linear decay of the potential, 0 to 1 |
-/// | `v_subreset` | 0.5 | amount of the constant reset, 0 to 1 |
-/// | `conduct` | 0.5 | g, one for each time step, 0 to 1 |
-/// | `v_threshold` | 0.5 | learned as well, 0 to 1 |
+/// Its fields are the initial values of parameters.
+///
+/// Each of three gates interpolates between two variants: α between exponential and linear decay, β between an input
+/// that is weighted by the time step and one that is not, γ between a reset by a factor and one by a constant.
+///
+/// `K[t] = (1 − α·(1 − τ))·V[t−1]`, the potential after the exponential decay
+///
+/// `H[t] = K[t] − (1 − α)·linear_decay + X[t]·(1 − β·(1 − g[t])) − K[t]·γ·S[t−1] − (1 − γ)·v_subreset·S[t−1]`
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, `V[t] = H[t]`; all of α, β, γ, τ, linear_decay, v_subreset, v_threshold and the
+/// conductances `g[t]` are σ of learned parameters.
 ///
 /// The gates start at ½. The number of time steps is part of the parameters' shape.
+///
+/// Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural networks, NeurIPS
+/// 2022.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -43,57 +34,38 @@ use spikelet_graph::Var;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "gated_lif", check = Self::check)]
 #[doc(alias = "GatedLIFNode")]
 pub struct GatedLif {
-    /// The number of channels. Each has its own parameters.
+    /// Channels, each with values of its own; by default the layer shares them.
     pub inplane: Option<usize>,
     /// Factor of the exponential decay of the potential.
+    #[schema(default = 0.25, above = 0.0, below = 1.0)]
     pub tau: f64,
     /// Amount of the linear decay of the potential.
+    #[schema(default = 0.03, above = 0.0, below = 1.0)]
     pub linear_decay: f64,
     /// Amount of the constant reset.
+    #[schema(default = 0.5, above = 0.0, below = 1.0)]
     pub v_subreset: f64,
-    /// The conductance: the weight of the input at each time step.
+    /// The conductance g, one for each time step.
+    #[schema(default = 0.5, above = 0.0, below = 1.0)]
     pub conduct: f64,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_threshold: 0.5, ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for GatedLif {
-    fn default() -> Self {
-        Self {
-            inplane: None,
-            tau: 0.25,
-            linear_decay: 0.03,
-            v_subreset: 0.5,
-            conduct: 0.5,
-            common: Common {
-                v_threshold: 0.5,
-                ..Common::default()
-            },
-        }
+impl GatedLif {
+    /// The threshold is σ of a parameter.
+    fn check(&self) -> Result<(), DefinitionError> {
+        let gate = Domain::above(0.0).below(1.0);
+        Constant::new("v_threshold", self.common.v_threshold, gate).check("neuron `gated_lif`")
     }
 }
 
 impl Neuron for GatedLif {
-    base!("gated_lif");
-
-    /// All are σ of learned parameters.
-    fn domains(&self) -> Vec<Constant> {
-        let own = [
-            ("tau", self.tau),
-            ("linear_decay", self.linear_decay),
-            ("v_subreset", self.v_subreset),
-            ("conduct", self.conduct),
-            ("v_threshold", self.common.v_threshold),
-        ];
-        let gate = Domain::above(0.0).below(1.0);
-        own.map(|(name, value)| Constant::new(name, value, gate))
-            .to_vec()
-    }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("fired", 0.0)]
     }

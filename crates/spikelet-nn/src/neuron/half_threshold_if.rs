@@ -1,23 +1,18 @@
 //! Integrate-and-fire that starts at half its threshold.
-//!
-//! H[t] = V[t−1] + X[t], soft reset, V[0] = v_threshold/2
-//!
-//! The number of spikes over T steps is the sum of the inputs rounded to the nearest integer instead of rounded
-//! down. Used in the conversion of non-spiking networks.
-//!
-//! Source: Bu et al., Optimal ANN-SNN conversion for high-accuracy and ultra-low-latency spiking
-//! neural networks, ICLR 2022.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Integrate-and-fire neuron that starts at half its threshold.
+/// Integrate-and-fire that starts at half its threshold, for converted networks.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `v_reset` | none | soft reset |
+/// `H[t] = V[t−1] + X[t]`, soft reset, `V[0] = v_threshold/2`
+///
+/// The number of spikes over T steps is the sum of the inputs rounded to the nearest integer instead of rounded down.
+/// Used in the conversion of non-spiking networks.
+///
+/// Source: Bu et al., Optimal ANN-SNN conversion for high-accuracy and ultra-low-latency spiking neural networks, ICLR
+/// 2022.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -25,28 +20,15 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "half_threshold_if")]
 pub struct HalfThresholdIf {
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_reset: None, ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for HalfThresholdIf {
-    fn default() -> Self {
-        let v_reset = None;
-        Self {
-            common: Common {
-                v_reset,
-                ..Common::default()
-            },
-        }
-    }
-}
-
 impl Neuron for HalfThresholdIf {
-    base!("half_threshold_if");
-
     fn states(&self) -> Vec<State> {
         vec![State::new("v", 0.5 * self.common.v_threshold)]
     }

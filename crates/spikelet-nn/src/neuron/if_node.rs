@@ -1,15 +1,14 @@
 //! Integrate-and-fire.
-//!
-//! H[t] = V[t−1] + X[t]
-//!
-//! Source: SpikingFlow's softbp tutorial.
 
-use super::common::base;
 use super::{Common, Neuron, Scope};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Integrate-and-fire neuron: an ideal integrator, its potential does not leak.
+/// Integrate-and-fire.
+///
+/// `H[t] = V[t−1] + X[t]`
+///
+/// Source: SpikingFlow's softbp tutorial.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -17,11 +16,11 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "IFNode")]
 pub struct If {
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
 }
 
@@ -33,8 +32,6 @@ impl If {
 }
 
 impl Neuron for If {
-    base!("if");
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.state("v") + x
     }

@@ -1,27 +1,21 @@
 //! Integer leaky integrate-and-fire.
-//!
-//! H[t] = V[t−1] − V[t−1]/τ + X[t]
-//!
-//! S[t] = round(clamp(H[t]/v_threshold, 0, D)), ties to even; V[t] = H[t] − S[t]·v_threshold
-//!
-//! Source: Luo et al., Integer-valued training and spike-driven inference spiking neural network
-//! for high-performance and energy-efficient object detection, ECCV 2024.
 
-use super::common::base;
 use super::{Common, Neuron, Scope};
-use crate::domain::{Domain, domains};
 use crate::surrogate::MultiLevelSpikeCount;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Leaky integrate-and-fire neuron that fires up to D spikes in a step. It always has a soft
-/// reset. With a surrogate of single spikes it fires one spike if H ≥ v_threshold.
+/// Leaky integrate-and-fire with integer spike counts.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 4/3 | membrane time constant, > 1 |
-/// | `surrogate` | | multi_level_spike_count, D = 4 | how many spikes, and their gradient |
+/// It always has a soft reset. With a surrogate of single spikes it fires one spike if H ≥ v_threshold.
+///
+/// `H[t] = V[t−1] − V[t−1]/τ + X[t]`
+///
+/// `S[t] = round(clamp(H[t]/v_threshold, 0, D))`, ties to even; `V[t] = H[t] − S[t]·v_threshold`
+///
+/// Source: Luo et al., Integer-valued training and spike-driven inference spiking neural network for high-performance
+/// and energy-efficient object detection, ECCV 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -29,33 +23,18 @@ use std::sync::Arc;
 /// assert_eq!(counts, [[2.0], [0.0], [4.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "ILIFNode")]
 pub struct Ilif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 4.0 / 3.0, above = 1.0, unit = "steps")]
     pub tau: f64,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_reset: None, surrogate: Arc::new(MultiLevelSpikeCount::default()), ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for Ilif {
-    fn default() -> Self {
-        Self {
-            tau: 4.0 / 3.0,
-            common: Common {
-                v_reset: None,
-                surrogate: Arc::new(MultiLevelSpikeCount::default()),
-                ..Common::default()
-            },
-        }
-    }
-}
-
 impl Neuron for Ilif {
-    base!("ilif");
-    domains! { tau: Domain::above(1.0) }
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let v = n.state("v");
         &v - &v / n.constant("tau", self.tau) + x

@@ -1,30 +1,17 @@
 //! Izhikevich's neuron: quadratic integrate-and-fire with an adaptation current.
-//!
-//! H[t] = V[t−1] + (X[t] + a₀·(V[t−1] − v_rest)·(V[t−1] − v_c) − W[t−1]) / τ
-//!
-//! W[t] = W[t−1] + (a·(H[t] − v_rest) − W[t−1]) / τ_w + b·S[t]
-//!
-//! Source: Izhikevich, Simple model of spiking neurons, IEEE Transactions on Neural Networks
-//! 14:1569, 2003; the form and the discretization are SpikingJelly's.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Izhikevich's neuron.
+/// Quadratic integrate-and-fire with an adaptation current.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `v_c` | | 0.8 | critical potential |
-/// | `a0` | | 1 | strength of the quadratic term, > 0 |
-/// | `v_rest` | | −0.1 | resting potential |
-/// | `w_rest` | | 0 | the adaptation current before the first step |
-/// | `tau_w` | steps | 2 | time constant of the adaptation, > 1 |
-/// | `a` | | 0 | coupling of the adaptation to the potential |
-/// | `b` | | 0 | increment of the adaptation at each spike, whatever `reset_grad` is |
+/// `H[t] = V[t−1] + (X[t] + a₀·(V[t−1] − v_rest)·(V[t−1] − v_c) − W[t−1]) / τ`
+///
+/// `W[t] = W[t−1] + (a·(H[t] − v_rest) − W[t−1]) / τ_w + b·S[t]`
+///
+/// Source: Izhikevich, Simple model of spiking neurons, IEEE Transactions on Neural Networks 14:1569, 2003; the form
+/// and the discretization are SpikingJelly's.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -33,50 +20,36 @@ use spikelet_expr::Expr;
 /// assert_eq!(Izhikevich::default().run(&[[2.1], [2.1], [2.1]])?, [[1.0]; 3]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "IzhikevichNode")]
 pub struct Izhikevich {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 2.0, above = 1.0, unit = "steps")]
     pub tau: f64,
     /// Critical potential.
+    #[schema(default = 0.8)]
     pub v_c: f64,
     /// Strength of the quadratic term.
+    #[schema(default = 1.0, above = 0.0)]
     pub a0: f64,
     /// Resting potential.
+    #[schema(default = -0.1)]
     pub v_rest: f64,
     /// The adaptation current before the first step.
     pub w_rest: f64,
-    /// Time constant of the adaptation, in steps.
+    /// Time constant of the adaptation.
+    #[schema(default = 2.0, above = 1.0, unit = "steps")]
     pub tau_w: f64,
     /// Coupling of the adaptation to the potential.
     pub a: f64,
-    /// Increment of the adaptation at each spike.
+    /// Increment of the adaptation at each spike, whatever `reset_grad` is.
     pub b: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
 }
 
-impl Default for Izhikevich {
-    fn default() -> Self {
-        Self {
-            tau: 2.0,
-            v_c: 0.8,
-            a0: 1.0,
-            v_rest: -0.1,
-            w_rest: 0.0,
-            tau_w: 2.0,
-            a: 0.0,
-            b: 0.0,
-            common: Common::default(),
-        }
-    }
-}
-
 impl Neuron for Izhikevich {
-    base!("izhikevich");
-    domains! { tau: Domain::above(1.0), a0: Domain::above(0.0), tau_w: Domain::above(1.0) }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("w", self.w_rest)]
     }

@@ -1,28 +1,19 @@
 //! Leaky integrate-and-fire with a trainable scale of the potential.
-//!
-//! H[t] = relu(k·F[t]), with F the charge of the leaky integrate-and-fire neuron and k trainable.
-//! If the reset is scaled, it acts on H/k with the threshold v_threshold/k.
-//!
-//! Source: Jiang & Zhang, KLIF: an optimized spiking neuron unit for tuning surrogate gradient
-//! slope and membrane potential, arXiv:2302.09238 (2023).
 
-use super::common::base;
 use super::{Granularity, Lif, Neuron, Param, Scope};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Leaky integrate-and-fire neuron with a trainable scale k, which starts at 1.
+/// Leaky integrate-and-fire with a trainable scale of the potential.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `decay_input` | | true | whether X is divided by τ as well |
-/// | `scale_reset` | | false | whether the reset undoes the scale |
-/// | `granularity` | | layer | one k for the layer, each channel or each neuron |
+/// `H[t] = relu(k·F[t])`, with F the charge of the leaky integrate-and-fire neuron and k trainable. If the reset is
+/// scaled, it acts on H/k with the threshold v_threshold/k.
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they are on the same level as the others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]: `Klif { neuron: Lif::new(30.0),
+/// ..Klif::default() }`. In files they are on the same level as the others.
+///
+/// Source: Jiang & Zhang, KLIF: an optimized spiking neuron unit for tuning surrogate gradient slope and membrane
+/// potential, arXiv:2302.09238 (2023).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,22 +21,19 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "KLIFNode")]
 pub struct Klif {
     /// The neuron that computes F.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub neuron: Lif,
-    /// Whether the reset acts on the unscaled potential.
+    /// Whether the reset undoes the scale.
     pub scale_reset: bool,
-    /// Granularity of k.
+    /// One k for the layer, each channel or each neuron.
     pub granularity: Granularity,
 }
 
 impl Neuron for Klif {
-    base!("klif", neuron.common);
-    domains! { in neuron; }
-
     fn params(&self) -> Vec<Param> {
         vec![Param::new("k", 1.0, self.granularity)]
     }

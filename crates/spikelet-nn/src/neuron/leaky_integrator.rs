@@ -1,28 +1,20 @@
 //! Leaky integrator with an exact decay, which never fires: for the readout of classes.
-//!
-//! V[t] = α·V[t−1] + (1 − α)·X[t]; the output is V, or one value for all time steps.
-//!
-//! Source: the output layers of Bittar & Garner, Frontiers in Neuroscience 16:865897, 2022 (sparch), of Baronig et
-//! al., Nature Communications 16:5776, 2025, and of Yin, Corradi & Bohté, Nature Machine Intelligence 3:905, 2021.
 
-use super::common::base;
 use super::readout::membrane;
 use super::sparch_lif::{alpha_limits, clamped};
 use super::{Common, Neuron, Readout, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Leaky integrator with an exact decay.
+/// Leaky integrator with an exact decay that never fires: for readouts.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | e^(−1/15) | decay factor, 0 to 1; e^(−1/τ) of a time constant τ in steps |
-/// | `readout` | none | last, max, max_abs, mean, sum or softmax_sum over time; none: every step is returned |
-/// | `random_start` | false | whether V starts from random values on [0, 1) |
+/// `V[t] = α·V[t−1] + (1 − α)·X[t]`; the output is V, or one value for all time steps.
 ///
 /// A trained decay factor for each class is clamped ([`Trainable::clamp`](super::Trainable::clamp)), or has a time
 /// constant as its parameter ([`Trainable::decay`](super::Trainable::decay)).
+///
+/// Source: the output layers of Bittar & Garner, Frontiers in Neuroscience 16:865897, 2022 (sparch), of Baronig et
+/// al., Nature Communications 16:5776, 2025, and of Yin, Corradi & Bohté, Nature Machine Intelligence 3:905, 2021.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,24 +22,20 @@ use spikelet_expr::Expr;
 /// assert_eq!(v, [[0.25], [0.5]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "leaky_integrator")]
 #[doc(alias = "LI")]
 pub struct LeakyIntegrator {
-    /// Decay factor.
+    /// Decay factor; e^(−1/τ) of a time constant τ in steps.
+    #[schema(default = (-1.0_f64 / 15.0).exp(), from = 0.0, to = 1.0)]
     pub alpha: f64,
-    /// The readout of the membrane over time.
+    /// Last, max, max_abs, mean, sum or softmax_sum over time; none: every step is returned.
     pub readout: Option<Readout>,
     /// Whether V starts from random values on [0, 1).
     pub random_start: bool,
     /// Trainable constants; threshold and surrogate do not matter.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
-}
-
-impl Default for LeakyIntegrator {
-    fn default() -> Self {
-        Self::new(15.0)
-    }
 }
 
 impl LeakyIntegrator {
@@ -55,9 +43,7 @@ impl LeakyIntegrator {
     pub fn new(tau: f64) -> Self {
         Self {
             alpha: (-1.0 / tau).exp(),
-            readout: None,
-            random_start: false,
-            common: Common::default(),
+            ..Self::default()
         }
     }
 
@@ -85,8 +71,6 @@ impl LeakyIntegrator {
 }
 
 impl Neuron for LeakyIntegrator {
-    base!("leaky_integrator");
-    domains! { alpha: Domain::at_least(0.0).at_most(1.0) }
     membrane!();
 
     fn states(&self) -> Vec<State> {

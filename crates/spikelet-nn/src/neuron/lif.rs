@@ -1,24 +1,17 @@
 //! Leaky integrate-and-fire.
-//!
-//! τ dV/dt = −(V − v_rest) + X. Discretized with a step of one:
-//!
-//! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest)) / τ, or, if the input does not decay,
-//! H[t] = V[t−1] − (V[t−1] − v_rest) / τ + X[t].
-//!
-//! Source: SpikingFlow's softbp tutorial; Gerstner & Kistler, Spiking Neuron Models, ch. 4.
 
-use super::common::base;
 use super::{Common, Neuron, Scope};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Leaky integrate-and-fire neuron.
+/// Leaky integrate-and-fire.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `decay_input` | | true | whether X is divided by τ as well |
+/// τ dV/dt = −(V − v_rest) + X. Discretized with a step of one:
+///
+/// `H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest)) / τ`, or, if the input does not decay, `H[t] = V[t−1] − (V[t−1] −
+/// v_rest) / τ + X[t]`.
+///
+/// Source: SpikingFlow's softbp tutorial; Gerstner & Kistler, Spiking Neuron Models, ch. 4.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -26,22 +19,18 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "LIFNode")]
 pub struct Lif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 2.0, above = 1.0, unit = "steps")]
     pub tau: f64,
     /// Whether X is divided by τ as well.
+    #[schema(default = true)]
     pub decay_input: bool,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
-}
-
-impl Default for Lif {
-    fn default() -> Self {
-        Self::new(2.0)
-    }
 }
 
 impl Lif {
@@ -49,8 +38,7 @@ impl Lif {
     pub fn new(tau: f64) -> Self {
         Self {
             tau,
-            decay_input: true,
-            common: Common::default(),
+            ..Self::default()
         }
     }
 
@@ -67,9 +55,6 @@ impl Lif {
 }
 
 impl Neuron for Lif {
-    base!("lif");
-    domains! { tau: Domain::above(1.0) }
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.charge_from(n, n.state("v"), x)
     }

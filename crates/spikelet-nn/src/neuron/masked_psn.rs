@@ -1,34 +1,26 @@
 //! Masked parallel spiking neuron.
-//!
-//! H = (W ∘ M(λ))·X + b over the time axis, S = Θ(H). The mask is M(λ) = λ·B + (1 − λ)·1, where the
-//! band B has the current step and the k − 1 before it. λ = 0 is the parallel spiking neuron, λ = 1 the band only;
-//! λ can be increased during training.
-//!
-//! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
-//! long-term dependencies, NeurIPS 2023.
 
-use super::common::base;
-use super::over_time::{self, WINDOW};
+use super::over_time::{self, LONGEST_WINDOW};
 use super::{Common, Neuron, Scope, State, psn::parallel};
-use crate::domain::{Domain, domains};
 use crate::module::Context;
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
-/// Masked parallel spiking neuron.
+/// Parallel, with a mask over the time axis.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `k` | 4 | steps in the window when the mask is on, the current one included |
-/// | `lambda` | 1 | weight of the mask, 0 to 1 |
-/// | `surrogate` | atan, α = 2 | |
+/// H = (W ∘ M(λ))·X + b over the time axis, S = Θ(H). The mask is M(λ) = λ·B + (1 − λ)·1, where the band B has the
+/// current step and the k − 1 before it. λ = 0 is the parallel spiking neuron, λ = 1 the band only; λ can be increased
+/// during training.
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[T, T]` | uniform, bound 1/√T |
 /// | `bias` | `[T, 1]` | −1 |
+///
+/// Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn long-term dependencies,
+/// NeurIPS 2023.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -37,22 +29,19 @@ use spikelet_graph::Var;
 /// assert_eq!(cx.trace(&MaskedPsn::new(3), x)?.shape(), [8, 2, 5]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "masked_psn")]
 #[doc(alias = "MaskedPSN")]
 pub struct MaskedPsn {
     /// Steps in the window when the mask is on, the current one included.
+    #[schema(default = 4, from = 1, to = LONGEST_WINDOW)]
     pub k: usize,
-    /// The weight λ of the mask.
+    /// Weight of the mask.
+    #[schema(default = 1.0, from = 0.0, to = 1.0)]
     pub lambda: f64,
     /// The surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = parallel())]
     pub common: Common,
-}
-
-impl Default for MaskedPsn {
-    fn default() -> Self {
-        Self::new(4)
-    }
 }
 
 impl MaskedPsn {
@@ -60,17 +49,13 @@ impl MaskedPsn {
     pub fn new(k: usize) -> Self {
         Self {
             k,
-            lambda: 1.0,
-            common: parallel(),
+            ..Self::default()
         }
     }
 }
 
 impl Neuron for MaskedPsn {
-    base!("masked_psn");
     over_time::parallel_step!();
-    domains! { k: WINDOW, lambda: Domain::at_least(0.0).at_most(1.0) }
-
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         let time = x_seq.dim(0);
         let (weight, bias) = over_time::parameters(cx, time);

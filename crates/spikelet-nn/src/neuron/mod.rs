@@ -4,26 +4,76 @@
 //! that a neuron may override. From these equations the engine derives the multi-step forward pass (FPTT)
 //! and the multi-step backward pass (BPTT); derivatives are never written by hand.
 
+mod adex;
+mod adlif;
+mod alif;
+mod alpha;
+mod brf;
 mod case;
+mod clif;
 mod common;
+mod csilif;
+mod cuba_lif;
+mod decay_lif;
 mod discretization;
+mod ef_adlif;
+mod eif;
+mod eprop_alif;
 mod equation;
+mod gated_lif;
+mod half_threshold_if;
+mod heaviside;
+mod if_node;
+mod ilif;
+mod izhikevich;
+mod klif;
+mod leaky_integrator;
+mod liaf;
+mod lif;
+mod masked_psn;
+mod nir_cuba_li;
+mod nir_cuba_lif;
+mod nir_i;
+mod nir_if;
+mod nir_li;
+mod nir_lif;
+mod non_spiking_if;
+mod non_spiking_lif;
+mod norse_lif;
 mod ops;
+mod ottt_lif;
 mod over_time;
+mod plif;
+mod psn;
+mod qif;
+mod raf;
 mod readout;
+mod refractory_lif;
 mod reset_delay;
+mod rleaky;
+mod rsynaptic;
 mod run;
 mod scope;
+mod se_adlif;
+mod silif;
+mod sliding_psn;
+mod sltt_lif;
+mod sparch_lif;
 pub(crate) mod spiking;
 mod step;
+mod synaptic;
+mod ternary_if;
+mod ternary_lif;
 pub(crate) mod unfused;
 mod warning;
+mod yin_alif;
 
 pub use crate::trainable::{Bound, Granularity, Spread, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
 pub use common::{Common, FireOn, NeuronExt, ResetGrad};
-pub use discretization::{Discretization, UnknownDiscretization};
+pub use discretization::Discretization;
 pub use liaf::Act;
+pub use members::*;
 pub use readout::Readout;
 pub use run::{Inputs, Run, run};
 pub use scope::Scope;
@@ -32,14 +82,12 @@ pub use step::{TrainableParam, constants, derive, domains, is_parallel, trainabl
 pub use warning::warning;
 
 use crate::DefinitionError;
-use crate::domain::Constant;
 use crate::module::Context;
-use crate::registry::{Entry, Field, family, fields_of};
 use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use std::any::Any;
+use spikelet_schema::{Record, Schema, registry};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -90,8 +138,7 @@ impl State {
 }
 
 /// The kind of a neuron's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum OutputKind {
     /// 0 or 1.
@@ -161,19 +208,23 @@ impl Param {
     }
 }
 
-/// A spiking neuron.
+/// A spiking neuron: a declaration of its constants, and equations.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
 ///
 /// /// H = V·decay + X
-/// #[derive(Clone, Debug, Default)]
-/// struct Leaky { decay: f64, common: Common }
+/// #[derive(Clone, Debug, Schema)]
+/// struct Leaky {
+///     /// Decay factor of the potential.
+///     #[schema(default = 0.9, from = 0.0, to = 1.0)]
+///     decay: f64,
+///     /// Threshold, reset, surrogate.
+///     #[schema(flatten)]
+///     common: Common,
+/// }
 ///
 /// impl Neuron for Leaky {
-///     fn name(&self) -> &str { "leaky" }
-///     fn common(&self) -> &Common { &self.common }
-///     fn common_mut(&mut self) -> &mut Common { &mut self.common }
 ///     fn charge(&self, n: &Scope, x: Expr) -> Expr {
 ///         n.state("v") * self.decay + x
 ///     }
@@ -184,25 +235,24 @@ impl Param {
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-pub trait Neuron: Debug + Send + Sync {
-    /// Its name in plans, kernels and files.
-    fn name(&self) -> &str;
+pub trait Neuron: Record + Debug + Send + Sync {
+    /// Its name in plans, kernels and files; by default that of its declaration.
+    fn name(&self) -> &str {
+        self.declaration().name
+    }
 
-    /// Threshold, reset, surrogate.
-    fn common(&self) -> &Common;
-
-    /// The same, mutable.
-    fn common_mut(&mut self) -> &mut Common;
+    /// Threshold, reset, surrogate: by default its field of type [`Common`], which is flattened.
+    ///
+    /// # Panics
+    /// When it has no such field.
+    fn common(&self) -> &Common {
+        let found = spikelet_schema::flattened(self);
+        found.expect("a neuron has a flattened field of type `Common`")
+    }
 
     /// Its states; by default the membrane potential `v`.
     fn states(&self) -> Vec<State> {
         vec![State::v(self.common())]
-    }
-
-    /// The domains of its own constants. A constant outside its domain is an error;
-    /// constants without a domain must be finite.
-    fn domains(&self) -> Vec<Constant> {
-        vec![]
     }
 
     /// Its trainable parameters.
@@ -228,13 +278,6 @@ pub trait Neuron: Debug + Send + Sync {
         s.clone()
     }
 
-    /// The neuron as a value of its type, for [`Context::visiting`] and programs that translate neurons into other forms;
-    /// `None` for a type that borrows. Neurons of this crate have it; one of your own needs it only if such a program
-    /// looks for it.
-    fn as_any(&self) -> Option<&dyn Any> {
-        None
-    }
-
     /// The kind of the output.
     fn output_kind(&self) -> OutputKind {
         self.common().output_kind()
@@ -256,68 +299,43 @@ pub trait Neuron: Debug + Send + Sync {
     }
 }
 
-family! { "neuron", Neuron, check;
-    if_node::If = "if", "integrate-and-fire";
-    lif::Lif = "lif", "leaky integrate-and-fire";
-    plif::Plif = "plif", "leaky integrate-and-fire with a trainable time constant";
-    qif::Qif = "qif", "quadratic integrate-and-fire";
-    eif::Eif = "eif", "exponential integrate-and-fire";
-    izhikevich::Izhikevich = "izhikevich", "quadratic integrate-and-fire with an adaptation current";
-    klif::Klif = "klif", "leaky integrate-and-fire with a trainable scale of the potential";
-    liaf::Liaf = "liaf", "leaky integrate-and-fire with real outputs";
-    cuba_lif::CubaLif = "cuba_lif", "leaky integrate-and-fire with a current that decays too";
-    gated_lif::GatedLif = "gated_lif", "leaky integrate-and-fire with trainable gates between two ways of leaking, charging and resetting";
-    ilif::Ilif = "ilif", "leaky integrate-and-fire with integer spike counts";
-    clif::Clif = "clif", "leaky integrate-and-fire with a complementary potential for gradients";
-    raf::Raf = "raf", "resonate-and-fire";
-    half_threshold_if::HalfThresholdIf = "half_threshold_if", "integrate-and-fire that starts at half its threshold, for converted networks";
-    sltt_lif::SlttLif = "sltt_lif", "leaky integrate-and-fire without gradients through time";
-    ottt_lif::OtttLif = "ottt_lif", "leaky integrate-and-fire without gradients through time, with a trace of its spikes";
-    ternary_if::TernaryIf = "ternary_if", "integrate-and-fire with positive and negative spikes";
-    ternary_lif::TernaryLif = "ternary_lif", "leaky integrate-and-fire with positive and negative spikes";
-    psn::Psn = "psn", "parallel: a product over the time axis, no reset";
-    masked_psn::MaskedPsn = "masked_psn", "parallel, with a mask over the time axis";
-    sliding_psn::SlidingPsn = "sliding_psn", "parallel, with the same few weights at every step";
-    non_spiking_if::NonSpikingIf = "non_spiking_if", "integrator that never fires: for the readout of a membrane";
-    non_spiking_lif::NonSpikingLif = "non_spiking_lif", "leaky integrator that never fires: for the readout of a membrane";
-    alif::Alif = "alif", "leaky integrate-and-fire whose threshold rises with each spike";
-    adex::Adex = "adex", "exponential integrate-and-fire with an adaptation current";
-    synaptic::Synaptic = "synaptic", "leaky integrate-and-fire with a synaptic current, as in snnTorch";
-    alpha::Alpha = "alpha", "alpha-function neuron: inputs cause potentials that rise and fall";
-    brf::Brf = "brf", "balanced resonate-and-fire, with a refractory threshold in place of a reset";
-    refractory_lif::RefractoryLif = "refractory_lif", "leaky integrate-and-fire with an absolute refractory period";
-    soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
-    soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
-    sparch_lif::SparchLif = "sparch_lif", "leaky integrate-and-fire of sparch, with a late reset and a trained decay for each neuron";
-    adlif::AdLifCell = "adlif", "adaptive leaky integrate-and-fire of sparch, with trained constants for each neuron";
-    silif::SiLifCell = "silif", "adaptive leaky integrate-and-fire in the parametrization of state space models";
-    csilif::CSiLifCell = "csilif", "complex potential that turns and decays, as in diagonal state space models";
-    decay_lif::DecayLif = "decay_lif", "leaky integrate-and-fire with an exact decay and trained time constants between limits";
-    se_adlif::SeAdLifCell = "se_adlif", "adaptive leaky integrate-and-fire in the symplectic Euler discretization";
-    ef_adlif::EfAdLifCell = "ef_adlif", "adaptive leaky integrate-and-fire in the Euler forward discretization";
-    eprop_alif::EpropAlif = "eprop_alif", "adaptive leaky integrate-and-fire of e-prop, with a late reset and a refractory period";
-    yin_alif::YinAlif = "yin_alif", "adaptive leaky integrate-and-fire whose raised threshold is subtracted one step late";
-    rleaky::RLeakyCell = "rleaky", "leaky integrate-and-fire of snnTorch, with a late reset and feedback";
-    rsynaptic::RSynapticCell = "rsynaptic", "leaky integrate-and-fire with a synaptic current of snnTorch, with a late reset and feedback";
-    norse_lif::NorseLif = "norse_lif", "leaky integrate-and-fire with a current, as in Norse";
-    leaky_integrator::LeakyIntegrator = "leaky_integrator", "leaky integrator with an exact decay that never fires: for readouts";
-    nir_i::NirI = "nir_i", "integrator of NIR, which never fires";
-    nir_if::NirIf = "nir_if", "integrate-and-fire of NIR, with a strict threshold";
-    nir_li::NirLi = "nir_li", "leaky integrator of NIR, which never fires";
-    nir_lif::NirLif = "nir_lif", "leaky integrate-and-fire of NIR, with a strict threshold and a choice of discretizations";
-    nir_cuba_li::NirCubaLi = "nir_cuba_li", "leaky integrator of NIR with a current, which never fires";
-    nir_cuba_lif::NirCubaLif = "nir_cuba_lif", "leaky integrate-and-fire of NIR with a current, with a strict threshold and a choice of discretizations";
-    heaviside::Heaviside = "heaviside", "threshold without a state";
+/// All neurons, for glob imports.
+pub mod members {
+    pub use super::{
+        adex::Adex, adlif::AdLifCell, alif::Alif, alpha::Alpha, brf::Brf, clif::Clif,
+        csilif::CSiLifCell, cuba_lif::CubaLif, decay_lif::DecayLif, ef_adlif::EfAdLifCell,
+        eif::Eif, eprop_alif::EpropAlif, gated_lif::GatedLif, half_threshold_if::HalfThresholdIf,
+        heaviside::Heaviside, if_node::If, ilif::Ilif, izhikevich::Izhikevich, klif::Klif,
+        leaky_integrator::LeakyIntegrator, liaf::Liaf, lif::Lif, masked_psn::MaskedPsn,
+        nir_cuba_li::NirCubaLi, nir_cuba_lif::NirCubaLif, nir_i::NirI, nir_if::NirIf,
+        nir_li::NirLi, nir_lif::NirLif, non_spiking_if::NonSpikingIf,
+        non_spiking_lif::NonSpikingLif, norse_lif::NorseLif, ottt_lif::OtttLif, plif::Plif,
+        psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif, rleaky::RLeakyCell,
+        rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell, sliding_psn::SlidingPsn,
+        sltt_lif::SlttLif, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
+        ternary_lif::TernaryLif, yin_alif::YinAlif,
+    };
 }
 
-/// The documentation of the constants of all neurons.
-pub fn common_fields() -> Vec<Field> {
-    fields_of(include_str!("common.rs"), "Common")
+registry! {
+    /// All neurons.
+    pub static NEURONS: dyn Neuron = "neuron" {
+        If, Lif, Plif, Qif, Eif, Izhikevich, Klif, Liaf, CubaLif, GatedLif, Ilif, Clif, Raf,
+        HalfThresholdIf, SlttLif, OtttLif, TernaryIf, TernaryLif, Psn, MaskedPsn, SlidingPsn,
+        NonSpikingIf, NonSpikingLif, Alif, Adex, Synaptic, Alpha, Brf, RefractoryLif, SparchLif,
+        AdLifCell, SiLifCell, CSiLifCell, DecayLif, SeAdLifCell, EfAdLifCell, EpropAlif, YinAlif,
+        RLeakyCell, RSynapticCell, NorseLif, LeakyIntegrator, NirI, NirIf, NirLi, NirLif, NirCubaLi,
+        NirCubaLif, Heaviside,
+    }
+    or {
+        "soft_pulse_if" = "if", "reset_grad = 'soft'\nsurrogate = { name = 'sigmoid', alpha = 1.0 }";
+        "soft_pulse_lif" = "lif", "tau = 100.0\nreset_grad = 'soft'\nsurrogate = { name = 'sigmoid', alpha = 1.0 }";
+    }
 }
 
 /// Builds a neuron from a table with its `name` and constants: its own, and those of all neurons.
 ///
-/// The form `{"neuron": …, "params": {…}, "surrogate": …, "reset_grad": …}` of the reference cases and of checkpoints is read
+/// The names are those of [`NEURONS`]. The form `{"neuron": …, "params": {…}, "surrogate": …, "reset_grad": …}` of the reference cases and of checkpoints is read
 /// as well. The neuron `equation` is not in the list of neurons: its equation is a part of the specification.
 ///
 /// # Errors
@@ -333,29 +351,56 @@ pub fn common_fields() -> Vec<Field> {
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
-    let (name, constants) = match (spec["neuron"].as_str(), spec["name"].as_str()) {
-        (Some(name), _) => {
-            let mut constants = spec["params"].as_object().cloned().unwrap_or_default();
-            let beside = ["surrogate", "reset_grad"].into_iter();
-            let beside = beside.filter_map(|key| Some((key.to_string(), spec.get(key)?.clone())));
-            constants.extend(beside);
-            (name, constants)
-        }
-        (None, Some(name)) => {
-            let mut constants = spec.as_object().cloned().unwrap_or_default();
-            constants.remove("name");
-            (name, constants)
-        }
-        (None, None) => {
-            return Err(DefinitionError::NotASpecification {
-                family: "neuron",
-                key: "name",
-                given: spec.clone(),
-            });
-        }
+    let spec = present_form(spec);
+    let neuron = match spec["name"].as_str() {
+        Some(equation::NAME) => equation::build(&spec)?,
+        _ => DefinitionError::reading(&NEURONS, &spec)?,
     };
-    match name {
-        equation::NAME => equation::build(&constants),
-        name => (find(name)?.build)(&constants),
+    check(&*neuron)?;
+    Ok(neuron)
+}
+
+/// The form of reference cases and checkpoints as one table.
+fn present_form(spec: &Value) -> Value {
+    let Some(name) = spec.get("neuron") else {
+        return spec.clone();
+    };
+    let mut table = spec["params"].as_object().cloned().unwrap_or_default();
+    table.insert("name".to_string(), name.clone());
+    for key in ["surrogate", "reset_grad"] {
+        table.extend(spec.get(key).map(|value| (key.to_string(), value.clone())));
+    }
+    Value::Object(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_name_is_read_in_both_forms() {
+        for (name, _) in NEURONS.all_names() {
+            let named = from_spec(&json!(name)).expect("a name");
+            let old = from_spec(&json!({"neuron": name, "params": {"v_threshold": 0.75}}));
+            let new = from_spec(&json!({"name": name, "v_threshold": 0.75}));
+            assert_eq!(*old.expect("an old form"), *new.expect("a table"));
+            assert_eq!(*named, *NEURONS.named(name).expect("it has defaults"));
+        }
+    }
+
+    #[test]
+    fn the_neurons_of_softbp_are_settings() {
+        let common = Common::soft_pulse();
+        let lif: &dyn Neuron = &Lif {
+            common: common.clone(),
+            ..Lif::new(100.0)
+        };
+        assert_eq!(*lif, *from_spec(&json!("soft_pulse_lif")).expect("a name"));
+        let integrator: &dyn Neuron = &If { common };
+        assert_eq!(
+            *integrator,
+            *from_spec(&json!("soft_pulse_if")).expect("a name")
+        );
     }
 }

@@ -1,37 +1,24 @@
 //! NIR's current-based leaky integrate-and-fire (`CubaLIF`).
-//!
-//! τ_syn dI/dt = −I + w_in·X, τ_mem dV/dt = (v_leak − V) + r·I, discretized:
-//!
-//! I[t] = I[t−1] + a_syn·(w_in·X[t] − I[t−1]), H[t] = V[t−1] + a_mem·((v_leak − V[t−1]) + r·I), a = 1/τ or 1 − e^(−1/τ),
-//! with I = I[t−1] (euler) or I[t] (euler_seq, exact_seq); exact solves both equations jointly.
-//!
-//! S[t] = 1 where H[t] > v_threshold; V[t] = v_reset there
-//!
-//! Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
-//! brain-inspired computing, Nature Communications 15:8122, 2024.
 
-use super::common::base;
 use super::discretization::CurrentAndPotential;
 use super::reset_delay;
 use super::{Common, Discretization, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// NIR's leaky integrate-and-fire neuron with a current that decays too.
+/// Leaky integrate-and-fire of NIR with a current, with a strict threshold and a choice of discretizations.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_syn` | steps | 2 | time constant of the current, > 0 |
-/// | `tau_mem` | steps | 4 | membrane time constant, > 0 |
-/// | `r` | | 1 | resistance: the factor of the current |
-/// | `v_leak` | | 0 | potential without current |
-/// | `w_in` | | 1 | the factor of X |
-/// | `discretization` | | euler_seq | euler, euler_seq, exact or exact_seq |
-/// | `strict` | | true | whether H = v_threshold causes no spike |
-/// | `reset_delay` | | false | whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]` |
+/// τ_syn dI/dt = −I + w_in·X, τ_mem dV/dt = (v_leak − V) + r·I, discretized:
+///
+/// `I[t] = I[t−1] + a_syn·(w_in·X[t] − I[t−1])`, `H[t] = V[t−1] + a_mem·((v_leak − V[t−1]) + r·I)`, a = 1/τ or 1 −
+/// e^(−1/τ), with `I = I[t−1]` (euler) or `I[t]` (euler_seq, exact_seq); exact solves both equations jointly.
+///
+/// `S[t] = 1` where `H[t] > v_threshold`; `V[t] = v_reset` there
 ///
 /// V and I start at 0. Without `v_reset`, v_threshold is subtracted.
+///
+/// Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
+/// brain-inspired computing, Nature Communications 15:8122, 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -39,49 +26,33 @@ use spikelet_expr::Expr;
 /// assert_eq!(neuron.run(&[[3.0], [3.0]])?, [[0.0], [1.0]]); // I = 1.5, 2.25; H = 0.75, 1.5
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "nir_cuba_lif")]
 pub struct NirCubaLif {
-    /// Time constant of the current, in steps.
+    /// Time constant of the current.
+    #[schema(default = 2.0, above = 0.0, unit = "steps")]
     pub tau_syn: f64,
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 4.0, above = 0.0, unit = "steps")]
     pub tau_mem: f64,
-    /// Resistance.
+    /// Resistance: the factor of the current.
+    #[schema(default = 1.0)]
     pub r: f64,
     /// Potential without current.
     pub v_leak: f64,
-    /// Factor of the input.
+    /// The factor of X.
+    #[schema(default = 1.0)]
     pub w_in: f64,
-    /// The way from one step to the next.
+    /// Euler, euler_seq, exact or exact_seq.
     pub discretization: Discretization,
-    /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
+    /// Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     pub reset_delay: bool,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { strict: true, ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for NirCubaLif {
-    fn default() -> Self {
-        Self {
-            tau_syn: 2.0,
-            tau_mem: 4.0,
-            r: 1.0,
-            v_leak: 0.0,
-            w_in: 1.0,
-            discretization: Discretization::default(),
-            reset_delay: false,
-            common: Common {
-                strict: true,
-                ..Common::default()
-            },
-        }
-    }
-}
-
 impl Neuron for NirCubaLif {
-    base!("nir_cuba_lif");
-    domains! { tau_syn: Domain::above(0.0), tau_mem: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         reset_delay::states(self.reset_delay, &["v", "i"])
     }

@@ -1,24 +1,18 @@
 //! NIR's integrator (`I`).
-//!
-//! dV/dt = r·X, with a step of one: V[t] = V[t−1] + r·X[t]; the output is V.
-//!
-//! Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
-//! brain-inspired computing, Nature Communications 15:8122, 2024.
 
-use super::common::base;
 use super::readout::membrane;
 use super::{Common, Neuron, Readout, Scope, State};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// NIR's integrator, which never fires.
+/// Integrator of NIR, which never fires.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `r` | 1/steps | 1 | resistance: the factor of X; that of NIR, times the length of a step |
-/// | `readout` | | none | last, max, max_abs or mean over time; none: every step is returned |
+/// dV/dt = r·X, with a step of one: `V[t] = V[t−1] + r·X[t]`; the output is V.
 ///
 /// V starts at 0.
+///
+/// Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
+/// brain-inspired computing, Nature Communications 15:8122, 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -26,29 +20,20 @@ use spikelet_expr::Expr;
 /// assert_eq!(neuron.run(&[[2.0], [0.5]])?, [[1.0], [1.25]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "nir_i")]
 pub struct NirI {
-    /// Resistance, times the length of a step.
+    /// Resistance: the factor of X; that of NIR, times the length of a step.
+    #[schema(default = 1.0, unit = "1/steps")]
     pub r: f64,
-    /// The readout of the membrane over time.
+    /// Last, max, max_abs or mean over time; none: every step is returned.
     pub readout: Option<Readout>,
     /// Trainable constants; threshold, reset and surrogate are unused.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
 }
 
-impl Default for NirI {
-    fn default() -> Self {
-        Self {
-            r: 1.0,
-            readout: None,
-            common: Common::default(),
-        }
-    }
-}
-
 impl Neuron for NirI {
-    base!("nir_i");
     membrane!();
 
     fn states(&self) -> Vec<State> {

@@ -1,27 +1,20 @@
 //! NIR's integrate-and-fire (`IF`).
-//!
-//! dV/dt = r·X, with a step of one: H[t] = V[t−1] + r·X[t]
-//!
-//! S[t] = 1 where H[t] > v_threshold; V[t] = v_reset there
-//!
-//! Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
-//! brain-inspired computing, Nature Communications 15:8122, 2024.
 
-use super::common::base;
 use super::reset_delay;
 use super::{Common, Neuron, Scope, State};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// NIR's integrate-and-fire neuron.
+/// Integrate-and-fire of NIR, with a strict threshold.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `r` | 1/steps | 1 | resistance: the factor of X; that of NIR, times the length of a step |
-/// | `strict` | | true | whether H = v_threshold causes no spike |
-/// | `reset_delay` | | false | whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]` |
+/// dV/dt = r·X, with a step of one: `H[t] = V[t−1] + r·X[t]`
+///
+/// `S[t] = 1` where `H[t] > v_threshold`; `V[t] = v_reset` there
 ///
 /// V starts at 0. Without `v_reset`, v_threshold is subtracted.
+///
+/// Source: Pedersen et al., Neuromorphic intermediate representation: a unified instruction set for interoperable
+/// brain-inspired computing, Nature Communications 15:8122, 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -29,33 +22,20 @@ use spikelet_expr::Expr;
 /// assert_eq!(neuron.run(&[[2.0], [0.5]])?, [[0.0], [1.0]]); // H = 1, 1.25
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "nir_if")]
 pub struct NirIf {
-    /// Resistance, times the length of a step.
+    /// Resistance: the factor of X; that of NIR, times the length of a step.
+    #[schema(default = 1.0, unit = "1/steps")]
     pub r: f64,
-    /// Whether the reset comes one step after the spike, as with snnTorch's `reset_delay=True`.
+    /// Whether the reset comes one step after the spike: `H[t]` is reset where `S[t−1]` = 1, and `V[t]` = `H[t]`.
     pub reset_delay: bool,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { strict: true, ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for NirIf {
-    fn default() -> Self {
-        Self {
-            r: 1.0,
-            reset_delay: false,
-            common: Common {
-                strict: true,
-                ..Common::default()
-            },
-        }
-    }
-}
-
 impl Neuron for NirIf {
-    base!("nir_if");
-
     fn states(&self) -> Vec<State> {
         reset_delay::states(self.reset_delay, &["v"])
     }

@@ -1,22 +1,16 @@
 //! Integrator that never fires: for the readout of a membrane.
-//!
-//! V[t] = V[t−1] + X[t]; the output is V, or one value for all time steps.
-//!
-//! Source: SpikingJelly's `NonSpikingIFNode`; as an output layer, Lee et al., Enabling spike-based
-//! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
-//! 14:119, 2020.
 
-use super::common::base;
 use super::readout::membrane;
 use super::{Common, Neuron, Readout, Scope};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Integrator that never fires.
+/// Integrator that never fires: for the readout of a membrane.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `readout` | none | last, max, max_abs or mean over time; none: every step is returned |
+/// `V[t] = V[t−1] + X[t]`; the output is V, or one value for all time steps.
+///
+/// Source: SpikingJelly's `NonSpikingIFNode`; as an output layer, Lee et al., Enabling spike-based backpropagation for
+/// training deep neural network architectures, Frontiers in Neuroscience 14:119, 2020.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -24,18 +18,18 @@ use spikelet_expr::Expr;
 /// assert_eq!(v, [[0.5], [1.25]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "non_spiking_if")]
 #[doc(alias = "NonSpikingIFNode")]
 pub struct NonSpikingIf {
-    /// The readout of the membrane over time.
+    /// Last, max, max_abs or mean over time; none: every step is returned.
     pub readout: Option<Readout>,
     /// V starts from `v_reset`; the other fields are unused.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
 }
 
 impl Neuron for NonSpikingIf {
-    base!("non_spiking_if");
     membrane!();
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

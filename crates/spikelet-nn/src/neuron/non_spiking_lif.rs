@@ -1,28 +1,19 @@
 //! Leaky integrator that never fires: for the readout of a membrane.
-//!
-//! V is charged as in the leaky integrate-and-fire neuron; the output is V, or one value for all
-//! time steps.
-//!
-//! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
-//! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 
-use super::common::base;
 use super::readout::membrane;
 use super::{Lif, Neuron, Readout, Scope};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Leaky integrator that never fires.
+/// Leaky integrator that never fires: for the readout of a membrane.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `decay_input` | | true | whether X is divided by τ as well |
-/// | `readout` | | none | last, max, max_abs or mean over time; none: every step is returned |
+/// V is charged as in the leaky integrate-and-fire neuron; the output is V, or one value for all time steps.
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they are on the same level as the others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]: `NonSpikingLif { neuron: Lif::new(30.0),
+/// ..NonSpikingLif::default() }`. In files they are on the same level as the others.
+///
+/// Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term memory and
+/// learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,19 +21,18 @@ use spikelet_expr::Expr;
 /// assert_eq!(v, [[0.25], [0.5]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "non_spiking_lif")]
 #[doc(alias = "NonSpikingLIFNode")]
 pub struct NonSpikingLif {
     /// The neuron that charges; its threshold and surrogate do not matter.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub neuron: Lif,
-    /// The readout of the membrane over time.
+    /// Last, max, max_abs or mean over time; none: every step is returned.
     pub readout: Option<Readout>,
 }
 
 impl Neuron for NonSpikingLif {
-    base!("non_spiking_lif", neuron.common);
-    domains! { in neuron; }
     membrane!();
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

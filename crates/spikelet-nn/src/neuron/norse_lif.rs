@@ -1,31 +1,20 @@
 //! Norse's leaky integrate-and-fire with a current.
-//!
-//! J = I[t−1] + X[t], I[t] = J − dt·tau_syn_inv·J: the membrane is charged by the current before it decays
-//!
-//! H[t] = V[t−1] + dt·tau_mem_inv·((v_leak − V[t−1]) + J)
-//!
-//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; hard reset
-//!
-//! Source: Pehle & Pedersen, Norse: a deep learning library for spiking neural networks, 2021 (`lif_step`).
 
-use super::common::base;
 use super::{Common, Neuron, ResetGrad, Scope, State};
-use crate::domain::{Domain, domains};
 use crate::surrogate::FastSigmoid;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Norse's leaky integrate-and-fire neuron.
+/// Leaky integrate-and-fire with a current, as in Norse.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `dt` | s | 0.001 | length of a step, > 0 |
-/// | `tau_mem_inv` | 1/s | 100 | inverse membrane time constant, > 0 |
-/// | `tau_syn_inv` | 1/s | 200 | inverse time constant of the current, > 0 |
-/// | `v_leak` | | 0 | resting potential |
-/// | `reset_grad` | | detach | |
-/// | `surrogate` | | fast_sigmoid, slope 100 | |
+/// `J = I[t−1] + X[t]`, `I[t] = J − dt·tau_syn_inv·J`: the membrane is charged by the current before it decays
+///
+/// `H[t] = V[t−1] + dt·tau_mem_inv·((v_leak − V[t−1]) + J)`
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, which is 0 at the threshold; hard reset
+///
+/// Source: Pehle & Pedersen, Norse: a deep learning library for spiking neural networks, 2021 (`lif_step`).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -33,43 +22,27 @@ use std::sync::Arc;
 /// assert_eq!(lif.run(&[[0.9], [1.5]])?, [[0.0], [0.0]]); // J = 0.9, −0.9 + 1.5
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "norse_lif")]
 #[doc(alias = "LIFCell")]
 pub struct NorseLif {
-    /// Length of a step, in seconds.
+    /// Length of a step.
+    #[schema(default = 0.001, above = 0.0, unit = "s")]
     pub dt: f64,
     /// Inverse membrane time constant.
+    #[schema(default = 100.0, above = 0.0, unit = "1/s")]
     pub tau_mem_inv: f64,
     /// Inverse time constant of the current.
+    #[schema(default = 200.0, above = 0.0, unit = "1/s")]
     pub tau_syn_inv: f64,
     /// Resting potential.
     pub v_leak: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { reset_grad: ResetGrad::Detach, strict: true, surrogate: Arc::new(FastSigmoid { slope: 100.0 }), ..Common::default() })]
     pub common: Common,
 }
 
-impl Default for NorseLif {
-    fn default() -> Self {
-        Self {
-            dt: 0.001,
-            tau_mem_inv: 100.0,
-            tau_syn_inv: 200.0,
-            v_leak: 0.0,
-            common: Common {
-                reset_grad: ResetGrad::Detach,
-                strict: true,
-                surrogate: Arc::new(FastSigmoid { slope: 100.0 }),
-                ..Common::default()
-            },
-        }
-    }
-}
-
 impl Neuron for NorseLif {
-    base!("norse_lif");
-    domains! { dt: Domain::above(0.0), tau_mem_inv: Domain::above(0.0), tau_syn_inv: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         // Norse starts at the resting potential.
         vec![State::new("v", self.v_leak), State::new("i", 0.0)]

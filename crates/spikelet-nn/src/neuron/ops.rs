@@ -206,15 +206,10 @@ mod tests {
 
     #[test]
     fn every_neuron_has_operations() {
-        for entry in crate::neuron::entries() {
-            let spec = serde_json::json!({"neuron": entry.name});
-            let neuron = crate::neuron::from_spec(&spec).expect("it is known");
+        for name in crate::neuron::NEURONS.names() {
+            let neuron = crate::neuron::NEURONS.named(name).expect("it is known");
             let ops = NeuronOps::of(&*neuron).expect("it is sound");
-            assert!(
-                ops.total() > 0 && ops.total() < 100,
-                "{}: {ops:?}",
-                entry.name
-            );
+            assert!(ops.total() > 0 && ops.total() < 100, "{name}: {ops:?}");
         }
     }
 

@@ -1,28 +1,19 @@
 //! Leaky integrate-and-fire for online training with traces of its spikes.
-//!
-//! Forward, the leaky integrate-and-fire neuron, and the trace A[t] = A[t−1]·(1 − 1/τ) + S[t];
-//! backward, no gradient passes from a step to the one before it. The weights of the next
-//! layer are trained with the trace instead of the spikes: see [`TraceLearning`](crate::layer::TraceLearning).
-//!
-//! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
-use super::common::base;
 use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope, State};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// [`Lif`] whose potential has no gradient between steps, with a trace of its spikes.
+/// Leaky integrate-and-fire without gradients through time, with a trace of its spikes.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `decay_input` | | false | whether X is divided by τ as well |
-/// | `v_reset` | | none | soft reset |
-/// | `reset_grad` | | detach | |
+/// Forward, the leaky integrate-and-fire neuron, and the trace `A[t] = A[t−1]·(1 − 1/τ) + S[t]`; backward, no gradient
+/// passes from a step to the one before it. The weights of the next layer are trained with the trace instead of the
+/// spikes: see [`TraceLearning`](crate::layer::TraceLearning).
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as
-/// the others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as the
+/// others.
+///
+/// Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,29 +21,25 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "ottt_lif")]
 #[doc(alias = "OTTTLIFNode")]
 pub struct OtttLif {
     /// The neuron.
-    #[serde(flatten)]
+    #[schema(flatten, default = default_lif())]
     pub neuron: Lif,
 }
 
-impl Default for OtttLif {
-    fn default() -> Self {
-        let lif = Lif {
-            decay_input: false,
-            ..Lif::default()
-        };
-        let neuron = lif.v_reset(None).reset_grad(ResetGrad::Detach);
-        Self { neuron }
-    }
+/// The neuron of the paper: the input does not decay, and the soft reset has no gradient.
+fn default_lif() -> Lif {
+    let lif = Lif {
+        decay_input: false,
+        ..Lif::default()
+    };
+    lif.v_reset(None).reset_grad(ResetGrad::Detach)
 }
 
 impl Neuron for OtttLif {
-    base!("ottt_lif", neuron.common);
-    domains! { in neuron; }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(self.common()), State::new("trace", 0.0)]
     }

@@ -1,11 +1,10 @@
 //! Products over the time axis, for neurons that are not recurrences.
 
-use crate::domain::Domain;
 use crate::module::{Context, Init};
 use spikelet_graph::Var;
 
-/// The domain of window lengths. A window may be longer than the sequence: the steps before it are zero.
-pub(super) const WINDOW: Domain = Domain::whole(1, 1 << 16);
+/// The longest window. A window may be longer than the sequence: the steps before it are zero.
+pub(super) const LONGEST_WINDOW: usize = 1 << 16;
 
 /// Defines the methods that are the same for all parallel neurons: they have no states, and the charge is
 /// the value of [`charge_seq`](crate::neuron::Neuron::charge_seq).

@@ -1,32 +1,28 @@
 //! Parallel spiking neuron.
-//!
-//! H = W·X + b over the time axis, S = Θ(H): every step depends on all steps, and nothing is reset, so
-//! that all steps are computed at once. W `[T, T]` and b `[T]` are learned.
-//!
-//! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
-//! long-term dependencies, NeurIPS 2023.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State, over_time};
 use crate::module::Context;
 use crate::surrogate::Atan;
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Parallel spiking neuron. It has no potential and no reset: of the common constants, only the surrogate is
-/// used.
+/// Parallel: a product over the time axis, no reset.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `surrogate` | atan, α = 2 | |
+/// It has no potential and no reset: of the common constants, only the surrogate is used.
+///
+/// H = W·X + b over the time axis, S = Θ(H): every step depends on all steps, and nothing is reset, so that all steps
+/// are computed at once. W `[T, T]` and b `[T]` are learned.
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[T, T]` | uniform, bound 1/√T |
 /// | `bias` | `[T, 1]` | −1 |
+///
+/// Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn long-term dependencies,
+/// NeurIPS 2023.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -36,11 +32,11 @@ use std::sync::Arc;
 /// assert_eq!(cx.traced().parameters[0].shape, [8, 8]); // its weight
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "PSN")]
 pub struct Psn {
     /// The surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = parallel())]
     pub common: Common,
 }
 
@@ -52,14 +48,7 @@ pub(super) fn parallel() -> Common {
     }
 }
 
-impl Default for Psn {
-    fn default() -> Self {
-        Self { common: parallel() }
-    }
-}
-
 impl Neuron for Psn {
-    base!("psn");
     over_time::parallel_step!();
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {

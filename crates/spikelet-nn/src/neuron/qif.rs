@@ -1,28 +1,18 @@
 //! Quadratic integrate-and-fire.
-//!
-//! τ dV/dt = a₀·(V − v_rest)·(V − v_c) + X. Discretized with a step of one:
-//!
-//! H[t] = V[t−1] + (X[t] + a₀·(V[t−1] − v_rest)·(V[t−1] − v_c)) / τ
-//!
-//! Above v_c the potential grows without input.
-//!
-//! Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretization is SpikingJelly's.
 
-use super::common::base;
 use super::{Common, Neuron, Scope};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Quadratic integrate-and-fire neuron.
+/// Quadratic integrate-and-fire.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `v_c` | | 0.8 | critical potential |
-/// | `a0` | | 1 | strength of the quadratic term, > 0 |
-/// | `v_rest` | | 0 | resting potential |
-/// | `v_reset` | | −0.1 | |
+/// τ dV/dt = a₀·(V − v_rest)·(V − v_c) + X. Discretized with a step of one:
+///
+/// `H[t] = V[t−1] + (X[t] + a₀·(V[t−1] − v_rest)·(V[t−1] − v_c)) / τ`
+///
+/// Above v_c the potential grows without input.
+///
+/// Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretization is SpikingJelly's.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -30,49 +20,36 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 #[doc(alias = "QIFNode")]
 pub struct Qif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant.
+    #[schema(default = 2.0, above = 1.0, unit = "steps")]
     pub tau: f64,
     /// Critical potential.
+    #[schema(default = 0.8)]
     pub v_c: f64,
     /// Strength of the quadratic term.
+    #[schema(default = 1.0, above = 0.0)]
     pub a0: f64,
     /// Resting potential.
     pub v_rest: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { v_reset: Some(-0.1), ..Common::default() })]
     pub common: Common,
-}
-
-impl Default for Qif {
-    fn default() -> Self {
-        Self::new(2.0)
-    }
 }
 
 impl Qif {
     /// A neuron with time constant `tau`, in steps.
     pub fn new(tau: f64) -> Self {
-        let v_reset = Some(-0.1);
         Self {
             tau,
-            v_c: 0.8,
-            a0: 1.0,
-            v_rest: 0.0,
-            common: Common {
-                v_reset,
-                ..Common::default()
-            },
+            ..Self::default()
         }
     }
 }
 
 impl Neuron for Qif {
-    base!("qif");
-    domains! { tau: Domain::above(1.0), a0: Domain::above(0.0) }
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let (v, v_rest) = (n.state("v"), n.constant("v_rest", self.v_rest));
         let (v_c, a0) = (n.constant("v_c", self.v_c), n.constant("a0", self.a0));

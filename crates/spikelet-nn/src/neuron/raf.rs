@@ -1,29 +1,20 @@
 //! Resonate-and-fire.
-//!
-//! dz/dt = (b + iω)·z + X for a complex z = u + iv. Discretized with a step of dt:
-//!
-//! u[t] = e^(b·dt)·(u[t−1]·cos(ω·dt) − V[t−1]·sin(ω·dt)) + X[t]
-//!
-//! H[t] = e^(b·dt)·(u[t−1]·sin(ω·dt) + V[t−1]·cos(ω·dt))
-//!
-//! It responds to inputs with a frequency near ω. Only V is reset.
-//!
-//! Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretization
-//! is SpikingJelly's.
 
-use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Resonate-and-fire neuron.
+/// Resonate-and-fire.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `b` | 1/time | −0.2 | damping, < 0 |
-/// | `omega` | 1/time | 1 | angular frequency |
-/// | `dt` | time | 1 | length of a step |
+/// dz/dt = (b + iω)·z + X for a complex z = u + iv. Discretized with a step of dt:
+///
+/// `u[t] = e^(b·dt)·(u[t−1]·cos(ω·dt) − V[t−1]·sin(ω·dt)) + X[t]`
+///
+/// `H[t] = e^(b·dt)·(u[t−1]·sin(ω·dt) + V[t−1]·cos(ω·dt))`
+///
+/// It responds to inputs with a frequency near ω. Only V is reset.
+///
+/// Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretization is SpikingJelly's.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -31,23 +22,20 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 pub struct Raf {
     /// Damping.
+    #[schema(default = -0.2, below = 0.0, unit = "1/time")]
     pub b: f64,
     /// Angular frequency.
+    #[schema(default = 1.0, unit = "1/time")]
     pub omega: f64,
     /// Length of a step.
+    #[schema(default = 1.0, above = 0.0, unit = "time")]
     pub dt: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
-}
-
-impl Default for Raf {
-    fn default() -> Self {
-        Self::new(-0.2, 1.0)
-    }
 }
 
 impl Raf {
@@ -56,16 +44,12 @@ impl Raf {
         Self {
             b,
             omega,
-            dt: 1.0,
-            common: Common::default(),
+            ..Self::default()
         }
     }
 }
 
 impl Neuron for Raf {
-    base!("raf");
-    domains! { b: Domain::FINITE.below(0.0), dt: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("u", 0.0)]
     }

@@ -1,28 +1,29 @@
 //! The readout of a membrane.
 
-use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// One value for all time steps of a membrane that does not fire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum Readout {
     /// The value of the last step.
-    #[serde(alias = "last_mem")]
+    #[default]
+    #[schema(alias = "last_mem")]
     Last,
     /// The maximum.
-    #[serde(alias = "max_mem")]
+    #[schema(alias = "max_mem")]
     Max,
     /// The value with the largest absolute value.
-    #[serde(alias = "max_abs_mem")]
+    #[schema(name = "max_abs", alias = "max_abs_mem")]
     MaxAbs,
     /// The mean.
-    #[serde(alias = "mean_mem")]
+    #[schema(alias = "mean_mem")]
     Mean,
     /// The sum.
     Sum,
     /// The sum of the softmax over the last axis, the classes.
+    #[schema(name = "softmax_sum")]
     SoftmaxSum,
 }
 

@@ -1,43 +1,33 @@
 //! snnTorch's leaky integrate-and-fire with a late reset, and optionally with feedback of its own spike.
-//!
-//! R[t] = Θ(V[t−1] − v_threshold): the potential after the last step was above the threshold
-//!
-//! G[t] = β·V[t−1] + X[t] + feedback·S[t−1] (the last term with `one_to_one`)
-//!
-//! H[t] = G[t] − R[t]·v_threshold for the soft reset, v_reset where R[t] = 1 for the hard reset
-//!
-//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; V[t] = H[t]: the reset comes one step after the spike
-//!
-//! With `keeps_input`, the hard reset comes before the charge: V[t−1] is v_reset where R[t] = 1, and H[t] = G[t]
-//!
-//! Without `reset_delay`, D = S[t] − R[t] and V[t] = H[t] − D·v_threshold for the soft reset, H[t] − D·(H[t] −
-//! v_reset) for the hard reset: the reset comes in the step of the spike.
-//!
-//! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
-//! IEEE 111:1016, 2023 (snnTorch's `Leaky` and `RLeaky`).
 
-use super::common::base;
 use super::synaptic::subtracting;
 use super::{Common, Granularity, Neuron, ResetGrad, Scope, State, Trainable};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// snnTorch's leaky integrate-and-fire neuron.
+/// Leaky integrate-and-fire of snnTorch, with a late reset and feedback.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `beta` | 0.9 | decay factor of the potential, 0 to 1 |
-/// | `one_to_one` | false | whether each neuron's last spike is added to its input |
-/// | `feedback` | 1 | weight of the own spike (snnTorch's `V`) |
-/// | `reset_delay` | true | whether the reset comes one step after the spike |
-/// | `keeps_input` | false | whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky` |
-/// | `strict` | true | whether H = v_threshold causes no spike |
-/// | `v_reset` | none | soft reset; 0 is snnTorch's reset to zero |
-/// | `surrogate` | atan, α = 2 | |
+/// `R[t] = Θ(V[t−1] − v_threshold)`: the potential after the last step was above the threshold
+///
+/// `G[t] = β·V[t−1] + X[t] + feedback·S[t−1]` (the last term with `one_to_one`)
+///
+/// `H[t] = G[t] − R[t]·v_threshold` for the soft reset, v_reset where `R[t] = 1` for the hard reset
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, which is 0 at the threshold; `V[t] = H[t]`: the reset comes one step after the
+/// spike
+///
+/// With `keeps_input`, the hard reset comes before the charge: `V[t−1]` is v_reset where `R[t] = 1`, and `H[t] = G[t]`
+///
+/// Without `reset_delay`, `D = S[t] − R[t]` and `V[t] = H[t] − D·v_threshold` for the soft reset, `H[t] − D·(H[t] −
+/// v_reset)` for the hard reset: the reset comes in the step of the spike.
 ///
 /// snnTorch clamps a trained β to 0 and 1: `.trainable("beta", Trainable::default().clamp(0.0, 1.0))`. The weights of
 /// feedback between all neurons are in the layer [`RLeaky`](crate::layer::RLeaky).
+///
+/// Without a `v_reset` the reset is the soft one; a `v_reset` of 0 is snnTorch's reset to zero.
+///
+/// Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
+/// IEEE 111:1016, 2023 (snnTorch's `Leaky` and `RLeaky`).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -46,39 +36,26 @@ use spikelet_expr::Expr;
 /// assert_eq!(leaky.run(&[[1.5], [0.6], [0.9]])?, [[1.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "rleaky")]
 #[doc(alias = "Leaky")]
 pub struct RLeakyCell {
     /// Decay factor of the potential.
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     pub beta: f64,
     /// Whether each neuron's last spike is added to its input.
     pub one_to_one: bool,
-    /// Weight of the own spike.
+    /// Weight of the own spike (snnTorch's `V`).
+    #[schema(default = 1.0)]
     pub feedback: f64,
     /// Whether the reset comes one step after the spike.
+    #[schema(default = true)]
     pub reset_delay: bool,
-    /// Whether a hard reset keeps the input of its step.
+    /// Whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky`.
     pub keeps_input: bool,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = Common { reset_grad: ResetGrad::Surrogate, strict: true, ..subtracting() })]
     pub common: Common,
-}
-
-impl Default for RLeakyCell {
-    fn default() -> Self {
-        Self {
-            beta: 0.9,
-            one_to_one: false,
-            feedback: 1.0,
-            reset_delay: true,
-            keeps_input: false,
-            common: Common {
-                reset_grad: ResetGrad::Surrogate,
-                strict: true,
-                ..subtracting()
-            },
-        }
-    }
 }
 
 impl RLeakyCell {
@@ -154,9 +131,6 @@ impl RLeakyCell {
 }
 
 impl Neuron for RLeakyCell {
-    base!("rleaky");
-    domains! { beta: Domain::at_least(0.0).at_most(1.0) }
-
     fn states(&self) -> Vec<State> {
         self.own_states()
     }

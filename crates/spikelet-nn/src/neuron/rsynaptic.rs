@@ -1,33 +1,21 @@
 //! snnTorch's second-order leaky integrate-and-fire, with the resets and the feedback of its `RLeaky`.
-//!
-//! I[t] = α·I[t−1] + X[t] + feedback·S[t−1] (the last term with `one_to_one`)
-//!
-//! G[t] = β·V[t−1] + I[t]; H[t], S[t] and V[t] follow from G[t] as in `rleaky`. The current is not reset.
-//!
-//! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
-//! IEEE 111:1016, 2023 (snnTorch's `Synaptic` and `RSynaptic`).
 
-use super::common::base;
 use super::{Granularity, Neuron, RLeakyCell, Scope, State};
-use crate::domain::{Constant, Domain};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// snnTorch's second-order leaky integrate-and-fire neuron.
+/// Leaky integrate-and-fire with a synaptic current of snnTorch, with a late reset and feedback.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 0.9 | decay factor of the current, 0 to 1 |
-/// | `beta` | 0.9 | decay factor of the potential, 0 to 1 |
-/// | `one_to_one` | false | whether each neuron's last spike is added to its input |
-/// | `feedback` | 1 | weight of the own spike (snnTorch's `V`) |
-/// | `strict` | true | whether H = v_threshold causes no spike |
-/// | `reset_delay` | true | whether the reset comes one step after the spike |
-/// | `keeps_input` | false | whether a hard reset keeps the input of its step, as that of snnTorch's `Leaky` |
-/// | `v_reset` | none | soft reset; 0 is snnTorch's reset to zero |
-/// | `surrogate` | atan, α = 2 | |
+/// `I[t] = α·I[t−1] + X[t] + feedback·S[t−1]` (the last term with `one_to_one`)
+///
+/// `G[t] = β·V[t−1] + I[t]`; `H[t]`, `S[t]` and `V[t]` follow from `G[t]` as in `rleaky`. The current is not reset.
 ///
 /// In Rust all but `alpha` are fields of `neuron`, a [`RLeakyCell`]. In files they are on the same level.
+///
+/// Without a `v_reset` the reset is the soft one; a `v_reset` of 0 is snnTorch's reset to zero.
+///
+/// Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
+/// IEEE 111:1016, 2023 (snnTorch's `Synaptic` and `RSynaptic`).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -37,22 +25,15 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "rsynaptic")]
 pub struct RSynapticCell {
     /// Decay factor of the current.
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     pub alpha: f64,
     /// The membrane.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub neuron: RLeakyCell,
-}
-
-impl Default for RSynapticCell {
-    fn default() -> Self {
-        Self {
-            alpha: 0.9,
-            neuron: RLeakyCell::default(),
-        }
-    }
 }
 
 impl RSynapticCell {
@@ -66,15 +47,6 @@ impl RSynapticCell {
 }
 
 impl Neuron for RSynapticCell {
-    base!("rsynaptic", neuron.common);
-
-    fn domains(&self) -> Vec<Constant> {
-        let factor = Domain::at_least(0.0).at_most(1.0);
-        let mut domains = self.neuron.domains();
-        domains.push(Constant::new("alpha", self.alpha, factor));
-        domains
-    }
-
     fn states(&self) -> Vec<State> {
         let mut states = self.neuron.own_states();
         states.push(State::new("syn", 0.0));

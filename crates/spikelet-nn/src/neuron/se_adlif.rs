@@ -1,37 +1,25 @@
 //! SE-adLIF: adaptive leaky integrate-and-fire in the symplectic Euler discretization.
-//!
-//! H[t] = d_u·V[t−1] + (1 − d_u)·(X[t] − W[t−1]) with d_u = e^(−1/τ_u)
-//!
-//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold; hard reset
-//!
-//! W[t] = d_w·W[t−1] + (1 − d_w)·(a·V[t] + b·S[t])·q with d_w = e^(−1/τ_w): the new potential and the new spike
-//!
-//! τ_u, τ_w, a and b are trained for each neuron: τ = p·τ_max + (1 − p)·τ_min, with p clamped to 0 and 1, and a and b
-//! to their limits, after each update.
-//!
-//! Source: Baronig et al., Advancing spatio-temporal processing through adaptation in spiking neural networks, Nature
-//! Communications 16:5776, 2025.
 
-use super::common::base;
 use super::decay_lif::{between, slayer};
 use super::{Common, Granularity, Neuron, Scope, State, Trainable};
-use crate::domain::{Domain, domains};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// SE-adLIF neuron.
+/// Adaptive leaky integrate-and-fire in the symplectic Euler discretization.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_u` | steps | 15 | membrane time constant (trained: 5 … 25), > 0 |
-/// | `tau_w` | steps | 180 | time constant of the adaptation (trained: 60 … 300), > 0 |
-/// | `a` | | 0.5 | coupling of the adaptation to the potential; trained: 0 … 1 |
-/// | `b` | | 1 | coupling of the adaptation to the spikes; trained: 0 … 2 |
-/// | `q` | | 120 | scale of both couplings |
-/// | `reset_grad` | | detach | |
-/// | `surrogate` | | slayer, α = 5, c = 0.4 | |
+/// `H[t] = d_u·V[t−1] + (1 − d_u)·(X[t] − W[t−1])` with d_u = e^(−1/τ_u)
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, which is 0 at the threshold; hard reset
+///
+/// `W[t] = d_w·W[t−1] + (1 − d_w)·(a·V[t] + b·S[t])·q` with d_w = e^(−1/τ_w): the new potential and the new spike
+///
+/// τ_u, τ_w, a and b are trained for each neuron: τ = p·τ_max + (1 − p)·τ_min, with p clamped to 0 and 1, and a and b
+/// to their limits, after each update.
 ///
 /// Trained values are uniform between their limits before training.
+///
+/// Source: Baronig et al., Advancing spatio-temporal processing through adaptation in spiking neural networks, Nature
+/// Communications 16:5776, 2025.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -41,41 +29,39 @@ use spikelet_expr::Expr;
 /// assert_eq!(adlif.run(&[[1.1], [1.5], [2.0]])?, [[1.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "se_adlif")]
 pub struct SeAdLifCell {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant (trained: 5 … 25).
+    #[schema(default = 15.0, above = 0.0, unit = "steps")]
     pub tau_u: f64,
-    /// Time constant of the adaptation, in steps.
+    /// Time constant of the adaptation (trained: 60 … 300).
+    #[schema(default = 180.0, above = 0.0, unit = "steps")]
     pub tau_w: f64,
-    /// Coupling of the adaptation to the potential.
+    /// Coupling of the adaptation to the potential; trained: 0 … 1.
+    #[schema(default = 0.5)]
     pub a: f64,
-    /// Coupling of the adaptation to the spikes.
+    /// Coupling of the adaptation to the spikes; trained: 0 … 2.
+    #[schema(default = 1.0)]
     pub b: f64,
     /// Scale of both couplings.
+    #[schema(default = 120.0)]
     pub q: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = trained())]
     pub common: Common,
 }
 
-impl Default for SeAdLifCell {
-    fn default() -> Self {
-        let each = Trainable::new(Granularity::Neuron);
-        let projected = |high| each.project(0.0, high).uniform(0.0, high);
-        Self {
-            tau_u: 15.0,
-            tau_w: 180.0,
-            a: 0.5,
-            b: 1.0,
-            q: 120.0,
-            common: slayer([
-                ("tau_u", between(5.0, 25.0)),
-                ("tau_w", between(60.0, 300.0)),
-                ("a", projected(1.0)),
-                ("b", projected(2.0)),
-            ]),
-        }
-    }
+/// The common constants with trained time constants and couplings.
+fn trained() -> Common {
+    let each = Trainable::new(Granularity::Neuron);
+    let projected = |high| each.project(0.0, high).uniform(0.0, high);
+    slayer([
+        ("tau_u", between(5.0, 25.0)),
+        ("tau_w", between(60.0, 300.0)),
+        ("a", projected(1.0)),
+        ("b", projected(2.0)),
+    ])
 }
 
 impl SeAdLifCell {
@@ -88,9 +74,6 @@ impl SeAdLifCell {
 }
 
 impl Neuron for SeAdLifCell {
-    base!("se_adlif");
-    domains! { tau_u: Domain::above(0.0), tau_w: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("w", 0.0)]
     }

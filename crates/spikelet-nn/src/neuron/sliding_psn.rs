@@ -1,33 +1,25 @@
 //! Sliding parallel spiking neuron.
-//!
-//! H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
-//! for sequences of any length. w is initialized with 2^(i−k+1), or uniformly; w and b are trained.
-//!
-//! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
-//! long-term dependencies, NeurIPS 2023.
 
-use super::common::base;
-use super::over_time::{self, WINDOW};
+use super::over_time::{self, LONGEST_WINDOW};
 use super::{Common, Neuron, Scope, State, psn::parallel};
-use crate::domain::domains;
 use crate::module::{Context, Init};
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
-/// Sliding parallel spiking neuron.
+/// Parallel, with the same few weights at every step.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `k` | 4 | steps in the window, the current one included |
-/// | `exp_init` | true | whether the weights start at powers of 2; otherwise uniform, bound 1/√k |
-/// | `surrogate` | atan, α = 2 | |
+/// `H[t] = Σ wᵢ·X[t − k + 1 + i] + b` over i = 0 … k − 1, S = Θ(H): the same k weights at every step, for sequences of
+/// any length. w is initialized with 2^(i−k+1), or uniformly; w and b are trained.
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[k]` | 2^(i−k+1): 1 for the current step, ½ for the previous one, …; or uniform |
 /// | `bias` | `[]` | −1 |
+///
+/// Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn long-term dependencies,
+/// NeurIPS 2023.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -35,22 +27,19 @@ use spikelet_graph::Var;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "sliding_psn")]
 #[doc(alias = "SlidingPSN")]
 pub struct SlidingPsn {
     /// Steps in the window, the current one included.
+    #[schema(default = 4, from = 1, to = LONGEST_WINDOW)]
     pub k: usize,
-    /// Whether the weights start at powers of 2.
+    /// Whether the weights start at powers of 2; otherwise uniform, bound 1/√k.
+    #[schema(default = true)]
     pub exp_init: bool,
     /// The surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = parallel())]
     pub common: Common,
-}
-
-impl Default for SlidingPsn {
-    fn default() -> Self {
-        Self::new(4)
-    }
 }
 
 impl SlidingPsn {
@@ -58,17 +47,13 @@ impl SlidingPsn {
     pub fn new(k: usize) -> Self {
         Self {
             k,
-            exp_init: true,
-            common: parallel(),
+            ..Self::default()
         }
     }
 }
 
 impl Neuron for SlidingPsn {
-    base!("sliding_psn");
     over_time::parallel_step!();
-    domains! { k: WINDOW }
-
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         let init = match self.exp_init {
             true => Init::Doubling,

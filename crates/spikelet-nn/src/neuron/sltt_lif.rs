@@ -1,27 +1,19 @@
 //! Leaky integrate-and-fire with spatial gradients only (spatial learning through time).
-//!
-//! Forward, the leaky integrate-and-fire neuron; backward, no gradient passes from a step to the
-//! one before it. Training does not store earlier steps.
-//!
-//! Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking
-//! neural networks, ICCV 2023.
 
-use super::common::base;
 use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// [`Lif`] whose potential has no gradient between steps.
+/// Leaky integrate-and-fire without gradients through time.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `decay_input` | | true | whether X is divided by τ as well |
-/// | `reset_grad` | | detach | |
+/// Forward, the leaky integrate-and-fire neuron; backward, no gradient passes from a step to the one before it.
+/// Training does not store earlier steps.
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as
-/// the others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as the
+/// others.
+///
+/// Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking neural networks, ICCV
+/// 2023.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -29,25 +21,16 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, Lif::new(2.0).run(&[[0.6], [0.9], [2.0]])?);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "sltt_lif")]
 #[doc(alias = "SLTTLIFNode")]
 pub struct SlttLif {
     /// The neuron.
-    #[serde(flatten)]
+    #[schema(flatten, default = Lif::default().reset_grad(ResetGrad::Detach))]
     pub neuron: Lif,
 }
 
-impl Default for SlttLif {
-    fn default() -> Self {
-        let neuron = Lif::default().reset_grad(ResetGrad::Detach);
-        Self { neuron }
-    }
-}
-
 impl Neuron for SlttLif {
-    base!("sltt_lif", neuron.common);
-    domains! { in neuron; }
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge_from(n, n.state("v").detach(), x)
     }

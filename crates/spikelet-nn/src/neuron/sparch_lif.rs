@@ -1,30 +1,22 @@
 //! Leaky integrate-and-fire of sparch: the soft reset comes one step after the spike and decays with the potential.
-//!
-//! H[t] = α·(V[t−1] − S[t−1]) + (1 − α)·X[t], V[t] = H[t]
-//!
-//! S[t] = Θ(H[t] − v_threshold), which is 0 at the threshold
-//!
-//! α is trained for each neuron and clamped to its limits in the forward pass. V and S start from random values,
-//! uniform on [0, 1), also in evaluation.
-//!
-//! Source: Bittar & Garner, A surrogate gradient spiking baseline for speech command recognition, Frontiers in
-//! Neuroscience 16:865897, 2022.
 
-use super::common::base;
 use super::{Common, Granularity, Neuron, Scope, State, Trainable};
-use crate::domain::{Domain, domains};
 use crate::surrogate::Boxcar;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Leaky integrate-and-fire neuron of sparch.
+/// Leaky integrate-and-fire of sparch, with a late reset and a trained decay for each neuron.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 0.9 | decay factor of the potential, 0 to 1; trained: uniform on e^(−1/5) … e^(−1/25) before training, clamped to these |
-/// | `random_start` | true | whether states start from random values on [0, 1) |
-/// | `surrogate` | boxcar, α = 1 | |
+/// `H[t] = α·(V[t−1] − S[t−1]) + (1 − α)·X[t]`, `V[t] = H[t]`
+///
+/// `S[t] = Θ(H[t] − v_threshold)`, which is 0 at the threshold
+///
+/// α is trained for each neuron and clamped to its limits in the forward pass. V and S start from random values,
+/// uniform on [0, 1), also in evaluation.
+///
+/// Source: Bittar & Garner, A surrogate gradient spiking baseline for speech command recognition, Frontiers in
+/// Neuroscience 16:865897, 2022.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -33,14 +25,17 @@ use std::sync::Arc;
 /// assert_eq!(lif.run(&[[2.1], [2.1], [0.0]])?, [[1.0], [1.0], [0.0]]); // H = 1.05, 1.075, 0.0375
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "sparch_lif")]
 pub struct SparchLif {
-    /// Decay factor of the potential.
+    /// Decay factor of the potential; trained: uniform on e^(−1/5) … e^(−1/25) before training, clamped to these.
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     pub alpha: f64,
     /// Whether states start from random values on [0, 1).
+    #[schema(default = true)]
     pub random_start: bool,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = boxcar([("alpha", clamped(alpha_limits()))]))]
     pub common: Common,
 }
 
@@ -65,20 +60,7 @@ pub(super) fn boxcar<const N: usize>(trainable: [(&str, Trainable); N]) -> Commo
     }
 }
 
-impl Default for SparchLif {
-    fn default() -> Self {
-        Self {
-            alpha: 0.9,
-            random_start: true,
-            common: boxcar([("alpha", clamped(alpha_limits()))]),
-        }
-    }
-}
-
 impl Neuron for SparchLif {
-    base!("sparch_lif");
-    domains! { alpha: Domain::at_least(0.0).at_most(1.0) }
-
     fn states(&self) -> Vec<State> {
         let names = ["v", "fired"];
         names

@@ -29,7 +29,7 @@ impl<N: Neuron> Module for N {
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
-        Neuron::as_any(self)
+        self.as_type()
     }
 }
 
@@ -44,7 +44,7 @@ impl Module for Arc<dyn Neuron> {
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
-        (**self).as_any()
+        (**self).as_type()
     }
 }
 
@@ -81,7 +81,7 @@ impl Spiking {
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
-    if let Some(neuron) = neuron.as_any() {
+    if let Some(neuron) = neuron.as_type() {
         cx.visit(neuron, x.shape());
     }
     let layout = StepDefinition::new(neuron).map_err(wrong)?;

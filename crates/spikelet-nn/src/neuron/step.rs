@@ -4,7 +4,6 @@ use super::{Bound, Granularity, Neuron, OutputKind, Param, Scope, Spread, State,
 use crate::DefinitionError;
 use crate::domain::{self, Constant, Domain};
 use crate::module::{Context, Init, Mode};
-use crate::surrogate;
 use spikelet_expr::Expr;
 use spikelet_graph::DType;
 use spikelet_graph::op::Recurrence;
@@ -105,23 +104,21 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionEr
 /// assert_eq!(soft[1].to_string(), "v_threshold: a number above 0");
 /// ```
 pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
-    let mut all = neuron.domains();
-    let Ok(parts) = write(neuron, |_, whole| whole.clone()) else {
-        return all;
-    };
-    let used = |name: &str| parts.constants.iter().any(|(used, _)| *used == name);
-    let common = neuron.common();
-    if used("v_threshold") {
-        // What is subtracted from the potential lowers it; a potential that is replaced may be any.
-        let replaced = common.v_reset.is_some() && used("v_reset");
-        let domain = match replaced || neuron.states().is_empty() {
-            true => Domain::FINITE,
-            false => Domain::above(0.0),
-        };
-        all.push(Constant::new("v_threshold", common.v_threshold, domain));
-    }
-    for (name, value) in parts.constants {
-        if !all.iter().any(|constant| constant.name == name) {
+    let used = write(neuron, |_, whole| whole.clone()).map_or(vec![], |parts| parts.constants);
+    let is_used = |name: &str| used.iter().any(|(used, _)| *used == name);
+    // What is subtracted from the potential lowers it; a potential that is replaced may be any.
+    let replaced = neuron.common().v_reset.is_some() && is_used("v_reset");
+    let subtracted = !replaced && !neuron.states().is_empty();
+    let declared = spikelet_schema::domains(neuron).into_iter();
+    let mut all: Vec<Constant> = declared
+        .map(|(name, value, domain)| match name {
+            "v_threshold" if subtracted => Constant::new(name, value, Domain::above(0.0)),
+            _ => Constant::new(name, value, domain),
+        })
+        .filter(|c| is_used(c.name) || (c.domain != Domain::FINITE && c.name != "v_threshold"))
+        .collect();
+    for (name, value) in used {
+        if all.iter().all(|constant| constant.name != name) {
             all.push(Constant::new(name, value, Domain::FINITE));
         }
     }
@@ -133,7 +130,13 @@ pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
 pub(super) fn check(neuron: &dyn Neuron) -> Result<(), DefinitionError> {
     let owner = format!("neuron `{}`", neuron.name());
     domain::check(&domains(neuron), &owner)?;
-    surrogate::check(&*neuron.common().surrogate)?;
+    let checked = neuron.check_fields();
+    checked.map_err(|error| DefinitionError::of(owner, error))?;
+    let surrogate = &*neuron.common().surrogate;
+    spikelet_schema::check(surrogate).map_err(|error| {
+        let owner = format!("surrogate `{}`", surrogate.declaration().name);
+        DefinitionError::of(owner, error)
+    })?;
     match neuron
         .states()
         .iter()

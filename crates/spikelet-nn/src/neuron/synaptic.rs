@@ -1,31 +1,21 @@
 //! Second-order leaky integrate-and-fire: a synaptic current that decays, and a membrane.
-//!
-//! I[t] = α·I[t−1] + X[t]
-//!
-//! H[t] = β·V[t−1] + I[t] − S[t−1]·v_threshold, or v_reset where S[t−1] is 1; V[t] = H[t]
-//!
-//! The reset comes one step after the spike, as in snnTorch.
-//!
-//! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
-//! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Synaptic`).
 
-use super::common::base;
 use super::{Common, Neuron, ResetGrad, Scope, State};
-use crate::domain::{Domain, domains};
 use crate::surrogate::Atan;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Second-order leaky integrate-and-fire neuron.
+/// Leaky integrate-and-fire with a synaptic current, as in snnTorch.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 0.9 | decay factor of the current, 0 to 1 |
-/// | `beta` | 0.8 | decay factor of the potential, 0 to 1 |
-/// | `v_reset` | none | soft reset |
-/// | `reset_grad` | detach | |
-/// | `surrogate` | atan, α = 2 | |
+/// `I[t] = α·I[t−1] + X[t]`
+///
+/// `H[t] = β·V[t−1] + I[t] − S[t−1]·v_threshold`, or v_reset where `S[t−1]` is 1; `V[t] = H[t]`
+///
+/// The reset comes one step after the spike, as in snnTorch.
+///
+/// Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning, Proceedings of the
+/// IEEE 111:1016, 2023 (snnTorch's `Synaptic`).
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -33,14 +23,16 @@ use std::sync::Arc;
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
 pub struct Synaptic {
     /// Decay factor of the current.
+    #[schema(default = 0.9, from = 0.0, to = 1.0)]
     pub alpha: f64,
     /// Decay factor of the potential.
+    #[schema(default = 0.8, from = 0.0, to = 1.0)]
     pub beta: f64,
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = subtracting())]
     pub common: Common,
 }
 
@@ -54,20 +46,7 @@ pub(super) fn subtracting() -> Common {
     }
 }
 
-impl Default for Synaptic {
-    fn default() -> Self {
-        Self {
-            alpha: 0.9,
-            beta: 0.8,
-            common: subtracting(),
-        }
-    }
-}
-
 impl Neuron for Synaptic {
-    base!("synaptic");
-    domains! { alpha: Domain::at_least(0.0).at_most(1.0), beta: Domain::at_least(0.0).at_most(1.0) }
-
     fn states(&self) -> Vec<State> {
         let rest = ["syn", "fired"].map(|name| State::new(name, 0.0));
         [vec![State::v(&self.common)], rest.to_vec()].concat()

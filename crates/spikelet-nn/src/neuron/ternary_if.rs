@@ -1,18 +1,16 @@
 //! Integrate-and-fire with positive and negative spikes.
-//!
-//! H[t] = V[t−1] + X[t], S[t] = Θ(H[t] − v_threshold) − Θ(−H[t] − v_threshold)
-//!
-//! V[t] = |S|·v_reset + (1 − |S|)·H (hard) or H − S·v_threshold (soft)
-//!
-//! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
-//! AAAI 2024.
 
-use super::common::base;
 use super::{Common, Neuron, OutputKind, Scope};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Integrate-and-fire neuron that fires 1 at v_threshold and −1 at −v_threshold.
+/// Integrate-and-fire with positive and negative spikes.
+///
+/// `H[t] = V[t−1] + X[t]`, `S[t] = Θ(H[t] − v_threshold) − Θ(−H[t] − v_threshold)`
+///
+/// `V[t] = |S|·v_reset + (1 − |S|)·H` (hard) or H − S·v_threshold (soft)
+///
+/// Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks, AAAI 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -20,10 +18,11 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "ternary_if")]
 pub struct TernaryIf {
     /// Threshold, reset, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub common: Common,
 }
 
@@ -59,8 +58,6 @@ pub(super) fn output_kind(common: &Common) -> OutputKind {
 }
 
 impl Neuron for TernaryIf {
-    base!("ternary_if");
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.state("v") + x
     }

@@ -1,26 +1,18 @@
 //! Leaky integrate-and-fire with positive and negative spikes.
-//!
-//! H is that of the leaky integrate-and-fire neuron, S[t] = Θ(H[t] − v_threshold) −
-//! Θ(−H[t] − v_threshold); the hard reset is applied to spikes of both signs.
-//!
-//! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
-//! AAAI 2024.
 
-use super::common::base;
 use super::{Lif, Neuron, OutputKind, Scope, ternary_if};
-use crate::domain::domains;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Leaky integrate-and-fire neuron that fires 1 at v_threshold and −1 at −v_threshold.
+/// Leaky integrate-and-fire with positive and negative spikes.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau` | steps | 2 | membrane time constant, > 1 |
-/// | `decay_input` | | true | whether X is divided by τ as well |
+/// H is that of the leaky integrate-and-fire neuron, `S[t] = Θ(H[t] − v_threshold) − Θ(−H[t] − v_threshold)`; the hard
+/// reset is applied to spikes of both signs.
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as
-/// the others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as the
+/// others.
+///
+/// Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks, AAAI 2024.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -28,17 +20,15 @@ use spikelet_expr::Expr;
 /// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "ternary_lif")]
 pub struct TernaryLif {
     /// The neuron that charges.
-    #[serde(flatten)]
+    #[schema(flatten)]
     pub neuron: Lif,
 }
 
 impl Neuron for TernaryLif {
-    base!("ternary_lif", neuron.common);
-    domains! { in neuron; }
-
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)
     }

@@ -1,37 +1,26 @@
 //! Adaptive leaky integrate-and-fire of Yin et al.: the raised threshold is subtracted one step after the spike.
-//!
-//! A[t] = ρ·A[t−1] + (1 − ρ)·S[t−1] with ρ = e^(−dt/τ_adp), B[t] = v_threshold + β·A[t]
-//!
-//! H[t] = α·V[t−1] + (1 − α)·r_m·X[t] − B[t]·S[t−1]·dt with α = e^(−dt/τ_m), V[t] = H[t]
-//!
-//! S[t] = Θ(H[t] − B[t]), which is 0 at the threshold
-//!
-//! Both time constants are trained for each neuron, without bounds. V starts from random values, uniform on [0, 1),
-//! also in evaluation; A starts at v_threshold.
-//!
-//! Source: Yin, Corradi & Bohté, Accurate and efficient time-domain classification with adaptive spiking recurrent
-//! neural networks, Nature Machine Intelligence 3:905, 2021.
 
-use super::common::base;
 use super::{Common, Granularity, Neuron, Scope, State, Trainable};
-use crate::domain::{Domain, domains};
 use crate::surrogate::MultiGaussian;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// Adaptive leaky integrate-and-fire neuron of Yin et al.
+/// Adaptive leaky integrate-and-fire whose raised threshold is subtracted one step late.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `tau_m` | steps | 20 | membrane time constant (trained: normal with standard deviation 5 before training), > 0 |
-/// | `tau_adp` | steps | 150 | time constant of the adaptation (trained: normal with standard deviation 10 before training), > 0 |
-/// | `beta` | | 1.8 | increase of the threshold per unit of adaptation |
-/// | `r_m` | | 1 | membrane resistance |
-/// | `dt` | steps | 1 | length of a step, > 0 |
-/// | `v_threshold` | | 0.01 | threshold without adaptation |
-/// | `random_start` | | true | whether V starts from random values on [0, 1) |
-/// | `surrogate` | | multi_gaussian | |
+/// `A[t] = ρ·A[t−1] + (1 − ρ)·S[t−1]` with ρ = e^(−dt/τ_adp), `B[t] = v_threshold + β·A[t]`
+///
+/// `H[t] = α·V[t−1] + (1 − α)·r_m·X[t] − B[t]·S[t−1]·dt` with α = e^(−dt/τ_m), `V[t] = H[t]`
+///
+/// `S[t] = Θ(H[t] − B[t])`, which is 0 at the threshold
+///
+/// Both time constants are trained for each neuron, without bounds. V starts from random values, uniform on [0, 1),
+/// also in evaluation; A starts at v_threshold.
+///
+/// `v_threshold` is the threshold without adaptation.
+///
+/// Source: Yin, Corradi & Bohté, Accurate and efficient time-domain classification with adaptive spiking recurrent
+/// neural networks, Nature Machine Intelligence 3:905, 2021.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -41,47 +30,45 @@ use std::sync::Arc;
 /// assert_eq!(alif.run(&[[1.5], [1.5], [1.9]])?, [[1.0], [0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Schema)]
+#[schema(name = "yin_alif")]
 pub struct YinAlif {
-    /// Membrane time constant, in steps.
+    /// Membrane time constant (trained: normal with standard deviation 5 before training).
+    #[schema(default = 20.0, above = 0.0, unit = "steps")]
     pub tau_m: f64,
-    /// Time constant of the adaptation, in steps.
+    /// Time constant of the adaptation (trained: normal with standard deviation 10 before training).
+    #[schema(default = 150.0, above = 0.0, unit = "steps")]
     pub tau_adp: f64,
     /// Increase of the threshold per unit of adaptation.
+    #[schema(default = 1.8)]
     pub beta: f64,
     /// Membrane resistance.
+    #[schema(default = 1.0)]
     pub r_m: f64,
     /// Length of a step.
+    #[schema(default = 1.0, above = 0.0, unit = "steps")]
     pub dt: f64,
     /// Whether V starts from random values on [0, 1).
+    #[schema(default = true)]
     pub random_start: bool,
     /// Threshold, surrogate.
-    #[serde(flatten)]
+    #[schema(flatten, default = trained())]
     pub common: Common,
 }
 
-impl Default for YinAlif {
-    fn default() -> Self {
-        let each = Trainable::new(Granularity::Neuron);
-        let trainable = [
-            ("tau_m", each.normal(20.0, 5.0)),
-            ("tau_adp", each.normal(150.0, 10.0)),
-        ];
-        Self {
-            tau_m: 20.0,
-            tau_adp: 150.0,
-            beta: 1.8,
-            r_m: 1.0,
-            dt: 1.0,
-            random_start: true,
-            common: Common {
-                v_threshold: 0.01,
-                strict: true,
-                surrogate: Arc::new(MultiGaussian::default()),
-                trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
-                ..Common::default()
-            },
-        }
+/// The common constants with trained time constants.
+fn trained() -> Common {
+    let each = Trainable::new(Granularity::Neuron);
+    let trainable = [
+        ("tau_m", each.normal(20.0, 5.0)),
+        ("tau_adp", each.normal(150.0, 10.0)),
+    ];
+    Common {
+        v_threshold: 0.01,
+        strict: true,
+        surrogate: Arc::new(MultiGaussian::default()),
+        trainable: trainable.map(|(name, how)| (name.to_string(), how)).into(),
+        ..Common::default()
     }
 }
 
@@ -96,9 +83,6 @@ impl YinAlif {
 }
 
 impl Neuron for YinAlif {
-    base!("yin_alif");
-    domains! { tau_m: Domain::above(0.0), tau_adp: Domain::above(0.0), dt: Domain::above(0.0) }
-
     fn states(&self) -> Vec<State> {
         vec![
             State::new("v", 0.0).random(self.random_start),

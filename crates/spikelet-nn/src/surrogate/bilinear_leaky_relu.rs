@@ -1,48 +1,30 @@
 //! Bilinear leaky ReLU.
-//!
-//! g′(x) = a if |x| ≤ c, else b;
-//! g(x) = ax + ½ if |x| ≤ c, else bx ± (a − b)c + ½ with the sign of x
-//!
-//! Source: SpikingFlow, `softbp.soft_pulse_function`. Its primitive goes through 0 at x = 0; here
-//! The offset of ½ makes g rise from 0 at −c to 1 at c with the defaults.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// A steep slope around the threshold, a flat slope elsewhere.
+/// Steep around the threshold, a flat slope elsewhere.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `a` | 1 | slope where \|x\| ≤ c |
-/// | `b` | 0.01 | slope elsewhere |
-/// | `c` | 0.5 | half the width of the steep piece |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// g′(x) = a if |x| ≤ c, else b; g(x) = ax + ½ if |x| ≤ c, else bx ± (a − b)c + ½ with the sign of x
+///
+/// Source: SpikingFlow, `softbp.soft_pulse_function`. Its primitive goes through 0 at x = 0; here the offset of ½
+/// makes g rise from 0 at −c to 1 at c with the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "bilinear_leaky_relu")]
 pub struct BilinearLeakyRelu {
     /// Slope where |x| ≤ c.
+    #[schema(default = 1.0, above = 0.0)]
     pub a: f64,
     /// Slope elsewhere.
+    #[schema(default = 0.01, at_least = 0.0)]
     pub b: f64,
     /// Half the width of the steep piece.
+    #[schema(default = 0.5, above = 0.0)]
     pub c: f64,
 }
 
-impl Default for BilinearLeakyRelu {
-    fn default() -> Self {
-        Self {
-            a: 1.0,
-            b: 0.01,
-            c: 0.5,
-        }
-    }
-}
-
 impl Surrogate for BilinearLeakyRelu {
-    spec!("bilinear_leaky_relu");
-    domains! { a: Domain::above(0.0), b: Domain::at_least(0.0), c: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.abs().le(self.c), self.a, self.b)
     }

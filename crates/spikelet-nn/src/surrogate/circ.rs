@@ -1,36 +1,22 @@
 //! Derivative of a circular sigmoid.
-//!
-//! g(x) = α·(1 + x/√(x² + α²)), g′(x) = α³ / (x² + α²)^(3/2)
-//!
-//! Source: Norse's `circ`, with its factor 2α: 1 at the threshold.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
 /// Derivative of x/√(x² + α²), 1 at the threshold.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 1 | width |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// g(x) = α·(1 + x/√(x² + α²)), g′(x) = α³ / (x² + α²)^(3/2)
+///
+/// Source: Norse's `circ`, with its factor 2α: 1 at the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Circ {
     /// Width.
+    #[schema(default = 1.0, above = 0.0)]
     pub alpha: f64,
 }
 
-impl Default for Circ {
-    fn default() -> Self {
-        Self { alpha: 1.0 }
-    }
-}
-
 impl Surrogate for Circ {
-    spec!("circ");
-    domains! { alpha: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         let u = x / self.alpha;
         let square = 1.0 + &u * &u;

@@ -1,40 +1,27 @@
 //! The leaky spike operator.
-//!
-//! g′(x) = 1 if x > 0, else leak; g(x) = x·g′(x)
-//!
-//! Unlike that of `leaky_k_relu`, the slope at the threshold is the lower one: with leak = 0 the derivative is the spike of
-//! a strict threshold.
-//!
-//! Source: Kaiser et al., Synaptic plasticity dynamics for deep continuous local learning, Frontiers in Neuroscience
-//! 14:424, 2020; snnTorch's `LSO` and `heaviside`.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Slope 1 above the threshold, a small one at and below it.
+/// 1 above the threshold, a small slope at and below it.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `leak` | 0.1 | slope at and below the threshold |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// g′(x) = 1 if x > 0, else leak; g(x) = x·g′(x)
+///
+/// Unlike that of `leaky_k_relu`, the slope at the threshold is the lower one: with leak = 0 the derivative is the
+/// spike of a strict threshold.
+///
+/// Source: Kaiser et al., Synaptic plasticity dynamics for deep continuous local learning, Frontiers in Neuroscience
+/// 14:424, 2020; snnTorch's `LSO` and `heaviside`.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "leaky_spike_operator")]
 pub struct LeakySpikeOperator {
     /// Slope at and below the threshold.
+    #[schema(default = 0.1)]
     pub leak: f64,
 }
 
-impl Default for LeakySpikeOperator {
-    fn default() -> Self {
-        Self { leak: 0.1 }
-    }
-}
-
 impl Surrogate for LeakySpikeOperator {
-    spec!("leaky_spike_operator");
-    domains! { leak: Domain::FINITE }
-
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.gt(0.0), 1.0, self.leak)
     }

@@ -1,41 +1,27 @@
 //! Log-tailed ReLU.
-//!
-//! | x | g′(x) | g(x) |
-//! |---|---|---|
-//! | x ≤ 0 | α | αx |
-//! | 0 < x ≤ 1 | 1 | x |
-//! | x > 1 | 1/x | ln x + 1 |
-//!
-//! Source: Cai et al., Deep learning with low precision by half-wave Gaussian quantization, CVPR
-//! 2017.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// ReLU whose slope decays above 1.
+/// ReLU whose slope decays as 1/x above 1.
 ///
-/// | field | default | |
+/// | x | g′(x) | g(x) |
 /// |---|---|---|
-/// | `alpha` | 0 | slope below the threshold |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// | x ≤ 0 | α | αx |
+/// | 0 < x ≤ 1 | 1 | x |
+/// | x > 1 | 1/x | ln x + 1 |
+///
+/// Source: Cai et al., Deep learning with low precision by half-wave Gaussian quantization, CVPR 2017.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "log_tailed_relu")]
 pub struct LogTailedRelu {
     /// Slope below the threshold.
+    #[schema(default = 0.0, at_least = 0.0)]
     pub alpha: f64,
 }
 
-impl Default for LogTailedRelu {
-    fn default() -> Self {
-        Self { alpha: 0.0 }
-    }
-}
-
 impl Surrogate for LogTailedRelu {
-    spec!("log_tailed_relu");
-    domains! { alpha: Domain::at_least(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         let above = Expr::select(x.le(1.0), 1.0, 1.0 / x);
         Expr::select(x.le(0.0), self.alpha, above)

@@ -8,27 +8,80 @@
 //! define a surrogate in another crate, implement [`Surrogate`].
 
 use crate::DefinitionError;
-use crate::domain::{self, Constant, Domain};
-use crate::registry::{self, Entry, family};
 use serde_json::Value;
 use spikelet_expr::Expr;
+use spikelet_schema::{Record, named_to_json, registry};
 use std::fmt::Debug;
 use std::sync::Arc;
+
+mod atan;
+mod bilinear_leaky_relu;
+mod boxcar;
+mod circ;
+mod deterministic_pass;
+mod erf;
+mod fake_numerical_gradient;
+mod fast_sigmoid;
+mod leaky_k_relu;
+mod leaky_spike_operator;
+mod log_tailed_relu;
+mod multi_gaussian;
+mod multi_level_spike_count;
+mod nonzero_sign_log_abs;
+mod piecewise_exp;
+mod piecewise_leaky_relu;
+mod piecewise_quadratic;
+mod poisson_pass;
+mod q_pseudo_spike;
+mod rect;
+mod s2nn;
+mod scaled;
+mod sigmoid;
+mod sign_swish;
+mod slayer;
+mod soft_sign;
+mod sparse_fast_sigmoid;
+mod spike_rate_escape;
+mod squarewave_fourier_series;
+mod super_spike;
+
+pub use members::*;
+pub use scaled::Scaled;
+
+/// All surrogates, for glob imports.
+pub mod members {
+    pub use super::{
+        atan::Atan, bilinear_leaky_relu::BilinearLeakyRelu, boxcar::Boxcar, circ::Circ,
+        deterministic_pass::DeterministicPass, erf::Erf,
+        fake_numerical_gradient::FakeNumericalGradient, fast_sigmoid::FastSigmoid,
+        leaky_k_relu::LeakyKRelu, leaky_spike_operator::LeakySpikeOperator,
+        log_tailed_relu::LogTailedRelu, multi_gaussian::MultiGaussian,
+        multi_level_spike_count::MultiLevelSpikeCount, nonzero_sign_log_abs::NonzeroSignLogAbs,
+        piecewise_exp::PiecewiseExp, piecewise_leaky_relu::PiecewiseLeakyRelu,
+        piecewise_quadratic::PiecewiseQuadratic, poisson_pass::PoissonPass,
+        q_pseudo_spike::QPseudoSpike, rect::Rect, s2nn::S2nn, sigmoid::Sigmoid,
+        sign_swish::SignSwish, slayer::Slayer, soft_sign::SoftSign,
+        sparse_fast_sigmoid::SparseFastSigmoid, spike_rate_escape::SpikeRateEscape,
+        squarewave_fourier_series::SquarewaveFourierSeries, super_spike::SuperSpike,
+    };
+}
 
 /// A surrogate gradient: a function that replaces the Heaviside step when gradients are computed.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
-/// #[derive(Debug)]
-/// struct Triangle;
+/// /// A triangle.
+/// #[derive(Debug, Schema)]
+/// struct Triangle {}
+///
 /// impl Surrogate for Triangle {
 ///     fn derivative(&self, x: &Expr) -> Expr {
 ///         (1.0 - x.abs()).max(0.0)
 ///     }
 /// }
-/// let lif = Lif::new(2.0).surrogate(Triangle);
+/// let lif = Lif::new(2.0).surrogate(Triangle {});
 /// ```
-pub trait Surrogate: Debug + Send + Sync {
+pub trait Surrogate: Record + Debug + Send + Sync {
     /// g′(x), which replaces Θ′(x); x is the distance from the threshold.
     fn derivative(&self, x: &Expr) -> Expr;
 
@@ -53,70 +106,25 @@ pub trait Surrogate: Debug + Send + Sync {
     fn is_binary(&self) -> bool {
         true
     }
-
-    /// The domains of its constants. A neuron whose surrogate has a constant outside its domain is an
-    /// error.
-    fn domains(&self) -> Vec<Constant> {
-        vec![]
-    }
-
-    /// The name and constants in the format of [`from_spec`].
-    fn spec(&self) -> Value {
-        Value::from(format!("{self:?}"))
-    }
 }
 
-mod scaled;
-pub use scaled::Scaled;
-
-family! { "surrogate", Surrogate, check;
-    atan::Atan = "atan", "derivative of the arc tangent";
-    bilinear_leaky_relu::BilinearLeakyRelu = "bilinear_leaky_relu",
-        "steep around the threshold, a flat slope elsewhere";
-    boxcar::Boxcar = "boxcar", "rectangle of area 1 with its upper edge";
-    circ::Circ = "circ", "derivative of x/√(x² + α²), 1 at the threshold";
-    deterministic_pass::DeterministicPass = "deterministic_pass",
-        "straight through: the gradient passes unchanged";
-    erf::Erf = "erf", "Gaussian: derivative of the error function";
-    fake_numerical_gradient::FakeNumericalGradient = "fake_numerical_gradient",
-        "1/|x|, held below a bound";
-    fast_sigmoid::FastSigmoid = "fast_sigmoid", "derivative of a fast sigmoid, 1 at the threshold";
-    leaky_k_relu::LeakyKRelu = "leaky_k_relu", "one slope above the threshold, another below";
-    leaky_spike_operator::LeakySpikeOperator = "leaky_spike_operator",
-        "1 above the threshold, a small slope at and below it";
-    log_tailed_relu::LogTailedRelu = "log_tailed_relu", "ReLU whose slope decays as 1/x above 1";
-    multi_gaussian::MultiGaussian = "multi_gaussian", "Gaussian with slightly negative flanks";
-    multi_level_spike_count::MultiLevelSpikeCount = "multi_level_spike_count",
-        "integer spike counts; the gradient passes inside a window";
-    nonzero_sign_log_abs::NonzeroSignLogAbs = "nonzero_sign_log_abs",
-        "derivative of a two-sided logarithm";
-    piecewise_exp::PiecewiseExp = "piecewise_exp", "exponential decay on both sides";
-    piecewise_leaky_relu::PiecewiseLeakyRelu = "piecewise_leaky_relu",
-        "rectangle of area 1, a leak elsewhere";
-    piecewise_quadratic::PiecewiseQuadratic = "piecewise_quadratic", "triangle of area 1";
-    poisson_pass::PoissonPass = "poisson_pass",
-        "fires with probability x; the gradient passes unchanged";
-    q_pseudo_spike::QPseudoSpike = "q_pseudo_spike", "power law with tails of adjustable weight";
-    rect::Rect = "rect", "rectangle of area 1";
-    s2nn::S2nn = "s2nn", "derivative of a sigmoid below the threshold, of a logarithm above";
-    sigmoid::Sigmoid = "sigmoid", "derivative of the logistic function";
-    sign_swish::SignSwish = "sign_swish", "derivative of sign-swish, negative in its tails";
-    slayer::Slayer = "slayer", "exponential decay on both sides, with a factor";
-    soft_sign::SoftSign = "soft_sign", "derivative of the soft sign";
-    sparse_fast_sigmoid::SparseFastSigmoid = "sparse_fast_sigmoid",
-        "derivative of a fast sigmoid above a bound, 0 elsewhere";
-    spike_rate_escape::SpikeRateEscape = "spike_rate_escape",
-        "exponential decay on both sides of 1 above the threshold";
-    squarewave_fourier_series::SquarewaveFourierSeries = "squarewave_fourier_series",
-        "first terms of the Fourier series of a square wave";
-    super_spike::SuperSpike = "super_spike", "derivative of a fast sigmoid, scaled";
+registry! {
+    /// All surrogates.
+    pub static SURROGATES: dyn Surrogate = "surrogate" {
+        Atan, BilinearLeakyRelu, Boxcar, Circ, DeterministicPass, Erf, FakeNumericalGradient,
+        FastSigmoid, LeakyKRelu, LeakySpikeOperator, LogTailedRelu, MultiGaussian,
+        MultiLevelSpikeCount, NonzeroSignLogAbs, PiecewiseExp, PiecewiseLeakyRelu,
+        PiecewiseQuadratic, PoissonPass, QPseudoSpike, Rect, S2nn, Sigmoid, SignSwish, Slayer,
+        SoftSign, SparseFastSigmoid, SpikeRateEscape, SquarewaveFourierSeries, SuperSpike,
+    }
+    around { Scaled }
 }
 
-/// Checks that the constants are in their domains.
-pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), DefinitionError> {
-    let spec = surrogate.spec();
-    let name = spec["name"].as_str().or(spec.as_str()).unwrap_or_default();
-    domain::check(&surrogate.domains(), &format!("surrogate `{name}`"))
+impl dyn Surrogate + '_ {
+    /// The name and the constants as [`from_spec`] reads them.
+    pub fn spec(&self) -> Value {
+        named_to_json(self).into()
+    }
 }
 
 /// Builds a surrogate from its name and constants, as in `{"name": "atan", "alpha": 2.0}`. Every surrogate has the constant
@@ -132,21 +140,5 @@ pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), DefinitionError> {
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Surrogate>, DefinitionError> {
-    let mut spec = spec.clone();
-    let factor = spec.as_object_mut().and_then(|s| s.remove(scaled::FACTOR));
-    let surrogate = registry::from_spec("surrogate", find, &spec)?;
-    let Some(value) = factor else {
-        return Ok(surrogate);
-    };
-    let Some(factor) = value.as_f64() else {
-        return Err(DefinitionError::WrongType {
-            owner: spec["name"].as_str().unwrap_or_default().to_string(),
-            constant: scaled::FACTOR.to_string(),
-            value,
-            expected: Domain::FINITE.to_string(),
-        });
-    };
-    let scaled = Scaled { surrogate, factor };
-    check(&scaled)?;
-    Ok(Arc::new(scaled))
+    DefinitionError::reading(&SURROGATES, spec)
 }

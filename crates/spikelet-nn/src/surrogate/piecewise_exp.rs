@@ -1,38 +1,24 @@
 //! Two-sided exponential.
-//!
-//! g(x) = ½e^(αx) if x < 0, else 1 − ½e^(−αx); g′(x) = (α/2)·e^(−α|x|)
-//!
-//! Source: Shrestha & Orchard, SLAYER: Spike layer error reassignment in time, NeurIPS 2018;
-//! Neftci et al., Surrogate gradient learning in spiking neural networks, IEEE Signal Processing
-//! Magazine 2019.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// Decays exponentially on both sides.
+/// Exponential decay on both sides.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 1 | steepness; larger is closer to the step |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// g(x) = ½e^(αx) if x < 0, else 1 − ½e^(−αx); g′(x) = (α/2)·e^(−α|x|)
+///
+/// Source: Shrestha & Orchard, SLAYER: Spike layer error reassignment in time, NeurIPS 2018; Neftci et al., Surrogate
+/// gradient learning in spiking neural networks, IEEE Signal Processing Magazine 2019.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "piecewise_exp")]
 pub struct PiecewiseExp {
-    /// Steepness.
+    /// Steepness; larger is closer to the step.
+    #[schema(default = 1.0, above = 0.0)]
     pub alpha: f64,
 }
 
-impl Default for PiecewiseExp {
-    fn default() -> Self {
-        Self { alpha: 1.0 }
-    }
-}
-
 impl Surrogate for PiecewiseExp {
-    spec!("piecewise_exp");
-    domains! { alpha: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         (0.5 * self.alpha) * (x.abs() * -self.alpha).exp()
     }

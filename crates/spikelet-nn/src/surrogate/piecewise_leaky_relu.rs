@@ -1,44 +1,31 @@
 //! Piecewise leaky ReLU.
-//!
-//! | x | g′(x) | g(x) |
-//! |---|---|---|
-//! | x ≤ −w | c | cx + cw |
-//! | \|x\| < w | 1/(2w) | x/(2w) + ½ |
-//! | x ≥ w | c | cx − cw + 1 |
-//!
-//! Source: Wu et al., Frontiers in Neuroscience 12:331, 2018; Huh & Sejnowski, Gradient descent for
-//! spiking neural networks, NeurIPS 2018 (both with c = 0); SpikingJelly.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// A ramp of width 2w and area 1, a leak elsewhere.
+/// Rectangle of area 1, a leak elsewhere.
 ///
-/// | field | default | |
+/// | x | g′(x) | g(x) |
 /// |---|---|---|
-/// | `w` | 1 | half the width of the ramp |
-/// | `c` | 0.01 | slope elsewhere |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// | x ≤ −w | c | cx + cw |
+/// | \|x\| < w | 1/(2w) | x/(2w) + ½ |
+/// | x ≥ w | c | cx − cw + 1 |
+///
+/// Source: Wu et al., Frontiers in Neuroscience 12:331, 2018; Huh & Sejnowski, Gradient descent for spiking neural
+/// networks, NeurIPS 2018 (both with c = 0); SpikingJelly.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "piecewise_leaky_relu")]
 pub struct PiecewiseLeakyRelu {
     /// Half the width of the ramp.
+    #[schema(default = 1.0, above = 0.0)]
     pub w: f64,
-    /// Slope outside the ramp.
+    /// Slope elsewhere.
+    #[schema(default = 0.01, at_least = 0.0)]
     pub c: f64,
 }
 
-impl Default for PiecewiseLeakyRelu {
-    fn default() -> Self {
-        Self { w: 1.0, c: 0.01 }
-    }
-}
-
 impl Surrogate for PiecewiseLeakyRelu {
-    spec!("piecewise_leaky_relu");
-    domains! { w: Domain::above(0.0), c: Domain::at_least(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.abs().lt(self.w), 0.5 / self.w, self.c)
     }

@@ -1,43 +1,29 @@
 //! Piecewise quadratic.
-//!
-//! | x | g′(x) | g(x) |
-//! |---|---|---|
-//! | x < −1/α | 0 | 0 |
-//! | \|x\| ≤ 1/α | α − α²\|x\| | ½ + αx − ½α²\|x\|x |
-//! | x > 1/α | 0 | 1 |
-//!
-//! Source: Esser et al., Convolutional networks for fast, energy-efficient neuromorphic computing,
-//! PNAS 2016; Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
-//! neurons, NeurIPS 2018.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// A triangle.
+/// Triangle of area 1.
 ///
-/// | field | default | |
+/// | x | g′(x) | g(x) |
 /// |---|---|---|
-/// | `alpha` | 1 | height of the triangle; its half width is 1/α |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// | x < −1/α | 0 | 0 |
+/// | \|x\| ≤ 1/α | α − α²\|x\| | ½ + αx − ½α²\|x\|x |
+/// | x > 1/α | 0 | 1 |
+///
+/// Source: Esser et al., Convolutional networks for fast, energy-efficient neuromorphic computing, PNAS 2016; Bellec
+/// et al., Long short-term memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "piecewise_quadratic")]
 #[doc(alias = "Triangle")]
 pub struct PiecewiseQuadratic {
     /// Height of the triangle; its half width is 1/α.
+    #[schema(default = 1.0, above = 0.0)]
     pub alpha: f64,
 }
 
-impl Default for PiecewiseQuadratic {
-    fn default() -> Self {
-        Self { alpha: 1.0 }
-    }
-}
-
 impl Surrogate for PiecewiseQuadratic {
-    spec!("piecewise_quadratic");
-    domains! { alpha: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         let distance = x.abs();
         let slope = self.alpha - self.alpha.powi(2) * &distance;

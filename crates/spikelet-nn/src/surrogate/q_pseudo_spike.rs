@@ -1,36 +1,23 @@
 //! q-PseudoSpike.
-//!
-//! b = 1 + 2|x|/(α − 1); g′(x) = b^(−α); g(x) = ½b^(1−α) if x < 0, else 1 − ½b^(1−α)
-//!
-//! Source: Herranz-Celotti & Rouat, Surrogate gradients design, arXiv:2202.00282.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// A power law; α sets how heavy its tails are.
+/// Power law with tails of adjustable weight.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 2 | exponent, > 1; larger has lighter tails |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// b = 1 + 2|x|/(α − 1); g′(x) = b^(−α); g(x) = ½b^(1−α) if x < 0, else 1 − ½b^(1−α)
+///
+/// Source: Herranz-Celotti & Rouat, Surrogate gradients design, arXiv:2202.00282.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "q_pseudo_spike")]
 pub struct QPseudoSpike {
-    /// Exponent, > 1; larger has lighter tails.
+    /// Exponent; larger has lighter tails.
+    #[schema(default = 2.0, above = 1.0)]
     pub alpha: f64,
 }
 
-impl Default for QPseudoSpike {
-    fn default() -> Self {
-        Self { alpha: 2.0 }
-    }
-}
-
 impl Surrogate for QPseudoSpike {
-    spec!("q_pseudo_spike");
-    domains! { alpha: Domain::above(1.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         inverse_power(&self.base(x), self.alpha)
     }

@@ -1,48 +1,31 @@
 //! Sigmoid below the threshold, logarithm above.
-//!
-//! | x | g′(x) | g(x) |
-//! |---|---|---|
-//! | x < 0 | α·σ(αx)·(1 − σ(αx)) | σ(αx) |
-//! | x ≥ 0 | β/(x + 1) | β·ln(x + 1 + 10⁻⁵) + ½ |
-//!
-//! The 10⁻⁵ is from the source: without it, g′ would be the exact derivative of g above the threshold.
-//!
-//! Source: Suetake et al., S²NN: Time step reduction of spiking surrogate gradients for training
-//! energy efficient single-step neural networks, arXiv:2201.10879.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
-/// A sigmoid below the threshold, a logarithm above.
+/// Derivative of a sigmoid below the threshold, of a logarithm above.
 ///
-/// | field | default | |
+/// | x | g′(x) | g(x) |
 /// |---|---|---|
-/// | `alpha` | 4 | steepness below the threshold |
-/// | `beta` | 1 | derivative at the threshold, from above |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// | x < 0 | α·σ(αx)·(1 − σ(αx)) | σ(αx) |
+/// | x ≥ 0 | β/(x + 1) | β·ln(x + 1 + 10⁻⁵) + ½ |
+///
+/// The 10⁻⁵ is from the source: without it, g′ would be the exact derivative of g above the threshold.
+///
+/// Source: Suetake et al., S²NN: Time step reduction of spiking surrogate gradients for training energy efficient
+/// single-step neural networks, arXiv:2201.10879.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct S2nn {
     /// Steepness below the threshold.
+    #[schema(default = 4.0, above = 0.0)]
     pub alpha: f64,
     /// Derivative at the threshold, from above.
+    #[schema(default = 1.0, above = 0.0)]
     pub beta: f64,
 }
 
-impl Default for S2nn {
-    fn default() -> Self {
-        Self {
-            alpha: 4.0,
-            beta: 1.0,
-        }
-    }
-}
-
 impl Surrogate for S2nn {
-    spec!("s2nn");
-    domains! { alpha: Domain::above(0.0), beta: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         let s = (x * self.alpha).sigmoid();
         let below = self.alpha * &s * (1.0 - s);

@@ -1,13 +1,9 @@
 //! A factor on the derivative of any surrogate.
 
-use super::Surrogate;
-use crate::domain::{Constant, Domain};
-use serde_json::Value;
+use super::{Sigmoid, Surrogate};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 use std::sync::Arc;
-
-/// The key of the factor in specifications.
-pub(super) const FACTOR: &str = "factor";
 
 /// A surrogate whose derivative and primitive are multiplied by a factor. In files it is the constant `factor`, which
 /// every surrogate has.
@@ -16,16 +12,18 @@ pub(super) const FACTOR: &str = "factor";
 /// use spikelet_nn::surrogate::{Scaled, SoftSign, from_spec};
 /// use spikelet_nn::prelude::*;
 /// // 1/(1 + 25·|x|)²
-/// let scaled = Scaled::new(SoftSign { alpha: 25.0 }, 2.0 / 25.0);
+/// let scaled: &dyn Surrogate = &Scaled::new(SoftSign { alpha: 25.0 }, 2.0 / 25.0);
 /// let spec = serde_json::json!({"name": "soft_sign", "alpha": 25.0, "factor": 0.08});
-/// assert_eq!(scaled.spec(), from_spec(&spec)?.spec());
+/// assert_eq!(scaled, &*from_spec(&spec)?);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Schema)]
 pub struct Scaled {
     /// The surrogate.
+    #[schema(flatten, default = Arc::new(Sigmoid::default()))]
     pub surrogate: Arc<dyn Surrogate>,
-    /// The factor.
+    /// The factor of the derivative.
+    #[schema(default = 1.0)]
     pub factor: f64,
 }
 
@@ -58,20 +56,5 @@ impl Surrogate for Scaled {
 
     fn is_binary(&self) -> bool {
         self.surrogate.is_binary()
-    }
-
-    fn domains(&self) -> Vec<Constant> {
-        let mut domains = self.surrogate.domains();
-        domains.push(Constant::new(FACTOR, self.factor, Domain::FINITE));
-        domains
-    }
-
-    fn spec(&self) -> Value {
-        let mut spec = match self.surrogate.spec() {
-            Value::Object(constants) => constants,
-            name => [("name".to_string(), name)].into_iter().collect(),
-        };
-        spec.insert(FACTOR.to_string(), Value::from(self.factor));
-        Value::Object(spec)
     }
 }

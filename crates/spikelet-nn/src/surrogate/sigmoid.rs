@@ -1,23 +1,18 @@
 //! Sigmoid.
-//!
-//! g(x) = σ(αx), g′(x) = α·σ(αx)·(1 − σ(αx))
-//!
-//! Source: SpikingFlow's tutorial "soft back-propagation" (there with α = 1).
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
 /// Derivative of the logistic function.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 4 | steepness; larger is closer to the step |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// g(x) = σ(αx), g′(x) = α·σ(αx)·(1 − σ(αx))
+///
+/// Source: SpikingFlow's tutorial "soft back-propagation" (there with α = 1).
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Sigmoid {
-    /// Steepness.
+    /// Steepness; larger is closer to the step.
+    #[schema(default = 4.0, above = 0.0)]
     pub alpha: f64,
 }
 
@@ -28,16 +23,7 @@ impl Sigmoid {
     }
 }
 
-impl Default for Sigmoid {
-    fn default() -> Self {
-        Self { alpha: 4.0 }
-    }
-}
-
 impl Surrogate for Sigmoid {
-    spec!("sigmoid");
-    domains! { alpha: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         let s = (x * self.alpha).sigmoid();
         self.alpha * &s * (1.0 - s)

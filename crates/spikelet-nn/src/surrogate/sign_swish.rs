@@ -1,43 +1,30 @@
 //! Sign-swish.
-//!
-//! u = βx; g(x) = 2σ(u)·(1 + u(1 − σ(u))) − ½, g′(x) = β(2 − u·tanh(u/2)) / (1 + cosh u)
-//!
-//! The source defines a surrogate of the sign function, from −1 to 1. The derivative and the height of 2 are
-//! unchanged; the offset of ½ is that of a step. It overshoots: g′ is negative for |u| > 2.4.
-//!
-//! Source: Darabi et al., Regularized binary network training, arXiv:1812.11800; SpikingFlow,
-//! `softbp.soft_pulse_function`.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
 /// Above this, e⁻ᵘ is 0 in any type. The bound avoids 0·∞ if u overflows.
 const FLAT: f64 = 1e4;
 
-/// Derivative of the sign-swish, negative in its tails.
+/// Derivative of sign-swish, negative in its tails.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `beta` | 5 | steepness; larger is closer to the step |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// u = βx; g(x) = 2σ(u)·(1 + u(1 − σ(u))) − ½, g′(x) = β(2 − u·tanh(u/2)) / (1 + cosh u)
+///
+/// The source defines a surrogate of the sign function, from −1 to 1. The derivative and the height of 2 are
+/// unchanged; the offset of ½ is that of a step. It overshoots: g′ is negative for |u| > 2.4.
+///
+/// Source: Darabi et al., Regularized binary network training, arXiv:1812.11800; SpikingFlow,
+/// `softbp.soft_pulse_function`.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "sign_swish")]
 pub struct SignSwish {
-    /// Steepness.
+    /// Steepness; larger is closer to the step.
+    #[schema(default = 5.0, above = 0.0)]
     pub beta: f64,
 }
 
-impl Default for SignSwish {
-    fn default() -> Self {
-        Self { beta: 5.0 }
-    }
-}
-
 impl Surrogate for SignSwish {
-    spec!("sign_swish");
-    domains! { beta: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         // With e = e⁻ᵘ for u ≥ 0: tanh(u/2) = (1 − e)/(1 + e), 1 + cosh u = (1 + e)²/(2e).
         let u = (x * self.beta).abs().min(FLAT);

@@ -1,37 +1,24 @@
 //! Soft sign.
-//!
-//! g(x) = ½(αx/(1 + |αx|) + 1), g′(x) = 1 / (2α(1/α + |x|)²)
-//!
-//! Source: Zenke & Ganguli, SuperSpike: Supervised learning in multilayer spiking neural networks,
-//! Neural Computation 2018; Neftci et al., IEEE Signal Processing Magazine 2019.
 
 use super::Surrogate;
-use crate::domain::{Domain, domains};
-use crate::registry::spec;
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+use spikelet_schema::Schema;
 
 /// Derivative of the soft sign.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `alpha` | 2 | steepness; larger is closer to the step |
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// g(x) = ½(αx/(1 + |αx|) + 1), g′(x) = 1 / (2α(1/α + |x|)²)
+///
+/// Source: Zenke & Ganguli, SuperSpike: Supervised learning in multilayer spiking neural networks, Neural Computation
+/// 2018; Neftci et al., IEEE Signal Processing Magazine 2019.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "soft_sign")]
 pub struct SoftSign {
-    /// Steepness.
+    /// Steepness; larger is closer to the step.
+    #[schema(default = 2.0, above = 0.0)]
     pub alpha: f64,
 }
 
-impl Default for SoftSign {
-    fn default() -> Self {
-        Self { alpha: 2.0 }
-    }
-}
-
 impl Surrogate for SoftSign {
-    spec!("soft_sign");
-    domains! { alpha: Domain::above(0.0) }
-
     fn derivative(&self, x: &Expr) -> Expr {
         let d = x.abs() + 1.0 / self.alpha;
         0.5 / self.alpha / (&d * &d)

@@ -16,33 +16,31 @@ const OUTPUTS: usize = 4;
 const WEIGHT: &str = "synapses.weight";
 
 /// STDP whose change is no sum of products of one factor of each neuron.
-#[derive(Debug)]
-struct Selected(Stdp);
+#[derive(Debug, Schema)]
+struct Selected {
+    #[schema(flatten)]
+    stdp: Stdp,
+}
 
 impl LearningRule for Selected {
-    fn name(&self) -> &'static str {
-        "selected"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
-        let kept = 1.0 - 1.0 / self.0.tau_pre;
+        let kept = 1.0 - 1.0 / self.stdp.tau_pre;
         let p = r.set_pre_trace("p", r.pre_trace("p") * kept + r.pre());
-        let kept = 1.0 - 1.0 / self.0.tau_post;
+        let kept = 1.0 - 1.0 / self.stdp.tau_post;
         let q = r.set_post_trace("q", r.post_trace("q") * kept + r.post());
-        let (up, down) = (self.0.f_post.of(&r.weight()), self.0.f_pre.of(&r.weight()));
+        let (up, down) = (
+            self.stdp.f_post.of(&r.weight()),
+            self.stdp.f_pre.of(&r.weight()),
+        );
         Expr::select(r.post().gt(0.0), up * p, 0.0) - Expr::select(r.pre().gt(0.0), down * q, 0.0)
     }
 }
 
 /// A rule of one's own with two traces and a decay of the weight.
-#[derive(Debug)]
+#[derive(Debug, Schema)]
 struct Own;
 
 impl LearningRule for Own {
-    fn name(&self) -> &'static str {
-        "own"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let p = r.set_pre_trace("p", r.pre_trace("p") * 0.9 + r.pre());
         let q = r.set_post_trace("q", r.post_trace("q") * 0.8 + r.post());
@@ -82,7 +80,7 @@ fn products_over_all_steps_give_the_change_of_the_steps_one_by_one() {
 fn a_change_that_is_no_sum_of_products_is_computed_for_each_synapse() {
     for update in [Update::EachStep, Update::EndOfCall] {
         near(
-            &after(Selected(stdp()), update, false),
+            &after(Selected { stdp: stdp() }, update, false),
             &after(stdp(), update, false),
             1e-13,
         );
@@ -90,26 +88,25 @@ fn a_change_that_is_no_sum_of_products_is_computed_for_each_synapse() {
 }
 
 /// Pair STDP with hard bounds whose change is no sum of products.
-#[derive(Debug)]
-struct SelectedPairs(PairStdp);
+#[derive(Debug, Schema)]
+struct SelectedPairs {
+    #[schema(flatten)]
+    pairs: PairStdp,
+}
 
 impl LearningRule for SelectedPairs {
-    fn name(&self) -> &'static str {
-        "selected-pairs"
-    }
-
     fn change(&self, r: &RuleScope) -> Expr {
         let decay = |tau: f64| (-1.0 / tau).exp();
-        let r1 = r.pre_trace("r1") * decay(self.0.tau_plus);
-        let o1 = r.post_trace("o1") * decay(self.0.tau_minus);
+        let r1 = r.pre_trace("r1") * decay(self.pairs.tau_plus);
+        let o1 = r.post_trace("o1") * decay(self.pairs.tau_minus);
         r.set_pre_trace("r1", &r1 + r.pre());
         r.set_post_trace("o1", &o1 + r.post());
-        Expr::select(r.post().gt(0.0), r1 * self.0.a2_plus, 0.0)
-            - Expr::select(r.pre().gt(0.0), o1 * self.0.a2_minus, 0.0)
+        Expr::select(r.post().gt(0.0), r1 * self.pairs.a2_plus, 0.0)
+            - Expr::select(r.pre().gt(0.0), o1 * self.pairs.a2_minus, 0.0)
     }
 
     fn bounds(&self) -> Option<[f64; 2]> {
-        self.0.bounds()
+        self.pairs.bounds()
     }
 }
 
@@ -124,7 +121,7 @@ fn products_of_spikes_change_the_weights_of_each_step_in_place() {
     let own = after(rule(), Update::EachStep, false);
     near(
         &own,
-        &after(SelectedPairs(rule()), Update::EachStep, false),
+        &after(SelectedPairs { pairs: rule() }, Update::EachStep, false),
         1e-13,
     );
     near(&own, &after(rule(), Update::EachStep, true), 1e-13);

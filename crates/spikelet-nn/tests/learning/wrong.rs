@@ -11,21 +11,31 @@ use spikelet_nn::module::{Context, Propagation};
 use spikelet_nn::prelude::*;
 
 /// A rule with any equation.
-struct With(&'static str, fn(&RuleScope) -> Expr);
+#[derive(Schema)]
+struct With {
+    #[schema(skip)]
+    name: &'static str,
+    #[schema(skip, default = |_| Expr::constant(0.0))]
+    change: fn(&RuleScope) -> Expr,
+}
 
 impl std::fmt::Debug for With {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.name)
     }
+}
+
+fn with(name: &'static str, change: fn(&RuleScope) -> Expr) -> With {
+    With { name, change }
 }
 
 impl LearningRule for With {
     fn name(&self) -> &'static str {
-        self.0
+        self.name
     }
 
     fn change(&self, r: &RuleScope) -> Expr {
-        (self.1)(r)
+        (self.change)(r)
     }
 }
 
@@ -119,32 +129,32 @@ fn signals_that_are_missing_or_have_another_shape_are_named() {
 fn equations_that_cannot_be_computed_are_named() {
     let cases: [(With, &[&str]); 6] = [
         (
-            With("unset", |r| r.pre_trace("p") * r.post()),
+            with("unset", |r| r.pre_trace("p") * r.post()),
             &["unset", "`p`", "set_pre_trace"],
         ),
         (
-            With("other-side", |r| {
+            with("other-side", |r| {
                 r.set_pre_trace("p", r.pre_trace("p") + r.post()) * r.post()
             }),
             &["other-side", "`p`", "`post`"],
         ),
         (
-            With("twice", |r| {
+            with("twice", |r| {
                 r.set_pre_trace("p", r.pre());
                 r.set_post_trace("p", r.post())
             }),
             &["twice", "`p`"],
         ),
         (
-            With("reserved", |r| r.set_pre_trace("weight", r.pre())),
+            with("reserved", |r| r.set_pre_trace("weight", r.pre())),
             &["reserved", "`weight`"],
         ),
         (
-            With("unknown", |r| r.pre() * Expr::symbol("sigma")),
+            with("unknown", |r| r.pre() * Expr::symbol("sigma")),
             &["unknown", "`sigma`"],
         ),
         (
-            With("absent", |r| r.neuron("v") * r.pre()),
+            with("absent", |r| r.neuron("v") * r.pre()),
             &["absent", "`v`"],
         ),
     ];
@@ -168,7 +178,7 @@ fn layers_and_orders_that_a_rule_cannot_use_are_named() {
     let dense = Plastic::new(
         Conv2d::new(3, 6, 3),
         Lif::new(2.0),
-        With("dense", |r| (r.pre() * r.post()).exp()),
+        with("dense", |r| (r.pre() * r.post()).exp()),
     );
     says(&error(&dense, &shape, |_| {}), &["dense", "convolution"]);
     let cx = Context::new(Mode::TRAIN, DType::F32).propagation(Propagation::StepByStep);

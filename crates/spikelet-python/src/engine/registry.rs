@@ -1,89 +1,109 @@
 //! The kinds of layers, neurons and other parts that have names.
 
 use pyo3::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use spikelet::encoder::ENCODERS;
 use spikelet::network::{LayerKey, LayerKind, Model, layer_kinds};
-use spikelet::neuron::{self, Neuron, common_fields};
-use spikelet::{Entry, Field, encoder, surrogate};
+use spikelet::neuron::{Common, NEURONS, Neuron};
+use spikelet::schema::{Alias, Family, Field, Kind, Registry, Schema, markdown, member_to_json};
+use spikelet::surrogate::SURROGATES;
 
-/// The word for a type of Rust, as the keys of layers have it; a constant without one has that of its default.
-fn word(field: Option<&Field>, default: &Value) -> &'static str {
-    let ty = field.map_or("", |field| &field.ty);
-    let inner = ty
-        .strip_prefix("Option<")
-        .and_then(|ty| ty.strip_suffix('>'));
-    match (inner.unwrap_or(ty), default) {
-        ("bool", _) | ("", Value::Bool(_)) => "flag",
-        ("usize" | "u32" | "u64", _) => "integer",
-        ("f64", _) | ("", Value::Number(_) | Value::Null) => "number",
-        ("Arc<dyn Surrogate>", _) => "surrogate",
-        ("BTreeMap<String, Trainable>", _) => "trainable",
-        (_, Value::Array(_)) => "numbers",
-        (_, Value::Object(_)) => "table",
+/// The word for the type of a constant, as the keys of layers have it.
+fn word(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Flag => "flag",
+        Kind::Integer => "integer",
+        Kind::Number => "number",
+        Kind::Optional(kind) => word(kind),
+        Kind::Member("surrogate", _) => "surrogate",
+        Kind::List(..) => "numbers",
+        Kind::Table(_) | Kind::Member(..) | Kind::Other(..) => "table",
         _ => "text",
     }
 }
 
 /// A constant as an argument. The default of a table, a list or a part is written as null: the native part knows it.
-fn field(name: &str, default: &Value, doc: Option<&Field>) -> Value {
-    let ty = word(doc, default);
+fn argument(field: &Field, default: &Value) -> Value {
+    let kind = (field.kind)();
+    let ty = match field.key {
+        "trainable" => "trainable",
+        _ => word(&kind),
+    };
     let default = match default {
         Value::Array(_) | Value::Object(_) => &Value::Null,
         default => default,
     };
-    let optional = default.is_null() || doc.is_some_and(|field| field.ty.starts_with("Option<"));
-    let doc = doc.map_or("", |field| &field.doc);
-    json!({"name": name, "type": ty, "optional": optional, "default": default, "doc": doc})
+    let optional = default.is_null() || matches!(kind, Kind::Optional(_));
+    let meaning = markdown::meaning(field);
+    let doc = match field.domain {
+        Some(_) => format!(
+            "{}; {}.",
+            meaning.trim_end_matches('.'),
+            markdown::values(field)
+        ),
+        None => meaning,
+    };
+    json!({"name": field.key, "type": ty, "optional": optional, "default": default, "doc": doc})
 }
 
-/// A member of a family, with the constants in the order of their documentation.
-fn member<T: ?Sized>(entry: &Entry<T>, common: &[Field]) -> Value {
-    let defaults = (entry.defaults)();
-    let documented = entry.fields();
-    let is_common = |name: &str| common.iter().any(|field| field.name == name);
-    let own = documented.iter().filter(|field| !is_common(&field.name));
-    let mut fields: Vec<Value> = own
-        .filter_map(|doc| Some(field(&doc.name, defaults.get(&doc.name)?, Some(doc))))
-        .collect();
-    let known = |name: &str| documented.iter().any(|field| field.name == name);
-    let rest = (defaults.iter()).filter(|(name, _)| !known(name) && !is_common(name));
-    fields.extend(rest.map(|(name, default)| field(name, default, None)));
-    fields.extend(common.iter().filter_map(|shared| {
-        let mut doc = shared.clone();
-        let here = documented.iter().find(|field| field.name == shared.name);
-        if let Some(here) = here.filter(|here| !here.doc.is_empty()) {
-            doc.doc.clone_from(&here.doc);
-        }
-        Some(field(&shared.name, defaults.get(&shared.name)?, Some(&doc)))
-    }));
-    let tables = |text: String| -> String {
-        let rows = |line: &&str| !line.starts_with('|');
-        text.lines().filter(rows).collect::<Vec<_>>().join("\n")
-    };
+/// The name of the class of another name: `SoftPulseLif` for `soft_pulse_lif`.
+fn class_of(name: &str) -> String {
+    let parts = name.split('_').map(|part| {
+        let (first, rest) = part.split_at(part.len().min(1));
+        first.to_uppercase() + rest
+    });
+    parts.collect()
+}
+
+/// A member of a family, with its own constants before those of all neurons.
+fn member<T: Family + ?Sized>(name: &str, made: &T, alias: Option<&Alias>) -> Value {
+    let declaration = made.record().declaration();
+    let defaults = member_to_json(made);
+    let fields = declaration.all_fields();
+    let common = Common::DECLARATION.all_fields();
+    let is_common = |field: &&&Field| common.iter().any(|common| common.key == field.key);
+    let own = fields.iter().filter(|field| !is_common(field));
+    let ordered = own.chain(fields.iter().filter(is_common));
+    let arguments = ordered.filter_map(|field| Some(argument(field, defaults.get(field.key)?)));
+    let prose = declaration
+        .doc
+        .lines()
+        .filter(|line| !line.starts_with('|'));
+    let doc = prose.collect::<Vec<_>>().join("\n");
     json!({
-        "name": entry.name,
-        "class": entry.type_name,
-        "summary": entry.summary,
-        "head": entry.head(),
-        "doc": tables(entry.description()),
-        "fields": fields,
+        "name": name,
+        "class": alias.map_or(declaration.type_name.to_string(), |_| class_of(name)),
+        "summary": alias.map_or(declaration.summary().to_string(), Alias::summary),
+        "doc": alias.map_or(doc.clone(), |alias| format!("{}.\n\n{doc}", alias.summary())),
+        "fields": arguments.collect::<Value>(),
         "surrogate": defaults.get("surrogate"),
     })
 }
 
-fn members<T: ?Sized>(entries: &[Entry<T>]) -> Value {
-    entries.iter().map(|entry| member(entry, &[])).collect()
+/// The members of a family, and its other names, each with what a function adds.
+fn members<T: Family + ?Sized>(
+    registry: &'static Registry<T>,
+    add: impl Fn(&T, &mut Value),
+) -> Value {
+    let own = registry.names().map(|name| (name, None));
+    let others = registry
+        .aliases
+        .iter()
+        .map(|alias| (alias.name, Some(alias)));
+    let each = own.chain(others).filter_map(|(name, alias)| {
+        let made = registry.named(name).ok()?;
+        let mut found = member(name, &*made, alias);
+        add(&made, &mut found);
+        Some(found)
+    });
+    each.collect()
 }
 
-/// A neuron, with the names of its states and parameters.
-fn neuron_member(entry: &Entry<dyn Neuron>, common: &[Field]) -> Value {
-    let made = (entry.build)(&Map::new());
-    let states = made.iter().flat_map(|neuron| neuron.states());
-    let params = made.iter().flat_map(|neuron| neuron.params());
-    let mut found = member(entry, common);
-    found["states"] = states.map(|state| state.name).collect();
-    found["params"] = params.map(|param| param.name).collect();
-    found
+/// Adds the names of the states and parameters of a neuron.
+fn add_states(neuron: &(dyn Neuron + 'static), found: &mut Value) {
+    let (states, params) = (neuron.states(), neuron.params());
+    found["states"] = states.iter().map(|state| state.name).collect();
+    found["params"] = params.iter().map(|param| param.name).collect();
 }
 
 /// A kind of layers: its value and its keys are fields, of which those without a default must be given.
@@ -108,16 +128,14 @@ fn layer(kind: &LayerKind) -> Value {
 /// Everything that has a name, as JSON text: an object of lists.
 #[pyfunction]
 pub(super) fn registry() -> String {
-    let common = common_fields();
-    let neurons = neuron::entries();
     let data: Vec<Value> = (spikelet::data::entries().iter())
         .map(|entry| json!({"name": entry.name, "summary": entry.summary}))
         .collect();
     json!({
         "layers": layer_kinds().iter().map(layer).collect::<Value>(),
-        "neurons": neurons.iter().map(|entry| neuron_member(entry, &common)).collect::<Value>(),
-        "surrogates": members(&surrogate::entries()),
-        "encoders": members(&encoder::entries()),
+        "neurons": members(&NEURONS, add_states),
+        "surrogates": members(&SURROGATES, |_, _| {}),
+        "encoders": members(&ENCODERS, |_, _| {}),
         "networks": Model::names().collect::<Vec<_>>(),
         "data": data,
     })

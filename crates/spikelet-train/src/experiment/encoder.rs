@@ -4,7 +4,8 @@ use super::Experiment;
 use super::table::{Key, Table, refused};
 use serde_json::{Map, Value, json};
 use spikelet_core::document::{Fields, Located, Node};
-use spikelet_nn::encoder;
+use spikelet_nn::encoder::{self, ENCODERS};
+use spikelet_schema::member_to_json;
 
 pub(super) const TABLE: Table = Table {
     name: "encoder",
@@ -13,14 +14,15 @@ pub(super) const TABLE: Table = Table {
         name: "name",
         doc: "encoder; its constants follow as keys",
         schema: || {
-            let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
+            let names: Vec<&str> = ENCODERS.names().collect();
             json!({"enum": names})
         },
     }],
     constants: || {
-        let all = encoder::entries();
-        let constants = all.iter().flat_map(|entry| (entry.defaults)());
-        constants.map(|(key, _)| (key, json!({}))).collect()
+        let all = ENCODERS.declarations().into_iter();
+        let keys = all.flat_map(|encoder| encoder.all_fields());
+        keys.map(|field| (field.key.to_string(), json!({})))
+            .collect()
     },
     read,
     write,
@@ -29,13 +31,16 @@ pub(super) const TABLE: Table = Table {
 fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
     let settings = &mut experiment.settings;
     let (own, own_constants) = parts(&settings.encoder);
-    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
+    let names: Vec<&str> = ENCODERS.names().collect();
     let name = match node.get("name") {
         Some(node) => node.choice("name", &names)?,
         None => own.as_str(),
     };
-    let found = encoder::find(name).map_err(|error| refused(&error, node))?;
-    let defaults = (found.defaults)();
+    let found = ENCODERS
+        .named(name)
+        .map_err(|error| refused(&error, node))?;
+    let mut defaults = member_to_json(&*found);
+    defaults.remove("name");
     let keys = defaults.keys().map(String::as_str);
     let keys: Vec<&str> = ["name"].into_iter().chain(keys).collect();
     let fields = Fields::new(node, format!("the encoder `{name}`"), &keys)?;
@@ -49,7 +54,8 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         };
         let value = node.to_json();
         let alone = Map::from_iter([(key.clone(), value.clone())]);
-        (found.build)(&alone).map_err(|error| refused(&error, node))?;
+        let made = ENCODERS.with(&*found, &alone);
+        made.map_err(|error| error.or_at(node.span.clone()))?;
         constants.insert(key.clone(), value);
     }
     // Constants with their default values are left out, so that equal encoders have one text.

@@ -148,8 +148,7 @@ fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Map;
-    use spikelet_nn::surrogate;
+    use spikelet_nn::surrogate::SURROGATES;
 
     #[test]
     fn a_gate_is_half_at_the_threshold_and_its_derivative_is_the_surrogates() -> Result<()> {
@@ -166,20 +165,16 @@ mod tests {
 
     #[test]
     fn every_surrogate_is_drawn() -> Result<()> {
-        for entry in surrogate::entries() {
-            let built = (entry.build)(&Map::new()).expect("defaults are usable");
+        for name in SURROGATES.names() {
+            let built = SURROGATES.named(name).expect("defaults are usable");
             let primitive = built.primitive(&Expr::symbol("x")).is_some();
             let gates = Gates {
-                title: entry.name.to_string(),
-                surrogates: vec![(entry.name.to_string(), built)],
+                title: name.to_string(),
+                surrogates: vec![(name.to_string(), built)],
             };
             let svg = gates.to_svg()?;
-            assert!(
-                !svg.contains("NaN") && !svg.contains("inf"),
-                "{}",
-                entry.name
-            );
-            assert_eq!(svg.contains("after the reset"), primitive, "{}", entry.name);
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
+            assert_eq!(svg.contains("after the reset"), primitive, "{name}");
         }
         Ok(())
     }

@@ -192,8 +192,8 @@ impl Neuron {
             let neuron = self.neuron.build_over(&self.name, SURROGATE)?;
             return Ok(vec![built(&self.name, neuron)]);
         }
-        let entries = spikelet::neuron::entries().into_iter();
-        let all = entries.map(|e| Ok(built(e.name, self.neuron.build(e.name)?)));
+        let names = spikelet::neuron::NEURONS.names();
+        let all = names.map(|name| Ok(built(name, self.neuron.build(name)?)));
         all.collect()
     }
 

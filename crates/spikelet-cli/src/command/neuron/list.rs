@@ -1,13 +1,13 @@
 //! `spikelet neuron list`
 
-use crate::args::value;
+use crate::args::{defaults, value};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::DefinitionError;
 use spikelet::log::Console;
-use spikelet::neuron::{self, Common, trainables};
+use spikelet::neuron::{self, Common, NEURONS, trainables};
 use std::process::ExitCode;
 
 /// List all neurons with their constants
@@ -22,19 +22,19 @@ impl List {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let shared = shared_constants();
         let mut table = Table::new(&["name", "what it is", "constants"]);
-        for entry in neuron::entries() {
-            let defaults = (entry.defaults)();
+        for (name, summary) in NEURONS.all_names() {
+            let defaults = defaults(&NEURONS, name)?;
             let wrong = |error: DefinitionError| {
                 Failure::other(
                     error.to_string(),
                     "the defaults of a neuron must be usable; please report this",
                 )
             };
-            let made = (entry.build)(&Map::new()).map_err(wrong)?;
+            let made = neuron::from_spec(&name.into()).map_err(wrong)?;
             let learned = trainables(&*made).map_err(wrong)?;
             console.say_json(&json!({
-                "name": entry.name,
-                "summary": entry.summary,
+                "name": name,
+                "summary": summary,
                 "constants": defaults,
                 "states": made.states().iter().map(|s| s.name).collect::<Vec<_>>(),
                 "trainable": learned.iter().map(|l| &l.name).collect::<Vec<_>>(),
@@ -44,11 +44,7 @@ impl List {
                 .into_iter()
                 .filter(|(key, value)| shared.get(key) != Some(value))
                 .collect();
-            table.row([
-                entry.name.to_string(),
-                entry.summary.to_string(),
-                value::list(&own),
-            ]);
+            table.row([name.to_string(), summary, value::list(&own)]);
         }
         say_table(console, &table);
         let mut shared = shared;

@@ -1,7 +1,6 @@
 //! `spikelet neuron show`
 
-use crate::args::value;
-use crate::args::{NeuronArgs, neuron_names};
+use crate::args::{NeuronArgs, defaults, neuron_names, value};
 use crate::command::{examples, say_table};
 use crate::equation::{Step, pretty};
 use crate::failure::Failure;
@@ -11,8 +10,10 @@ use spikelet::Constant;
 use spikelet::DefinitionError;
 use spikelet::expr::Expr;
 use spikelet::log::{Console, Output};
-use spikelet::neuron::{self, Bound, Granularity, Neuron, derive, is_parallel, trainables};
-use spikelet::surrogate::{self, Surrogate};
+use spikelet::neuron::{
+    self, Bound, Granularity, NEURONS, Neuron, derive, is_parallel, trainables,
+};
+use spikelet::surrogate::Surrogate;
 use std::process::ExitCode;
 
 /// Print a neuron's equations, forward and backward, and its constants
@@ -47,24 +48,20 @@ impl Show {
             )
         };
         let step = Step::of(&*neuron).map_err(wrong)?;
-        let entry = neuron::find(&self.name).map_err(wrong)?;
         let present = self.neuron.present(&self.name, &*neuron)?;
-        let defaults = (entry.defaults)();
+        let defaults = defaults(&NEURONS, &self.name)?;
         if console.output() == Output::Json {
             console.say_json(&self.json(&*neuron, &step, &present).map_err(wrong)?);
             return Ok(ExitCode::SUCCESS);
         }
-        console.say(format!("{}  {}", console.bold(entry.name), entry.summary));
+        let summary = neuron.declaration().summary();
+        console.say(format!("{}  {summary}", console.bold(&self.name)));
         section(console, "forward, from x and the state before the step");
         if is_parallel(&*neuron) {
             console.say("  x is computed from the complete input sequence first:");
-            let head = entry.head();
-            head.lines()
-                .skip(1)
-                .filter(|l| !l.is_empty())
-                .for_each(|line| {
-                    console.say(format!("  {}", console.dim(line)));
-                });
+            let doc = neuron.declaration().doc;
+            let lines = doc.lines().skip(1).filter(|line| !line.is_empty());
+            lines.for_each(|line| console.say(format!("  {}", console.dim(line))));
         }
         for (name, value) in step.forward() {
             console.say(format!("  {name} = {}", pretty(value)));
@@ -186,7 +183,7 @@ pub fn say_surrogate(console: &Console, surrogate: &dyn Surrogate) {
     if let Some(primitive) = surrogate.primitive(&x) {
         console.say(format!("  g(x)  = {}", pretty(&primitive)));
     }
-    for constant in surrogate.domains() {
+    for constant in Constant::all(surrogate) {
         console.say(format!("  {constant}"));
     }
 }
@@ -196,8 +193,8 @@ pub fn surrogate_json(surrogate: &dyn Surrogate) -> Value {
     let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
     json!({
         "spec": surrogate.spec(),
-        "domains": domains_json(&surrogate.domains()),
-        "summary": surrogate.spec()["name"].as_str().and_then(|n| surrogate::find(n).ok()).map(|e| e.summary),
+        "domains": domains_json(&Constant::all(surrogate)),
+        "summary": surrogate.declaration().summary(),
         "forward": surrogate.forward(&x, &noise).to_string(),
         "derivative": surrogate.derivative(&x).to_string(),
         "primitive": surrogate.primitive(&x).map(|g| g.to_string()),

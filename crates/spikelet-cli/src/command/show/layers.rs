@@ -105,9 +105,8 @@ fn is_neuron(kind: &str) -> bool {
             .replace('_', "")
             .to_lowercase()
     };
-    spikelet::neuron::entries()
-        .iter()
-        .any(|entry| plain(entry.name) == plain(kind))
+    let mut names = spikelet::neuron::NEURONS.names();
+    names.any(|name| plain(name) == plain(kind))
 }
 
 /// The layers of a module in the order in which they run, for an input `[T, N, …]`.

@@ -83,28 +83,27 @@ impl Show {
                 format!("see `spikelet surrogate show {}`", self.name),
             )
         };
-        let entry = surrogate::find(&self.name).map_err(wrong)?;
         let settings = self.set.iter().map(|s| (s.key.clone(), s.value.clone()));
         let given = overlay(
             &format!("surrogate `{}`", self.name),
-            &surrogate_constants(&entry),
+            &surrogate_constants(&self.name)?,
             settings,
         )?;
         let surrogate = self.build(&given).map_err(wrong)?;
+        let summary = surrogate.declaration().summary();
         if let Some(out) = &self.out {
             let surrogates = match &self.vary {
                 None => vec![(value::text(&surrogate.spec()), surrogate.clone())],
                 Some(vary) => self.varied(vary, &given)?,
             };
-            let title = format!("{}: {}", entry.name, entry.summary);
+            let title = format!("{}: {summary}", self.name);
             let svg = Gates { title, surrogates }.to_svg()?;
             write_atomically(out, svg.as_bytes()).map_err(Error::from)?;
         }
         console.say_json(&surrogate_json(&*surrogate));
         console.say(format!(
-            "{}  {}",
-            console.bold(value::text(&surrogate.spec())),
-            entry.summary
+            "{}  {summary}",
+            console.bold(value::text(&surrogate.spec()))
         ));
         say_surrogate(console, &*surrogate);
         if let Some(out) = &self.out {
@@ -123,12 +122,11 @@ impl Show {
     /// The surrogate with each value of a constant.
     fn varied(&self, vary: &Vary, given: &Map<String, Value>) -> Result<Vec<Named>, Failure> {
         let wrong = |error: DefinitionError| Failure::argument(error.to_string(), "correct --vary");
-        let entry = surrogate::find(&self.name).map_err(wrong)?;
         let what = format!("surrogate `{}`", self.name);
         let each = vary.values.iter().map(|x| {
             let one = [(vary.key.clone(), x.clone())];
             let mut constants = given.clone();
-            constants.extend(overlay(&what, &surrogate_constants(&entry), one)?);
+            constants.extend(overlay(&what, &surrogate_constants(&self.name)?, one)?);
             let surrogate = self.build(&constants).map_err(wrong)?;
             Ok((format!("{} = {}", vary.key, value::text(x)), surrogate))
         });

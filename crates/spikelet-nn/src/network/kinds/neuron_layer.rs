@@ -8,9 +8,8 @@ use crate::module::Module;
 use crate::network::Layers;
 use crate::network::build::Builder;
 use crate::network::layer_fields::LayerFields;
-use crate::network::neuron::{constants, neuron_problem};
+use crate::network::neuron::neuron_problem;
 use crate::neuron::trainables;
-use crate::registry;
 use spikelet_core::document::Located;
 use std::sync::Arc;
 
@@ -57,10 +56,9 @@ fn build<K: NeuronLayerKind>(
         module = module.dropout(p);
     }
     if let Some(node) = fields.get("constants") {
-        let given = constants(node)?;
-        let changed = registry::with_constants(&module.parts().neuron, K::NAME, &given);
-        let changed = changed.and_then(|neuron| trainables(&neuron).map(|_| neuron));
-        let neuron = changed.map_err(|error| neuron_problem(error, Some(node)))?;
+        let mut neuron = module.parts().neuron.clone();
+        spikelet_schema::read_into(&mut neuron, node)?;
+        trainables(&neuron).map_err(|error| neuron_problem(error, Some(node)))?;
         module = module.neuron(|_| neuron);
     }
     let fed_back = match module.parts().feedback {

@@ -3,9 +3,8 @@
 
 use super::number;
 use crate::domain::Domain;
-use crate::learning::{self, LearningRule, Update};
+use crate::learning::{LearningRule, RULES, Update};
 use crate::network::layer_fields::interval;
-use crate::network::neuron::neuron_problem;
 use crate::network::problem::NetworkProblem;
 use spikelet_core::document::{Fields, Located, Node};
 use std::sync::Arc;
@@ -65,7 +64,7 @@ fn rule_of(node: &Node, reward: bool) -> Result<Arc<dyn LearningRule>, Located> 
     if text == "eprop" {
         return Err(NetworkProblem::RuleOfLayer.at(name.span.clone()));
     }
-    learning::from_spec(&node.to_json()).map_err(|error| neuron_problem(error, Some(node)))
+    RULES.read("rule", node)
 }
 
 /// When the weights change, and the factor of a change.
