@@ -2,7 +2,7 @@
 
 use crate::document::{Content, Fields, Located, Node};
 use crate::suggest::{closest, find};
-use crate::{Declaration, Field, FieldValue, Kind, Record, notation};
+use crate::{Declaration, Field, FieldValue, Kind, Record, notation, words};
 use serde_json::{Map, Value as Json};
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,10 @@ use std::sync::Arc;
 pub struct Entry<T: ?Sized> {
     /// Its declaration.
     pub declaration: &'static Declaration,
-    /// Makes a member of the fields of a table. The default, without any.
+    /// Makes the member with its defaults.
+    #[doc(hidden)]
+    pub default: fn() -> Arc<T>,
+    /// Makes a member of the fields of a table.
     #[doc(hidden)]
     pub make: fn(&Fields<'_>) -> Result<Arc<T>, Located>,
 }
@@ -32,6 +35,8 @@ impl<T: ?Sized> Entry<T> {
 
     /// As [`Entry::read`], of a table that has one key more, which names the member.
     fn read_but(&self, node: &Node, name: Option<&str>) -> Result<Arc<T>, Located> {
+        let earlier = (self.declaration.default)().earlier(node);
+        let node = earlier.as_ref().unwrap_or(node);
         let all = self.declaration.all_fields();
         let keys = all.iter().map(|field| field.key);
         let known: Vec<&str> = keys.chain(name).collect();
@@ -204,6 +209,44 @@ impl<T: ?Sized> Registry<T> {
     }
 }
 
+impl<T: ?Sized> Registry<T> {
+    /// An element of a list, or a value of `key` that may be left out: as [`Registry::read`], or `{ name = value }` with the value of the
+    /// main field or a table of fields, or the words of [`words::item`](crate::words::item).
+    ///
+    /// # Errors
+    /// As [`Registry::read`].
+    pub fn read_item(&self, key: &str, node: &Node) -> Result<Arc<T>, Located> {
+        if let Some(text) = node.as_text().filter(|text| words::has_values(text)) {
+            let item = words::item(text).and_then(|item| self.read_item(key, &item));
+            return item.map_err(|error| error.or_at(node.span.clone()));
+        }
+        let is_member = |key: &str| self.find(key).is_ok();
+        let mut entries = node.entries().unwrap_or_default().iter();
+        let named = match node.get("name") {
+            None => entries.find(|entry| is_member(&entry.key)),
+            Some(_) => None,
+        };
+        let Some(named) = named else {
+            return self.read(key, node);
+        };
+        let name = Node {
+            content: Content::Text(named.key.clone()),
+            span: named.span.clone(),
+        };
+        let rest = node.without(&named.key).with("name", name);
+        let main = self.find(&named.key).map_err(UnknownName::located)?;
+        let all = match (&named.value.content, main.declaration.main()) {
+            (Content::Table(_), _) => rest.over(&named.value),
+            (_, Some(main)) => rest.with(main.key, named.value.clone()),
+            (_, None) => {
+                let expected = "its name alone, or a table with its fields";
+                return Err(named.value.wrong(&named.key, expected));
+            }
+        };
+        self.read(key, &all)
+    }
+}
+
 impl<T: Family + ?Sized> Registry<T> {
     /// A member with some of its fields changed.
     ///
@@ -367,6 +410,7 @@ macro_rules! registry {
             family: $name,
             entries: &[$($(#[$cfg])? $crate::Entry {
                 declaration: <$member as $crate::Schema>::DECLARATION,
+                default: || ::std::sync::Arc::new(<$member as ::std::default::Default>::default()),
                 make: |fields| Ok(::std::sync::Arc::new($crate::derived::made::<$member>(fields)?)),
             }),*],
             aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
