@@ -3,7 +3,7 @@
 use crate::document::{DocumentError, Located, Node};
 use crate::{Family, Field, FieldValue, Kind, Record, member_to_json, notation, words};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -34,21 +34,37 @@ use std::sync::Arc;
 ///
 /// let square: Member<dyn Shape> = "square=3".parse()?;
 /// assert_eq!(square.to_string(), "square side=3.0");
-/// assert_eq!(square.to_file()["side"], 3.0);
+/// assert_eq!(square.to_file(), serde_json::json!({"square": 3.0}));
+/// assert_eq!(square, Square { side: 3.0 }.into());
 /// assert_eq!(Member::<dyn Shape>::default().to_file(), "square");
 /// # Ok::<(), spikelet_schema::document::DocumentError>(())
 /// ```
 pub struct Member<T: ?Sized>(pub Arc<T>);
 
 impl<T: Family + ?Sized> Member<T> {
-    /// The value in a file: the name, or a table where a field differs from its default.
+    /// The member of a document, which is the value of `key`, by [`Registry::read_item`](crate::Registry::read_item).
+    ///
+    /// # Errors
+    /// When the name is unknown or missing, or a field is wrong.
+    pub fn read_item(key: &str, node: &Node) -> Result<Self, Located> {
+        T::registry().read_item(key, node).map(Self)
+    }
+
+    /// The value in a file: the name, `{ name = value }` where only the main field differs from its default, or a table.
     pub fn to_file(&self) -> Json {
         let record = T::record(&self.0);
-        let name = record.declaration().name;
-        let defaults = notation::to_json(&*(record.declaration().default)());
-        match notation::to_json(record) == defaults {
-            true => Json::from(name),
-            false => {
+        let declaration = record.declaration();
+        let mut fields = notation::to_json(record);
+        let defaults = notation::to_json(&*(declaration.default)());
+        let differs = |key: &str| fields[key] != defaults[key];
+        let changed: Vec<&String> = fields.keys().filter(|key| differs(key)).collect();
+        let required = declaration.fields.iter().filter(|field| field.required);
+        match (&changed[..], declaration.main()) {
+            ([], _) if required.count() == 0 => Json::from(declaration.name),
+            ([key], Some(main)) if *key == main.key && !fields[*key].is_object() => {
+                json!({ declaration.name: fields.remove(main.key) })
+            }
+            _ => {
                 let all = member_to_json(&**self).into_iter();
                 Json::Object(Map::from_iter(all.filter(|(_, value)| !value.is_null())))
             }
@@ -112,9 +128,8 @@ impl<T: Family + ?Sized> FromStr for Member<T> {
     type Err = DocumentError;
 
     fn from_str(text: &str) -> Result<Self, DocumentError> {
-        let read = T::registry().read_item(T::registry().family, &Node::text_of(text.trim()));
-        read.map(Self)
-            .map_err(|error| error.without_text(&format!("`{text}`")))
+        let read = Self::read_item(T::registry().family, &Node::text_of(text.trim()));
+        read.map_err(|error| error.without_text(&format!("`{text}`")))
     }
 }
 
@@ -124,7 +139,7 @@ impl<T: Family + ?Sized> FieldValue for Member<T> {
     }
 
     fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
-        self.0 = T::registry().read_item(field.key, node)?;
+        *self = Self::read_item(field.key, node)?;
         Ok(())
     }
 
@@ -146,10 +161,9 @@ impl<T: Family + ?Sized> Serialize for Member<T> {
 impl<'de, T: Family + ?Sized> Deserialize<'de> for Member<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let value = Json::deserialize(from)?;
-        let read = Node::from_json(&value)
-            .and_then(|node| T::registry().read_item(T::registry().family, &node));
-        read.map(Self)
-            .map_err(|error| serde::de::Error::custom(error.problem))
+        let read =
+            Node::from_json(&value).and_then(|node| Self::read_item(T::registry().family, &node));
+        read.map_err(|error| serde::de::Error::custom(error.problem))
     }
 }
 
@@ -217,7 +231,7 @@ mod tests {
             axes: vec![1, 2],
             ..Drop::default()
         };
-        let drop = Member::<dyn Change>(Arc::new(drop));
+        let drop = Member::<dyn Change>::from(drop);
         assert_eq!(drop.to_string(), r#"drop p=0.1 of="0 or 1" axes=[1,2]"#);
         assert_eq!(
             drop.to_string().parse::<Member<dyn Change>>().unwrap(),

@@ -132,6 +132,16 @@ impl<T: ?Sized> Registry<T> {
         self.entries.iter().map(|entry| entry.declaration).collect()
     }
 
+    /// The names of all members, and their other names.
+    pub fn all_names(&self) -> Vec<&'static str> {
+        // A member may be left out of a build.
+        let is_member = |alias: &&Alias| self.names().any(|name| name == alias.of);
+        let aliases = self.aliases.iter().filter(is_member);
+        self.names()
+            .chain(aliases.map(|alias| alias.name))
+            .collect()
+    }
+
     /// The alias of this name.
     fn alias(&self, name: &str) -> Option<&'static Alias> {
         let found = find(name, self.aliases.iter().map(|alias| alias.name))?;
@@ -152,10 +162,7 @@ impl<T: ?Sized> Registry<T> {
         entry.ok_or_else(|| UnknownName {
             family: self.family,
             given: name.to_string(),
-            known: self
-                .names()
-                .chain(self.aliases.iter().map(|alias| alias.name))
-                .collect(),
+            known: self.all_names(),
         })
     }
 
@@ -426,11 +433,50 @@ macro_rules! registry {
             }
         }
 
+        $($(#[$cfg])? impl From<$member> for $crate::Member<$family> {
+            fn from(member: $member) -> Self {
+                Self(::std::sync::Arc::new(member))
+            }
+        })*
+
         /// Members are equal if their names and fields are.
         impl PartialEq for $family {
             fn eq(&self, other: &Self) -> bool {
                 $crate::member_to_json(self) == $crate::member_to_json(other)
             }
+        }
+    };
+}
+
+/// As [`registry!`](crate::registry), of members that are one file each: the line of a member declares its module, exports its type
+/// and the types behind it, and registers it.
+///
+/// ```text
+/// members! {
+///     /// All neurons.
+///     pub static NEURONS: dyn Neuron = "neuron" {
+///         lif: Lif;
+///         liaf: Liaf, Act;
+///     } or { "nir-lif" = "lif", "decay_input = false" }
+/// }
+/// ```
+#[macro_export]
+macro_rules! members {
+    (
+        $(#[$doc:meta])* $visible:vis static $registry:ident: $family:ty = $name:literal {
+            $($(#[cfg($cfg:meta)])? $module:ident: $member:ident $(, $more:ident)*;)*
+        }
+        $(or $aliases:tt)?
+    ) => {
+        $(
+            $(#[cfg($cfg)])?
+            mod $module;
+            $(#[cfg($cfg)])?
+            pub use $module::{$member $(, $more)*};
+        )*
+
+        $crate::registry! {
+            $(#[$doc])* $visible static $registry: $family = $name { $($(#[cfg($cfg)])? $member),* } $(or $aliases)?
         }
     };
 }
