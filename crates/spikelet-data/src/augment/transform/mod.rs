@@ -22,6 +22,7 @@ members! {
         timm_rand_augment: TimmRandAugment, TimmOp;
         trivial_augment: TrivialAugment;
         color_jitter: ColorJitter;
+        gaussian_blur: GaussianBlur;
         random_erasing: RandomErasing, EraseFill;
         alternating_flip: AlternatingFlip;
         random_flip: RandomFlip;
