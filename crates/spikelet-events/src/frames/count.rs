@@ -113,6 +113,30 @@ pub(super) fn fill(
     Ok(())
 }
 
+/// The counts of the slices, with a channel for each polarity.
+impl<S: Slicing> FrameRule for S {
+    fn shape(&self, events: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
+        shape(self, false, events, sensor)
+    }
+
+    fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
+        let of = self.declaration().name;
+        fill(of, false, events, sensor, &self.slices(&events.t)?, out)
+    }
+
+    fn steps(&self) -> Option<usize> {
+        self.len()
+    }
+
+    fn on_device(&self) -> Option<DeviceSlicing> {
+        Slicing::on_device(self)
+    }
+
+    fn end_in_stream(&self) -> Option<FrameEnd> {
+        Slicing::end_in_stream(self)
+    }
+}
+
 impl FrameRule for CountFrames {
     fn shape(&self, events: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
         shape(&*self.slicing, self.merge_polarities, events, sensor)

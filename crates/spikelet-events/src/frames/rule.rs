@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use spikelet_schema::Record;
 
 use super::slicing::DeviceSlicing;
-use super::{FrameEnd, Slicing, count};
+use super::FrameEnd;
 use crate::settings::{check, check_settings};
 use crate::{ErrorKind, EventBuffer, Frames, Result, Sensor};
 
@@ -75,30 +75,6 @@ pub trait FrameRule: Record + Debug + Send + Sync {
             shape: shape.to_vec(),
             values,
         })
-    }
-}
-
-/// The counts of the slices, with a channel for each polarity.
-impl<S: Slicing> FrameRule for S {
-    fn shape(&self, events: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
-        count::shape(self, false, events, sensor)
-    }
-
-    fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
-        let of = self.declaration().name;
-        count::fill(of, false, events, sensor, &self.slices(&events.t)?, out)
-    }
-
-    fn steps(&self) -> Option<usize> {
-        self.len()
-    }
-
-    fn on_device(&self) -> Option<DeviceSlicing> {
-        Slicing::on_device(self)
-    }
-
-    fn end_in_stream(&self) -> Option<FrameEnd> {
-        Slicing::end_in_stream(self)
     }
 }
 
