@@ -110,8 +110,8 @@ fn experiments_of_the_guide_and_recipes_are_read() {
 fn the_readme_counts_neurons_and_surrogates_and_the_guide_names_them() {
     let readme = read(&root().join("README.md"));
     let guide = |page: &str| read(&root().join("docs/guide").join(page));
-    let neurons: Vec<_> = spikelet::neuron::NEURONS.all_names().collect();
-    let surrogates: Vec<_> = spikelet::surrogate::SURROGATES.all_names().collect();
+    let neurons: Vec<_> = spikelet::neuron::NEURONS.summaries().collect();
+    let surrogates: Vec<_> = spikelet::surrogate::SURROGATES.summaries().collect();
     for counted in [
         format!("[{} neurons]", neurons.len()),
         format!("[{} surrogates]", surrogates.len()),

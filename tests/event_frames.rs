@@ -1,11 +1,12 @@
 //! Frames that a device makes of events are those of the host.
 
-use spikelet::events::frames::{FrameRule, Representation, Resize};
+use spikelet::events::frames::{FrameRule, Resize};
 use spikelet::events::{EventBuffer, EventRandom, Sensor};
 use spikelet::graph::op::{EventFrames, EventSlicing, HostTensor};
 use spikelet::graph::{Backend, DType};
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
+use spikelet::schema::Member;
 use spikelet::train::{Outputs, Step};
 use std::sync::Arc;
 
@@ -75,7 +76,7 @@ fn are_those_of_the_host(device: Arc<dyn Backend>) -> Result<()> {
                 ("events_length", HostTensor::I64(&lengths)),
             ])?;
             let found = step.output("frames")?.to_f64();
-            let rule: FrameRule = rule.parse().map_err(Error::other)?;
+            let rule: Member<dyn FrameRule> = rule.parse().map_err(Error::other)?;
             let resize = Resize {
                 height: size[0],
                 width: size[1],

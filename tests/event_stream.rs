@@ -1,11 +1,12 @@
 //! A stream of events through a network has the spikes of the recording at once.
 
-use spikelet::events::frames::{FrameRule, FrameStream, Representation};
+use spikelet::events::frames::{FrameRule, FrameStream};
 use spikelet::events::synthetic::SyntheticSet;
 use spikelet::events::{EventBuffer, Split};
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
+use spikelet::schema::Member;
 use spikelet::train::{Outputs, Step};
 
 /// A small network for frames of 34 × 34 pixels, with pools, batch norm and a recurrent layer.
@@ -22,10 +23,10 @@ fn network() -> Sequential {
 }
 
 fn spikes_at_once_and_in_a_stream(rule: &str) -> Result<()> {
-    let set: SyntheticSet = "synthetic-gestures size=34 train=12 test=4"
+    let set: Member<dyn SyntheticSet> = "synthetic-gestures size=34 train=12 test=4"
         .parse()
         .map_err(Error::other)?;
-    let rule: FrameRule = rule.parse().map_err(Error::other)?;
+    let rule: Member<dyn FrameRule> = rule.parse().map_err(Error::other)?;
     let sensor = set.sensor();
     let net = network();
     let step = |steps: usize| {
@@ -49,7 +50,7 @@ fn spikes_at_once_and_in_a_stream(rule: &str) -> Result<()> {
         let expected = whole.output("spikes")?.to_f64();
 
         let mut stream = step.compile_stream(&mut store)?;
-        let mut frames = FrameStream::new(&rule, sensor).map_err(Error::other)?;
+        let mut frames = FrameStream::new(&*rule, sensor).map_err(Error::other)?;
         let mut spikes = vec![];
         let mut each = |frame: &[f32]| -> Result<()> {
             stream.predict([("x", HostTensor::F32(frame))])?;

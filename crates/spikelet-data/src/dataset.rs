@@ -2,8 +2,10 @@
 
 use std::fmt::Debug;
 
+use spikelet_events::transforms::EventTransform;
+use spikelet_schema::Member;
+
 use crate::error::{Error, Result};
-use crate::event_augmentation::EventAugmentation;
 use crate::field::Field;
 use crate::sample::Sample;
 use crate::sample_random::SampleRandom;
@@ -80,7 +82,7 @@ pub trait Dataset: Debug + Send + Sync {
     fn augmented(
         &self,
         index: usize,
-        augment: &[EventAugmentation],
+        augment: &[Member<dyn EventTransform>],
         random: &SampleRandom,
     ) -> Result<Sample<'_>> {
         let _ = (augment, random);

@@ -1,16 +1,6 @@
 //! Frames that the device of a training run makes.
 
-/// How events are cut into frames on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DeviceSlicing {
-    /// Equal numbers of events.
-    Number,
-    /// Equal durations.
-    Time,
-    /// Frames of so many microseconds.
-    Duration(u64),
-}
+use spikelet_events::frames::DeviceSlicing;
 
 /// The largest side of a sensor: coordinates have 15 bits.
 pub(crate) const MAX_SIDE: usize = 1 << 15;

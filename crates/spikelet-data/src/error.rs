@@ -10,6 +10,7 @@ use crate::idx_error::IdxError;
 use crate::image_error::ImageError;
 use crate::lines::{first_names, lines};
 use crate::tensor_error::TensorError;
+use spikelet_schema::document::DocumentError;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -252,7 +253,7 @@ pub enum Error {
         /// Its value.
         value: f32,
         /// The allowed values.
-        expected: &'static str,
+        expected: String,
     },
     /// The number of normalization values does not match the channels.
     #[error(
@@ -305,6 +306,9 @@ pub enum Error {
     /// Recordings of events cannot be read, or a setting of their frames is wrong.
     #[error(transparent)]
     Events(#[from] spikelet_events::Error),
+    /// The text of a setting cannot be read.
+    #[error("{0}")]
+    Setting(Box<DocumentError>),
     /// Neither the files of recordings nor the settings say the size of the sensor.
     #[error(
         "the files of `{dataset}` do not say the size of the sensor\n  \
@@ -546,5 +550,10 @@ impl Error {
     /// ```
     pub fn custom(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Custom(error.into())
+    }
+}
+impl From<DocumentError> for Error {
+    fn from(error: DocumentError) -> Self {
+        Self::Setting(Box::new(error))
     }
 }

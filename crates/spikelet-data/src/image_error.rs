@@ -33,25 +33,16 @@ pub enum ImageError {
         /// Its value.
         value: f64,
         /// The allowed values.
-        expected: &'static str,
+        expected: String,
     },
-    /// A list of augmentations has an unknown name.
-    #[error("augmentation `{name}` is not known\n  help: there are {known}")]
-    UnknownTransform {
-        /// The given name.
-        name: String,
-        /// The known names.
-        known: String,
-    },
-    /// An augmentation in a list has wrong values.
-    #[error("augmentation `{name}`: cannot read `{value}`\n  help: write {usage}")]
-    Values {
+    /// An augmentation of a loader changes the shape of images.
+    #[error(
+        "augmentation `{transform}` changes the size of images\n  \
+         help: leave its `size` out, or give it to `DataLoader::transform`"
+    )]
+    ChangesShape {
         /// The name of the augmentation.
-        name: &'static str,
-        /// The given values.
-        value: String,
-        /// How the augmentation is written.
-        usage: &'static str,
+        transform: &'static str,
     },
     /// An image does not have the shape that is needed.
     #[error(

@@ -59,7 +59,6 @@ mod download_error;
 pub mod encode;
 mod encode_error;
 mod error;
-mod event_augmentation;
 mod event_data;
 mod events;
 mod field;
@@ -90,15 +89,8 @@ mod transform;
 mod xz;
 
 pub use array_writer::{ArrayFormat, ArraySpec, ArrayType, ArrayWriter};
-pub use augment::{
-    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ChannelMask, ChannelShift,
-    ChannelStretch, ColorJitter, CutMix, DropBins, EraseFill, Image, ImageAugmentation, ImageOp,
-    ImageTransform, MixSometimes, MixUp, Normalize, OneOf, RandAugment, RandomCrop, RandomErasing,
-    RandomFlip, SequenceAugmentation, SequenceTransform, TimeShift, TimeStretch, TimmOp,
-    TimmRandAugment, TrivialAugment,
-};
-#[cfg(feature = "images")]
-pub use augment::{RandomResizedCrop, Resize, ResizedCrop};
+// With a line for each transform of images and of sequences.
+pub use augment::*;
 pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::Dataset;
@@ -106,9 +98,8 @@ pub use dataset::Dataset;
 pub use decode::{Colors, DecodeLimits, decode_image};
 #[cfg(feature = "images")]
 pub use decode_error::DecodeError;
-pub use device_frames::{DeviceFrames, DeviceSlicing};
+pub use device_frames::DeviceFrames;
 pub use error::{Error, Result};
-pub use event_augmentation::EventAugmentation;
 pub use event_data::{EventRecordings, FrameSettings, SyntheticEvents};
 pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
@@ -131,6 +122,7 @@ pub use sets::{
     ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, Transformed, k_fold, split,
 };
 pub use source::{Files, RecordFiles, Source};
+pub use spikelet_events::frames::DeviceSlicing;
 pub use tensor_error::TensorError;
 pub use transform::{BatchTransform, Transform};
 

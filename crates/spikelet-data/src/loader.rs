@@ -225,7 +225,7 @@ impl DataLoader {
         let sequences = &config.augment.sequences;
         sequences
             .iter()
-            .try_for_each(|transform| transform.fields(self.fields.to_vec()).map(|_| ()))?;
+            .try_for_each(|transform| transform.accepts(&self.fields))?;
         if !config.augment.events.is_empty() && !self.dataset.has_events() {
             return Err(Error::NoEvents {
                 dataset: dataset.into(),

@@ -28,9 +28,7 @@ fn everything() -> Augment {
         shear: 5.0,
         noise: 0.05,
         cutout: 3,
-        transforms: vec![],
-        sequences: vec![],
-        events: vec![],
+        ..Augment::default()
     }
 }
 
@@ -383,10 +381,7 @@ fn values_out_of_bounds_are_refused_by_name() {
         },
     ] {
         let error = refused(augment);
-        assert!(
-            error.to_string().contains("help: it must be 0 to "),
-            "{error}"
-        );
+        assert!(error.to_string().contains("help: it must be a "), "{error}");
     }
 }
 
@@ -461,10 +456,16 @@ fn settings_are_written_and_read_and_strange_ones_refused() {
         serde_json::from_str::<Augment>(&text).unwrap(),
         everything()
     );
-    assert!(!text.contains("transforms"), "{text}");
     let text = serde_json::to_string(&policies()).unwrap();
-    assert!(text.contains(r#"{"rand-augment":{"ops":2,"magnitude":9,"fill":128}}"#));
     assert_eq!(serde_json::from_str::<Augment>(&text).unwrap(), policies());
+    let before = r#"{"transforms": [{"rand-augment": {"ops": 3}}]}"#;
+    assert_eq!(
+        serde_json::from_str::<Augment>(before)
+            .unwrap()
+            .transforms
+            .len(),
+        1
+    );
     serde_json::from_str::<Augment>(r#"{"transforms": [{"rand-augmnt": {}}]}"#).unwrap_err();
     let some: Augment = serde_json::from_str(r#"{"crop_padding": 4, "flip": true}"#).unwrap();
     let expected = Augment {

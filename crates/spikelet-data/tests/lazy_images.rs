@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use spikelet_data::{
     Augment, Batch, DataLoader, Dataset, Error, ImageError, ImageFolder, LazyImages, LazySplit,
-    LoaderConfig, ResizedCrop, WantedImages, entries, split,
+    LoaderConfig, RandomResizedCrop, WantedImages, entries, split,
 };
 
 const WANTED: WantedImages = WantedImages {
@@ -156,7 +156,7 @@ fn images_of_folders_are_only_resized_unless_an_augmentation_asks_for_more() {
     let file: Vec<f32> = (0..16).map(|x| (x * 5) as f32 / 255.0).collect();
     assert_eq!(first, file);
     let cropped = Augment {
-        transforms: vec![ResizedCrop::default().into()],
+        transforms: vec![RandomResizedCrop::default().into()],
         ..Augment::default()
     };
     assert_ne!(batch(cropped.clone(), 0), plain);

@@ -26,6 +26,8 @@ mod image_operations;
 #[cfg(feature = "images")]
 mod lazy_images;
 mod loader;
+#[cfg(feature = "images")]
+mod pages;
 #[path = "common/references.rs"]
 mod references;
 #[cfg(feature = "images")]

@@ -4,8 +4,7 @@ use crate::references;
 
 use references::{bytes, image, references, sizes};
 use spikelet_data::{
-    Border, CenterCrop, Image, ImageAugmentation, RandomCrop, RandomResizedCrop, Resize,
-    SampleRandom,
+    Border, CenterCrop, Image, ImageTransform, RandomCrop, RandomResizedCrop, Resize, SampleRandom,
 };
 
 fn random() -> SampleRandom {
@@ -45,7 +44,7 @@ fn resized_crops_are_those_of_torchvision() {
             aspect: [ratio, ratio],
             ..RandomResizedCrop::new(size)
         };
-        for augmentation in [&Resize::To(size) as &dyn ImageAugmentation, &complete] {
+        for augmentation in [&Resize::to(size) as &dyn ImageTransform, &complete] {
             let mut found = cropped.clone();
             augmentation.augment(&mut found, &mut random()).unwrap();
             assert_eq!(found.shape(), [3, size[0], size[1]]);
@@ -54,7 +53,7 @@ fn resized_crops_are_those_of_torchvision() {
         let planes = cropped.pixels().chunks_exact(height * width);
         for (plane, expected) in planes.zip(expected.chunks_exact(size[0] * size[1])) {
             let mut gray = Image::new(plane.to_vec(), [1, height, width]).unwrap();
-            Resize::To(size).augment(&mut gray, &mut random()).unwrap();
+            Resize::to(size).augment(&mut gray, &mut random()).unwrap();
             close(&gray, expected, "one channel");
         }
     }
@@ -66,7 +65,7 @@ fn the_shorter_side_has_the_size_asked_for() {
     for case in references["resize"]["shorter"].as_array().unwrap() {
         let mut found = image(case);
         let size = case["size"].as_u64().unwrap() as usize;
-        Resize::ShorterSide(size)
+        Resize::shorter_side(size)
             .augment(&mut found, &mut random())
             .unwrap();
         assert_eq!(found.shape(), sizes::<3>(&case["out_shape"]));
@@ -94,6 +93,7 @@ fn an_image_too_small_for_its_crop_is_refused() {
         size: Some([9, 4]),
         padding: 2,
         border: Border::Reflect,
+        ..RandomCrop::default()
     };
     let mut small = Image::new(vec![0; 16], [1, 4, 4]).unwrap();
     let error = crop.augment(&mut small, &mut random()).unwrap_err();
@@ -106,8 +106,8 @@ fn an_image_too_small_for_its_crop_is_refused() {
 #[test]
 fn a_size_out_of_range_is_refused() {
     for transform in [
-        &Resize::To([0, 8]) as &dyn ImageAugmentation,
-        &Resize::ShorterSide(1 << 16),
+        &Resize::to([0, 8]) as &dyn ImageTransform,
+        &Resize::shorter_side(1 << 16),
         &RandomResizedCrop::new([8, 0]),
         &CenterCrop { size: [0, 0] },
     ] {
@@ -116,7 +116,7 @@ fn a_size_out_of_range_is_refused() {
     }
     // A shorter side of 1 pixel and a very long one.
     let mut line = Image::new(vec![0; 1000], [1, 1, 1000]).unwrap();
-    Resize::ShorterSide(256)
+    Resize::shorter_side(256)
         .augment(&mut line, &mut random())
         .unwrap_err();
 }

@@ -8,8 +8,9 @@
 use std::error::Error;
 use std::time::Instant;
 
-use spikelet_events::frames::{CountFrames, Representation, Slicing, VoxelGrid};
+use spikelet_events::frames::FrameRule;
 use spikelet_events::{EventBuffer, Sensor};
+use spikelet_schema::Member;
 
 /// Random numbers (SplitMix64).
 fn random(state: &mut u64) -> u64 {
@@ -38,16 +39,12 @@ fn synthetic(count: usize) -> EventBuffer {
     events
 }
 
-fn measure(
-    name: &str,
-    representation: &dyn Representation,
-    events: &EventBuffer,
-) -> Result<(), Box<dyn Error>> {
+fn measure(name: &str, rule: &dyn FrameRule, events: &EventBuffer) -> Result<(), Box<dyn Error>> {
     let mut seconds = f64::INFINITY;
     let mut shape = Vec::new();
     for _ in 0..5 {
         let start = Instant::now();
-        shape = representation.tensor(events, Sensor::new(128, 128))?.shape;
+        shape = rule.tensor(events, Sensor::new(128, 128))?.shape;
         seconds = seconds.min(start.elapsed().as_secs_f64());
     }
     let speed = events.len() as f64 / 1e6 / seconds;
@@ -60,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .nth(1)
         .map_or(Ok(10_000_000), |count| count.parse())?;
     let events = synthetic(count);
-    let slicings = [
+    let rules = [
         "number=4",
         "time=4",
         "number=16",
@@ -68,9 +65,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         "duration=500000",
         "time-bins=16",
         "time-windows=50000",
+        "voxel-grid=10",
     ];
-    for text in slicings {
-        measure(text, &CountFrames::new(text.parse::<Slicing>()?), &events)?;
+    for text in rules {
+        let rule: Member<dyn FrameRule> = text.parse()?;
+        measure(text, &*rule, &events)?;
     }
-    measure("voxel-grid=10", &VoxelGrid { bins: 10 }, &events)
+    Ok(())
 }

@@ -170,22 +170,12 @@ pub enum ErrorKind {
         /// What was given.
         given: String,
         /// What is allowed.
-        expected: &'static str,
-    },
-    /// A transform or slicing has no such setting.
-    #[error("{of} has no setting `{given}`\n  help: its settings are: {known}")]
-    UnknownSetting {
-        /// The name of the transform or slicing.
-        of: &'static str,
-        /// What was given.
-        given: String,
-        /// The names of its settings.
-        known: String,
+        expected: String,
     },
     /// A name is not known.
     #[error("`{given}` is not one of the {kind}\n  help: known are: {known}")]
     UnknownName {
-        /// `transforms`, or what else has names.
+        /// What has names.
         kind: &'static str,
         /// What was given.
         given: String,

@@ -8,8 +8,13 @@ use crate::common;
 use common::{Tensors, events, items, sensor};
 use serde_json::Value;
 use spikelet_events::EventRandom;
-use spikelet_events::transforms::{EventTransform, apply_all};
+use spikelet_events::transforms::{
+    CenterCrop, DropEvents, EVENT_TRANSFORMS, EventTransform, SpatialJitter, TimeSkew, apply_all,
+};
 use spikelet_events::{ErrorKind, EventBuffer, Sensor};
+use spikelet_schema::Member;
+
+type Transform = Member<dyn EventTransform>;
 
 /// The text of an item's transform; `None` if it is not offered.
 fn text(item: &Value) -> Option<String> {
@@ -82,8 +87,7 @@ fn events_are_those_of_tonic() {
     for item in items("transforms") {
         let id = item["id"].as_str().expect("an id");
         let Some(text) = text(&item) else { continue };
-        let transform: EventTransform =
-            text.parse().unwrap_or_else(|error| panic!("{id}: {error}"));
+        let transform: Transform = text.parse().unwrap_or_else(|error| panic!("{id}: {error}"));
         let (mut events, mut size) = (events(&item), sensor(&item));
         let result = transform.apply(&mut events, &mut size, &mut random(0));
         result.unwrap_or_else(|error| panic!("{id}: {error}"));
@@ -104,7 +108,7 @@ fn recording() -> (EventBuffer, Sensor) {
 
 fn applied(text: &str, seed: u64) -> (EventBuffer, Sensor) {
     let (mut events, mut sensor) = recording();
-    let transform: EventTransform = text.parse().expect(text);
+    let transform: Transform = text.parse().expect(text);
     transform
         .apply(&mut events, &mut sensor, &mut random(seed))
         .expect(text);
@@ -184,8 +188,7 @@ fn random_transforms_drop_and_add_what_they_say() {
 fn a_transform_keeps_its_random_numbers_when_another_is_added() {
     let chain = |texts: &[&str]| {
         let (mut events, mut sensor) = recording();
-        let chain: Vec<EventTransform> =
-            texts.iter().map(|text| text.parse().expect(text)).collect();
+        let chain: Vec<Transform> = texts.iter().map(|text| text.parse().expect(text)).collect();
         apply_all(&chain, &mut events, &mut sensor, &random(5)).expect("a chain");
         events
     };
@@ -196,19 +199,63 @@ fn a_transform_keeps_its_random_numbers_when_another_is_added() {
 }
 
 #[test]
-fn settings_out_of_range_are_errors_and_leave_the_events() {
+fn settings_that_do_not_fit_the_sensor_are_errors_and_leave_the_events() {
     let (before, size) = recording();
-    let texts = [
+    let texts = ["random-crop=35", "downsample x_factor=1e9", "nda"];
+    for text in texts {
+        let transform: Transform = text.parse().expect(text);
+        let (mut events, mut sensor) = (before.clone(), size);
+        let error = transform
+            .apply(&mut events, &mut sensor, &mut random(0))
+            .expect_err(text);
+        assert!(
+            matches!(*error.kind, ErrorKind::Setting { .. }),
+            "{text}: {error}"
+        );
+        assert_eq!((events, sensor), (before.clone(), size), "{text}");
+    }
+}
+
+#[test]
+fn settings_of_programs_are_checked_where_they_are_applied() {
+    let (mut events, mut sensor) = recording();
+    let wrong: [&dyn EventTransform; 4] = [
+        &DropEvents {
+            p: f64::NAN,
+            ..DropEvents::default()
+        },
+        &CenterCrop {
+            width: 0,
+            height: 4,
+        },
+        &TimeSkew {
+            offset: f64::INFINITY,
+            ..TimeSkew::default()
+        },
+        &SpatialJitter {
+            covariance: 2.0,
+            ..SpatialJitter::default()
+        },
+    ];
+    for transform in wrong {
+        let error = transform
+            .apply(&mut events, &mut sensor, &mut random(0))
+            .expect_err("out of range");
+        assert!(matches!(*error.kind, ErrorKind::Setting { .. }), "{error}");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_not_read() {
+    for text in [
         "center-crop=0",
         "center-crop=65537",
         "random-crop=0",
-        "random-crop=35",
         "crop-time min=5 max=4",
         "decimation=0",
         "downsample x_factor=0",
         "downsample x_factor=-1",
         "downsample y_factor=NaN",
-        "downsample x_factor=1e9",
         "downsample width=0",
         "downsample time_factor=inf",
         "time-skew=inf",
@@ -227,20 +274,8 @@ fn settings_out_of_range_are_errors_and_leave_the_events() {
         "time-jitter=NaN",
         "spatial-jitter var_x=-1",
         "spatial-jitter covariance=2",
-    ];
-    for text in texts {
-        let transform: EventTransform = text.parse().expect(text);
-        let (mut events, mut sensor) = (before.clone(), size);
-        let error = transform
-            .apply(&mut events, &mut sensor, &mut random(0))
-            .expect_err(text);
-        assert!(
-            matches!(*error.kind, ErrorKind::Setting { .. }),
-            "{text}: {error}"
-        );
-        assert_eq!((events, sensor), (before.clone(), size), "{text}");
-    }
-    for text in [
+        "snn-augment=0.0005",
+        "nda degrees=90",
         "denoise=-1",
         "flip",
         "drop-pixels=1",
@@ -249,7 +284,26 @@ fn settings_out_of_range_are_errors_and_leave_the_events() {
         "decimation n=",
         "",
     ] {
-        assert!(text.parse::<EventTransform>().is_err(), "{text}");
+        assert!(text.parse::<Transform>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn earlier_names_and_keys_are_read() {
+    for (earlier, today) in [
+        ("flip-x=0.3", "flip-events p=0.3 axis=x"),
+        ("flip-y", "flip-events axis=y"),
+        ("flip-polarity p=1", "flip-events=1 axis=polarity"),
+        ("drop-by-time ratio=0.2", "drop-events=0.2 of=time"),
+        ("drop-by-area=0.2", "drop-events=0.2 of=area"),
+        ("drop-random-pixels=0.2", "drop-events=0.2 of=pixels"),
+        ("drop-hot-pixels", "drop-pixels frequency=1000"),
+        ("drop-hot-pixels=5", "drop-pixels frequency=5"),
+        ("drop-hot-pixels frequency=5", "drop-pixels frequency=5"),
+        ("drop-pixels=0:0,33:32", "drop-pixels=[[0, 0], [33, 32]]"),
+    ] {
+        let read = |text: &str| text.parse::<Transform>().expect(text);
+        assert_eq!(read(earlier), read(today), "{earlier}");
     }
 }
 
@@ -261,21 +315,18 @@ fn no_events_extreme_events_and_events_outside_do_not_panic() {
         y: vec![0, 1, 0],
         p: vec![0, 1, 255],
     };
-    for name in EventTransform::NAMES {
-        let transform: EventTransform = name.parse().expect("the defaults");
+    for name in EVENT_TRANSFORMS.names() {
+        let transform: Transform = name.parse().expect("the defaults");
         assert_eq!(
-            transform
-                .to_string()
-                .parse::<EventTransform>()
-                .expect("text"),
+            transform.to_string().parse::<Transform>().expect("text"),
             transform
         );
         for seed in 0..8 {
             for events in [&extremes, &EventBuffer::default()] {
                 let (mut events, mut sensor) = (events.clone(), Sensor::new(65_536, 2));
                 let result = transform.apply(&mut events, &mut sensor, &mut random(seed));
-                let random_crop = *name == "random-crop";
-                assert_eq!(result.is_err(), random_crop, "{name}: {result:?}");
+                let refuses = ["random-crop", "nda"].contains(&name);
+                assert_eq!(result.is_err(), refuses, "{name}: {result:?}");
                 let is_inside = events.x.iter().all(|&x| u32::from(x) < sensor.width);
                 assert!(is_inside, "{name}");
             }
@@ -297,7 +348,7 @@ fn no_events_extreme_events_and_events_outside_do_not_panic() {
             "{name}: {error}"
         );
     }
-    let large: EventTransform = "decimation".parse().expect("decimation");
+    let large: Transform = "decimation".parse().expect("decimation");
     let error = large.apply(
         &mut EventBuffer::default(),
         &mut Sensor::new(65_536, 65_536),
@@ -307,4 +358,50 @@ fn no_events_extreme_events_and_events_outside_do_not_panic() {
         *error.expect_err("too large").kind,
         ErrorKind::TooLarge { .. }
     ));
+}
+
+#[test]
+fn the_changes_are_the_same_in_every_version() {
+    let texts = [
+        "center-crop width=20 height=24",
+        "random-crop width=20 height=20",
+        "flip-x",
+        "flip-y=0.7",
+        "flip-polarity",
+        "time-reversal",
+        "time-reversal p=0.7 flip_polarities=false",
+        "drop-events",
+        "drop-events p=0.3",
+        "drop-by-time",
+        "drop-by-time ratio=0.25",
+        "drop-by-area",
+        "drop-by-area=0.2",
+        "drop-random-pixels",
+        "drop-random-pixels=0.3",
+        "drop-pixels=3:4,5:6",
+        "drop-hot-pixels",
+        "drop-hot-pixels=40",
+        "event-drop",
+        "uniform-noise=100",
+        "time-jitter",
+        "spatial-jitter covariance=-0.5",
+        "time-skew coefficient=0.5 coefficient_max=2 offset_max=9",
+        "snn-augment",
+        "snn-augment cutout=0",
+    ];
+    // FNV-1a, a number at a time.
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |number: u64| digest = (digest ^ number).wrapping_mul(0x0100_0000_01b3);
+    for text in texts {
+        for seed in 0..6 {
+            let (events, sensor) = applied(text, seed);
+            add(u64::from(sensor.width) << 32 | u64::from(sensor.height));
+            for k in 0..events.len() {
+                let place = u64::from(events.x[k]) << 32 | u64::from(events.y[k]) << 8;
+                add(events.t[k] as u64);
+                add(place | u64::from(events.p[k]));
+            }
+        }
+    }
+    assert_eq!(digest, 0xb974_fc14_ac8b_05d0, "{digest:#x}");
 }

@@ -28,6 +28,11 @@ pub trait FieldValue: Any {
         None
     }
 
+    /// The numbers of the value or of its elements, of which a domain can be asked.
+    fn numbers(&self) -> Vec<f64> {
+        self.number().into_iter().collect()
+    }
+
     /// The fields, if the value has fields.
     fn record(&self) -> Option<&dyn Record> {
         None
@@ -211,6 +216,10 @@ impl<T: FieldValue + Default> FieldValue for Vec<T> {
     fn write(&self) -> Json {
         self.iter().map(FieldValue::write).collect()
     }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.iter().flat_map(FieldValue::numbers).collect()
+    }
 }
 
 impl<T: FieldValue + Default, const N: usize> FieldValue for [T; N] {
@@ -232,6 +241,10 @@ impl<T: FieldValue + Default, const N: usize> FieldValue for [T; N] {
 
     fn write(&self) -> Json {
         self.iter().map(FieldValue::write).collect()
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.iter().flat_map(FieldValue::numbers).collect()
     }
 }
 
@@ -320,5 +333,9 @@ impl<T: FieldValue + Default> FieldValue for Option<T> {
 
     fn number(&self) -> Option<f64> {
         self.as_ref().and_then(FieldValue::number)
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.as_ref().map_or(vec![], FieldValue::numbers)
     }
 }

@@ -9,7 +9,7 @@
 //! | words for a shell, `optimizer.lr=1e-3` | [`words::tree`] |
 //! | JSON schema | [`json_schema`] |
 //! | tables of reference pages | [`markdown::table`] |
-//! | members of a family by name | [`Registry`] |
+//! | members of a family by name | [`Registry`], [`Member`] |
 //!
 //! ```
 //! use spikelet_schema::{Schema, document::Document, read};
@@ -43,6 +43,7 @@ pub mod document;
 mod domain;
 mod field_value;
 pub mod human;
+mod item;
 mod json_schema;
 pub mod markdown;
 mod notation;
@@ -55,10 +56,11 @@ pub use declaration::{
 };
 pub use domain::Domain;
 pub use field_value::{FieldValue, read_by_serde};
+pub use item::Member;
 pub use json_schema::json_schema;
 pub use notation::serialized::member;
 pub use notation::{
-    KeyValue, check, domains, from_json, read, read_into, read_tables, to_json, to_keys,
+    KeyValue, check, domains, from_json, outside, read, read_into, read_tables, to_json, to_keys,
 };
 pub use registry::{
     Alias, Around, Entry, Family, Registry, UnknownName, member_to_json, named_to_json,

@@ -1,6 +1,7 @@
 //! Tables of reference pages.
 
-use crate::{Declaration, Field, Kind};
+use crate::declaration::first_paragraph;
+use crate::{Declaration, Field, Kind, Registry};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -24,8 +25,66 @@ pub fn table(declaration: &Declaration) -> String {
     format!("| key | values | default | |\n|---|---|---|---|\n{rows}")
 }
 
+/// The members of a family as one table in Markdown: name, keys with the main one in bold, values, default, meaning. Other names
+/// follow.
+///
+/// ```
+/// use spikelet_schema::{Record, Schema, markdown, registry};
+/// trait Shape: Record {}
+/// /// A square. It has four sides.
+/// ///
+/// /// Its area is their square.
+/// #[derive(Schema)]
+/// struct Square {
+///     /// The length of a side.
+///     #[schema(main, default = 1.0, above = 0)]
+///     side: f64,
+/// }
+/// impl Shape for Square {}
+/// registry! { static SHAPES: dyn Shape = "shape" { Square } or { "large" = "square", "side = 9" } }
+///
+/// let table = "| name | key | values | default | |\n|---|---|---|---|---|\n\
+///              | `square` | | | | A square. It has four sides. |\n\
+///              | | **`side`** | a number above 0 | 1.0 | The length of a side. |\n\
+///              | `large` | | | | `square` with `side = 9` |\n";
+/// assert_eq!(markdown::family(&SHAPES), table);
+/// ```
+pub fn family<T: ?Sized>(registry: &Registry<T>) -> String {
+    let mut text = "| name | key | values | default | |\n|---|---|---|---|---|\n".to_string();
+    for declaration in registry.declarations() {
+        let summary = cell(&first_paragraph(declaration.doc).replace('\n', " "));
+        let main = declaration.main().map(|field| field.key);
+        let _ = writeln!(text, "| `{}` | | | | {summary} |", declaration.name);
+        text += &rows_after(
+            declaration,
+            |_, _| true,
+            |key| match main == Some(key) {
+                true => format!("| | **`{key}`**"),
+                false => format!("| | `{key}`"),
+            },
+        );
+    }
+    for alias in registry.aliases {
+        let with = match alias.fields {
+            "" => String::new(),
+            fields => format!(" with `{fields}`"),
+        };
+        let _ = writeln!(text, "| `{}` | | | | `{}`{with} |", alias.name, alias.of);
+    }
+    text
+}
+
 /// The rows of some fields, chosen by the field and its default.
 pub fn rows(declaration: &Declaration, keep: impl Fn(&Field, &Json) -> bool) -> String {
+    rows_after(declaration, keep, |key| format!("| `{key}`"))
+}
+
+/// The same; `begin` gives the first columns of a key.
+fn rows_after(
+    declaration: &Declaration,
+    keep: impl Fn(&Field, &Json) -> bool,
+    begin: impl Fn(&'static str) -> String,
+) -> String {
     let defaults = crate::to_json(&*(declaration.default)());
     let mut text = String::new();
     for field in declaration.all_fields() {
@@ -38,13 +97,13 @@ pub fn rows(declaration: &Declaration, keep: impl Fn(&Field, &Json) -> bool) -> 
             Json::Null => field.none.to_string(),
             value => in_words(value),
         };
-        let meaning = meaning(field).replace('|', "\\|");
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "| `{}` | {} | {default} | {meaning} |",
-            field.key,
-            values(field)
+            "{} | {} | {default} | {} |",
+            begin(field.key),
+            values(field),
+            cell(&meaning(field))
         );
     }
     text
@@ -65,6 +124,11 @@ fn in_words(value: &Json) -> String {
         (Some(name), []) => name.to_string(),
         (Some(name), fields) => format!("{name}, {}", fields.join(", ")),
     }
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
 }
 
 /// The meaning of a field with its unit, as a sentence.

@@ -221,8 +221,8 @@ enum Visited<'a> {
 }
 
 /// Visits the fields of a value, of flattened structs and of flattened members of families, each with its table.
-fn each<'a>(
-    record: &'a dyn Record,
+fn each<'a, R: Record + ?Sized>(
+    record: &'a R,
     table: &'static str,
     visit: &mut dyn FnMut(&'static str, Visited<'a>),
 ) {
@@ -298,13 +298,14 @@ pub fn to_json(record: &dyn Record) -> Map<String, Json> {
 }
 
 /// The numbers of the fields with their domains: those of the declaration, and all finite numbers for others.
-pub fn domains(record: &dyn Record) -> Vec<(&'static str, f64, Domain)> {
+pub fn domains<R: Record + ?Sized>(record: &R) -> Vec<(&'static str, f64, Domain)> {
     let mut found = vec![];
     each(record, "", &mut |_, visited| {
         if let Visited::Field(field, value) = visited
-            && let (Some(domain), Some(number)) = (domain_of(field), value.number())
+            && let Some(domain) = domain_of(field)
         {
-            found.push((field.key, number, domain));
+            let numbers = value.numbers().into_iter();
+            found.extend(numbers.map(|number| (field.key, number, domain)));
         }
     });
     found
@@ -323,15 +324,18 @@ fn domain_of(field: &Field) -> Option<Domain> {
     }
 }
 
+/// The first number that is outside the domain of its field.
+pub fn outside<R: Record + ?Sized>(record: &R) -> Option<(&'static str, f64, Domain)> {
+    let mut numbers = domains(record).into_iter();
+    numbers.find(|(_, number, domain)| !domain.contains(*number))
+}
+
 /// Checks a value that was made by a program as [`read`] checks a file.
 ///
 /// # Errors
 /// The first field that is outside its domain, or what does not fit together.
 pub fn check(record: &dyn Record) -> Result<(), Located> {
-    let outside = domains(record)
-        .into_iter()
-        .find(|(_, number, domain)| !domain.contains(*number));
-    match outside {
+    match outside(record) {
         Some((key, number, domain)) => {
             Err(Located::new(crate::document::DocumentProblem::WrongValue {
                 key: key.to_string(),

@@ -2,7 +2,7 @@
 
 use crate::document::{Content, Fields, Located, Node};
 use crate::suggest::{closest, find};
-use crate::{Declaration, Field, FieldValue, Kind, Record, Role, notation};
+use crate::{Declaration, Field, FieldValue, Kind, Record, Role, notation, words};
 use serde_json::{Map, Value as Json};
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,10 @@ use std::sync::Arc;
 pub struct Entry<T: ?Sized> {
     /// Its declaration.
     pub declaration: &'static Declaration,
-    /// Makes a member of the fields of a table. The default, without any.
+    /// Makes the member with its defaults.
+    #[doc(hidden)]
+    pub default: fn() -> Arc<T>,
+    /// Makes a member of the fields of a table.
     #[doc(hidden)]
     pub make: fn(&Fields<'_>) -> Result<Arc<T>, Located>,
 }
@@ -32,6 +35,8 @@ impl<T: ?Sized> Entry<T> {
 
     /// As [`Entry::read`], of a table that has one key more, which names the member.
     fn read_but(&self, node: &Node, name: Option<&str>) -> Result<Arc<T>, Located> {
+        let earlier = (self.declaration.default)().earlier(node);
+        let node = earlier.as_ref().unwrap_or(node);
         let all = self.declaration.all_fields();
         let keys = all.iter().map(|field| field.key);
         let known: Vec<&str> = keys.chain(name).collect();
@@ -143,15 +148,20 @@ impl<T: ?Sized> Registry<T> {
         self.entries.iter().map(Entry::name)
     }
 
+    /// The other names, of members that this build has.
+    fn other_names(&self) -> impl Iterator<Item = &'static Alias> {
+        let is_member = |alias: &&Alias| self.names().any(|name| name == alias.of);
+        self.aliases.iter().filter(is_member)
+    }
+
     /// The names of all members and the other names, each with a summary.
-    pub fn all_names(&self) -> impl Iterator<Item = (&'static str, String)> {
+    pub fn summaries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let own = self.entries.iter().map(|entry| {
             let summary = entry.declaration.summary().replace('\n', " ");
             (entry.name(), summary)
         });
         own.chain(
-            self.aliases
-                .iter()
+            self.other_names()
                 .map(|alias| (alias.name, alias.summary())),
         )
     }
@@ -159,6 +169,12 @@ impl<T: ?Sized> Registry<T> {
     /// The declarations of all members.
     pub fn declarations(&self) -> Vec<&'static Declaration> {
         self.entries.iter().map(|entry| entry.declaration).collect()
+    }
+
+    /// The names of all members, and their other names.
+    pub fn all_names(&self) -> Vec<&'static str> {
+        let others = self.other_names().map(|alias| alias.name);
+        self.names().chain(others).collect()
     }
 
     /// The alias of this name.
@@ -181,10 +197,7 @@ impl<T: ?Sized> Registry<T> {
         entry.ok_or_else(|| UnknownName {
             family: self.family,
             given: name.to_string(),
-            known: self
-                .names()
-                .chain(self.aliases.iter().map(|alias| alias.name))
-                .collect(),
+            known: self.all_names(),
         })
     }
 
@@ -242,6 +255,44 @@ impl<T: ?Sized> Registry<T> {
             }
             _ => entry.read_but(node, Some("name")),
         }
+    }
+}
+
+impl<T: ?Sized> Registry<T> {
+    /// An element of a list, or a value of `key` that may be left out: as [`Registry::read`], or `{ name = value }` with the value of the
+    /// main field or a table of fields, or the words of [`words::item`](crate::words::item).
+    ///
+    /// # Errors
+    /// As [`Registry::read`].
+    pub fn read_item(&self, key: &str, node: &Node) -> Result<Arc<T>, Located> {
+        if let Some(text) = node.as_text().filter(|text| words::has_values(text)) {
+            let item = words::item(text).and_then(|item| self.read_item(key, &item));
+            return item.map_err(|error| error.or_at(node.span.clone()));
+        }
+        let is_member = |key: &str| self.find(key).is_ok();
+        let mut entries = node.entries().unwrap_or_default().iter();
+        let named = match node.get("name") {
+            None => entries.find(|entry| is_member(&entry.key)),
+            Some(_) => None,
+        };
+        let Some(named) = named else {
+            return self.read(key, node);
+        };
+        let name = Node {
+            content: Content::Text(named.key.clone()),
+            span: named.span.clone(),
+        };
+        let rest = node.without(&named.key).with("name", name);
+        let main = self.find(&named.key).map_err(UnknownName::located)?;
+        let all = match (&named.value.content, main.declaration.main()) {
+            (Content::Table(_), _) => rest.over(&named.value),
+            (_, Some(main)) => rest.with(main.key, named.value.clone()),
+            (_, None) => {
+                let expected = "its name alone, or a table with its fields";
+                return Err(named.value.wrong(&named.key, expected));
+            }
+        };
+        self.read(key, &all)
     }
 }
 
@@ -430,6 +481,7 @@ macro_rules! registry {
             family: $name,
             entries: &[$($(#[$cfg])? $crate::Entry {
                 declaration: <$member as $crate::Schema>::DECLARATION,
+                default: || ::std::sync::Arc::new(<$member as ::std::default::Default>::default()),
                 make: |fields| Ok(::std::sync::Arc::new($crate::derived::made::<$member>(fields)?)),
             }),*],
             aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
@@ -446,11 +498,50 @@ macro_rules! registry {
             }
         }
 
+        $($(#[$cfg])? impl From<$member> for $crate::Member<$family> {
+            fn from(member: $member) -> Self {
+                Self(::std::sync::Arc::new(member))
+            }
+        })*
+
         /// Members are equal if their names and fields are.
         impl PartialEq for $family {
             fn eq(&self, other: &Self) -> bool {
                 $crate::member_to_json(self) == $crate::member_to_json(other)
             }
+        }
+    };
+}
+
+/// As [`registry!`](crate::registry), of members that are one file each: the line of a member declares its module, exports its type
+/// and the types behind it, and registers it.
+///
+/// ```text
+/// members! {
+///     /// All neurons.
+///     pub static NEURONS: dyn Neuron = "neuron" {
+///         lif: Lif;
+///         liaf: Liaf, Act;
+///     } or { "nir-lif" = "lif", "decay_input = false" }
+/// }
+/// ```
+#[macro_export]
+macro_rules! members {
+    (
+        $(#[$doc:meta])* $visible:vis static $registry:ident: $family:ty = $name:literal {
+            $($(#[cfg($cfg:meta)])? $module:ident: $member:ident $(, $more:ident)*;)*
+        }
+        $(or $aliases:tt)?
+    ) => {
+        $(
+            $(#[cfg($cfg)])?
+            mod $module;
+            $(#[cfg($cfg)])?
+            pub use $module::{$member $(, $more)*};
+        )*
+
+        $crate::registry! {
+            $(#[$doc])* $visible static $registry: $family = $name { $($(#[cfg($cfg)])? $member),* } $(or $aliases)?
         }
     };
 }

@@ -3,7 +3,8 @@
 //! A word is a key, which may be nested by dots, and a value of TOML. A value that is not TOML is a string, so that it
 //! needs no quotes that a shell would remove.
 
-use crate::document::{Document, DocumentError, DocumentProblem, Located};
+use crate::document::{Document, DocumentError, DocumentProblem, Located, Node};
+use serde_json::Value as Json;
 
 /// The tree of several words. Later words replace earlier ones.
 ///
@@ -30,6 +31,99 @@ pub fn tree<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Document, Do
     match all {
         Some(tree) => Ok(tree),
         None => Document::from_toml("words", ""),
+    }
+}
+
+/// The words of a member of a family: its name, with or without the value of its main field, and values of other fields.
+///
+/// ```
+/// use spikelet_schema::words;
+/// let read = |text| words::item(text).map(|item| item.to_json()).ok();
+/// assert_eq!(read("flip"), Some(serde_json::json!({"name": "flip"})));
+/// assert_eq!(read("crop=4"), Some(serde_json::json!({"crop": 4})));
+/// assert_eq!(read("crop size=[8, 8] p=0.5"), Some(serde_json::json!({"name": "crop", "size": [8, 8], "p": 0.5})));
+/// ```
+///
+/// # Errors
+/// When a word behind the name has no `=`, or a key is empty.
+pub fn item(text: &str) -> Result<Node, Located> {
+    let words = split(text, char::is_whitespace);
+    let (name, values) = match &words[..] {
+        [] => (Some(""), &[][..]),
+        [name, values @ ..] if !has_values(name) => (Some(*name), values),
+        values => (None, values),
+    };
+    let tree = tree(values.iter().copied()).map_err(|error| Located::new(*error.problem))?;
+    // Positions in a word are none in the document that has the text.
+    let item = Node::from_json(&tree.root().to_json())?;
+    Ok(match name {
+        Some(name) => item.with("name", Node::text_of(name)),
+        None => item,
+    })
+}
+
+/// The elements of a list in one word, which are separated by commas.
+///
+/// ```
+/// use spikelet_schema::words;
+/// assert_eq!(words::items("crop size=[8,8],flip"), ["crop size=[8,8]", "flip"]);
+/// ```
+pub fn items(text: &str) -> Vec<&str> {
+    split(text, |letter| letter == ',')
+}
+
+/// Whether the words of a member of a family are more than its name.
+pub(crate) fn has_values(text: &str) -> bool {
+    text.contains(|letter: char| letter == '=' || letter.is_whitespace())
+}
+
+/// The parts of a text between separators outside of quotes and brackets.
+fn split(text: &str, separates: impl Fn(char) -> bool) -> Vec<&str> {
+    let (mut depth, mut quote) = (0_usize, None);
+    let parts = text.split(|letter: char| {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, _) => return depth == 0 && separates(letter),
+        }
+        false
+    });
+    parts
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+/// A value as [`tree`] and [`item`] read it.
+pub(crate) fn value(json: &Json) -> String {
+    let joined = |parts: Vec<String>| parts.join(",");
+    match json {
+        Json::String(text) => {
+            let plain = |letter: char| letter.is_alphanumeric() || "-_:/.".contains(letter);
+            let is_word = text.starts_with(char::is_alphabetic) && text.chars().all(plain);
+            match is_word && text != "true" && text != "false" {
+                true => text.clone(),
+                false => json.to_string(),
+            }
+        }
+        Json::Array(items) => format!("[{}]", joined(items.iter().map(quoted).collect())),
+        Json::Object(table) => {
+            let pairs = table.iter().filter(|(_, value)| !value.is_null());
+            let pairs = pairs.map(|(key, value)| format!("{key}={}", quoted(value)));
+            format!("{{{}}}", joined(pairs.collect()))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// As [`value`], with quotes around all strings.
+fn quoted(json: &Json) -> String {
+    match json {
+        Json::String(_) => json.to_string(),
+        other => value(other),
     }
 }
 

@@ -278,14 +278,6 @@ fn layers_that_cannot_be_converted_are_named() {
             "{layers}: {text}"
         );
     }
-    let spiking = Network::find("csnn").expect("it is known");
-    let error = TrainedLayers::new(&spiking, BTreeMap::new()).expect_err("it has neurons");
-    assert!(
-        error
-            .to_string()
-            .contains("csnn is a network of spiking neurons"),
-        "{error}"
-    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use spikelet_data::{
-    Augment, Dataset, ElementType, Field, InMemory, SequenceLabels, SequenceSplit,
-    SequenceTransform,
+    Augment, Dataset, DropBins, ElementType, Field, InMemory, SequenceLabels, SequenceSplit,
+    TimeShift,
 };
 use spikelet_nn::layer::TimeDistributed;
 use spikelet_nn::prelude::*;
@@ -53,9 +53,11 @@ fn settings() -> Settings {
         ..Settings::default()
     };
     settings.use_sequences(4);
-    let transform = |name, value| SequenceTransform::parse(name, Some(value)).expect("it is known");
     settings.augment = Augment {
-        sequences: vec![transform("time-shift", "1"), transform("drop-bins", "0.2")],
+        sequences: vec![
+            TimeShift { steps: 1 }.into(),
+            DropBins { probability: 0.2 }.into(),
+        ],
         ..Augment::default()
     };
     settings

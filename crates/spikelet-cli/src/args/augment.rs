@@ -3,7 +3,8 @@
 use super::Loaded;
 use crate::failure::Failure;
 use spikelet::data::{Augment, Normalize};
-use spikelet::train::experiment::{AugmentListError, Experiment, Normalization, augmentations};
+use spikelet::document::DocumentError;
+use spikelet::train::experiment::{Experiment, Normalization};
 
 /// Augmentation and normalization.
 #[derive(clap::Args, Clone, Debug)]
@@ -13,12 +14,10 @@ pub struct AugmentArgs {
     ///
     /// A list, separated by commas, of crop=PIXELS, flip, shift=FRACTION, rotate=DEGREES,
     /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none. After crop and flip, in
-    /// the given order: auto-augment, rand-augment=OPS/MAGNITUDE, trivial-augment,
-    /// color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE, random-erasing=PROBABILITY,
-    /// resized-crop=SMALLEST_AREA (all also without values), alternating-flip. For imagenet the
-    /// default is resized-crop,flip. Of sequences: channel-shift=CHANNELS,
-    /// channel-stretch=CHANGE, channel-mask=CHANNELS, time-shift=STEPS, time-stretch=CHANGE,
-    /// drop-bins=PROBABILITY.
+    /// the given order, transforms of images with their fields, as in auto-augment,
+    /// random-erasing=0.25, "rand-augment ops=2 magnitude=9"; of sequences, as in channel-shift=6;
+    /// of events, as in flip-x. The page "Transforms" lists them. For imagenet the default is
+    /// resized-crop,flip.
     #[arg(long, value_name = "LIST", value_parser = augment)]
     augment: Option<Augment>,
 
@@ -66,10 +65,10 @@ fn alpha(text: &str) -> Result<f32, String> {
     }
 }
 
-fn augment(text: &str) -> Result<Augment, AugmentListError> {
+fn augment(text: &str) -> Result<Augment, DocumentError> {
     match text {
         "none" => Ok(Augment::default()),
-        list => augmentations(list.split(',')),
+        list => Augment::of_words(list),
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Names {
 /// The neurons' names.
 pub fn neuron_names() -> Names {
     Names {
-        members: NEURONS.all_names().collect(),
+        members: NEURONS.summaries().collect(),
         hidden: vec![],
     }
 }
@@ -28,7 +28,7 @@ pub fn neuron_names() -> Names {
 /// The surrogates' names.
 pub fn surrogate_names() -> Names {
     Names {
-        members: SURROGATES.all_names().collect(),
+        members: SURROGATES.summaries().collect(),
         hidden: vec![],
     }
 }

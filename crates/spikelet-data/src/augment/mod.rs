@@ -14,6 +14,7 @@ mod crop;
 mod cutout;
 mod flip;
 mod image;
+mod list;
 mod mix;
 mod noise;
 mod normalize;
@@ -22,11 +23,13 @@ mod pipeline;
 mod sequence;
 mod transform;
 
-use serde::{Deserialize, Serialize};
+use spikelet_events::transforms::EventTransform;
 use spikelet_random::Stream;
+use spikelet_schema::document::Node;
+use spikelet_schema::{Member, Schema, outside};
 
 use crate::error::{Error, Result};
-use crate::event_augmentation::EventAugmentation;
+use crate::image_error::ImageError;
 
 pub use image::Image;
 pub use mix::{CutMix, MixSometimes, MixUp, OneOf};
@@ -36,17 +39,8 @@ pub use op::ImageOp;
 pub(crate) use op::luma;
 pub(crate) use pipeline::Pipeline;
 pub(crate) use sequence::FIRST_TRANSFORM as FIRST_OF_SEQUENCES;
-pub use sequence::{
-    ChannelMask, ChannelShift, ChannelStretch, DropBins, SequenceAugmentation, SequenceTransform,
-    TimeShift, TimeStretch,
-};
-pub use transform::{
-    AlternatingFlip, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, ImageAugmentation,
-    ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TimmOp, TimmRandAugment,
-    TrivialAugment,
-};
-#[cfg(feature = "images")]
-pub use transform::{RandomResizedCrop, Resize, ResizedCrop};
+pub use sequence::*;
+pub use transform::*;
 
 /// The stream of random numbers except noise; its step is the epoch, its time the image.
 const CHANGE_STREAM: u32 = 0xda7b_0001;
@@ -58,20 +52,6 @@ const NOISE_STREAM: u32 = 0xda7c_0001;
 const MAX_PADDING: usize = 1 << 16;
 
 /// Random data augmentation; none by default.
-///
-/// | field | unit | |
-/// |---|---|---|
-/// | `crop_padding` | pixels | random crop of the original size after padding with black pixels |
-/// | `flip` | | horizontal flip with probability 1/2 |
-/// | `shift` | height, width | maximal shift in each direction, as a fraction |
-/// | `rotate` | degrees | maximal rotation in both directions |
-/// | `scale` | | maximal relative change of the size: 0.1 is a factor of 0.9 to 1.1 |
-/// | `shear` | degrees | maximal shear in both directions |
-/// | `noise` | white | standard deviation of normal noise in every channel and pixel |
-/// | `cutout` | pixels | side of a square that is set to 0, with its center at a random pixel |
-/// | `transforms` | | changes of the bytes after crop and flip: [`AutoAugment`], [`RandomErasing`], … |
-/// | `sequences` | | changes of sequences of features: [`ChannelShift`], [`TimeShift`], … |
-/// | `events` | | changes of events, before frames are made of them: see [`EventAugmentation`] |
 ///
 /// The augmentation of an image depends only on the seed of the loader, the epoch and the index of the image in
 /// the data set.
@@ -89,36 +69,46 @@ const MAX_PADDING: usize = 1 << 16;
 /// assert!(batch.f32("images")?.iter().all(|pixel| (0.0..=1.0).contains(pixel)));
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(earlier = with_crop)]
 pub struct Augment {
-    /// The width of a black border, from which a crop of the original size is taken; 0 to 65536.
+    /// Random crop of the original size after padding with black pixels: the width of the border.
+    #[schema(key = "crop", at_least = 0, at_most = MAX_PADDING, unit = "pixels")]
     pub crop_padding: usize,
-    /// Whether images are flipped horizontally with probability 1/2.
+    /// Horizontal flip with probability 1/2.
     pub flip: bool,
-    /// The maximal shift as a fraction of the height and width; 0 to 1.
+    /// The maximal shift as a fraction of the height and width.
+    #[schema(from = 0, to = 1)]
     pub shift: f32,
-    /// The maximal rotation in degrees; 0 to 180.
+    /// The maximal rotation in both directions.
+    #[schema(from = 0, to = 180, unit = "degrees")]
     pub rotate: f32,
-    /// The maximal relative change of the size; 0 to below 1.
+    /// The maximal relative change of the size: 0.1 is a factor of 0.9 to 1.1.
+    #[schema(from = 0, below = 1)]
     pub scale: f32,
-    /// The maximal shear angle in degrees; 0 to below 90.
+    /// The maximal shear angle in both directions.
+    #[schema(from = 0, below = 90, unit = "degrees")]
     pub shear: f32,
-    /// The standard deviation of the noise, where white is 1; at least 0. Without normalization pixels are
+    /// The standard deviation of the noise in every channel and pixel, where white is 1. Without normalization pixels are
     /// clamped to 0 to 1.
+    #[schema(at_least = 0)]
     pub noise: f32,
-    /// The side of a square that is set to 0, which is black or, with normalization, the mean. It may extend
-    /// beyond the image.
+    /// The side of a square that is set to 0, which is black or, with normalization, the mean. Its center is a random pixel; it
+    /// may extend beyond the image.
+    #[schema(unit = "pixels")]
     pub cutout: usize,
     /// Changes of the bytes after crop and flip and before everything else, in this order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub transforms: Vec<ImageTransform>,
+    pub transforms: Vec<Member<dyn ImageTransform>>,
     /// Changes of sequences of features, the field `x`, in this order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sequences: Vec<SequenceTransform>,
+    pub sequences: Vec<Member<dyn SequenceTransform>>,
     /// Changes of the events of data sets of recordings, and of their frames, in this order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<EventAugmentation>,
+    pub events: Vec<Member<dyn EventTransform>>,
+}
+
+/// The key of the crop was `crop_padding`.
+fn with_crop(table: &Node) -> Option<Node> {
+    let crop = table.get("crop_padding")?;
+    Some(table.without("crop_padding").with("crop", crop.clone()))
 }
 
 impl Augment {
@@ -142,59 +132,26 @@ impl Augment {
     /// Checks the range of every field. [`DataLoader`](crate::DataLoader) calls it.
     ///
     /// # Errors
-    /// [`Error::Augment`] for the first field that is out of range; [`ImageError::Range`](crate::ImageError::Range) for
-    /// one of a transform.
+    /// [`Error::Augment`] for the first field that is out of range; [`ImageError::Range`] for one of a transform;
+    /// [`ImageError::ChangesShape`] for a transform of images to another size.
     pub fn check(&self) -> Result<()> {
-        let padding = self.crop_padding;
-        let fields = [
-            (
-                "crop_padding",
-                padding as f32,
-                padding <= MAX_PADDING,
-                "0 to 65536 pixels",
-            ),
-            (
-                "shift",
-                self.shift,
-                (0.0..=1.0).contains(&self.shift),
-                "0 to 1",
-            ),
-            (
-                "rotate",
-                self.rotate,
-                (0.0..=180.0).contains(&self.rotate),
-                "0 to 180 degrees",
-            ),
-            (
-                "scale",
-                self.scale,
-                (0.0..1.0).contains(&self.scale),
-                "0 to less than 1",
-            ),
-            (
-                "shear",
-                self.shear,
-                (0.0..90.0).contains(&self.shear),
-                "0 to less than 90 degrees",
-            ),
-            (
-                "noise",
-                self.noise,
-                (0.0..=f32::MAX).contains(&self.noise),
-                "0 or more",
-            ),
-        ];
-        match fields.into_iter().find(|&(_, _, good, _)| !good) {
-            None => {
-                self.transforms.iter().try_for_each(ImageTransform::check)?;
-                self.sequences.iter().try_for_each(SequenceTransform::check)
-            }
-            Some((field, value, _, expected)) => Err(Error::Augment {
+        if let Some((field, value, domain)) = outside(self) {
+            return Err(Error::Augment {
                 field,
-                value,
-                expected,
-            }),
+                value: value as f32,
+                expected: domain.to_string(),
+            });
         }
+        for transform in &self.transforms {
+            transform.check()?;
+            let shape = [3, 7, 11].map(Some);
+            if transform.output_shape(shape) != shape {
+                let transform = transform.declaration().name;
+                return Err(ImageError::ChangesShape { transform }.into());
+            }
+        }
+        let mut sequences = self.sequences.iter();
+        sequences.try_for_each(|transform| transform.check())
     }
 
     /// Whether pixels are interpolated.

@@ -4,7 +4,7 @@ use std::array;
 
 use super::affine::{Map, Resampler};
 use super::image::Image;
-use super::{Augment, Draws, ImageAugmentation, Normalize, crop, cutout, flip, noise};
+use super::{Augment, Draws, Normalize, crop, cutout, flip, noise};
 use crate::sample_random::SampleRandom;
 
 /// The position of the first transform of [`Augment::transforms`] among those of the sample: behind all transforms

@@ -1,21 +1,21 @@
 //! The frames of the recordings of a data set.
 
-use spikelet_events::frames::{FrameRule, Nda, Representation, Resize, Slicing};
+use spikelet_events::frames::{DeviceSlicing, FrameRule, Resize};
 use spikelet_events::transforms::{EventTransform, apply_all};
 use spikelet_events::{EventBuffer, EventRandom, Frames, Sensor};
+use spikelet_schema::Member;
 
 use super::settings::FrameSettings;
-use crate::device_frames::{DeviceFrames, DeviceSlicing, MAX_SIDE};
+use crate::device_frames::{DeviceFrames, MAX_SIDE};
 use crate::error::{Error, Result};
-use crate::event_augmentation::EventAugmentation;
 use crate::sequence_source::StepShape;
 
 /// The frames of a data set: settings without defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FrameMaker {
-    rule: FrameRule,
+    rule: Member<dyn FrameRule>,
     resize: Option<Resize>,
-    events: Vec<EventTransform>,
+    events: Vec<Member<dyn EventTransform>>,
     sensor: Sensor,
     /// The number of time steps of a sequence: that of the rule, or else shorter sequences are filled up with zeros, and
     /// longer ones end there.
@@ -25,7 +25,7 @@ pub(super) struct FrameMaker {
 /// The changes of one sample in one epoch.
 #[derive(Clone, Copy)]
 pub(super) struct Changes<'a> {
-    pub augment: &'a [EventAugmentation],
+    pub augment: &'a [Member<dyn EventTransform>],
     pub random: &'a EventRandom,
 }
 
@@ -37,7 +37,7 @@ impl FrameSettings {
     /// If a setting is out of range for the sensor, or an event is outside of it.
     pub fn frames_of(
         &self,
-        rule: &FrameRule,
+        rule: &Member<dyn FrameRule>,
         events: EventBuffer,
         sensor: Sensor,
         steps: usize,
@@ -49,7 +49,12 @@ impl FrameSettings {
 
 impl FrameMaker {
     /// Frames of recordings of this sensor; `steps` is for rules that give as many as a recording is long.
-    pub fn new(settings: &FrameSettings, rule: FrameRule, sensor: Sensor, steps: usize) -> Self {
+    pub fn new(
+        settings: &FrameSettings,
+        rule: Member<dyn FrameRule>,
+        sensor: Sensor,
+        steps: usize,
+    ) -> Self {
         let resize = settings.size.map(|[height, width]| Resize {
             width,
             height,
@@ -94,19 +99,17 @@ impl FrameMaker {
         &self,
         events: &mut EventBuffer,
         changes: Option<Changes<'c>>,
-    ) -> spikelet_events::Result<(Sensor, Vec<(&'c Nda, EventRandom)>)> {
+    ) -> spikelet_events::Result<(Sensor, Vec<(&'c dyn EventTransform, EventRandom)>)> {
         let mut sensor = self.sensor;
         let none = EventRandom::new(0, 0, 0);
         apply_all(&self.events, events, &mut sensor, &none)?;
         let mut moved = vec![];
         if let Some(Changes { augment, random }) = changes {
-            for (position, augmentation) in augment.iter().enumerate() {
+            for (position, transform) in augment.iter().enumerate() {
                 let mut random = random.of_transform(position);
-                match augmentation {
-                    EventAugmentation::Events(transform) => {
-                        transform.apply(events, &mut sensor, &mut random)?;
-                    }
-                    EventAugmentation::Nda(nda) => moved.push((nda, random)),
+                match transform.is_of_frames() {
+                    true => moved.push((&**transform, random)),
+                    false => transform.apply(events, &mut sensor, &mut random)?,
                 }
             }
         }
@@ -124,8 +127,8 @@ impl FrameMaker {
         if let Some(resize) = &self.resize {
             frames = resize.apply(&frames)?;
         }
-        for (nda, mut random) in moved {
-            nda.apply(&mut frames, &mut random)?;
+        for (transform, mut random) in moved {
+            transform.change_frames(&mut frames, &mut random)?;
         }
         let elements = frames.shape[1..].iter().product::<usize>();
         if frames.shape[0] > self.steps {
@@ -141,12 +144,8 @@ impl FrameMaker {
     /// [`Error::DeviceFrames`] for rules of other kinds, and frames larger than the sensor.
     pub fn device_frames(&self, events: usize) -> Result<DeviceFrames> {
         let refused = |problem: String| Error::DeviceFrames { problem };
-        let slicing = match &self.rule {
-            FrameRule::Counts(Slicing::ByNumber(_)) => DeviceSlicing::Number,
-            FrameRule::Counts(Slicing::ByTime(_)) => DeviceSlicing::Time,
-            FrameRule::Counts(Slicing::ByDuration(rule)) => DeviceSlicing::Duration(rule.duration),
-            other => return Err(refused(format!("the frames are `{other}`"))),
-        };
+        let slicing = self.rule.on_device();
+        let slicing = slicing.ok_or_else(|| refused(format!("the frames are `{}`", self.rule)))?;
         let (mut none, mut sensor) = (EventBuffer::default(), self.sensor);
         apply_all(
             &self.events,

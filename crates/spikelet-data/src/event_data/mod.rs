@@ -22,6 +22,7 @@ use spikelet_events::frames::FrameRule;
 use spikelet_events::pack::pack_data_set;
 use spikelet_events::synthetic::SyntheticSet;
 use spikelet_events::{EventSet, Options, Sensor, Split, recording_folder, recording_list};
+use spikelet_schema::Member;
 
 use crate::device_frames::DeviceFrames;
 use crate::error::{Error, Result};
@@ -119,7 +120,7 @@ impl EventRecordings {
     ///
     /// # Errors
     /// None, for the data sets of this crate.
-    pub fn frames(self) -> Result<FrameRule> {
+    pub fn frames(self) -> Result<Member<dyn FrameRule>> {
         Ok(match self {
             Self::Set(set) => set.frames,
             Self::Own => OWN_FRAMES,
@@ -132,7 +133,7 @@ impl EventRecordings {
     ///
     /// # Errors
     /// None, for the data sets of this crate.
-    pub fn generated(self) -> Result<Option<SyntheticSet>> {
+    pub fn generated(self) -> Result<Option<Member<dyn SyntheticSet>>> {
         Ok(match self {
             Self::Synthetic(own) => Some(own.set.parse()?),
             _ => None,
@@ -151,7 +152,7 @@ impl EventRecordings {
             Some([width, height]) => Some(Sensor::new(width, height)),
             None => sensor,
         };
-        let rule: FrameRule = match &settings.rule {
+        let rule: Member<dyn FrameRule> = match &settings.rule {
             Some(rule) => rule.clone(),
             None => self.frames()?,
         };

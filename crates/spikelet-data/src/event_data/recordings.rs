@@ -5,6 +5,7 @@ use std::path::Path;
 use spikelet_events::pack::{Pack, SampleInfo};
 use spikelet_events::synthetic::SyntheticSet;
 use spikelet_events::{EventBuffer, EventDataset, Sensor, Split};
+use spikelet_schema::Member;
 
 use crate::digest::Parts;
 use crate::error::Result;
@@ -26,7 +27,7 @@ enum Store {
     Pack(Pack),
     Files(Box<EventDataset>),
     /// Generated, with the index of each sample.
-    Synthetic(SyntheticSet, Vec<u32>),
+    Synthetic(Member<dyn SyntheticSet>, Vec<u32>),
 }
 
 /// The seed of generated recordings. It is not the seed of a run, so that runs are comparable.
@@ -59,7 +60,7 @@ impl Recordings {
     }
 
     /// Those of a generated set.
-    pub fn of_synthetic(set: SyntheticSet) -> Self {
+    pub fn of_synthetic(set: Member<dyn SyntheticSet>) -> Self {
         let (mut samples, mut indices) = (vec![], vec![]);
         for split in [Split::Train, Split::Test] {
             for index in set.indices(split) {

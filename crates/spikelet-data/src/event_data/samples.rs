@@ -7,11 +7,13 @@ use spikelet_events::EventRandom;
 
 use super::maker::{Changes, FrameMaker};
 use super::recordings::Recordings;
+use spikelet_events::transforms::EventTransform;
+use spikelet_schema::Member;
+
 use crate::dataset::{Dataset, check_index};
 use crate::device_frames::DeviceFrames;
 use crate::digest::Parts;
 use crate::error::Result;
-use crate::event_augmentation::EventAugmentation;
 use crate::field::{ElementType, Field};
 use crate::sample::{Sample, SampleTensor};
 use crate::sample_random::SampleRandom;
@@ -110,7 +112,7 @@ impl Dataset for EventFrames {
     fn augmented(
         &self,
         index: usize,
-        augment: &[EventAugmentation],
+        augment: &[Member<dyn EventTransform>],
         random: &SampleRandom,
     ) -> Result<Sample<'_>> {
         let random: &EventRandom = &random.of_events();

@@ -115,8 +115,8 @@ pub(super) fn load(images: LazyImages, dir: &Path, wanted: WantedImages) -> Resu
     let size = [height, width];
     let normalize = Normalize::imagenet(channels);
     let resize = match images {
-        LazyImages::ImageNet => Resize::ShorterSide(resized(size)),
-        _ => Resize::Cover(size),
+        LazyImages::ImageNet => Resize::shorter_side(resized(size)),
+        _ => Resize::cover(size),
     };
     let transforms: Vec<Arc<dyn Transform>> = vec![Arc::new(resize), Arc::new(CenterCrop { size })];
     let mut split = LazySplit::new(part(train), part(test), normalize)

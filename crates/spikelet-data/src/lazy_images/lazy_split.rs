@@ -25,7 +25,7 @@ use crate::transform::Transform;
 /// let size = [224, 224];
 /// let split = LazySplit::new(Arc::new(train), Arc::new(test), Normalize::imagenet(3))
 ///     .train_transforms(vec![Arc::new(RandomResizedCrop::new(size)), Arc::new(RandomFlip::default())])
-///     .test_transforms(vec![Arc::new(Resize::ShorterSide(256)), Arc::new(CenterCrop { size })])?;
+///     .test_transforms(vec![Arc::new(Resize::shorter_side(256)), Arc::new(CenterCrop { size })])?;
 /// assert_eq!(split.shown(&[0, 7])?.shape, [3, 224, 224]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
@@ -55,7 +55,7 @@ impl LazySplit {
     }
 
     /// Sets the transforms of training images, which come before the augmentation of the settings. A
-    /// [`ResizedCrop`](crate::ResizedCrop) among these takes their place.
+    /// [`RandomResizedCrop`](crate::RandomResizedCrop) among these takes their place.
     #[must_use]
     pub fn train_transforms(mut self, transforms: Vec<Arc<dyn Transform>>) -> Self {
         self.train_transforms = transforms;
@@ -133,18 +133,22 @@ impl LazySplit {
     /// The crop of an augmentation, which is made of the images before they are resized. It is taken out of the settings.
     #[cfg(feature = "images")]
     fn taken_crop(&self, config: &mut LoaderConfig) -> Option<Arc<dyn Transform>> {
-        use crate::augment::ImageTransform;
+        use crate::augment::{ImageTransform, RandomResizedCrop};
+        use spikelet_schema::{Family, Member, Schema, from_json, to_json};
+
         let transforms = &mut config.augment.transforms;
-        let is_crop = |transform: &_| matches!(transform, ImageTransform::ResizedCrop(_));
+        let name = RandomResizedCrop::DECLARATION.name;
+        let is_crop = |crop: &Member<dyn ImageTransform>| crop.declaration().name == name;
         let fields = self.test.fields();
         let shape = &fields.iter().find(|field| field.name == "images")?.shape;
         let &[_, Some(height), Some(width)] = &shape[..] else {
             return None;
         };
-        match transforms.remove(transforms.iter().position(is_crop)?) {
-            ImageTransform::ResizedCrop(crop) => Some(Arc::new(crop.to([height, width]))),
-            _ => None,
-        }
+        let crop = transforms.remove(transforms.iter().position(is_crop)?);
+        let settings = to_json(<dyn ImageTransform>::record(&*crop));
+        let crop: RandomResizedCrop = from_json(&settings.into()).ok()?;
+        let size = Some([height, width]);
+        Some(Arc::new(RandomResizedCrop { size, ..crop }))
     }
 
     #[cfg(not(feature = "images"))]

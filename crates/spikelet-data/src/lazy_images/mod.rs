@@ -126,7 +126,7 @@ impl LazyImages {
             #[cfg(feature = "images")]
             Self::ImageNet => Augment {
                 flip: true,
-                transforms: vec![crate::ResizedCrop::default().into()],
+                transforms: vec![crate::RandomResizedCrop::default().into()],
                 ..Augment::default()
             },
             _ => Augment::default(),

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use spikelet_events::transforms::EventTransform;
+use spikelet_schema::Member;
+
 use crate::dataset::{Dataset, check_index};
 use crate::digest::Parts;
 use crate::error::Result;
-use crate::event_augmentation::EventAugmentation;
 use crate::field::Field;
 use crate::sample::Sample;
 use crate::sample_random::SampleRandom;
@@ -66,7 +68,7 @@ impl Dataset for Subset {
     fn augmented(
         &self,
         index: usize,
-        augment: &[EventAugmentation],
+        augment: &[Member<dyn EventTransform>],
         random: &SampleRandom,
     ) -> Result<Sample<'_>> {
         check_index(self, index)?;

@@ -99,7 +99,7 @@ fn built(name: &str) -> Result<Arc<dyn Neuron>, Failure> {
 fn list() -> Result<String, Failure> {
     let mut table =
         String::from("| neuron | | states | trainable | output |\n|---|---|---|---|---|\n");
-    for (name, summary) in NEURONS.all_names() {
+    for (name, summary) in NEURONS.summaries() {
         let neuron = built(name)?;
         let section = neuron.name();
         let states: Vec<&str> = neuron.states().iter().map(|s| s.name).collect();

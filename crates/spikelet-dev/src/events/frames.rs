@@ -1,10 +1,11 @@
 //! Frames of events, by the functions of SpikingJelly, tonic and published experiments.
 
 use super::{Item, Output};
+use spikelet::schema::Member;
 use spikelet_events::frames::{
     AveragedTimeSurface, BitFrames, ByDuration, ByNumber, ByTime, CountFrames, Decay, EventBins,
-    EventCounts, Representation, Slicing, SoundFrames, SoundRule, TimeBins, TimeSurface,
-    TimeWindows, VoxelGrid,
+    EventCounts, FrameRule, Slicing, SoundFrames, SoundRule, TimeBins, TimeSurface, TimeWindows,
+    VoxelGrid,
 };
 
 /// Makes the frames, or the slices, of the item's events.
@@ -32,7 +33,7 @@ pub fn run(item: &Item) -> Result<Output, String> {
 }
 
 /// The slicing that the arguments say.
-fn slicing(item: &Item, function: &str) -> Result<Slicing, String> {
+fn slicing(item: &Item, function: &str) -> Result<Member<dyn Slicing>, String> {
     let include_incomplete = item.args()["include_incomplete"] == true;
     let count = |name| item.count(name).map(|count| count as usize);
     let bins = |name| count(name).or_else(|| count("bin_count"));
@@ -79,7 +80,7 @@ fn representation(
     item: &Item,
     function: &str,
     events: usize,
-) -> Result<Box<dyn Representation>, String> {
+) -> Result<Box<dyn FrameRule>, String> {
     let count = |name: &str| {
         let found = item.count(name).map(|count| count as usize);
         found.ok_or_else(|| format!("{function}: the argument {name} is missing"))

@@ -2,13 +2,14 @@
 
 use super::{Item, Output};
 use serde_json::Value;
+use spikelet::schema::Member;
 use spikelet_events::EventRandom;
 use spikelet_events::transforms::EventTransform;
 
 /// Applies the item's transform.
 pub fn run(item: &Item) -> Result<Output, String> {
     let text = text(item)?;
-    let transform: EventTransform = text.parse().map_err(|e| format!("{text}: {e}"))?;
+    let transform: Member<dyn EventTransform> = text.parse().map_err(|e| format!("{text}: {e}"))?;
     let mut events = item.events()?;
     let mut sensor = item.sensor().ok_or("the item has no sensor")?;
     let mut random = EventRandom::new(0, 0, 0);

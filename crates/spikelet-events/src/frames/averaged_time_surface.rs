@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::representation::{Representation, check_buffer, check_events, check_sensor};
+use super::rule::{FrameRule, check_buffer, check_events, check_rule, check_sensor};
 use super::slicing::check_sorted;
-use crate::settings::{Field, Settings, check};
+use crate::settings::check;
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Averaged time surfaces, `[cells, 2, surface, surface]`: for each cell of the sensor and polarity, the mean of the time
 /// surfaces around its events.
@@ -15,7 +16,7 @@ use crate::{EventBuffer, Result, Sensor};
 /// numbered row by row.
 ///
 /// ```
-/// use spikelet_events::frames::{AveragedTimeSurface, Representation};
+/// use spikelet_events::frames::{AveragedTimeSurface, FrameRule};
 /// use spikelet_events::{EventBuffer, Sensor};
 ///
 /// let mut events = EventBuffer::default();
@@ -27,77 +28,33 @@ use crate::{EventBuffer, Result, Sensor};
 ///
 /// Source: A. Sironi et al., HATS: histograms of averaged time surfaces for robust event-based object classification, 2018;
 /// tonic 1.7.0, `ToAveragedTimesurface`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(check = FrameRule::fits)]
 pub struct AveragedTimeSurface {
     /// The width and height of a cell in pixels.
+    #[schema(main, default = 10, at_least = 1)]
     pub cell: usize,
     /// The width and height of a surface in pixels: odd, at most `cell`.
+    #[schema(default = 7, at_least = 1)]
     pub surface: usize,
     /// The age of the oldest events that count, in microseconds.
+    #[schema(default = 100_000)]
     pub window: u64,
     /// The time constant in microseconds, above 0.
+    #[schema(default = 50_000.0, above = 0)]
     pub tau: f64,
     /// The weight of an older event.
+    #[schema(default = Decay::Exponential)]
     pub decay: Decay,
 }
 
 /// The weight of an event that is Δ older.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub enum Decay {
     /// exp(−Δ / τ)
     Exponential,
     /// 1 − Δ / (3 τ)
     Linear,
-}
-
-impl Field for Decay {
-    fn read(&mut self, text: &str) -> bool {
-        *self = match text {
-            "exponential" => Self::Exponential,
-            "linear" => Self::Linear,
-            _ => return false,
-        };
-        true
-    }
-
-    fn text(&self) -> Option<String> {
-        let name = match self {
-            Self::Exponential => "exponential",
-            Self::Linear => "linear",
-        };
-        Some(name.into())
-    }
-
-    fn expected(&self) -> &'static str {
-        "exponential or linear"
-    }
-}
-
-impl Default for AveragedTimeSurface {
-    /// Cells of 10 × 10 pixels, surfaces of 7 × 7, a window of 100 ms, exponential decay with 50 ms.
-    fn default() -> Self {
-        Self {
-            cell: 10,
-            surface: 7,
-            window: 100_000,
-            tau: 50_000.0,
-            decay: Decay::Exponential,
-        }
-    }
-}
-
-impl Settings for AveragedTimeSurface {
-    const NAME: &'static str = "averaged-time-surface";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("cell", &mut self.cell),
-            ("surface", &mut self.surface),
-            ("window", &mut self.window),
-            ("tau", &mut self.tau),
-            ("decay", &mut self.decay),
-        ]
-    }
 }
 
 impl AveragedTimeSurface {
@@ -130,31 +87,11 @@ impl Memory {
     }
 }
 
-impl Representation for AveragedTimeSurface {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
+impl FrameRule for AveragedTimeSurface {
     fn shape(&self, _: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
         let (cell, surface) = (self.cell, self.surface);
-        check(cell > 0, Self::NAME, "cell", cell, "pixels, at least 1")?;
-        let is_valid = surface % 2 == 1 && surface <= cell;
-        check(
-            is_valid,
-            Self::NAME,
-            "surface",
-            surface,
-            "an odd number, at most cell",
-        )?;
-        let is_positive = self.tau > 0.0 && self.tau.is_finite();
-        check(
-            is_positive,
-            Self::NAME,
-            "tau",
-            self.tau,
-            "microseconds above 0",
-        )?;
-        check_sensor(Self::NAME, sensor)?;
+        check_rule(self)?;
+        check_sensor(Self::DECLARATION.name, sensor)?;
         let cells = |size: u32| (size as usize).div_ceil(cell);
         Ok([
             cells(sensor.width) * cells(sensor.height),
@@ -164,11 +101,18 @@ impl Representation for AveragedTimeSurface {
         ])
     }
 
+    fn fits(&self) -> Result<()> {
+        let fits = self.surface % 2 == 1 && self.surface <= self.cell;
+        let expected = "an odd number, at most cell";
+        let of = Self::DECLARATION.name;
+        check(fits, of, "surface", self.surface, expected)
+    }
+
     fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
         let shape = self.shape(events, sensor)?;
-        check_buffer(Self::NAME, out, shape)?;
-        check_events(Self::NAME, events, sensor)?;
-        check_sorted(Self::NAME, &events.t)?;
+        check_buffer(Self::DECLARATION.name, out, shape)?;
+        check_events(Self::DECLARATION.name, events, sensor)?;
+        check_sorted(Self::DECLARATION.name, &events.t)?;
         let columns = (sensor.width as usize).div_ceil(self.cell);
         let size = self.surface * self.surface;
         let radius = self.surface / 2;

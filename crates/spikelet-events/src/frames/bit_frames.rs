@@ -1,16 +1,15 @@
 //! Binary frames, packed into numbers (Bina-Rep).
 
-use super::Slicing;
-use super::representation::{Representation, check_buffer, check_events, check_sensor};
-use super::slicing::TimeBins;
-use crate::settings::{Field, Settings, check};
+use super::rule::{FrameRule, check_buffer, check_events, check_rule, check_sensor};
+use super::slicing::{Slicing, TimeBins};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Frames `[frames, 2, H, W]` whose values are binary numbers: bit by bit, whether there is an event in each of `bits` time
 /// bins, the first bin in the highest bit; divided by 2^`bits` − 1.
 ///
 /// ```
-/// use spikelet_events::frames::{BitFrames, Representation};
+/// use spikelet_events::frames::{BitFrames, FrameRule};
 /// use spikelet_events::{EventBuffer, Sensor};
 ///
 /// let mut events = EventBuffer::default();
@@ -22,48 +21,20 @@ use crate::{EventBuffer, Result, Sensor};
 /// ```
 ///
 /// Source: S. Barchid et al., Bina-Rep event frames, 2022; tonic 1.7.0, `ToBinaRep` of `ToFrame(n_time_bins=…)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct BitFrames {
     /// The number of frames.
+    #[schema(main, default = 10, at_least = 1, at_most = (1 << 20) - 1)]
     pub frames: usize,
     /// The bits of a frame, up to 24: the exact integers of a 32-bit float.
+    #[schema(default = 8, at_least = 1, at_most = 24)]
     pub bits: usize,
 }
 
-impl Default for BitFrames {
-    /// 10 frames of 8 bits.
-    fn default() -> Self {
-        Self {
-            frames: 10,
-            bits: 8,
-        }
-    }
-}
-
-impl Settings for BitFrames {
-    const NAME: &'static str = "bit-frames";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("frames", &mut self.frames), ("bits", &mut self.bits)]
-    }
-}
-
-impl Representation for BitFrames {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
+impl FrameRule for BitFrames {
     fn shape(&self, _: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
-        let is_valid = (1..1 << 20).contains(&self.frames);
-        check(is_valid, Self::NAME, "frames", self.frames, "1 to 1048575")?;
-        check(
-            (1..=24).contains(&self.bits),
-            Self::NAME,
-            "bits",
-            self.bits,
-            "1 to 24",
-        )?;
-        check_sensor(Self::NAME, sensor)?;
+        check_rule(self)?;
+        check_sensor(Self::DECLARATION.name, sensor)?;
         Ok([
             self.frames,
             2,
@@ -78,13 +49,13 @@ impl Representation for BitFrames {
 
     fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
         let shape = self.shape(events, sensor)?;
-        check_buffer(Self::NAME, out, shape)?;
-        check_events(Self::NAME, events, sensor)?;
+        check_buffer(Self::DECLARATION.name, out, shape)?;
+        check_events(Self::DECLARATION.name, events, sensor)?;
         let bins = TimeBins {
             bins: self.frames * self.bits,
             overlap: 0.0,
         };
-        let slices = Slicing::from(bins).slices(&events.t)?;
+        let slices = bins.slices(&events.t)?;
         let (width, pixels) = (shape[3], shape[2] * shape[3]);
         let bit = |k: usize| 1_u32 << (self.bits - 1 - k % self.bits);
         out.fill(0.0);

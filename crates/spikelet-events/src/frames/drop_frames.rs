@@ -1,8 +1,9 @@
 //! Frames dropped at random.
 
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::check;
 use crate::{Frames, Result};
+use spikelet_schema::Schema;
 
 /// Keeps `remain` frames of a recording `[T, …]`, in their order; every choice is equally likely.
 ///
@@ -20,25 +21,11 @@ use crate::{Frames, Result};
 ///
 /// Source: W. Fang et al., Deep residual learning in spiking neural networks, 2021 (16 to 12 frames); SpikingJelly 2.0.0,
 /// `random_temporal_delete`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct DropFrames {
     /// The number of frames that remain, at least 1.
+    #[schema(main, default = 12, at_least = 1)]
     pub remain: usize,
-}
-
-impl Default for DropFrames {
-    /// 12 frames.
-    fn default() -> Self {
-        Self { remain: 12 }
-    }
-}
-
-impl Settings for DropFrames {
-    const NAME: &'static str = "drop-frames";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("remain", &mut self.remain)]
-    }
 }
 
 impl DropFrames {
@@ -49,18 +36,13 @@ impl DropFrames {
     /// values are no whole frames. The frames are then unchanged.
     pub fn apply(&self, frames: &mut Frames, random: &mut EventRandom) -> Result<()> {
         let count = frames.shape.first().copied().unwrap_or(0);
-        let is_valid = (1..=count).contains(&self.remain);
-        check(
-            is_valid,
-            Self::NAME,
-            "remain",
-            self.remain,
-            "1 to the number of frames",
-        )?;
+        let (of, expected) = (Self::DECLARATION.name, "1 to the number of frames");
+        let fits = (1..=count).contains(&self.remain);
+        check(fits, of, "remain", self.remain, expected)?;
         let is_whole = frames.values.len().is_multiple_of(count);
         check(
             is_whole,
-            Self::NAME,
+            Self::DECLARATION.name,
             "values",
             frames.values.len(),
             "a multiple of the number of frames",

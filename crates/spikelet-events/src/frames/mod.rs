@@ -1,6 +1,6 @@
 //! Events become dense tensors: frames of counts, voxel grids, time surfaces.
 //!
-//! A [`Slicing`] cuts the events of a recording into ranges; [`CountFrames`] counts each range into a frame
+//! A [`Slicing`] cuts the events of a recording into ranges; each range is counted into a frame
 //! `[P, H, W]`. Channel 0 has the OFF events, channel 1 the ON events.
 //!
 //! | slicing | text | as |
@@ -13,28 +13,19 @@
 //! | [`TimeBins`] | `time-bins=10` | tonic `ToFrame(n_time_bins=…)` |
 //! | [`EventBins`] | `event-bins=10` | tonic `ToFrame(n_event_bins=…)` |
 //!
-//! | representation | text | |
-//! |---|---|---|
-//! | [`CountFrames`] | | counts of a slicing |
-//! | [`VoxelGrid`] | `voxel-grid=5` | polarities, interpolated between time bins |
-//! | [`TimeSurface`] | `time-surface window=50000 tau=30000` | exponential decay since the last event of each pixel |
-//! | [`AveragedTimeSurface`] | `averaged-time-surface cell=10` | HATS |
-//! | [`BitFrames`] | `bit-frames frames=10 bits=8` | Bina-Rep |
-//! | [`SoundSteps`] | `sound steps=100 step=10000 group=5` | counts of the channels of a cochlea |
+//! A [`FrameRule`] is a slicing, whose events are counted, or another one of [`FRAME_RULES`].
 //!
-//! A [`FrameRule`] is any of both tables, by its text.
-//!
-//! [`Resize`], [`Nda`] and [`DropFrames`] change frames. [`SoundFrames`] has the frames of a cochlea (SHD, SSC), with the rules of published code.
+//! [`Resize`], [`Nda`](crate::transforms::Nda) and [`DropFrames`] change frames. [`SoundFrames`] has the frames of a cochlea (SHD, SSC), with the rules of published code.
 //!
 //! ```
-//! use spikelet_events::frames::{ByNumber, CountFrames, Representation};
+//! use spikelet_events::frames::{ByNumber, FrameRule};
 //! use spikelet_events::{EventBuffer, Sensor};
 //!
 //! let mut events = EventBuffer::default();
 //! for k in 0..5 {
 //!     events.push(10 * k, 1, 0, k % 2 == 1);
 //! }
-//! let frames = CountFrames::new(ByNumber { frames: 2 }).tensor(&events, Sensor::new(2, 1))?;
+//! let frames = ByNumber { frames: 2 }.tensor(&events, Sensor::new(2, 1))?;
 //! assert_eq!(frames.shape, [2, 2, 1, 2]); // [T, P, H, W]
 //! assert_eq!(frames.values, [0.0, 1.0, 0.0, 1.0, 0.0, 2.0, 0.0, 1.0]);
 //! # Ok::<(), spikelet_events::Error>(())
@@ -54,8 +45,6 @@ mod averaged_time_surface;
 mod bit_frames;
 mod count;
 mod drop_frames;
-mod nda;
-mod representation;
 mod resize;
 mod rule;
 mod slicing;
@@ -66,55 +55,55 @@ mod stream;
 mod time_surface;
 mod voxel_grid;
 
-pub(crate) use representation::{check_events, check_sensor};
-
-use crate::settings::registry;
+pub(crate) use rule::{check_events, check_sensor};
 
 pub use averaged_time_surface::{AveragedTimeSurface, Decay};
 pub use bit_frames::BitFrames;
 pub use count::CountFrames;
 pub use drop_frames::DropFrames;
-pub use nda::Nda;
-pub use representation::Representation;
 pub use resize::{Interpolation, Resize};
 pub use rule::FrameRule;
 pub use slicing::{
-    ByDuration, ByNumber, ByTime, EventBins, EventCounts, Slicing, TimeBins, TimeWindows,
+    ByDuration, ByNumber, ByTime, DeviceSlicing, EventBins, EventCounts, SLICINGS, Slicing,
+    TimeBins, TimeWindows,
 };
 pub use sound::SoundFrames;
 pub use sound_rule::SoundRule;
 pub use sound_steps::SoundSteps;
-pub use stream::FrameStream;
+pub use stream::{FrameEnd, FrameStream};
 pub use time_surface::TimeSurface;
 pub use voxel_grid::VoxelGrid;
 
-registry! {
-    /// A representation with a name: `voxel-grid=5`.
-    ///
-    /// ```
-    /// use spikelet_events::frames::NamedRepresentation;
-    ///
-    /// let surface: NamedRepresentation = "time-surface window=10000".parse()?;
-    /// assert_eq!(surface.to_string(), "time-surface window=10000 tau=30000");
-    /// # Ok::<(), spikelet_events::Error>(())
-    /// ```
-    NamedRepresentation, "frames" {
-        VoxelGrid(VoxelGrid),
-        TimeSurface(TimeSurface),
-        AveragedTimeSurface(AveragedTimeSurface),
-        BitFrames(BitFrames),
-        SoundSteps(SoundSteps),
+spikelet_schema::registry! {
+    /// All rules by which events become frames: the slicings, whose events are counted, and others.
+    pub static FRAME_RULES: dyn FrameRule = "rule of frames" {
+        ByNumber,
+        ByTime,
+        ByDuration,
+        TimeWindows,
+        EventCounts,
+        TimeBins,
+        EventBins,
+        CountFrames,
+        VoxelGrid,
+        TimeSurface,
+        AveragedTimeSurface,
+        BitFrames,
+        SoundSteps,
     }
 }
 
-impl AsRef<dyn Representation> for NamedRepresentation {
-    fn as_ref(&self) -> &(dyn Representation + 'static) {
-        match self {
-            Self::VoxelGrid(grid) => grid,
-            Self::TimeSurface(surface) => surface,
-            Self::AveragedTimeSurface(surface) => surface,
-            Self::BitFrames(frames) => frames,
-            Self::SoundSteps(steps) => steps,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slicing_is_a_rule_of_frames() {
+        for slicing in SLICINGS.names() {
+            assert_eq!(
+                FRAME_RULES.find(slicing).map(|rule| rule.name()),
+                Ok(slicing)
+            );
         }
     }
 }

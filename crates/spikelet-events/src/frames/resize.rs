@@ -1,7 +1,8 @@
 //! Frames of another size.
 
-use crate::settings::{Field, Settings, check};
+use crate::settings::{check, check_settings};
 use crate::{ErrorKind, Frames, Result};
+use spikelet_schema::Schema;
 
 /// Resizes the frames `[…, H, W]`, as CIFAR10-DVS is resized to 48 × 48 pixels.
 ///
@@ -19,69 +20,26 @@ use crate::{ErrorKind, Frames, Result};
 /// ```
 ///
 /// Source: PyTorch, `torch.nn.functional.interpolate`, modes `nearest` and `bilinear` with `align_corners=False`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct Resize {
     /// The new number of columns.
+    #[schema(main, default = 48, at_least = 1, at_most = MAX_SIZE)]
     pub width: usize,
     /// The new number of rows.
+    #[schema(default = 48, at_least = 1, at_most = MAX_SIZE)]
     pub height: usize,
     /// How values between pixels are found.
+    #[schema(default = Interpolation::Nearest)]
     pub interpolation: Interpolation,
 }
 
 /// How values between pixels are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub enum Interpolation {
     /// The value of one pixel: counts stay integers.
     Nearest,
     /// The mean of up to four pixels, by distance.
     Bilinear,
-}
-
-impl Field for Interpolation {
-    fn read(&mut self, text: &str) -> bool {
-        *self = match text {
-            "nearest" => Self::Nearest,
-            "bilinear" => Self::Bilinear,
-            _ => return false,
-        };
-        true
-    }
-
-    fn text(&self) -> Option<String> {
-        let name = match self {
-            Self::Nearest => "nearest",
-            Self::Bilinear => "bilinear",
-        };
-        Some(name.into())
-    }
-
-    fn expected(&self) -> &'static str {
-        "nearest or bilinear"
-    }
-}
-
-impl Default for Resize {
-    /// 48 × 48 pixels, nearest.
-    fn default() -> Self {
-        Self {
-            width: 48,
-            height: 48,
-            interpolation: Interpolation::Nearest,
-        }
-    }
-}
-
-impl Settings for Resize {
-    const NAME: &'static str = "resize";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("width", &mut self.width),
-            ("height", &mut self.height),
-            ("interpolation", &mut self.interpolation),
-        ]
-    }
 }
 
 /// The largest width and height.
@@ -100,14 +58,11 @@ impl Resize {
     /// [`ErrorKind::Setting`] for sizes of 0 or above 65536 and frames without two axes of pixels;
     /// [`ErrorKind::BufferLength`] if the values do not match the shape; [`ErrorKind::TooLarge`] above 2²⁸ elements.
     pub fn apply(&self, frames: &Frames) -> Result<Frames> {
-        for (field, size) in [("width", self.width), ("height", self.height)] {
-            let is_valid = (1..=MAX_SIZE).contains(&size);
-            check(is_valid, Self::NAME, field, size, "1 to 65536")?;
-        }
+        check_settings(self)?;
         let [outer @ .., height, width] = &frames.shape[..] else {
             let shape = format!("{:?}", frames.shape);
             return Err(crate::settings::invalid(
-                Self::NAME,
+                Self::DECLARATION.name,
                 "shape",
                 shape,
                 "[…, H, W]",
@@ -121,7 +76,7 @@ impl Resize {
         let expected = product(&frames.shape).unwrap_or(usize::MAX);
         if frames.values.len() != expected {
             return Err(ErrorKind::BufferLength {
-                of: Self::NAME,
+                of: Self::DECLARATION.name,
                 given: frames.values.len(),
                 expected,
             }
@@ -137,12 +92,12 @@ impl Resize {
         ];
         check(
             is_valid,
-            Self::NAME,
+            Self::DECLARATION.name,
             "shape",
             format!("{:?}", frames.shape),
             "at least one pixel",
         )?;
-        let len = super::representation::element_count(Self::NAME, shape, "use fewer frames")?;
+        let len = super::rule::element_count(Self::DECLARATION.name, shape, "use fewer frames")?;
         let (rows, columns) = (self.taps(height, self.height), self.taps(width, self.width));
         let mut values = Vec::with_capacity(len);
         for frame in frames.values.chunks_exact(height * width) {

@@ -1,6 +1,6 @@
 //! Frames of spiking audio.
 
-use super::representation::element_count;
+use super::rule::element_count;
 use super::sound_rule::SoundRule;
 use crate::settings::check;
 use crate::{ErrorKind, Frames, Result};

@@ -1,16 +1,17 @@
 //! Frames of spiking audio by their time, from events.
 
-use super::Representation;
-use super::representation::{check_buffer, check_events, check_sensor};
-use crate::settings::{Field, Settings, check};
+use super::rule::{FrameRule, check_buffer, check_events, check_rule, check_sensor};
+use super::stream::FrameEnd;
+use crate::settings::check;
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Frames of a cochlea, whose channel is the column of an event: frame ⌊t / `step`⌋. Later events are left out.
 ///
 /// These are the frames of [`SoundRule::Steps`](super::SoundRule::Steps), for events instead of spikes in seconds.
 ///
 /// ```
-/// use spikelet_events::frames::{Representation, SoundSteps};
+/// use spikelet_events::frames::{FrameRule, SoundSteps};
 /// use spikelet_events::{EventBuffer, Sensor};
 ///
 /// let mut spikes = EventBuffer::default();
@@ -22,53 +23,26 @@ use crate::{EventBuffer, Result, Sensor};
 /// assert_eq!((frames.shape, frames.values), (vec![2, 1, 1, 2], vec![1.0, 0.0, 0.0, 2.0]));
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(name = "sound")]
 pub struct SoundSteps {
     /// The number of frames.
+    #[schema(main, default = 100, at_least = 1, at_most = 1 << 20)]
     pub steps: usize,
     /// The microseconds of a frame.
+    #[schema(default = 10_000, at_least = 1)]
     pub step: u64,
     /// The neighboring channels that are counted as one; a divisor of the number of channels.
+    #[schema(default = 5, at_least = 1)]
     pub group: usize,
     /// Whether a count is at most 1.
     pub binary: bool,
 }
 
-impl Default for SoundSteps {
-    /// 100 frames of 10 ms, channels in groups of 5: 140 inputs for the 700 channels of SHD and SSC.
-    fn default() -> Self {
-        Self {
-            steps: 100,
-            step: 10_000,
-            group: 5,
-            binary: false,
-        }
-    }
-}
-
-impl Settings for SoundSteps {
-    const NAME: &'static str = "sound";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("steps", &mut self.steps),
-            ("step", &mut self.step),
-            ("group", &mut self.group),
-            ("binary", &mut self.binary),
-        ]
-    }
-}
-
-impl Representation for SoundSteps {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
+impl FrameRule for SoundSteps {
     fn shape(&self, _: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
-        let of = Self::NAME;
-        let is_valid = (1..=1 << 20).contains(&self.steps);
-        check(is_valid, of, "steps", self.steps, "1 to 1048576")?;
-        check(self.step > 0, of, "step", self.step, "at least 1 µs")?;
+        let of = Self::DECLARATION.name;
+        check_rule(self)?;
         check_sensor(of, sensor)?;
         check(
             sensor.height == 1,
@@ -78,7 +52,7 @@ impl Representation for SoundSteps {
             "one row, as a cochlea has",
         )?;
         let channels = sensor.width as usize;
-        let divides = self.group > 0 && channels.is_multiple_of(self.group);
+        let divides = channels.is_multiple_of(self.group);
         let expected = "a divisor of the number of channels";
         check(divides, of, "group", self.group, expected)?;
         Ok([self.steps, 1, 1, channels / self.group])
@@ -88,10 +62,14 @@ impl Representation for SoundSteps {
         Some(self.steps)
     }
 
+    fn end_in_stream(&self) -> Option<FrameEnd> {
+        Some(FrameEnd::Sound(*self))
+    }
+
     fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
         let shape = self.shape(events, sensor)?;
-        check_buffer(Self::NAME, out, shape)?;
-        check_events(Self::NAME, events, sensor)?;
+        check_buffer(Self::DECLARATION.name, out, shape)?;
+        check_events(Self::DECLARATION.name, events, sensor)?;
         out.fill(0.0);
         let columns = shape[3];
         for (&t, &unit) in events.t.iter().zip(&events.x) {

@@ -1,19 +1,21 @@
 //! Frames of events that arrive one after the other.
 
-use super::{FrameRule, NamedRepresentation, Slicing, SoundSteps, check_events, check_sensor};
-use crate::settings::{check, invalid};
+use super::rule::check_rule;
+use super::{FrameRule, SoundSteps, check_events, check_sensor};
+use crate::settings::invalid;
 use crate::{ErrorKind, EventBuffer, Result, Sensor};
 
 /// The most frames without events between two events.
 const MAX_GAP: u64 = 1 << 22;
 
-/// When a frame ends.
-#[derive(Clone, Copy, Debug)]
-enum End {
+/// When a frame of a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FrameEnd {
     /// After so many microseconds from the first event, and again.
     Duration(u64),
     /// After so many events.
-    Count(usize),
+    Events(usize),
     /// After so many microseconds from time 0, and again; channels are counted in groups.
     Sound(SoundSteps),
 }
@@ -26,11 +28,10 @@ enum End {
 /// [`ByDuration`](super::ByDuration) counts in that frame, begins another one here.
 ///
 /// ```
-/// use spikelet_events::frames::{ByDuration, FrameStream, Slicing};
+/// use spikelet_events::frames::{ByDuration, FrameStream};
 /// use spikelet_events::{Error, EventBuffer, Sensor};
 ///
-/// let rule = Slicing::from(ByDuration { duration: 20 }).into();
-/// let mut stream = FrameStream::new(&rule, Sensor::new(2, 1))?;
+/// let mut stream = FrameStream::new(&ByDuration { duration: 20 }, Sensor::new(2, 1))?;
 /// let mut frames = vec![];
 /// for t in [5, 10, 60] {
 ///     let mut events = EventBuffer::default();
@@ -45,7 +46,7 @@ enum End {
 /// ```
 #[derive(Clone, Debug)]
 pub struct FrameStream {
-    end: End,
+    end: FrameEnd,
     sensor: Sensor,
     /// The frame that is not complete.
     frame: Vec<f32>,
@@ -64,41 +65,18 @@ impl FrameStream {
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] for a rule that needs the end of a recording, or is out of range for the sensor.
-    pub fn new(rule: &FrameRule, sensor: Sensor) -> Result<Self> {
+    pub fn new(rule: &dyn FrameRule, sensor: Sensor) -> Result<Self> {
         check_sensor("stream", sensor)?;
         let pixels = sensor.width as usize * sensor.height as usize;
-        let (end, elements) = match rule {
-            FrameRule::Counts(Slicing::ByDuration(rule)) => {
-                let expected = "at least 1 µs";
-                check(
-                    rule.duration > 0,
-                    "duration",
-                    "duration",
-                    rule.duration,
-                    expected,
-                )?;
-                (End::Duration(rule.duration), 2 * pixels)
-            }
-            FrameRule::Counts(Slicing::EventCounts(rule)) if rule.overlap == 0 => {
-                check(
-                    rule.events > 0,
-                    "event-counts",
-                    "events",
-                    rule.events,
-                    "at least 1",
-                )?;
-                (End::Count(rule.events), 2 * pixels)
-            }
-            FrameRule::Other(NamedRepresentation::SoundSteps(rule)) => {
-                let [_, _, _, columns] =
-                    super::Representation::shape(rule, &EventBuffer::default(), sensor)?;
-                (End::Sound(*rule), columns)
-            }
-            _ => {
-                let expected = "duration=MICROSECONDS, event-counts=NUMBER without overlap, or sound: \
-                                the others need the end of a recording";
-                return Err(invalid("stream", "frames", rule, expected));
-            }
+        check_rule(rule)?;
+        let end = rule.end_in_stream().ok_or_else(|| {
+            let expected = "duration=MICROSECONDS, event-counts=NUMBER without overlap, or sound: \
+                            the others need the end of a recording";
+            invalid("stream", "frames", rule.declaration().name, expected)
+        })?;
+        let elements = match end {
+            FrameEnd::Sound(rule) => rule.shape(&EventBuffer::default(), sensor)?[3],
+            _ => 2 * pixels,
         };
         Ok(Self {
             end,
@@ -136,17 +114,17 @@ impl FrameStream {
             self.advance(events.t[at], at, &mut each)?;
             let (x, y) = (usize::from(events.x[at]), usize::from(events.y[at]));
             let place = match self.end {
-                End::Sound(rule) => x / rule.group,
+                FrameEnd::Sound(rule) => x / rule.group,
                 _ => usize::from(events.p[at] != 0) * pixels + y * width + x,
             };
             let count = &mut self.frame[place];
             *count = match self.end {
-                End::Sound(rule) if rule.binary => 1.0,
+                FrameEnd::Sound(rule) if rule.binary => 1.0,
                 _ => *count + 1.0,
             };
             self.events += 1;
         }
-        if let End::Count(count) = self.end
+        if let FrameEnd::Events(count) = self.end
             && self.events == count
         {
             self.complete(&mut each)?;
@@ -162,14 +140,14 @@ impl FrameStream {
         each: &mut impl FnMut(&[f32]) -> Result<(), E>,
     ) -> Result<(), E> {
         let (step, start) = match self.end {
-            End::Count(count) => {
+            FrameEnd::Events(count) => {
                 if self.events == count {
                     self.complete(each)?;
                 }
                 return Ok(());
             }
-            End::Duration(duration) => (duration, *self.start.get_or_insert(t)),
-            End::Sound(rule) => (rule.step, *self.start.get_or_insert(0)),
+            FrameEnd::Duration(duration) => (duration, *self.start.get_or_insert(t)),
+            FrameEnd::Sound(rule) => (rule.step, *self.start.get_or_insert(0)),
         };
         if t < self.last {
             let error = ErrorKind::Unsorted {
@@ -224,9 +202,13 @@ impl FrameStream {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Representation;
     use super::*;
     use crate::EventRandom;
+    use spikelet_schema::Member;
+
+    fn rule(text: &str) -> Member<dyn FrameRule> {
+        text.parse().expect("a rule")
+    }
 
     /// Random events, sorted by time, with silences.
     fn recording(sensor: Sensor) -> EventBuffer {
@@ -247,7 +229,12 @@ mod tests {
     }
 
     /// The frames of a stream that comes in blocks of `size` events.
-    fn streamed(rule: &FrameRule, sensor: Sensor, events: &EventBuffer, size: usize) -> Vec<f32> {
+    fn streamed(
+        rule: &dyn FrameRule,
+        sensor: Sensor,
+        events: &EventBuffer,
+        size: usize,
+    ) -> Vec<f32> {
         let mut stream = FrameStream::new(rule, sensor).expect("a rule of streams");
         let mut values = vec![];
         let mut each = |frame: &[f32]| {
@@ -269,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_stream_has_the_frames_of_the_recording_in_blocks_of_any_size() -> Result<()> {
-        for (rule, sensor) in [
+        for (text, sensor) in [
             ("duration=700", Sensor::new(9, 7)),
             ("duration=100000000", Sensor::new(9, 7)),
             (
@@ -284,10 +271,10 @@ mod tests {
             ),
         ] {
             let events = recording(sensor);
-            let rule: FrameRule = rule.parse()?;
+            let rule = rule(text);
             let expected = rule.tensor(&events, sensor)?.values;
             for size in [1, 7, 125, 4000] {
-                let found = streamed(&rule, sensor, &events, size);
+                let found = streamed(&*rule, sensor, &events, size);
                 let rest = &expected[found.len().min(expected.len())..];
                 assert_eq!(found[..], expected[..found.len()], "{rule}, {size}");
                 // Frames of sound go on behind the last event.
@@ -300,16 +287,15 @@ mod tests {
     #[test]
     fn rules_that_need_the_end_and_times_that_jump_are_errors() -> Result<()> {
         let sensor = Sensor::new(4, 4);
-        for rule in [
+        for text in [
             "number=16",
             "time=4",
             "voxel-grid",
             "event-counts=5 overlap=2",
         ] {
-            let rule = rule.parse()?;
-            assert!(FrameStream::new(&rule, sensor).is_err());
+            assert!(FrameStream::new(&*rule(text), sensor).is_err());
         }
-        let mut stream = FrameStream::new(&"duration=1".parse()?, sensor)?;
+        let mut stream = FrameStream::new(&*rule("duration=1"), sensor)?;
         let mut push = |t| {
             let mut events = EventBuffer::default();
             events.push(t, 0, 0, true);

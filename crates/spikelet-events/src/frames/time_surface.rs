@@ -1,10 +1,9 @@
 //! Time surfaces.
 
-use super::representation::{Representation, check_buffer, check_events, check_sensor};
-use super::slicing::{TimeWindows, check_sorted};
-use super::{Slicing, representation};
-use crate::settings::{Field, Settings, check};
+use super::rule::{FrameRule, check_buffer, check_events, check_rule, check_sensor, element_count};
+use super::slicing::{Slicing, TimeWindows, check_sorted};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Time surfaces, `[T, 2, H, W]`: at the end of every window, exp(−(end − t) / `tau`) for the last event t of each pixel and
 /// polarity so far, 0 without one.
@@ -12,7 +11,7 @@ use crate::{EventBuffer, Result, Sensor};
 /// Windows start at the first event; an incomplete last window is left out.
 ///
 /// ```
-/// use spikelet_events::frames::{Representation, TimeSurface};
+/// use spikelet_events::frames::{FrameRule, TimeSurface};
 /// use spikelet_events::{EventBuffer, Sensor};
 ///
 /// let mut events = EventBuffer::default();
@@ -25,69 +24,41 @@ use crate::{EventBuffer, Result, Sensor};
 ///
 /// Source: X. Lagorce et al., HOTS: a hierarchy of event-based time-surfaces for pattern recognition, 2017; tonic 1.7.0,
 /// `ToTimesurface`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct TimeSurface {
     /// The duration of a window in microseconds.
+    #[schema(main, default = 50_000, at_least = 1)]
     pub window: u64,
     /// The time constant in microseconds, above 0.
+    #[schema(default = 30_000.0, above = 0)]
     pub tau: f64,
 }
 
-impl Default for TimeSurface {
-    /// Windows of 50 ms, a time constant of 30 ms.
-    fn default() -> Self {
-        Self {
-            window: 50_000,
-            tau: 30_000.0,
+impl TimeSurface {
+    fn slicing(&self) -> TimeWindows {
+        TimeWindows {
+            window: self.window,
+            ..TimeWindows::default()
         }
     }
 }
 
-impl Settings for TimeSurface {
-    const NAME: &'static str = "time-surface";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("window", &mut self.window), ("tau", &mut self.tau)]
-    }
-}
-
-impl TimeSurface {
-    fn slicing(&self) -> Slicing {
-        let window = self.window;
-        Slicing::from(TimeWindows {
-            window,
-            ..TimeWindows::default()
-        })
-    }
-}
-
-impl Representation for TimeSurface {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
+impl FrameRule for TimeSurface {
     fn shape(&self, events: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
-        let is_positive = self.tau > 0.0 && self.tau.is_finite();
-        check(
-            is_positive,
-            Self::NAME,
-            "tau",
-            self.tau,
-            "microseconds above 0",
-        )?;
-        check_sensor(Self::NAME, sensor)?;
+        check_rule(self)?;
+        check_sensor(Self::DECLARATION.name, sensor)?;
         let windows = self.slicing().slices(&events.t)?.len();
         Ok([windows, 2, sensor.height as usize, sensor.width as usize])
     }
 
     fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
         let shape = self.shape(events, sensor)?;
-        check_buffer(Self::NAME, out, shape)?;
-        check_events(Self::NAME, events, sensor)?;
-        check_sorted(Self::NAME, &events.t)?;
+        check_buffer(Self::DECLARATION.name, out, shape)?;
+        check_events(Self::DECLARATION.name, events, sensor)?;
+        check_sorted(Self::DECLARATION.name, &events.t)?;
         let pixels = shape[2] * shape[3];
         let help = "crop or downsample the recording";
-        let len = representation::element_count(Self::NAME, [1, 2, shape[2], shape[3]], help)?;
+        let len = element_count(Self::DECLARATION.name, [1, 2, shape[2], shape[3]], help)?;
         let mut last = vec![f64::NEG_INFINITY; len];
         let first = events.t.first().copied().unwrap_or(0) as f64;
         let slices = self.slicing().slices(&events.t)?;

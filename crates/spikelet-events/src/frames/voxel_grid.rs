@@ -1,9 +1,9 @@
 //! Voxel grids.
 
-use super::representation::{Representation, check_buffer, check_events, check_sensor};
+use super::rule::{FrameRule, check_buffer, check_events, check_rule, check_sensor};
 use super::slicing::check_sorted;
-use crate::settings::{Field, Settings, check};
 use crate::{ErrorKind, EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// A voxel grid, `[bins, 1, H, W]`: polarities ±1, shared between the two nearest bins of time.
 ///
@@ -11,7 +11,7 @@ use crate::{ErrorKind, EventBuffer, Result, Sensor};
 /// There is no bin after the last one, so that the last event adds nothing.
 ///
 /// ```
-/// use spikelet_events::frames::{Representation, VoxelGrid};
+/// use spikelet_events::frames::{FrameRule, VoxelGrid};
 /// use spikelet_events::{EventBuffer, Sensor};
 ///
 /// let mut events = EventBuffer::default();
@@ -25,35 +25,17 @@ use crate::{ErrorKind, EventBuffer, Result, Sensor};
 ///
 /// Source: A. Zhu et al., Unsupervised event-based learning of optical flow, depth, and egomotion, 2019; tonic 1.7.0,
 /// `ToVoxelGrid`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct VoxelGrid {
     /// The number of bins.
+    #[schema(main, default = 10, at_least = 1)]
     pub bins: usize,
 }
 
-impl Default for VoxelGrid {
-    /// 10 bins.
-    fn default() -> Self {
-        Self { bins: 10 }
-    }
-}
-
-impl Settings for VoxelGrid {
-    const NAME: &'static str = "voxel-grid";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("bins", &mut self.bins)]
-    }
-}
-
-impl Representation for VoxelGrid {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
+impl FrameRule for VoxelGrid {
     fn shape(&self, _: &EventBuffer, sensor: Sensor) -> Result<[usize; 4]> {
-        check(self.bins > 0, Self::NAME, "bins", self.bins, "at least 1")?;
-        check_sensor(Self::NAME, sensor)?;
+        check_rule(self)?;
+        check_sensor(Self::DECLARATION.name, sensor)?;
         Ok([self.bins, 1, sensor.height as usize, sensor.width as usize])
     }
 
@@ -63,16 +45,16 @@ impl Representation for VoxelGrid {
 
     fn fill(&self, events: &EventBuffer, sensor: Sensor, out: &mut [f32]) -> Result<()> {
         let shape = self.shape(events, sensor)?;
-        check_buffer(Self::NAME, out, shape)?;
-        check_events(Self::NAME, events, sensor)?;
-        check_sorted(Self::NAME, &events.t)?;
+        check_buffer(Self::DECLARATION.name, out, shape)?;
+        check_events(Self::DECLARATION.name, events, sensor)?;
+        check_sorted(Self::DECLARATION.name, &events.t)?;
         out.fill(0.0);
         let Some((&first, &last)) = events.t.first().zip(events.t.last()) else {
             return Ok(());
         };
         if first == last {
             return Err(ErrorKind::NoDuration {
-                of: Self::NAME,
+                of: Self::DECLARATION.name,
                 events: events.len(),
                 time: first,
             }

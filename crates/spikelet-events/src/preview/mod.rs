@@ -12,7 +12,7 @@
 //! use spikelet_events::preview::Preview;
 //! use spikelet_events::synthetic::{Gestures, SyntheticSet};
 //!
-//! let set = SyntheticSet::from(Gestures { size: 34, ..Gestures::default() });
+//! let set = Gestures { size: 34, ..Gestures::default() };
 //! let events = set.events(0, 0)?;
 //! let preview = Preview { title: "circle", ..Preview::new(&events, set.sensor()) };
 //! let svg = preview.svg()?;

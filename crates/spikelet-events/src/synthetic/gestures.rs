@@ -2,13 +2,13 @@
 
 use super::angle::cos_sin;
 use super::camera::watch;
-use super::generate::{Generate, Recording};
+use super::generate::{MAX_SAMPLES, Recording, SyntheticSet};
 use super::hand::Hand;
 use super::noise::Noise;
 use super::path::{Key, Path, Pose};
 use super::spikes::Spikes;
-use crate::settings::{Field, Settings, check};
-use crate::{EventBuffer, EventRandom, Result, Sensor};
+use crate::{EventBuffer, EventRandom, Sensor};
+use spikelet_schema::Schema;
 
 /// Recordings of moving hands of 1 to 2 seconds, in five pairs of classes: the second of a pair is the first with time
 /// reversed. A network for DVS128 Gesture, which has 11 outputs, takes these ten classes.
@@ -25,59 +25,32 @@ use crate::{EventBuffer, EventRandom, Result, Sensor};
 /// them. Both classes of a pair therefore have the same distribution of events summed over time, polarity by polarity: a
 /// classifier that does not see time has an accuracy of at most 50 %.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `size` | pixels | 128 | width and height of the sensor, 16 to 512 |
-/// | `noise` | events per second | 0.1 | background activity of each pixel |
-/// | `hot_pixels` | | 3 | the most hot pixels of a recording |
-/// | `train`, `test` | | 1200, 300 | numbers of samples |
-///
 /// ```
 /// use spikelet_events::synthetic::{Gestures, SyntheticSet};
 ///
-/// let set = SyntheticSet::from(Gestures { size: 34, ..Gestures::default() });
+/// let set = Gestures { size: 34, ..Gestures::default() };
 /// let events = set.events(1, 0)?;
 /// assert!(events.t.is_sorted() && (1000..10_000).contains(&events.len()));
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "synthetic-gestures")]
 pub struct Gestures {
     /// Width and height of the sensor.
+    #[schema(main, default = 128, at_least = 16, at_most = 512)]
     pub size: u32,
     /// Background events of a pixel in a second, at most 10.
+    #[schema(default = 0.1, from = 0, to = 10)]
     pub noise: f64,
     /// The most hot pixels, at most 100.
+    #[schema(default = 3, at_least = 0, at_most = 100)]
     pub hot_pixels: u32,
     /// The number of samples for training.
+    #[schema(default = 1200, at_least = 0, at_most = MAX_SAMPLES)]
     pub train: u32,
     /// The number of samples for tests.
+    #[schema(default = 300, at_least = 0, at_most = MAX_SAMPLES)]
     pub test: u32,
-}
-
-impl Default for Gestures {
-    fn default() -> Self {
-        Self {
-            size: 128,
-            noise: 0.1,
-            hot_pixels: 3,
-            train: 1200,
-            test: 300,
-        }
-    }
-}
-
-impl Settings for Gestures {
-    const NAME: &'static str = "synthetic-gestures";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("size", &mut self.size),
-            ("noise", &mut self.noise),
-            ("hot_pixels", &mut self.hot_pixels),
-            ("train", &mut self.train),
-            ("test", &mut self.test),
-        ]
-    }
 }
 
 impl Gestures {
@@ -92,20 +65,25 @@ impl Gestures {
 /// The largest latency of a pixel in microseconds.
 const LATENCY: u16 = 500;
 
-impl Generate for Gestures {
-    const TITLE: &'static str = "Synthetic gestures";
-    const CLASSES: &'static [&'static str] = &[
-        "circle-clockwise",
-        "circle-counterclockwise",
-        "raise",
-        "lower",
-        "approach",
-        "recede",
-        "zigzag-down",
-        "zigzag-up",
-        "left-right",
-        "right-left",
-    ];
+impl SyntheticSet for Gestures {
+    fn title(&self) -> &'static str {
+        "Synthetic gestures"
+    }
+
+    fn classes(&self) -> &'static [&'static str] {
+        &[
+            "circle-clockwise",
+            "circle-counterclockwise",
+            "raise",
+            "lower",
+            "approach",
+            "recede",
+            "zigzag-down",
+            "zigzag-up",
+            "left-right",
+            "right-left",
+        ]
+    }
 
     fn sensor(&self) -> Sensor {
         Sensor::new(self.size, self.size)
@@ -113,12 +91,6 @@ impl Generate for Gestures {
 
     fn samples(&self) -> [u32; 2] {
         [self.train, self.test]
-    }
-
-    fn check(&self) -> Result<()> {
-        let is_size = (16..=512).contains(&self.size);
-        check(is_size, Self::NAME, "size", self.size, "16 to 512")?;
-        self.camera_noise().check(Self::NAME)
     }
 
     fn generate(&self, recording: Recording) -> EventBuffer {

@@ -3,28 +3,21 @@
 use super::angle::cos_sin;
 use super::camera::watch;
 use super::drawing::Drawing;
-use super::generate::{Generate, Recording};
+use super::generate::{MAX_SAMPLES, Recording, SyntheticSet};
 use super::noise::Noise;
 use super::path::{Path, Pose};
 use super::spikes::Spikes;
-use crate::settings::{Field, Settings, check};
-use crate::{EventBuffer, EventRandom, Result, Sensor};
+use crate::{EventBuffer, EventRandom, Sensor};
+use spikelet_schema::Schema;
 
 /// Recordings of drawn digits before a camera that makes three saccades in 0.3 seconds, as those of N-MNIST.
 ///
 /// Classes differ in place: events summed over time tell the digit.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `size` | pixels | 34 | width and height of the sensor, 16 to 256 |
-/// | `noise` | events per second | 0.5 | background activity of each pixel |
-/// | `hot_pixels` | | 1 | the most hot pixels of a recording |
-/// | `train`, `test` | | 10000, 2000 | numbers of samples |
-///
 /// ```
 /// use spikelet_events::synthetic::{MovingDigits, SyntheticSet};
 ///
-/// let set = SyntheticSet::from(MovingDigits::default());
+/// let set = MovingDigits::default();
 /// assert_eq!(set.label(17), 7);
 /// assert!((1500..8000).contains(&set.events(1, 17)?.len()));
 /// # Ok::<(), spikelet_events::Error>(())
@@ -32,44 +25,24 @@ use crate::{EventBuffer, EventRandom, Result, Sensor};
 ///
 /// Source of the movement: G. Orchard et al., Converting Static Image Datasets to Spiking Neuromorphic Datasets Using
 /// Saccades, 2015.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "synthetic-moving-digits")]
 pub struct MovingDigits {
     /// Width and height of the sensor.
+    #[schema(main, default = 34, at_least = 16, at_most = 256)]
     pub size: u32,
     /// Background events of a pixel in a second, at most 10.
+    #[schema(default = 0.5, from = 0, to = 10)]
     pub noise: f64,
     /// The most hot pixels, at most 100.
+    #[schema(default = 1, at_least = 0, at_most = 100)]
     pub hot_pixels: u32,
     /// The number of samples for training.
+    #[schema(default = 10_000, at_least = 0, at_most = MAX_SAMPLES)]
     pub train: u32,
     /// The number of samples for tests.
+    #[schema(default = 2000, at_least = 0, at_most = MAX_SAMPLES)]
     pub test: u32,
-}
-
-impl Default for MovingDigits {
-    fn default() -> Self {
-        Self {
-            size: 34,
-            noise: 0.5,
-            hot_pixels: 1,
-            train: 10_000,
-            test: 2000,
-        }
-    }
-}
-
-impl Settings for MovingDigits {
-    const NAME: &'static str = "synthetic-moving-digits";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("size", &mut self.size),
-            ("noise", &mut self.noise),
-            ("hot_pixels", &mut self.hot_pixels),
-            ("train", &mut self.train),
-            ("test", &mut self.test),
-        ]
-    }
 }
 
 /// The strokes of each digit, in hundredths of the box around it; a 9 is a turned 6.
@@ -181,9 +154,14 @@ impl MovingDigits {
     }
 }
 
-impl Generate for MovingDigits {
-    const TITLE: &'static str = "Synthetic moving digits";
-    const CLASSES: &'static [&'static str] = &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+impl SyntheticSet for MovingDigits {
+    fn title(&self) -> &'static str {
+        "Synthetic moving digits"
+    }
+
+    fn classes(&self) -> &'static [&'static str] {
+        &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
+    }
 
     fn sensor(&self) -> Sensor {
         Sensor::new(self.size, self.size)
@@ -191,12 +169,6 @@ impl Generate for MovingDigits {
 
     fn samples(&self) -> [u32; 2] {
         [self.train, self.test]
-    }
-
-    fn check(&self) -> Result<()> {
-        let is_size = (16..=256).contains(&self.size);
-        check(is_size, Self::NAME, "size", self.size, "16 to 256")?;
-        self.camera_noise().check(Self::NAME)
     }
 
     fn generate(&self, recording: Recording) -> EventBuffer {

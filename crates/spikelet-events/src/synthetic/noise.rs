@@ -1,8 +1,7 @@
 //! The noise of event cameras: background activity and hot pixels.
 
 use super::spikes::{Spikes, below};
-use crate::settings::check;
-use crate::{EventRandom, Result, Sensor};
+use crate::{EventRandom, Sensor};
 
 /// The rate of hot pixels, in events per second.
 const HOT_RATE: [f64; 2] = [30.0, 120.0];
@@ -17,13 +16,6 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    pub fn check(self, of: &'static str) -> Result<()> {
-        let is_rate = (0.0..=10.0).contains(&self.rate);
-        check(is_rate, of, "noise", self.rate, "0 to 10 events per second")?;
-        let is_count = self.hot_pixels <= 100;
-        check(is_count, of, "hot_pixels", self.hot_pixels, "0 to 100")
-    }
-
     /// Adds events within `duration` microseconds.
     pub fn add(self, spikes: &mut Spikes, sensor: Sensor, duration: u32, random: &mut EventRandom) {
         let seconds = f64::from(duration) * 1e-6;

@@ -1,9 +1,9 @@
 //! Words before a cochlea.
 
-use super::generate::{Generate, Recording};
+use super::generate::{MAX_SAMPLES, Recording, SyntheticSet};
 use super::spikes::{Spikes, bell, below};
-use crate::settings::{Field, Settings, check, check_share};
-use crate::{EventBuffer, EventRandom, Result, Sensor};
+use crate::{EventBuffer, EventRandom, Sensor};
+use spikelet_schema::Schema;
 
 /// Spikes of a cochlea that hears words of about 0.6 seconds, as those of SHD: ten words, and each of them reversed in time.
 ///
@@ -14,16 +14,10 @@ use crate::{EventBuffer, EventRandom, Result, Sensor};
 ///
 /// Twelve speakers differ in pitch, formants, speed and loudness. Speakers 4 and 5 are among the test samples only.
 ///
-/// | field | unit | default | |
-/// |---|---|---|---|
-/// | `channels` | | 700 | channels of the cochlea, 30 to 65536 |
-/// | `noise` | of the spikes | 0.25 | spikes at random times and channels |
-/// | `train`, `test` | | 2000, 480 | numbers of samples |
-///
 /// ```
 /// use spikelet_events::synthetic::{SpokenDigits, SyntheticSet};
 ///
-/// let set = SyntheticSet::from(SpokenDigits::default());
+/// let set = SpokenDigits::default();
 /// let events = set.events(1, 40)?;
 /// assert_eq!((set.classes()[1], set.label(40), set.speaker(40)), ("zero reversed", 0, Some(2)));
 /// assert!((2000..12_000).contains(&events.len()));
@@ -31,40 +25,21 @@ use crate::{EventBuffer, EventRandom, Result, Sensor};
 /// ```
 ///
 /// Source of the format: B. Cramer et al., The Heidelberg Spiking Data Sets, 2022.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "synthetic-spoken-digits")]
 pub struct SpokenDigits {
     /// The number of channels.
+    #[schema(main, default = 700, at_least = 30, at_most = 65536)]
     pub channels: u32,
     /// The part of spikes at random times and channels, added to all others; at most 1.
+    #[schema(default = 0.25, from = 0, to = 1)]
     pub noise: f64,
     /// The number of samples for training.
+    #[schema(default = 2000, at_least = 0, at_most = MAX_SAMPLES)]
     pub train: u32,
     /// The number of samples for tests.
+    #[schema(default = 480, at_least = 0, at_most = MAX_SAMPLES)]
     pub test: u32,
-}
-
-impl Default for SpokenDigits {
-    fn default() -> Self {
-        Self {
-            channels: 700,
-            noise: 0.25,
-            train: 2000,
-            test: 480,
-        }
-    }
-}
-
-impl Settings for SpokenDigits {
-    const NAME: &'static str = "synthetic-spoken-digits";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("channels", &mut self.channels),
-            ("noise", &mut self.noise),
-            ("train", &mut self.train),
-            ("test", &mut self.test),
-        ]
-    }
 }
 
 /// The words: for each formant, the thirds of its band in their order. Capitals fall, small letters rise. Two neighbors
@@ -119,30 +94,35 @@ impl Speaker {
     }
 }
 
-impl Generate for SpokenDigits {
-    const TITLE: &'static str = "Synthetic spoken digits";
-    const CLASSES: &'static [&'static str] = &[
-        "zero",
-        "zero reversed",
-        "one",
-        "one reversed",
-        "two",
-        "two reversed",
-        "three",
-        "three reversed",
-        "four",
-        "four reversed",
-        "five",
-        "five reversed",
-        "six",
-        "six reversed",
-        "seven",
-        "seven reversed",
-        "eight",
-        "eight reversed",
-        "nine",
-        "nine reversed",
-    ];
+impl SyntheticSet for SpokenDigits {
+    fn title(&self) -> &'static str {
+        "Synthetic spoken digits"
+    }
+
+    fn classes(&self) -> &'static [&'static str] {
+        &[
+            "zero",
+            "zero reversed",
+            "one",
+            "one reversed",
+            "two",
+            "two reversed",
+            "three",
+            "three reversed",
+            "four",
+            "four reversed",
+            "five",
+            "five reversed",
+            "six",
+            "six reversed",
+            "seven",
+            "seven reversed",
+            "eight",
+            "eight reversed",
+            "nine",
+            "nine reversed",
+        ]
+    }
 
     fn sensor(&self) -> Sensor {
         Sensor::new(self.channels, 1)
@@ -152,19 +132,7 @@ impl Generate for SpokenDigits {
         [self.train, self.test]
     }
 
-    fn check(&self) -> Result<()> {
-        let is_count = (30..=65536).contains(&self.channels);
-        check(
-            is_count,
-            Self::NAME,
-            "channels",
-            self.channels,
-            "30 to 65536",
-        )?;
-        check_share(Self::NAME, "noise", self.noise, "0 to 1")
-    }
-
-    fn speaker(number: u32, is_test: bool) -> Option<u32> {
+    fn speaker_of(&self, number: u32, is_test: bool) -> Option<u32> {
         if is_test {
             return Some(number % SPEAKERS);
         }
@@ -245,7 +213,7 @@ mod tests {
         let mut words: Vec<_> = WORDS.iter().flat_map(both).collect();
         words.sort();
         words.dedup();
-        assert_eq!(words.len(), SpokenDigits::CLASSES.len());
+        assert_eq!(words.len(), SpokenDigits::default().classes().len());
     }
 
     #[test]

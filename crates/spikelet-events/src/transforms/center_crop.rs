@@ -1,11 +1,10 @@
 //! The center of the sensor.
 
+use super::EventTransform;
 use super::edit::crop;
-use super::transform::Apply;
 use crate::EventRandom;
-use crate::frames::check_sensor;
-use crate::settings::{Field, Settings};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Keeps the events of the center, and moves its corner to (0, 0).
 ///
@@ -13,40 +12,24 @@ use crate::{EventBuffer, Result, Sensor};
 /// moved into the middle.
 ///
 /// Source: tonic 1.7.0, `CenterCrop`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct CenterCrop {
     /// The columns that are kept, 1 to 65536.
+    #[schema(main, default = 32, at_least = 1, at_most = 65536)]
     pub width: u32,
     /// The rows that are kept, 1 to 65536.
+    #[schema(default = 32, at_least = 1, at_most = 65536)]
     pub height: u32,
 }
 
-impl Default for CenterCrop {
-    fn default() -> Self {
-        Self {
-            width: 32,
-            height: 32,
-        }
-    }
-}
-
-impl Settings for CenterCrop {
-    const NAME: &'static str = "center-crop";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("width", &mut self.width), ("height", &mut self.height)]
-    }
-}
-
-impl Apply for CenterCrop {
-    fn apply(
+impl EventTransform for CenterCrop {
+    fn change(
         &self,
         events: &mut EventBuffer,
         sensor: &mut Sensor,
         _: &mut EventRandom,
     ) -> Result<()> {
         let size = Sensor::new(self.width, self.height);
-        check_sensor(Self::NAME, size)?;
         let offset = |old: u32, new: u32| (i64::from(old) - i64::from(new)).div_euclid(2);
         let corner = [
             offset(sensor.width, size.width),

@@ -1,10 +1,10 @@
 //! Events without a neighbor are dropped.
 
+use super::EventTransform;
 use super::edit::{pixels, retain};
-use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Drops events for which none of the four neighboring pixels had an event in the last `filter_time` microseconds.
 ///
@@ -12,30 +12,15 @@ use crate::{EventBuffer, Result, Sensor};
 /// The columns and rows beyond the largest coordinates are no neighbors.
 ///
 /// Source: tonic 1.7.0, `Denoise`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct Denoise {
     /// The microseconds for which an event supports its neighbors.
+    #[schema(main, default = 10_000)]
     pub filter_time: u64,
 }
 
-impl Default for Denoise {
-    fn default() -> Self {
-        Self {
-            filter_time: 10_000,
-        }
-    }
-}
-
-impl Settings for Denoise {
-    const NAME: &'static str = "denoise";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("filter_time", &mut self.filter_time)]
-    }
-}
-
-impl Apply for Denoise {
-    fn apply(&self, events: &mut EventBuffer, _: &mut Sensor, _: &mut EventRandom) -> Result<()> {
+impl EventTransform for Denoise {
+    fn change(&self, events: &mut EventBuffer, _: &mut Sensor, _: &mut EventRandom) -> Result<()> {
         let filter_time = i64::try_from(self.filter_time).unwrap_or(i64::MAX);
         let size = |values: &[u16]| {
             values
@@ -44,7 +29,7 @@ impl Apply for Denoise {
                 .map_or(0, |&largest| usize::from(largest) + 1)
         };
         let (width, height) = (size(&events.x), size(&events.y));
-        let mut until = vec![filter_time; pixels(Self::NAME, width, height)?];
+        let mut until = vec![filter_time; pixels(Self::DECLARATION.name, width, height)?];
         retain(events, |event| {
             let at = event.y * width + event.x;
             until[at] = event.t.saturating_add(filter_time);

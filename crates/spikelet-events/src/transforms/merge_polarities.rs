@@ -1,26 +1,18 @@
 //! One polarity.
 
-use super::transform::Apply;
+use super::EventTransform;
 use crate::EventRandom;
-use crate::settings::{Field, Settings};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// All polarities become 0.
 ///
 /// Source: tonic 1.7.0, `MergePolarities`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct MergePolarities;
 
-impl Settings for MergePolarities {
-    const NAME: &'static str = "merge-polarities";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![]
-    }
-}
-
-impl Apply for MergePolarities {
-    fn apply(&self, events: &mut EventBuffer, _: &mut Sensor, _: &mut EventRandom) -> Result<()> {
+impl EventTransform for MergePolarities {
+    fn change(&self, events: &mut EventBuffer, _: &mut Sensor, _: &mut EventRandom) -> Result<()> {
         events.p.fill(0);
         Ok(())
     }

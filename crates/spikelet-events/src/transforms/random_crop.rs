@@ -1,43 +1,29 @@
 //! A random part of the sensor.
 
+use super::EventTransform;
 use super::edit::crop;
-use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::check;
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Keeps the events of a random part of the sensor, and moves its corner to (0, 0).
 ///
 /// Every position inside of the sensor is equally likely; tonic never chooses the last one.
 ///
 /// Source: tonic 1.7.0, `RandomCrop`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct RandomCrop {
     /// The columns that are kept, at most those of the sensor.
+    #[schema(main, default = 32, at_least = 1, at_most = 65536)]
     pub width: u32,
     /// The rows that are kept, at most those of the sensor.
+    #[schema(default = 32, at_least = 1, at_most = 65536)]
     pub height: u32,
 }
 
-impl Default for RandomCrop {
-    fn default() -> Self {
-        Self {
-            width: 32,
-            height: 32,
-        }
-    }
-}
-
-impl Settings for RandomCrop {
-    const NAME: &'static str = "random-crop";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("width", &mut self.width), ("height", &mut self.height)]
-    }
-}
-
-impl Apply for RandomCrop {
-    fn apply(
+impl EventTransform for RandomCrop {
+    fn change(
         &self,
         events: &mut EventBuffer,
         sensor: &mut Sensor,
@@ -49,11 +35,11 @@ impl Apply for RandomCrop {
             ("height", sensor.height, size.height),
         ] {
             check(
-                (1..=old).contains(&new),
-                Self::NAME,
+                new <= old,
+                Self::DECLARATION.name,
                 field,
                 new,
-                "1 to the size of the sensor",
+                "at most the size of the sensor",
             )?;
         }
         let mut start = |old: u32, new: u32| random.below(u64::from(old - new) + 1) as i64;

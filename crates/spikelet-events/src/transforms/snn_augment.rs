@@ -1,10 +1,11 @@
 //! One of the geometric augmentations of spiking transformers.
 
+use super::EventTransform;
 use super::edit::{drop_box, move_events};
-use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
+use crate::settings::check;
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// One of six changes at random: none, a shear of rows by up to ±0.3, a shift by up to ±5 columns or rows, a rotation by up to
 /// ±30°, or (unless `cutout` is 0) a square without events, of up to this part of the sensor. Strengths have 31 levels.
@@ -14,24 +15,12 @@ use crate::{EventBuffer, Result, Sensor};
 ///
 /// Source: `SNNAugmentWide` of Z. Zhou et al., *Spikformer*, ICLR 2023, after Y. Li et al., *Neuromorphic data augmentation*,
 /// ECCV 2022. The program of M. Yao et al., *Spike-driven transformer*, NeurIPS 2023, has no square.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(check = EventTransform::fits)]
 pub struct SnnAugment {
     /// The largest part of the sensor that the square covers, 0 to 1; the smallest is 0.001.
+    #[schema(main, default = 0.11, from = 0, to = 1)]
     pub cutout: f64,
-}
-
-impl Default for SnnAugment {
-    fn default() -> Self {
-        Self { cutout: 0.11 }
-    }
-}
-
-impl Settings for SnnAugment {
-    const NAME: &'static str = "snn-augment";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("cutout", &mut self.cutout)]
-    }
 }
 
 /// The number of levels of the strength.
@@ -40,16 +29,13 @@ const LEVELS: u64 = 31;
 /// The smallest part of the sensor that the square covers.
 const LEAST: f64 = 0.001;
 
-impl Apply for SnnAugment {
-    fn apply(
+impl EventTransform for SnnAugment {
+    fn change(
         &self,
         events: &mut EventBuffer,
         sensor: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        let is_valid = self.cutout == 0.0 || (LEAST..=1.0).contains(&self.cutout);
-        let expected = "0, or a part from 0.001 to 1";
-        check(is_valid, Self::NAME, "cutout", self.cutout, expected)?;
         let kind = random.below(if self.cutout > 0.0 { 6 } else { 5 });
         let level = random.below(LEVELS) as f64 / (LEVELS - 1) as f64;
         let level = if random.chance(0.5) { -level } else { level };
@@ -71,6 +57,17 @@ impl Apply for SnnAugment {
             _ => self.cut_out(events, *sensor, random),
         }
         Ok(())
+    }
+
+    fn fits(&self) -> Result<()> {
+        let fits = self.cutout == 0.0 || self.cutout >= LEAST;
+        check(
+            fits,
+            Self::DECLARATION.name,
+            "cutout",
+            self.cutout,
+            "0, or a part from 0.001 to 1",
+        )
     }
 }
 

@@ -1,61 +1,33 @@
 //! Times vary.
 
+use super::EventTransform;
 use super::edit::{retain, sort_by_time};
-use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Adds normal noise to times, rounded towards 0.
 ///
 /// Source: tonic 1.7.0, `TimeJitter`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct TimeJitter {
     /// The standard deviation in microseconds.
+    #[schema(main, default = 100.0, at_least = 0)]
     pub std: f64,
     /// Whether events at negative times are dropped.
+    #[schema(default = true)]
     pub drop_negative: bool,
     /// Whether events are sorted by time afterwards.
     pub sort: bool,
 }
 
-impl Default for TimeJitter {
-    fn default() -> Self {
-        Self {
-            std: 100.0,
-            drop_negative: true,
-            sort: false,
-        }
-    }
-}
-
-impl Settings for TimeJitter {
-    const NAME: &'static str = "time-jitter";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("std", &mut self.std),
-            ("drop_negative", &mut self.drop_negative),
-            ("sort", &mut self.sort),
-        ]
-    }
-}
-
-impl Apply for TimeJitter {
-    fn apply(
+impl EventTransform for TimeJitter {
+    fn change(
         &self,
         events: &mut EventBuffer,
         _: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        let is_valid = self.std >= 0.0 && self.std.is_finite();
-        check(
-            is_valid,
-            Self::NAME,
-            "std",
-            self.std,
-            "microseconds, at least 0",
-        )?;
         events
             .t
             .iter_mut()

@@ -1,85 +1,78 @@
-//! Transforms with names, and chains of them.
+//! The interface of transforms of events, and chains of them.
 
-use super::*;
-use crate::EventRandom;
+use std::fmt::Debug;
+
+use spikelet_schema::{Member, Record};
+
 use crate::frames::check_events;
-use crate::settings::{Settings, registry};
-use crate::{EventBuffer, Result, Sensor};
+use crate::settings::check_settings;
+use crate::{EventBuffer, EventRandom, Frames, Result, Sensor};
 
-/// What a transform does; events are on the sensor.
-pub(super) trait Apply {
-    /// Changes the events, and the sensor if its size changes.
-    fn apply(
+/// A change of the events of a recording. A transform is one file with its declaration, and a line in
+/// [`EVENT_TRANSFORMS`](super::EVENT_TRANSFORMS).
+///
+/// ```
+/// use spikelet_events::transforms::EventTransform;
+/// use spikelet_schema::Member;
+///
+/// let transform: Member<dyn EventTransform> = "random-crop width=24 height=20".parse()?;
+/// assert_eq!(transform.to_string(), "random-crop width=24 height=20");
+/// assert!("random-crop width=-1".parse::<Member<dyn EventTransform>>().is_err());
+/// # Ok::<(), spikelet_schema::document::DocumentError>(())
+/// ```
+pub trait EventTransform: Record + Debug + Send + Sync {
+    /// Changes the events, and the sensor if its size changes. Settings and events were checked.
+    ///
+    /// # Errors
+    /// Those of [`apply`](Self::apply).
+    fn change(
         &self,
         events: &mut EventBuffer,
         sensor: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()>;
-}
 
-macro_rules! transforms {
-    ($($variant:ident,)*) => {
-        registry! {
-            /// A transform of events with a name: `denoise=10000`, `time-skew coefficient=0.9 coefficient_max=1.1`.
-            ///
-            /// ```
-            /// use spikelet_events::transforms::EventTransform;
-            ///
-            /// let transform: EventTransform = "random-crop width=24 height=20".parse()?;
-            /// assert_eq!(transform.to_string(), "random-crop width=24 height=20");
-            /// assert!("random-crop width=-1".parse::<EventTransform>().is_err());
-            /// # Ok::<(), spikelet_events::Error>(())
-            /// ```
-            EventTransform, "transforms" { $($variant($variant),)* }
-        }
+    /// Refuses settings that do not fit together.
+    ///
+    /// # Errors
+    /// [`Setting`](crate::ErrorKind::Setting).
+    fn fits(&self) -> Result<()> {
+        Ok(())
+    }
 
-        impl EventTransform {
-            /// Changes the events in place, and the size of the sensor if the transform has another.
-            ///
-            /// # Errors
-            /// [`Setting`](crate::ErrorKind::Setting) for a setting or sensor out of range,
-            /// [`Columns`](crate::ErrorKind::Columns), [`Outside`](crate::ErrorKind::Outside) for an event outside of the
-            /// sensor, [`TooLarge`](crate::ErrorKind::TooLarge) for a sensor with more than 2²⁶ pixels where each needs
-            /// memory. The events are then unchanged.
-            pub fn apply(&self, events: &mut EventBuffer, sensor: &mut Sensor, random: &mut EventRandom) -> Result<()> {
-                match self {
-                    $(Self::$variant(transform) => {
-                        check_events($variant::NAME, events, *sensor)?;
-                        transform.apply(events, sensor, random)
-                    })*
-                }
-            }
-        }
-    };
-}
+    /// Whether frames are changed, by [`change_frames`](Self::change_frames), not events.
+    fn is_of_frames(&self) -> bool {
+        false
+    }
 
-transforms! {
-    CenterCrop,
-    RandomCrop,
-    CropTime,
-    Denoise,
-    Decimation,
-    RefractoryPeriod,
-    Downsample,
-    TimeSkew,
-    TimeAlignment,
-    SortByTime,
-    MergePolarities,
-    FlipX,
-    FlipY,
-    FlipPolarity,
-    TimeReversal,
-    DropPixels,
-    DropHotPixels,
-    DropRandomPixels,
-    DropEvents,
-    DropByTime,
-    DropByArea,
-    EventDrop,
-    UniformNoise,
-    TimeJitter,
-    SpatialJitter,
-    SnnAugment,
+    /// Changes the frames that were made of the events.
+    ///
+    /// # Errors
+    /// [`Setting`](crate::ErrorKind::Setting) for a setting out of range, and for frames of another shape. The frames are then
+    /// unchanged.
+    fn change_frames(&self, frames: &mut Frames, random: &mut EventRandom) -> Result<()> {
+        let _ = (frames, random);
+        Ok(())
+    }
+
+    /// Changes the events in place, and the size of the sensor if the transform has another.
+    ///
+    /// # Errors
+    /// [`Setting`](crate::ErrorKind::Setting) for a setting or sensor out of range,
+    /// [`Columns`](crate::ErrorKind::Columns), [`Outside`](crate::ErrorKind::Outside) for an event outside of the
+    /// sensor, [`TooLarge`](crate::ErrorKind::TooLarge) for a sensor with more than 2²⁶ pixels where each needs
+    /// memory. The events are then unchanged.
+    fn apply(
+        &self,
+        events: &mut EventBuffer,
+        sensor: &mut Sensor,
+        random: &mut EventRandom,
+    ) -> Result<()> {
+        check_settings(self)?;
+        self.fits()?;
+        check_events(self.declaration().name, events, *sensor)?;
+        self.change(events, sensor, random)
+    }
 }
 
 /// Applies transforms one after the other; each has random numbers of its own.
@@ -87,7 +80,7 @@ transforms! {
 /// # Errors
 /// Those of [`EventTransform::apply`].
 pub fn apply_all(
-    transforms: &[EventTransform],
+    transforms: &[Member<dyn EventTransform>],
     events: &mut EventBuffer,
     sensor: &mut Sensor,
     random: &EventRandom,

@@ -1,50 +1,30 @@
 //! Random events are added.
 
+use super::EventTransform;
 use super::edit::sort_by_time;
-use super::transform::Apply;
 use crate::EventRandom;
-use crate::settings::{Field, Settings, check};
 use crate::{EventBuffer, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Adds `events` events, uniform over sensor, polarity and the time from the earliest to the latest event; sorts by time.
 ///
 /// A recording without events stays so.
 ///
 /// Source: tonic 1.7.0, `UniformNoise`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub struct UniformNoise {
     /// The number of events, at most 2²⁶.
+    #[schema(main, default = 1000, at_least = 0, at_most = 1 << 26)]
     pub events: usize,
 }
 
-impl Default for UniformNoise {
-    fn default() -> Self {
-        Self { events: 1000 }
-    }
-}
-
-impl Settings for UniformNoise {
-    const NAME: &'static str = "uniform-noise";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("events", &mut self.events)]
-    }
-}
-
-impl Apply for UniformNoise {
-    fn apply(
+impl EventTransform for UniformNoise {
+    fn change(
         &self,
         events: &mut EventBuffer,
         sensor: &mut Sensor,
         random: &mut EventRandom,
     ) -> Result<()> {
-        check(
-            self.events <= 1 << 26,
-            Self::NAME,
-            "events",
-            self.events,
-            "at most 67108864",
-        )?;
         let (first, last) = events
             .t
             .iter()

@@ -10,10 +10,12 @@ use serde_json::Value;
 use spikelet_events::EventRandom;
 use spikelet_events::frames::{
     AveragedTimeSurface, BitFrames, ByDuration, ByNumber, ByTime, CountFrames, Decay, DropFrames,
-    EventBins, EventCounts, Interpolation, NamedRepresentation, Representation, Resize, Slicing,
+    EventBins, EventCounts, FRAME_RULES, FrameRule, Interpolation, Resize, SLICINGS, Slicing,
     TimeBins, TimeSurface, TimeWindows, VoxelGrid,
 };
 use spikelet_events::{ErrorKind, EventBuffer, Frames, Sensor};
+use spikelet_schema::Member;
+use std::sync::Arc;
 
 fn number(args: &Value, name: &str) -> Option<u64> {
     args[name].as_u64()
@@ -24,46 +26,44 @@ fn float(args: &Value, name: &str) -> f64 {
 }
 
 /// The slicing of another library's arguments.
-fn slicing(args: &Value) -> Slicing {
+fn slicing(args: &Value) -> Arc<dyn Slicing> {
     let include_incomplete = args["include_incomplete"] == true;
     let count = |name| number(args, name).map(|count| count as usize);
     if let Some(frames) = count("frames_num") {
         if args["split_by"] == "number" {
-            ByNumber { frames }.into()
+            Arc::new(ByNumber { frames })
         } else {
-            ByTime { frames }.into()
+            Arc::new(ByTime { frames })
         }
     } else if let Some(duration) = number(args, "duration") {
-        ByDuration { duration }.into()
+        Arc::new(ByDuration { duration })
     } else if let Some(window) = number(args, "time_window") {
-        TimeWindows {
+        Arc::new(TimeWindows {
             window,
             overlap: number(args, "overlap").unwrap_or(0),
             include_incomplete,
             start: args["start_time"].as_i64(),
             end: args["end_time"].as_i64(),
-        }
-        .into()
+        })
     } else if let Some(events) = count("event_count") {
         let overlap = count("overlap").unwrap_or(0);
-        EventCounts {
+        Arc::new(EventCounts {
             events,
             overlap,
             include_incomplete,
-        }
-        .into()
+        })
     } else if let Some(bins) = count("n_time_bins") {
         let overlap = float(args, "overlap");
-        TimeBins { bins, overlap }.into()
+        Arc::new(TimeBins { bins, overlap })
     } else {
         let bins = count("n_event_bins").expect("event bins");
         let overlap = float(args, "overlap");
-        EventBins { bins, overlap }.into()
+        Arc::new(EventBins { bins, overlap })
     }
 }
 
 /// The representation of an item.
-fn representation(item: &Value, events: &EventBuffer) -> Box<dyn Representation> {
+fn representation(item: &Value, events: &EventBuffer) -> Box<dyn FrameRule> {
     let args = &item["args"];
     let bins = number(args, "n_time_bins").unwrap_or(0) as usize;
     match item["function"].as_str().expect("a function") {
@@ -92,7 +92,7 @@ fn representation(item: &Value, events: &EventBuffer) -> Box<dyn Representation>
             ..EventCounts::default()
         })),
         _ => Box::new(CountFrames {
-            slicing: slicing(args),
+            slicing: Member(slicing(args)),
             merge_polarities: item["sensor"][2] == 1,
         }),
     }
@@ -305,9 +305,8 @@ fn two_events(times: [i64; 2]) -> EventBuffer {
 }
 
 #[test]
-fn settings_out_of_range_are_errors() {
-    let events = two_events([0, 10]);
-    let slicings = [
+fn settings_out_of_range_are_not_read() {
+    for text in [
         "number=0",
         "time=0",
         "duration=0",
@@ -320,16 +319,6 @@ fn settings_out_of_range_are_errors() {
         "time-bins overlap=NaN",
         "event-bins=0",
         "event-bins overlap=-0.5",
-    ];
-    for text in slicings {
-        let slicing: Slicing = text.parse().expect(text);
-        let error = slicing.slices(&events.t).expect_err(text);
-        assert!(
-            matches!(*error.kind, ErrorKind::Setting { .. }),
-            "{text}: {error}"
-        );
-    }
-    let representations = [
         "voxel-grid=0",
         "time-surface=0",
         "time-surface tau=0",
@@ -339,19 +328,8 @@ fn settings_out_of_range_are_errors() {
         "averaged-time-surface surface=13",
         "bit-frames=0",
         "bit-frames bits=25",
-    ];
-    for text in representations {
-        let named: NamedRepresentation = text.parse().expect(text);
-        let error = named
-            .as_ref()
-            .tensor(&events, Sensor::new(2, 2))
-            .expect_err(text);
-        assert!(
-            matches!(*error.kind, ErrorKind::Setting { .. }),
-            "{text}: {error}"
-        );
-    }
-    for text in [
+        "sound step=0",
+        "counts slicing={name=\"number\",frames=0}",
         "number=-1",
         "number=2.5",
         "duration=",
@@ -359,7 +337,33 @@ fn settings_out_of_range_are_errors() {
         "frames=3",
         "",
     ] {
-        assert!(text.parse::<Slicing>().is_err(), "{text}");
+        assert!(text.parse::<Member<dyn FrameRule>>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn settings_of_programs_are_checked_where_frames_are_made() {
+    let events = two_events([0, 10]);
+    let wrong: [&dyn FrameRule; 4] = [
+        &ByNumber { frames: 0 },
+        &TimeWindows {
+            window: 5,
+            overlap: 5,
+            ..TimeWindows::default()
+        },
+        &TimeSurface {
+            tau: f64::NAN,
+            ..TimeSurface::default()
+        },
+        &AveragedTimeSurface {
+            surface: 4,
+            ..AveragedTimeSurface::default()
+        },
+    ];
+    for rule in wrong {
+        let error = rule.tensor(&events, Sensor::new(2, 2));
+        let error = error.expect_err("out of range");
+        assert!(matches!(*error.kind, ErrorKind::Setting { .. }), "{error}");
     }
     let counts = CountFrames::new(ByNumber { frames: 1 });
     for sensor in [
@@ -382,9 +386,9 @@ fn frames_that_do_not_fit_in_memory_are_errors() {
             "duration=1",
             "time-windows=1",
             "time-bins=1000000000",
-            "number=18446744073709551615",
+            "number=9000000000000000000",
         ] {
-            let slicing: Slicing = text.parse().expect(text);
+            let slicing: Member<dyn Slicing> = text.parse().expect(text);
             let error = slicing.slices(&events.t).expect_err(text);
             assert!(
                 matches!(*error.kind, ErrorKind::TooLarge { .. }),
@@ -399,8 +403,8 @@ fn frames_that_do_not_fit_in_memory_are_errors() {
             "bit-frames=100000",
             "time-surface window=1",
         ] {
-            let named: NamedRepresentation = text.parse().expect(text);
-            let error = named.as_ref().tensor(events, sensor).expect_err(text);
+            let rule: Member<dyn FrameRule> = text.parse().expect(text);
+            let error = rule.tensor(events, sensor).expect_err(text);
             assert!(
                 matches!(*error.kind, ErrorKind::TooLarge { .. }),
                 "{text}: {error}"
@@ -440,13 +444,26 @@ fn columns_of_different_lengths_and_short_buffers_are_errors() {
 }
 
 #[test]
-fn the_text_of_a_slicing_gives_the_same_slicing() {
-    for name in Slicing::NAMES {
-        let slicing: Slicing = name.parse().expect("the defaults");
-        assert_eq!(
-            slicing.to_string().parse::<Slicing>().expect("text"),
-            slicing
-        );
+fn the_text_of_a_rule_gives_the_same_rule() {
+    for name in FRAME_RULES.names() {
+        let rule: Member<dyn FrameRule> = name.parse().expect("the defaults");
+        let again: Member<dyn FrameRule> = rule.to_string().parse().expect("its text");
+        assert_eq!(again, rule);
+    }
+}
+
+#[test]
+fn slicings_are_rules_with_the_counts_of_their_slices() {
+    let (events, sensor) = (two_events([0, 10]), Sensor::new(2, 2));
+    for name in SLICINGS.names() {
+        let rule: Member<dyn FrameRule> = name.parse().expect("a rule");
+        let counts = CountFrames {
+            slicing: name.parse().expect("a slicing"),
+            merge_polarities: false,
+        };
+        assert_eq!(counts.steps(), rule.steps(), "{name}");
+        let frames = counts.tensor(&events, sensor).expect(name);
+        assert_eq!(frames, rule.tensor(&events, sensor).expect(name), "{name}");
     }
 }
 

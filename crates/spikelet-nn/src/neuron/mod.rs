@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn every_name_is_read_in_both_forms() {
-        for (name, _) in NEURONS.all_names() {
+        for (name, _) in NEURONS.summaries() {
             let named = from_spec(&json!(name)).expect("a name");
             let old = from_spec(&json!({"neuron": name, "params": {"v_threshold": 0.75}}));
             let new = from_spec(&json!({"name": name, "v_threshold": 0.75}));

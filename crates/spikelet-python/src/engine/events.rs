@@ -7,12 +7,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use spikelet::events::frames::{FrameRule, Interpolation, Representation, Resize};
+use spikelet::document::DocumentError;
+use spikelet::events::frames::{FrameRule, Interpolation, Resize};
 use spikelet::events::transforms::{EventTransform, apply_all};
 use spikelet::events::{
     EventBuffer, EventDataset, EventRandom, EventSet, EventWriter, Format, Options, Orientation,
     Sensor, Trigger, WriteOptions, event_sets, open, recording_folder, recording_list,
 };
+use spikelet::schema::Member;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -356,9 +358,7 @@ pub(super) fn event_frames<'py>(
     size: Option<(usize, usize)>,
     bilinear: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rule: FrameRule = rule
-        .parse()
-        .map_err(|error: spikelet::events::Error| raise(error))?;
+    let rule: Member<dyn FrameRule> = rule.parse().map_err(|error: DocumentError| raise(error))?;
     let events = events.buffer()?;
     let frames = py.detach(|| -> PyResult<_> {
         let made = rule
@@ -393,8 +393,9 @@ pub(super) fn transform_events<'py>(
     seed: u64,
     index: u32,
 ) -> PyResult<(Columns<'py>, (u32, u32))> {
-    let parsed = transforms.iter().map(|text| text.parse::<EventTransform>());
-    let chain: Vec<EventTransform> = parsed.collect::<Result<_, _>>().map_err(raise)?;
+    let parsed = transforms.iter().map(|text| text.parse());
+    let chain: Result<Vec<Member<dyn EventTransform>>, DocumentError> = parsed.collect();
+    let chain = chain.map_err(raise)?;
     let mut events = events.buffer()?;
     let mut sensor = Sensor::new(sensor.0, sensor.1);
     py.detach(|| {

@@ -37,20 +37,9 @@ impl TrainedLayers {
     /// A network with its tensors. Those that the network does not have are left out.
     ///
     /// # Errors
-    /// [`ConversionError::Tensor`] if a tensor is missing or has another shape; [`ConversionError::Network`] for a named
-    /// network whose layers are not a list; errors of the network.
+    /// [`ConversionError::Tensor`] if a tensor is missing or has another shape; errors of the network.
     pub fn new(network: &Network, mut tensors: BTreeMap<String, Tensor>) -> Result<Self> {
-        let layers = match network {
-            Network::Layers(layers) => layers.clone(),
-            Network::Model(model) => model.layers()?,
-            other => {
-                return Err(ConversionError::Network {
-                    problem: format!("{} is a network of spiking neurons", other.name()),
-                    help: "give an artificial neural network: a list of layers with `relu` or `qcfs` in an experiment file",
-                }
-                .into());
-            }
-        };
+        let layers = network.layers()?;
         let made = Self {
             tensors: BTreeMap::new(),
             layers,

@@ -1,12 +1,12 @@
 //! The table `data`.
 
-use super::augment::{augmentations, items, transform};
 use super::table::{AUTO, Key, NONE, Table, keyed, number_in, refused, unless, value_or};
 use super::{Experiment, Normalization};
 use crate::{DatasetId, Settings};
 use serde_json::{Value, json};
 use spikelet_core::document::{Fields, Located, Node};
 use spikelet_data::{Augment, Entry, FrameSettings, Normalize, SequenceSource, entries};
+use spikelet_schema::Member;
 
 /// The data set of an experiment, and how its samples are used. Augmentation, split and validation are in
 /// [`Settings`](crate::Settings).
@@ -125,7 +125,7 @@ pub(super) const TABLE: Table = Table {
         Key {
             name: "frames",
             doc: "frames of recordings of events, such as \"number=16\"; \"auto\": those of the data set",
-            schema: || json!({"type": "string"}),
+            schema: || json!({"type": ["string", "object"]}),
         },
         Key {
             name: "frame_size",
@@ -140,7 +140,7 @@ pub(super) const TABLE: Table = Table {
         Key {
             name: "events",
             doc: "changes of the events of all samples, before the frames, such as [\"denoise=10000\"]",
-            schema: || json!({"type": "array", "items": {"type": "string"}}),
+            schema: || json!({"type": "array", "items": {"type": ["string", "object"]}}),
         },
         Key {
             name: "sensor",
@@ -274,7 +274,7 @@ fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
         data.normalize = normalization(node)?;
     }
     if let Some(node) = fields.get("augment") {
-        settings.augment = augmentation(node)?;
+        settings.augment = Augment::read_list("augment", node)?;
     }
     for (key, alpha) in [
         ("mixup", &mut settings.mixup),
@@ -313,19 +313,13 @@ fn read_frames(experiment: &mut Experiment, fields: &Fields<'_>) -> Result<(), L
         Some(node)
     };
     if let Some(node) = given("frames") {
-        frames.rule = unless(AUTO, node, |node| {
-            let rule = node.text("frames")?.parse();
-            rule.map_err(|error| refused(&error, node))
-        })?;
+        frames.rule = unless(AUTO, node, |node| Member::read_item("frames", node))?;
     }
     if let Some(node) = given("frame_size") {
         frames.size = unless(AUTO, node, |node| sides(node, "frame_size"))?;
     }
     if let Some(node) = given("events") {
-        let read = |node: &Node| {
-            let transform = node.text("events")?.parse();
-            transform.map_err(|error| refused(&error, node))
-        };
+        let read = |node: &Node| Member::read_item("events", node);
         frames.events = node
             .list("events")?
             .iter()
@@ -420,42 +414,6 @@ fn normalization(node: &Node) -> Result<Normalization, Located> {
     Ok(Normalization::Given(normalize))
 }
 
-fn augmentation(node: &Node) -> Result<Augment, Located> {
-    let list = node.list("augment")?;
-    let expected =
-        "a string such as \"crop=4\", or a table such as { color-jitter = { hue = 0.2 } }";
-    let mut words = vec![];
-    let (mut transforms, mut sequences, mut events) = (vec![], vec![], vec![]);
-    for item in list {
-        match (item.as_text(), item.entries()) {
-            (Some(word), _) => {
-                // The position of a transform among the others is kept.
-                let one = augmentations([word]);
-                let one = one.map_err(|error| refused(&error, item))?;
-                transforms.extend(one.transforms);
-                sequences.extend(one.sequences);
-                events.extend(one.events);
-                words.push(word);
-            }
-            (None, Some(_)) => {
-                let made = transform(item.to_json());
-                transforms.push(made.map_err(|error| refused(&error, item))?);
-            }
-            (None, None) => return Err(item.wrong("augment", expected)),
-        }
-    }
-    let read = augmentations(words.iter().copied()).map_err(|error| {
-        let wrong = list.iter().filter(|item| item.as_text().is_some());
-        refused(&error, wrong.clone().nth(error.item).unwrap_or(node))
-    });
-    Ok(Augment {
-        transforms,
-        sequences,
-        events,
-        ..read?
-    })
-}
-
 fn write(experiment: &Experiment) -> Vec<(String, Value)> {
     let Experiment { data, settings, .. } = experiment;
     let normalize = match &data.normalize {
@@ -469,8 +427,8 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         ("split", value_or(AUTO, settings.split.as_deref())),
     ];
     let frames = &settings.frames;
-    let rule = frames.rule.as_ref().map(ToString::to_string);
-    let events = frames.events.iter().map(ToString::to_string);
+    let rule = frames.rule.as_ref().map(Member::to_file);
+    let events = frames.events.iter().map(Member::to_file);
     let frames = [
         ("frames", value_or(AUTO, rule)),
         (
@@ -493,7 +451,7 @@ fn write(experiment: &Experiment) -> Vec<(String, Value)> {
         ("test_images", value_or(ALL, data.test_images)),
         ("validation", Value::from(settings.validation)),
         ("normalize", normalize),
-        ("augment", Value::from(items(&settings.augment))),
+        ("augment", Value::from(settings.augment.to_list())),
         ("mixup", value_or(NONE, settings.mixup.map(shortest))),
         ("cutmix", value_or(NONE, settings.cutmix.map(shortest))),
         (

@@ -15,7 +15,6 @@
 //! | `device` | device, ranks, pipeline |
 //! | `output` | monitors, curves, checkpoints |
 
-mod augment;
 mod data;
 mod device;
 mod encoder;
@@ -32,7 +31,6 @@ mod tables;
 mod training;
 mod write;
 
-pub use augment::{AugmentListError, augmentations};
 pub use data::DataSettings;
 pub use device::DeviceSettings;
 pub use monitors::{LayerMonitors, ParseLayerMonitorsError};

@@ -66,7 +66,7 @@ const CASES: [(&str, &str, &str); 74] = [
         "4:12",
         "color-jiter",
     ),
-    ("[data]\naugment = [3]", "4:12", "a string such as"),
+    ("[data]\naugment = [3]", "4:12", "a name, or a table"),
     ("[data]\nmixup = 0", "4:9", "above 0"),
     ("[data]\ncutmix = \"much\"", "4:10", "above 0"),
     ("[data]\nloader_threads = 0", "4:18", "from 1 to 1024"),

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use serde_json::json;
 use spikelet::human::thousands;
 use spikelet::log::Console;
-use spikelet_events::synthetic::SyntheticSet;
+use spikelet::schema::Member;
+use spikelet_events::synthetic::{SYNTHETIC_SETS, SyntheticSet};
 use spikelet_events::{EventBuffer, EventSet, Format, Sensor, Split, write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,8 +86,13 @@ impl Sample {
             let entry = entries.find(|entry| entry.name == self.name)?;
             entry.events()?.generated().ok().flatten()
         };
-        let Some(set) = self.name.parse::<SyntheticSet>().ok().or_else(listed) else {
-            let synthetic = SyntheticSet::NAMES.join(", ");
+        let Some(set) = self
+            .name
+            .parse::<Member<dyn SyntheticSet>>()
+            .ok()
+            .or_else(listed)
+        else {
+            let synthetic = SYNTHETIC_SETS.names().collect::<Vec<_>>().join(", ");
             return Err(Failure::argument(
                 format!("there is no event data set `{}`", self.name),
                 format!("give one of {}, {synthetic}", set_names()),

@@ -22,7 +22,7 @@ impl List {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let shared = shared_constants();
         let mut table = Table::new(&["name", "what it is", "constants"]);
-        for (name, summary) in NEURONS.all_names() {
+        for (name, summary) in NEURONS.summaries() {
             let defaults = defaults(&NEURONS, name)?;
             let wrong = |error: DefinitionError| {
                 Failure::other(

@@ -3,7 +3,7 @@
 use super::array::ArrayImages;
 use crate::failure::Failure;
 use spikelet::data::{
-    CenterCrop, Colors, DecodeError, DecodeLimits, Image, ImageAugmentation, Resize, SampleRandom,
+    CenterCrop, Colors, DecodeError, DecodeLimits, Image, ImageTransform, Resize, SampleRandom,
     decode_image,
 };
 use std::fs::File;
@@ -179,7 +179,7 @@ impl Converter {
         if covering != [height, width] {
             let (from, to) = (text([height, width]), text(covering));
             conversions.push(format!("resized from {from} to {to} pixels"));
-            Resize::To(covering)
+            Resize::to(covering)
                 .augment(image, &mut random)
                 .map_err(spikelet::Error::from)?;
         }

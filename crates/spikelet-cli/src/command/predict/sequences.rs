@@ -8,9 +8,10 @@ use spikelet::data::{ArrayFiles, Dataset, FrameSettings, SequenceLabels, StepSha
 use spikelet::graph::op::HostTensor;
 use spikelet::human::thousands;
 use spikelet::problem_and_help;
+use spikelet::schema::Member;
 use spikelet::train::{EvalStep, SampleBatch, SampleShape, Step};
 use spikelet_events::frames::FrameRule;
-use spikelet_events::transforms::{Downsample, EventTransform};
+use spikelet_events::transforms::Downsample;
 use spikelet_events::{EventBuffer, Options, Sensor};
 use std::path::Path;
 
@@ -18,7 +19,7 @@ use std::path::Path;
 pub struct SequenceReader {
     frames: FrameSettings,
     /// The frames, if the network was trained on recordings of events.
-    rule: Option<FrameRule>,
+    rule: Option<Member<dyn FrameRule>>,
     /// The sensor of the files, if it is given.
     given: Option<Sensor>,
     /// The sensor of the training.
@@ -148,7 +149,7 @@ impl SequenceReader {
         Ok(self.input(path, given, values, vec![]))
     }
 
-    fn of_events(&self, path: &Path, rule: &FrameRule) -> Result<Input, Failure> {
+    fn of_events(&self, path: &Path, rule: &Member<dyn FrameRule>) -> Result<Input, Failure> {
         let text = |sensor: Sensor| format!("{} × {}", sensor.width, sensor.height);
         let open = |sensor| {
             let options = Options {
@@ -203,9 +204,7 @@ impl SequenceReader {
                 height: Some(target.height),
                 ..Downsample::default()
             };
-            settings
-                .events
-                .insert(0, EventTransform::Downsample(resize));
+            settings.events.insert(0, resize.into());
         }
         let count = events.len();
         let frames = settings

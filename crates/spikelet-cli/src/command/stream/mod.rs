@@ -18,6 +18,7 @@ use serde_json::json;
 use spikelet::human::{duration, thousands};
 use spikelet::log::Console;
 use spikelet::problem_and_help;
+use spikelet::schema::Member;
 use spikelet_events::frames::{FrameRule, FrameStream};
 use spikelet_events::{EventBuffer, EventReader, Format, Options, Sensor};
 use std::path::PathBuf;
@@ -50,8 +51,8 @@ pub struct Stream {
 
     /// Frames: duration=MICROSECONDS, such as duration=50000, event-counts=NUMBER, or sound
     /// step=MICROSECONDS [default: those of the training, if they are of these kinds]
-    #[arg(long, value_name = "RULE", value_parser = parse_rule)]
-    frames: Option<FrameRule>,
+    #[arg(long, value_name = "RULE")]
+    frames: Option<Member<dyn FrameRule>>,
 
     /// Format of the events [default: by content, then by the extension]
     #[arg(long, value_name = "NAME", value_parser = parse_format)]
@@ -75,11 +76,6 @@ pub struct Stream {
 
     #[command(flatten)]
     device: DeviceArgs,
-}
-
-fn parse_rule(text: &str) -> Result<FrameRule, String> {
-    text.parse()
-        .map_err(|error: spikelet_events::Error| error.to_string())
 }
 
 /// The slowest pace: a second of the recording in twelve days. The waiting times of all recordings have a form.
@@ -125,7 +121,7 @@ impl Stream {
                 "give it: --sensor 128x128",
             )
         })?;
-        let frames = FrameStream::new(&network.rule, sensor);
+        let frames = FrameStream::new(&*network.rule, sensor);
         let mut frames = frames.map_err(|error| {
             let text = error.to_string();
             let (problem, _) = problem_and_help(&text);

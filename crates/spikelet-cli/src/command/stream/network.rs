@@ -8,6 +8,7 @@ use serde_json::json;
 use spikelet::data::StepShape;
 use spikelet::graph::op::HostTensor;
 use spikelet::log::Console;
+use spikelet::schema::Member;
 use spikelet::terminal::escaped;
 use spikelet::train::metric::recognized;
 use spikelet::train::{EvalStep, SampleBatch, SampleShape, Step};
@@ -19,7 +20,7 @@ use std::time::Instant;
 /// A trained network, its frames, and its scores over the last time steps.
 pub struct StreamedNetwork {
     step: EvalStep,
-    pub rule: FrameRule,
+    pub rule: Member<dyn FrameRule>,
     resize: Option<Resize>,
     /// The sensor of the training.
     pub sensor: Option<Sensor>,
@@ -38,7 +39,7 @@ impl StreamedNetwork {
     /// When it does not take sequences, its events are changed in training, or a program cannot be made.
     pub fn new(
         trained: &mut Trained,
-        rule: Option<FrameRule>,
+        rule: Option<Member<dyn FrameRule>>,
         learns: bool,
     ) -> Result<Self, Failure> {
         let settings = trained.checkpoint.settings()?.clone();

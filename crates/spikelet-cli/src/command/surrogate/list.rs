@@ -20,7 +20,7 @@ pub struct List {}
 impl List {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let mut table = Table::new(&["name", "what it is", "constants"]);
-        for (name, summary) in SURROGATES.all_names() {
+        for (name, summary) in SURROGATES.summaries() {
             let defaults = defaults(&SURROGATES, name)?;
             console.say_json(&json!({"name": name, "summary": summary, "constants": defaults}));
             table.row([name.to_string(), summary, value::list(&defaults)]);

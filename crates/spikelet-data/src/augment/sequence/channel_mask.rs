@@ -1,10 +1,8 @@
 //! Random bands without spikes.
 
-use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
-use super::registry::{Named, integer};
-use super::{SequenceAugmentation, check_count};
-use crate::error::Result;
+use super::{MAX_COUNT, SequenceAugmentation};
 use crate::sample_random::SampleRandom;
 
 /// Sets a band of neighboring channels to 0 at all time steps: its width is a random number up to a limit, its place is
@@ -21,10 +19,10 @@ use crate::sample_random::SampleRandom;
 /// assert_eq!(lost(&x[..20]), lost(&x[20..]));
 /// assert!(lost(&x[..20]) <= 10);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct ChannelMask {
     /// The largest width of the band.
+    #[schema(main, required, at_least = 1, at_most = MAX_COUNT)]
     pub channels: usize,
 }
 
@@ -40,22 +38,5 @@ impl SequenceAugmentation for ChannelMask {
         for step in values.chunks_exact_mut(channels.max(1)) {
             step[first..first + width].fill(V::default());
         }
-    }
-
-    fn check(&self) -> Result<()> {
-        check_count(Self::NAME, "channels", self.channels, "1 to 2^20 channels")
-    }
-}
-
-impl Named for ChannelMask {
-    const NAME: &'static str = "channel-mask";
-    const USAGE: &'static str = "channel-mask=CHANNELS";
-
-    fn from_value(value: f64) -> Option<Self> {
-        integer(value).map(|channels| Self { channels })
-    }
-
-    fn value(&self) -> f64 {
-        self.channels as f64
     }
 }

@@ -1,10 +1,8 @@
 //! Random shifts of channels.
 
-use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
-use super::registry::{Named, integer};
-use super::{SequenceAugmentation, around_zero, check_count};
-use crate::error::Result;
+use super::{MAX_COUNT, SequenceAugmentation, around_zero};
 use crate::sample_random::SampleRandom;
 
 /// Moves all channels of a sequence up or down by the same random number of channels; those without a source are 0. Of
@@ -17,10 +15,10 @@ use crate::sample_random::SampleRandom;
 /// ChannelShift { channels: 1 }.augment(&mut x, [2, 3], &mut SampleRandom::of_sample(0, 0, 4));
 /// assert_eq!(x, [2, 3, 0, 5, 6, 0]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct ChannelShift {
     /// The largest shift in both directions.
+    #[schema(main, required, at_least = 1, at_most = MAX_COUNT)]
     pub channels: usize,
 }
 
@@ -35,23 +33,6 @@ impl SequenceAugmentation for ChannelShift {
         for step in values.chunks_exact_mut(channels.max(1)) {
             shift_by(step, shift);
         }
-    }
-
-    fn check(&self) -> Result<()> {
-        check_count(Self::NAME, "channels", self.channels, "1 to 2^20 channels")
-    }
-}
-
-impl Named for ChannelShift {
-    const NAME: &'static str = "channel-shift";
-    const USAGE: &'static str = "channel-shift=CHANNELS";
-
-    fn from_value(value: f64) -> Option<Self> {
-        integer(value).map(|channels| Self { channels })
-    }
-
-    fn value(&self) -> f64 {
-        self.channels as f64
     }
 }
 

@@ -1,10 +1,8 @@
 //! Random scales of the channels.
 
-use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
-use super::registry::Named;
-use super::{SequenceAugmentation, check_change, random_factor};
-use crate::error::Result;
+use super::{SequenceAugmentation, random_factor};
 use crate::sample_random::SampleRandom;
 
 /// Stretches or compresses the channels of a sequence around the middle one by a factor between 1 / (1 + change) and
@@ -21,10 +19,10 @@ use crate::sample_random::SampleRandom;
 /// assert_eq!(x[4], 5);
 /// assert!(x != [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct ChannelStretch {
     /// The largest change of the scale, as a part of it.
+    #[schema(main, required, above = 0, at_most = 1)]
     pub change: f64,
 }
 
@@ -48,22 +46,5 @@ impl SequenceAugmentation for ChannelStretch {
                 *value = from.map_or(V::default(), |from| before[from]);
             }
         }
-    }
-
-    fn check(&self) -> Result<()> {
-        check_change(Self::NAME, self.change)
-    }
-}
-
-impl Named for ChannelStretch {
-    const NAME: &'static str = "channel-stretch";
-    const USAGE: &'static str = "channel-stretch=CHANGE";
-
-    fn from_value(value: f64) -> Option<Self> {
-        Some(Self { change: value })
-    }
-
-    fn value(&self) -> f64 {
-        self.change
     }
 }

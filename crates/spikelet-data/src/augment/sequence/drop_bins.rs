@@ -1,10 +1,8 @@
 //! Lost values.
 
-use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
-use super::registry::Named;
-use super::{SequenceAugmentation, check_range};
-use crate::error::Result;
+use super::SequenceAugmentation;
 use crate::sample_random::SampleRandom;
 
 /// Sets each value of a sequence, one channel at one time step, to 0 with a probability.
@@ -17,10 +15,10 @@ use crate::sample_random::SampleRandom;
 /// let lost = x.iter().filter(|&&value| value == 0).count();
 /// assert!((70..130).contains(&lost));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct DropBins {
     /// The probability with which a value is lost.
+    #[schema(main, required, above = 0, below = 1)]
     pub probability: f64,
 }
 
@@ -37,24 +35,5 @@ impl SequenceAugmentation for DropBins {
                 *value = V::default();
             }
         }
-    }
-
-    fn check(&self) -> Result<()> {
-        let good = self.probability > 0.0 && self.probability < 1.0;
-        let expected = "above 0 and below 1";
-        check_range(Self::NAME, "probability", self.probability, good, expected)
-    }
-}
-
-impl Named for DropBins {
-    const NAME: &'static str = "drop-bins";
-    const USAGE: &'static str = "drop-bins=PROBABILITY";
-
-    fn from_value(value: f64) -> Option<Self> {
-        Some(Self { probability: value })
-    }
-
-    fn value(&self) -> f64 {
-        self.probability
     }
 }

@@ -1,53 +1,32 @@
-//! Augmentations of sequences of features, one in each file: changes of the field `x`, `[T, C]`, of a sample.
-//!
-//! [`registry`] lists those that [`Augment`](super::Augment) and the command line know.
+//! Transforms of sequences of features, one in each file with its declaration: changes of the field `x`, `[T, C]`, of a sample.
+//! [`SEQUENCE_TRANSFORMS`] lists them.
 
-mod augmentation;
-mod channel_mask;
-mod channel_shift;
-mod channel_stretch;
-mod drop_bins;
-mod registry;
-mod time_shift;
-mod time_stretch;
+mod sequence_transform;
 
-pub use augmentation::SequenceAugmentation;
-pub use channel_mask::ChannelMask;
-pub use channel_shift::ChannelShift;
-pub use channel_stretch::ChannelStretch;
-pub use drop_bins::DropBins;
-pub use registry::SequenceTransform;
-pub use time_shift::TimeShift;
-pub use time_stretch::TimeStretch;
+pub use sequence_transform::{SequenceAugmentation, SequenceTransform};
 
 use spikelet_expr::math::{exp, ln};
+use spikelet_schema::members;
 
-use super::transform::check_range;
-use crate::error::Result;
 use crate::sample_random::SampleRandom;
+
+members! {
+    /// All transforms of sequences.
+    pub static SEQUENCE_TRANSFORMS: dyn SequenceTransform = "transform of sequences" {
+        channel_shift: ChannelShift;
+        channel_stretch: ChannelStretch;
+        channel_mask: ChannelMask;
+        time_shift: TimeShift;
+        time_stretch: TimeStretch;
+        drop_bins: DropBins;
+    }
+}
 
 /// The position of the first transform among those of the sample: behind all transforms of the loader.
 pub(crate) const FIRST_TRANSFORM: usize = 1 << 10;
 
 /// The largest number of channels or time steps of a setting.
 const MAX_COUNT: usize = 1 << 20;
-
-/// Checks a number of channels or time steps.
-fn check_count(
-    transform: &'static str,
-    field: &'static str,
-    value: usize,
-    expected: &'static str,
-) -> Result<()> {
-    let good = (1..=MAX_COUNT).contains(&value);
-    check_range(transform, field, value as f64, good, expected)
-}
-
-/// Checks the change of a scale.
-fn check_change(transform: &'static str, change: f64) -> Result<()> {
-    let good = change > 0.0 && change <= 1.0;
-    check_range(transform, "change", change, good, "above 0, at most 1")
-}
 
 /// A random factor between 1 / (1 + change) and 1 + change, as often above 1 as below.
 fn random_factor(random: &mut SampleRandom, change: f64) -> f32 {

@@ -1,11 +1,9 @@
 //! Random shifts in time.
 
-use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
 use super::channel_shift::shift_by;
-use super::registry::{Named, integer};
-use super::{SequenceAugmentation, around_zero, check_count};
-use crate::error::Result;
+use super::{MAX_COUNT, SequenceAugmentation, around_zero};
 use crate::sample_random::SampleRandom;
 
 /// Moves a sequence by a random number of time steps, earlier or later; steps without a source are 0.
@@ -17,10 +15,10 @@ use crate::sample_random::SampleRandom;
 /// TimeShift { steps: 1 }.augment(&mut x, [3, 2], &mut SampleRandom::of_sample(0, 0, 4));
 /// assert_eq!(x, [3, 4, 5, 6, 0, 0]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct TimeShift {
     /// The largest shift in both directions.
+    #[schema(main, required, at_least = 1, at_most = MAX_COUNT)]
     pub steps: usize,
 }
 
@@ -36,24 +34,7 @@ impl SequenceAugmentation for TimeShift {
         shift_by(values, shift * channels as isize);
     }
 
-    fn check(&self) -> Result<()> {
-        check_count(Self::NAME, "steps", self.steps, "1 to 2^20 steps")
-    }
-
     fn moves_steps(&self) -> bool {
         true
-    }
-}
-
-impl Named for TimeShift {
-    const NAME: &'static str = "time-shift";
-    const USAGE: &'static str = "time-shift=STEPS";
-
-    fn from_value(value: f64) -> Option<Self> {
-        integer(value).map(|steps| Self { steps })
-    }
-
-    fn value(&self) -> f64 {
-        self.steps as f64
     }
 }

@@ -1,10 +1,8 @@
 //! Random speeds.
 
-use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
-use super::registry::Named;
-use super::{SequenceAugmentation, check_change, random_factor};
-use crate::error::Result;
+use super::{SequenceAugmentation, random_factor};
 use crate::sample_random::SampleRandom;
 
 /// Plays a sequence faster or slower: a speed between 1 / (1 + change) and 1 + change, each time step from the nearest
@@ -18,10 +16,10 @@ use crate::sample_random::SampleRandom;
 /// TimeStretch { change: 0.5 }.augment(&mut x, [8, 1], &mut SampleRandom::of_sample(0, 0, 2));
 /// assert!(x != recording && x.iter().all(|value| *value <= 8));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct TimeStretch {
     /// The largest change of the speed, as a part of it.
+    #[schema(main, required, above = 0, at_most = 1)]
     pub change: f64,
 }
 
@@ -43,25 +41,8 @@ impl SequenceAugmentation for TimeStretch {
         }
     }
 
-    fn check(&self) -> Result<()> {
-        check_change(Self::NAME, self.change)
-    }
-
     fn moves_steps(&self) -> bool {
         true
-    }
-}
-
-impl Named for TimeStretch {
-    const NAME: &'static str = "time-stretch";
-    const USAGE: &'static str = "time-stretch=CHANGE";
-
-    fn from_value(value: f64) -> Option<Self> {
-        Some(Self { change: value })
-    }
-
-    fn value(&self) -> f64 {
-        self.change
     }
 }
 

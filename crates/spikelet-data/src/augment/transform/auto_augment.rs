@@ -3,50 +3,33 @@
 //! Source: E. Cubuk, B. Zoph, D. Mané, V. Vasudevan, Q. Le, *AutoAugment: learning augmentation policies from data*,
 //! arXiv:1805.09501 (2018), table 7; strengths as in torchvision's `AutoAugment`.
 
-use serde::{Deserialize, Serialize};
-
 use super::policy::{Kind, Space};
-use super::registry::Named;
-use super::{GRAY, ImageAugmentation};
+use super::{GRAY, ImageTransform};
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
 
 /// AutoAugment with the policy that was found on CIFAR-10: one of 25 pairs of operations.
 ///
 /// Pixels from outside the image have the value `fill`, by default 128. Usual after crop and flip, before cutout.
 ///
 /// ```
-/// use spikelet_data::{AutoAugment, Image, ImageAugmentation, SampleRandom};
+/// use spikelet_data::{AutoAugment, Image, ImageTransform, SampleRandom};
 ///
 /// let mut image = Image::new((0..3 * 32 * 32).map(|k| k as u8).collect(), [3, 32, 32])?;
 /// AutoAugment::default().augment(&mut image, &mut SampleRandom::of_sample(1, 0, 17))?;
 /// assert_eq!(image.shape(), [3, 32, 32]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Schema)]
 pub struct AutoAugment {
     /// The byte of pixels from outside the image.
+    #[schema(default = GRAY)]
     pub fill: u8,
 }
 
-impl Default for AutoAugment {
-    fn default() -> Self {
-        Self { fill: GRAY }
-    }
-}
-
-impl Named for AutoAugment {
-    const NAME: &'static str = "auto-augment";
-    const USAGE: &'static str = "auto-augment";
-
-    fn from_values(_: &[f32]) -> Option<Self> {
-        None
-    }
-}
-
-impl ImageAugmentation for AutoAugment {
+impl ImageTransform for AutoAugment {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         for (kind, probability, level) in POLICIES[random.below(POLICIES.len())] {
             let (applied, negative) = (random.chance(probability), random.chance(0.5));

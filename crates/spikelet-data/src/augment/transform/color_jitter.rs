@@ -1,73 +1,42 @@
 //! Random brightness, contrast, saturation and hue, as torchvision's `ColorJitter`.
 
-use serde::{Deserialize, Serialize};
-
-use super::registry::Named;
-use super::{ImageAugmentation, check_range};
+use super::{ImageTransform, slashes};
 use crate::augment::image::Image;
 use crate::augment::op::ImageOp;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
 
 /// Changes brightness, contrast, saturation and hue in random order.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `brightness`, `contrast`, `saturation` | 0.4 | b is a factor of max(0, 1 − b) to 1 + b |
-/// | `hue` | 0.1 | turns, 0 to 0.5: a shift by −hue to hue |
 ///
 /// Saturation and hue change images of three channels only.
 ///
 /// ```
-/// use spikelet_data::{ColorJitter, Image, ImageAugmentation, SampleRandom};
+/// use spikelet_data::{ColorJitter, Image, ImageTransform, SampleRandom};
 ///
 /// let jitter = ColorJitter { brightness: 0.2, contrast: 0.2, saturation: 0.0, hue: 0.0 };
 /// let mut image = Image::new((0..3 * 8 * 8).collect(), [3, 8, 8])?;
 /// jitter.augment(&mut image, &mut SampleRandom::of_sample(1, 0, 17))?;
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(earlier = |table| slashes(table, &["brightness", "contrast", "saturation", "hue"]))]
 pub struct ColorJitter {
     /// The largest relative change of the brightness.
+    #[schema(main, default = 0.4, at_least = 0)]
     pub brightness: f32,
     /// The largest relative change of the contrast.
+    #[schema(default = 0.4, at_least = 0)]
     pub contrast: f32,
     /// The largest relative change of the saturation.
+    #[schema(default = 0.4, at_least = 0)]
     pub saturation: f32,
     /// The largest shift of the hue in turns.
+    #[schema(default = 0.1, from = 0, to = 0.5)]
     pub hue: f32,
 }
 
-impl Default for ColorJitter {
-    fn default() -> Self {
-        Self {
-            brightness: 0.4,
-            contrast: 0.4,
-            saturation: 0.4,
-            hue: 0.1,
-        }
-    }
-}
-
-impl Named for ColorJitter {
-    const NAME: &'static str = "color-jitter";
-    const USAGE: &'static str = "color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE";
-
-    fn from_values(values: &[f32]) -> Option<Self> {
-        let &[brightness, contrast, saturation, hue] = values else {
-            return None;
-        };
-        Some(Self {
-            brightness,
-            contrast,
-            saturation,
-            hue,
-        })
-    }
-}
-
-impl ImageAugmentation for ColorJitter {
+impl ImageTransform for ColorJitter {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         let mut factor = |range: f32| random.between((1.0 - range).max(0.0), 1.0 + range);
         let mut ops = [
@@ -88,18 +57,5 @@ impl ImageAugmentation for ColorJitter {
             }
         }
         Ok(())
-    }
-
-    fn check(&self) -> Result<()> {
-        for (field, value) in [
-            ("brightness", self.brightness),
-            ("contrast", self.contrast),
-            ("saturation", self.saturation),
-        ] {
-            let good = (0.0..=f32::MAX).contains(&value);
-            check_range(Self::NAME, field, value.into(), good, "0 or more")?;
-        }
-        let good = (0.0..=0.5).contains(&self.hue);
-        check_range(Self::NAME, "hue", self.hue.into(), good, "0 to 0.5 turns")
     }
 }

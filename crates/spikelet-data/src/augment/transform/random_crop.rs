@@ -1,40 +1,26 @@
 //! A random crop after padding.
 
-use serde::{Deserialize, Serialize};
-
-use super::size::check_size;
-use super::{ImageAugmentation, check_range};
+use super::ImageTransform;
+use super::size::MAX_SIDE;
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::image_error::ImageError;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
 
 /// The pixels outside the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub enum Border {
-    /// One byte for all channels.
-    Constant(u8),
+    /// One byte in all channels and pixels.
+    Constant,
     /// The image mirrored at its edge, without the edge itself.
     Reflect,
 }
 
-impl Default for Border {
-    fn default() -> Self {
-        Self::Constant(0)
-    }
-}
-
 /// A crop at a random position of the padded image.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `size` | `None` | height and width of the crop; without it those of the image |
-/// | `padding` | 0 | pixels at each side, at most 65536 |
-/// | `border` | black | pixels outside the image |
-///
 /// ```
-/// use spikelet_data::{Border, Image, ImageAugmentation, RandomCrop, SampleRandom};
+/// use spikelet_data::{Border, Image, ImageTransform, RandomCrop, SampleRandom};
 ///
 /// let crop = RandomCrop { padding: 4, border: Border::Reflect, ..RandomCrop::default() };
 /// let mut image = Image::new(vec![200; 3 * 32 * 32], [3, 32, 32])?;
@@ -42,18 +28,22 @@ impl Default for Border {
 /// assert_eq!(image.pixels(), [200; 3 * 32 * 32]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Schema)]
 pub struct RandomCrop {
     /// The height and width of the crop; without it those of the image.
+    #[schema(at_least = 1, at_most = MAX_SIDE)]
     pub size: Option<[usize; 2]>,
     /// The width of the border in pixels.
+    #[schema(main, at_least = 0, at_most = 1 << 16)]
     pub padding: usize,
     /// The pixels of the border.
+    #[schema(default = Border::Constant)]
     pub border: Border,
+    /// The byte of a constant border.
+    pub fill: u8,
 }
 
-impl ImageAugmentation for RandomCrop {
+impl ImageTransform for RandomCrop {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         let [_, height, width] = image.shape();
         let size = self.size.unwrap_or([height, width]);
@@ -72,16 +62,8 @@ impl ImageAugmentation for RandomCrop {
         let corner = [0, 1].map(|axis| {
             random.below(padded[axis] - size[axis] + 1) as isize - self.padding as isize
         });
-        crop(image, corner, size, self.border);
+        crop(image, corner, size, self.border, self.fill);
         Ok(())
-    }
-
-    fn check(&self) -> Result<()> {
-        let good = self.padding <= 1 << 16;
-        let padding = self.padding as f64;
-        check_range("random-crop", "padding", padding, good, "0 to 65536 pixels")?;
-        self.size
-            .map_or(Ok(()), |size| check_size("random-crop", size))
     }
 
     fn output_shape(&self, [channels, height, width]: [Option<usize>; 3]) -> [Option<usize>; 3] {
@@ -93,7 +75,13 @@ impl ImageAugmentation for RandomCrop {
 }
 
 /// The rectangle of `size` with its upper left corner in row and column `corner` of the image.
-pub(super) fn crop(image: &mut Image, corner: [isize; 2], size: [usize; 2], border: Border) {
+pub(super) fn crop(
+    image: &mut Image,
+    corner: [isize; 2],
+    size: [usize; 2],
+    border: Border,
+    fill: u8,
+) {
     let [_, height, width] = image.shape();
     let [top, left] = corner;
     if top == 0 && left == 0 && size == [height, width] {
@@ -107,11 +95,11 @@ pub(super) fn crop(image: &mut Image, corner: [isize; 2], size: [usize; 2], bord
             let y = y as isize + top;
             let y = match border {
                 Border::Reflect => reflect(y, height),
-                Border::Constant(fill) if y < 0 || y >= height as isize => {
+                Border::Constant if y < 0 || y >= height as isize => {
                     row.fill(fill);
                     continue;
                 }
-                Border::Constant(_) => y as usize,
+                Border::Constant => y as usize,
             };
             let old = &old[y * width..][..width];
             if start < end {
@@ -120,7 +108,7 @@ pub(super) fn crop(image: &mut Image, corner: [isize; 2], size: [usize; 2], bord
             }
             for x in (0..start).chain(end..size[1]) {
                 row[x] = match border {
-                    Border::Constant(fill) => fill,
+                    Border::Constant => fill,
                     Border::Reflect => old[reflect(x as isize + left, width)],
                 };
             }
@@ -144,14 +132,14 @@ mod tests {
 
     fn cropped(corner: [isize; 2], size: [usize; 2], border: Border) -> Vec<u8> {
         let mut image = Image::new((1..=6).collect(), [1, 2, 3]).unwrap();
-        crop(&mut image, corner, size, border);
+        crop(&mut image, corner, size, border, 9);
         assert_eq!(image.shape(), [1, size[0], size[1]]);
         image.into_pixels()
     }
 
     #[test]
     fn a_crop_takes_the_pixels_of_its_rectangle() {
-        let border = Border::Constant(9);
+        let border = Border::Constant;
         assert_eq!(cropped([0, 0], [2, 3], border), [1, 2, 3, 4, 5, 6]);
         assert_eq!(cropped([0, 1], [2, 2], border), [2, 3, 5, 6]);
         assert_eq!(cropped([-1, -1], [2, 3], border), [9, 9, 9, 9, 1, 2]);

@@ -3,87 +3,66 @@
 //! Source: Z. Zhong, L. Zheng, G. Kang, S. Li, Y. Yang, *Random erasing data augmentation*, arXiv:1708.04896 (2017);
 //! defaults as in torchvision's `RandomErasing`.
 
-use serde::{Deserialize, Serialize};
 use spikelet_expr::math::{exp, ln};
 
-use super::registry::Named;
-use super::{ImageAugmentation, check_range};
+use super::{ImageTransform, check_ordered};
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
+use spikelet_schema::document::Node;
 
 /// Overwrites a random rectangle with a probability.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `probability` | 0.5 | |
-/// | `area` | [0.02, 0.33] | smallest and largest area, as a fraction of the image |
-/// | `aspect` | [0.3, 3.3] | smallest and largest ratio of height to width, log-uniform |
-/// | `fill` | `Noise` | the bytes of the rectangle |
 ///
 /// An area or ratio that does not fit into the image is drawn again, at most ten times.
 ///
 /// ```
-/// use spikelet_data::{EraseFill, Image, ImageAugmentation, RandomErasing, SampleRandom};
+/// use spikelet_data::{EraseFill, Image, ImageTransform, RandomErasing, SampleRandom};
 ///
-/// let erasing = RandomErasing { probability: 1.0, fill: EraseFill::Value(7), ..RandomErasing::default() };
+/// let erasing = RandomErasing { probability: 1.0, fill: EraseFill::Constant, value: 7, ..RandomErasing::default() };
 /// let mut image = Image::new(vec![200; 3 * 32 * 32], [3, 32, 32])?;
 /// erasing.augment(&mut image, &mut SampleRandom::of_sample(1, 0, 17))?;
 /// assert!(image.pixels().contains(&7) && image.pixels().contains(&200));
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(earlier = with_constant, check = ImageTransform::fits)]
 pub struct RandomErasing {
     /// The probability with which an image is changed.
+    #[schema(main, default = 0.5, from = 0, to = 1)]
     pub probability: f32,
     /// The smallest and the largest area, as a fraction of the image.
+    #[schema(default = [0.02, 0.33], above = 0, at_most = 1)]
     pub area: [f32; 2],
     /// The smallest and the largest ratio of height to width.
+    #[schema(default = [0.3, 3.3], above = 0, at_most = 1e6)]
     pub aspect: [f32; 2],
     /// The bytes of the rectangle.
+    #[schema(default = EraseFill::Noise)]
     pub fill: EraseFill,
+    /// The byte of a constant fill.
+    pub value: u8,
+}
+
+/// A constant fill was a table with its byte.
+fn with_constant(table: &Node) -> Option<Node> {
+    let value = table.get("fill")?.get("value")?.clone();
+    let constant = Node::text_of(EraseFill::Constant.name());
+    Some(table.with("fill", constant).with("value", value))
 }
 
 /// The bytes of an erased rectangle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
 pub enum EraseFill {
-    /// One byte for all channels and pixels.
-    Value(u8),
+    /// The byte `value` in all channels and pixels.
+    Constant,
     /// One random gray for each rectangle.
     RandomGray,
     /// A random byte in every channel and pixel.
     Noise,
 }
 
-impl Default for RandomErasing {
-    fn default() -> Self {
-        Self {
-            probability: 0.5,
-            area: [0.02, 0.33],
-            aspect: [0.3, 3.3],
-            fill: EraseFill::Noise,
-        }
-    }
-}
-
-impl Named for RandomErasing {
-    const NAME: &'static str = "random-erasing";
-    const USAGE: &'static str = "random-erasing=PROBABILITY";
-
-    fn from_values(values: &[f32]) -> Option<Self> {
-        let &[probability] = values else {
-            return None;
-        };
-        Some(Self {
-            probability,
-            ..Self::default()
-        })
-    }
-}
-
-impl ImageAugmentation for RandomErasing {
+impl ImageTransform for RandomErasing {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         if !random.chance(self.probability) {
             return Ok(());
@@ -95,7 +74,7 @@ impl ImageAugmentation for RandomErasing {
         let top = random.below(height - rows + 1);
         let left = random.below(width - columns + 1);
         let gray = match self.fill {
-            EraseFill::Value(value) => value,
+            EraseFill::Constant => self.value,
             EraseFill::RandomGray | EraseFill::Noise => random.next_u32() as u8,
         };
         for plane in image.planes_mut() {
@@ -114,18 +93,9 @@ impl ImageAugmentation for RandomErasing {
         Ok(())
     }
 
-    fn check(&self) -> Result<()> {
-        let good = (0.0..=1.0).contains(&self.probability);
-        let probability = self.probability.into();
-        check_range(Self::NAME, "probability", probability, good, "0 to 1")?;
-        let [least, most] = self.area;
-        let good = 0.0 < least && least <= most && most <= 1.0;
-        let expected = "above 0, at most 1, and in increasing order";
-        check_range(Self::NAME, "area", least.into(), good, expected)?;
-        let [least, most] = self.aspect;
-        let good = 0.0 < least && least <= most && most <= 1e6;
-        let expected = "above 0, at most 10⁶, and in increasing order";
-        check_range(Self::NAME, "aspect", least.into(), good, expected)
+    fn fits(&self) -> Result<()> {
+        check_ordered(Self::DECLARATION.name, "area", self.area)?;
+        check_ordered(Self::DECLARATION.name, "aspect", self.aspect)
     }
 }
 

@@ -3,57 +3,67 @@
 //! Source: C. Szegedy et al., *Going deeper with convolutions*, arXiv:1409.4842 (2014); drawn as in torchvision's
 //! `RandomResizedCrop`.
 
-use serde::{Deserialize, Serialize};
 use spikelet_expr::math::{exp, ln};
 
 use super::resample::resample;
-use super::size::check_size;
-use super::{ImageAugmentation, check_range};
+use super::size::MAX_SIDE;
+use super::{ImageTransform, check_ordered};
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
+use spikelet_schema::document::{Content, Node};
 
 /// A random crop that is resized to one size, bilinearly with antialiasing: the usual augmentation of ImageNet.
 ///
-/// | field | default | |
-/// |---|---|---|
-/// | `size` | | height and width of the result |
-/// | `area` | [0.08, 1] | smallest and largest area, as a fraction of the image |
-/// | `aspect` | [3/4, 4/3] | smallest and largest ratio of width to height, log-uniform |
+/// Without `size` it is resized to the size of the image. Of images in files, [`LazySplit`](crate::LazySplit) then crops the
+/// image as it is in its file, and resizes the crop to the size that the network takes.
 ///
 /// An area or ratio that does not fit into the image is drawn again; after ten draws the crop is the largest in the
 /// middle that keeps the bounds of the ratio.
 ///
 /// ```
-/// use spikelet_data::{Image, ImageAugmentation, RandomResizedCrop, SampleRandom};
+/// use spikelet_data::{Image, ImageTransform, RandomResizedCrop, SampleRandom};
 ///
 /// let mut image = Image::new(vec![100; 3 * 375 * 500], [3, 375, 500])?;
 /// RandomResizedCrop::new([224, 224]).augment(&mut image, &mut SampleRandom::of_sample(0, 0, 0))?;
 /// assert_eq!(image.shape(), [3, 224, 224]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(earlier = with_least_area, check = ImageTransform::fits)]
 pub struct RandomResizedCrop {
-    /// The height and width of the result.
-    pub size: [usize; 2],
+    /// The height and width of the result; without it those of the image.
+    #[schema(at_least = 1, at_most = MAX_SIDE)]
+    pub size: Option<[usize; 2]>,
     /// The smallest and the largest area, as a fraction of the image.
+    #[schema(main, default = [0.08, 1.0], above = 0, at_most = 1)]
     pub area: [f32; 2],
     /// The smallest and the largest ratio of width to height.
+    #[schema(default = [3.0 / 4.0, 4.0 / 3.0], at_least = 1e-6, at_most = 1e6)]
     pub aspect: [f32; 2],
 }
 
-impl RandomResizedCrop {
-    /// The name in messages.
-    const NAME: &'static str = "random-resized-crop";
+/// The value of `resized-crop` was the smallest area.
+fn with_least_area(table: &Node) -> Option<Node> {
+    let least = table.get("area")?;
+    match least.content {
+        Content::Integer(_) | Content::Float(_) => {
+            let most = Content::Float(1.0).into();
+            let area = Content::List(vec![least.clone(), most]).into();
+            Some(table.with("area", area))
+        }
+        _ => None,
+    }
+}
 
+impl RandomResizedCrop {
     /// A crop that is resized to this height and width, with the usual area and aspect ratio.
     #[must_use]
     pub fn new(size: [usize; 2]) -> Self {
         Self {
-            size,
-            area: [0.08, 1.0],
-            aspect: [3.0 / 4.0, 4.0 / 3.0],
+            size: Some(size),
+            ..Self::default()
         }
     }
 
@@ -88,27 +98,23 @@ impl RandomResizedCrop {
     }
 }
 
-impl ImageAugmentation for RandomResizedCrop {
+impl ImageTransform for RandomResizedCrop {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         let [_, height, width] = image.shape();
         let (corner, size) = self.draw([height, width], random);
-        resample(image, corner, size, self.size)
+        resample(image, corner, size, self.size.unwrap_or([height, width]))
     }
 
-    fn check(&self) -> Result<()> {
-        check_size(Self::NAME, self.size)?;
-        let [least, most] = self.area;
-        let good = 0.0 < least && least <= most && most <= 1.0;
-        let expected = "above 0, at most 1, and in increasing order";
-        check_range(Self::NAME, "area", least.into(), good, expected)?;
-        let [least, most] = self.aspect;
-        let good = 1e-6 <= least && least <= most && most <= 1e6;
-        let expected = "10⁻⁶ to 10⁶, and in increasing order";
-        check_range(Self::NAME, "aspect", least.into(), good, expected)
+    fn fits(&self) -> Result<()> {
+        check_ordered(Self::DECLARATION.name, "area", self.area)?;
+        check_ordered(Self::DECLARATION.name, "aspect", self.aspect)
     }
 
-    fn output_shape(&self, [channels, ..]: [Option<usize>; 3]) -> [Option<usize>; 3] {
-        [channels, Some(self.size[0]), Some(self.size[1])]
+    fn output_shape(&self, [channels, height, width]: [Option<usize>; 3]) -> [Option<usize>; 3] {
+        match self.size {
+            Some([height, width]) => [channels, Some(height), Some(width)],
+            None => [channels, height, width],
+        }
     }
 }
 

@@ -3,21 +3,19 @@
 //! Source: `rand_augment_transform` with `inc1` of R. Wightman, *PyTorch image models*, 0.6.12. There, warped pixels are
 //! interpolated and those from outside have the mean color of the data set; here they take the nearest neighbor and `fill`.
 
-use serde::{Deserialize, Serialize};
-
-use super::registry::{Named, integer};
-use super::{GRAY, ImageAugmentation, check_range};
+use super::{GRAY, ImageTransform, check_range, slashes};
 use crate::augment::image::Image;
 use crate::augment::op::ImageOp;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
 
-/// An operation of [`TimmRandAugment`], with its strength at magnitude M.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// An operation of [`TimmRandAugment`], with its strength at magnitude M; in timm's order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum TimmOp {
     /// Stretches the range of each channel.
+    #[default]
     AutoContrast,
     /// Equalizes the histograms.
     Equalize,
@@ -49,39 +47,12 @@ pub enum TimmOp {
     TranslateY,
 }
 
-/// All operations, in timm's order.
-const ALL: [TimmOp; 15] = [
-    TimmOp::AutoContrast,
-    TimmOp::Equalize,
-    TimmOp::Invert,
-    TimmOp::Rotate,
-    TimmOp::Posterize,
-    TimmOp::Solarize,
-    TimmOp::SolarizeAdd,
-    TimmOp::Color,
-    TimmOp::Contrast,
-    TimmOp::Brightness,
-    TimmOp::Sharpness,
-    TimmOp::ShearX,
-    TimmOp::ShearY,
-    TimmOp::TranslateX,
-    TimmOp::TranslateY,
-];
-
 /// timm's RandAugment: operations at random, each applied with probability 1/2 at a magnitude from a normal distribution.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `ops` | 1 | number of operations that are drawn, 1 to 16 |
-/// | `magnitude` | 9 | mean of the magnitude, 0 to 10 |
-/// | `deviation` | 0.4 | its standard deviation, at least 0 |
-/// | `operations` | all 15 | those that may be drawn |
-/// | `fill` | 128 | byte of pixels from outside the image |
 ///
 /// The defaults are `rand-m9-n1-mstd0.4-inc1`.
 ///
 /// ```
-/// use spikelet_data::{Image, ImageAugmentation, SampleRandom, TimmOp, TimmRandAugment};
+/// use spikelet_data::{Image, ImageTransform, SampleRandom, TimmOp, TimmRandAugment};
 ///
 /// let mut image = Image::new((0..3 * 32 * 32).map(|k| k as u8).collect(), [3, 32, 32])?;
 /// let operations = vec![TimmOp::Equalize, TimmOp::Rotate];
@@ -90,51 +61,27 @@ const ALL: [TimmOp; 15] = [
 /// assert_eq!(image.shape(), [3, 32, 32]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(earlier = |table| slashes(table, &["ops", "magnitude", "deviation"]), check = ImageTransform::fits)]
 pub struct TimmRandAugment {
     /// The number of operations that are drawn.
+    #[schema(main, default = 1, at_least = 1, at_most = 16)]
     pub ops: usize,
     /// The mean of the magnitude.
+    #[schema(default = 9.0, from = 0, to = 10)]
     pub magnitude: f32,
     /// The standard deviation of the magnitude.
+    #[schema(default = 0.4, at_least = 0)]
     pub deviation: f32,
     /// The operations that may be drawn.
+    #[schema(default = TimmOp::ALL.to_vec())]
     pub operations: Vec<TimmOp>,
     /// The byte of pixels from outside the image.
+    #[schema(default = GRAY)]
     pub fill: u8,
 }
 
-impl Default for TimmRandAugment {
-    fn default() -> Self {
-        Self {
-            ops: 1,
-            magnitude: 9.0,
-            deviation: 0.4,
-            operations: ALL.to_vec(),
-            fill: GRAY,
-        }
-    }
-}
-
-impl Named for TimmRandAugment {
-    const NAME: &'static str = "timm-rand-augment";
-    const USAGE: &'static str = "timm-rand-augment=OPS/MAGNITUDE/DEVIATION";
-
-    fn from_values(values: &[f32]) -> Option<Self> {
-        let &[ops, magnitude, deviation] = values else {
-            return None;
-        };
-        Some(Self {
-            ops: integer(ops)?,
-            magnitude,
-            deviation,
-            ..Self::default()
-        })
-    }
-}
-
-impl ImageAugmentation for TimmRandAugment {
+impl ImageTransform for TimmRandAugment {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         for _ in 0..self.ops {
             let kind = self.operations[random.below(self.operations.len())];
@@ -149,17 +96,15 @@ impl ImageAugmentation for TimmRandAugment {
         Ok(())
     }
 
-    fn check(&self) -> Result<()> {
-        let check =
-            |key, value: f64, good, expected| check_range(Self::NAME, key, value, good, expected);
-        let good = (1..=16).contains(&self.ops);
-        check("ops", self.ops as f64, good, "1 to 16")?;
-        let good = (0.0..=10.0).contains(&self.magnitude);
-        check("magnitude", self.magnitude.into(), good, "0 to 10")?;
-        let good = self.deviation >= 0.0 && self.deviation.is_finite();
-        check("deviation", self.deviation.into(), good, "at least 0")?;
+    fn fits(&self) -> Result<()> {
         let count = self.operations.len();
-        check("operations", count as f64, count > 0, "at least one")
+        check_range(
+            Self::DECLARATION.name,
+            "operations",
+            count as f64,
+            count > 0,
+            "at least one",
+        )
     }
 }
 

@@ -3,50 +3,33 @@
 //! Source: S. Müller, F. Hutter, *TrivialAugment: tuning-free yet state-of-the-art data augmentation*,
 //! arXiv:2103.10158 (2021); strengths as in torchvision's `TrivialAugmentWide`.
 
-use serde::{Deserialize, Serialize};
-
 use super::policy::{KINDS, MaxTranslation, Space};
-use super::registry::Named;
-use super::{GRAY, ImageAugmentation};
+use super::{GRAY, ImageTransform};
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::sample_random::SampleRandom;
+use spikelet_schema::Schema;
 
 /// TrivialAugment (wide): one of 14 operations, with a random strength. It has no parameter to choose.
 ///
 /// Pixels from outside the image have the value `fill`, by default 128.
 ///
 /// ```
-/// use spikelet_data::{Image, ImageAugmentation, SampleRandom, TrivialAugment};
+/// use spikelet_data::{Image, ImageTransform, SampleRandom, TrivialAugment};
 ///
 /// let mut image = Image::new((0..3 * 32 * 32).map(|k| k as u8).collect(), [3, 32, 32])?;
 /// TrivialAugment::default().augment(&mut image, &mut SampleRandom::of_sample(1, 0, 17))?;
 /// assert_eq!(image.shape(), [3, 32, 32]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Schema)]
 pub struct TrivialAugment {
     /// The byte of pixels from outside the image.
+    #[schema(default = GRAY)]
     pub fill: u8,
 }
 
-impl Default for TrivialAugment {
-    fn default() -> Self {
-        Self { fill: GRAY }
-    }
-}
-
-impl Named for TrivialAugment {
-    const NAME: &'static str = "trivial-augment";
-    const USAGE: &'static str = "trivial-augment";
-
-    fn from_values(_: &[f32]) -> Option<Self> {
-        None
-    }
-}
-
-impl ImageAugmentation for TrivialAugment {
+impl ImageTransform for TrivialAugment {
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
         let kind = KINDS[random.below(KINDS.len())];
         let level = random.below(SPACE.levels);

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Slicer, check_sorted, first_at, slice_count};
+use super::{DeviceSlicing, Slicing, check_sorted, first_at, slice_count};
 use crate::Result;
-use crate::settings::{Field, Settings, check};
+use crate::frames::FrameEnd;
+use spikelet_schema::Schema;
 
 /// Frames of a fixed duration from the first event; their number differs between recordings.
 ///
@@ -13,51 +14,38 @@ use crate::settings::{Field, Settings, check};
 /// ```
 /// use spikelet_events::frames::{ByDuration, Slicing};
 ///
-/// let slicing = Slicing::from(ByDuration { duration: 10 });
+/// let slicing = ByDuration { duration: 10 };
 /// assert_eq!(slicing.slices(&[5, 14, 15, 25])?, [0..2, 2..4]);
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
 ///
 /// Source: SpikingJelly 2.0.0, `integrate_events_by_fixed_duration`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(name = "duration")]
 pub struct ByDuration {
     /// The duration in microseconds.
+    #[schema(main, default = 50_000, at_least = 1)]
     pub duration: u64,
 }
 
-impl Default for ByDuration {
-    /// 50 ms.
-    fn default() -> Self {
-        Self { duration: 50_000 }
-    }
-}
-
-impl Settings for ByDuration {
-    const NAME: &'static str = "duration";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("duration", &mut self.duration)]
-    }
-}
-
-impl Slicer for ByDuration {
-    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
-        let expected = "microseconds, at least 1";
-        check(
-            self.duration > 0,
-            Self::NAME,
-            "duration",
-            self.duration,
-            expected,
-        )?;
-        check_sorted(Self::NAME, t)?;
+impl Slicing for ByDuration {
+    fn cut(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        check_sorted(Self::DECLARATION.name, t)?;
         let (first, last) = t.first().zip(t.last()).unwrap_or((&0, &0));
         let (first, duration) = (i128::from(*first), i128::from(self.duration));
         let covered = (i128::from(*last) - first + duration - 1) / duration;
-        let frames = slice_count(Self::NAME, covered)?.max(1);
+        let frames = slice_count(Self::DECLARATION.name, covered)?.max(1);
         let bound = |k: usize| first_at(t, first + k as i128 * duration);
         let mut slices: Vec<_> = (0..frames).map(|k| bound(k)..bound(k + 1)).collect();
         slices[frames - 1].end = t.len();
         Ok(slices)
+    }
+
+    fn on_device(&self) -> Option<DeviceSlicing> {
+        Some(DeviceSlicing::Duration(self.duration))
+    }
+
+    fn end_in_stream(&self) -> Option<FrameEnd> {
+        Some(FrameEnd::Duration(self.duration))
     }
 }

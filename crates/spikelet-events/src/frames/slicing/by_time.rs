@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Slicer, check_sorted, chosen_count, first_at};
+use super::{DeviceSlicing, Slicing, check_sorted, first_at, slice_count};
 use crate::Result;
-use crate::settings::{Field, Settings};
+use spikelet_schema::Schema;
 
 /// A fixed number of frames of d = ⌊(last time − first time) / `frames`⌋ microseconds each; the last frame has all later
 /// events as well.
@@ -14,37 +14,24 @@ use crate::settings::{Field, Settings};
 /// ```
 /// use spikelet_events::frames::{ByTime, Slicing};
 ///
-/// let slicing = Slicing::from(ByTime { frames: 2 });
+/// let slicing = ByTime { frames: 2 };
 /// assert_eq!(slicing.slices(&[0, 1, 2, 3, 11])?, [0..4, 4..5]);
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
 ///
 /// Source: SpikingJelly 2.0.0, `integrate_events_by_fixed_frames_number` with `split_by="time"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(name = "time")]
 pub struct ByTime {
     /// The number of frames.
+    #[schema(main, default = 16, at_least = 1)]
     pub frames: usize,
 }
 
-impl Default for ByTime {
-    /// 16 frames.
-    fn default() -> Self {
-        Self { frames: 16 }
-    }
-}
-
-impl Settings for ByTime {
-    const NAME: &'static str = "time";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("frames", &mut self.frames)]
-    }
-}
-
-impl Slicer for ByTime {
-    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
-        let frames = chosen_count(Self::NAME, "frames", self.frames)?;
-        check_sorted(Self::NAME, t)?;
+impl Slicing for ByTime {
+    fn cut(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        let frames = slice_count(Self::DECLARATION.name, self.frames as i128)?;
+        check_sorted(Self::DECLARATION.name, t)?;
         let (first, last) = t.first().zip(t.last()).unwrap_or((&0, &0));
         let first = i128::from(*first);
         let duration = (i128::from(*last) - first) / frames as i128;
@@ -52,5 +39,13 @@ impl Slicer for ByTime {
         let mut slices: Vec<_> = (0..frames).map(|k| bound(k)..bound(k + 1)).collect();
         slices[frames - 1].end = t.len();
         Ok(slices)
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(self.frames)
+    }
+
+    fn on_device(&self) -> Option<DeviceSlicing> {
+        Some(DeviceSlicing::Time)
     }
 }

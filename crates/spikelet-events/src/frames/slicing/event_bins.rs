@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Slicer, check_overlap, chosen_count};
+use super::{Slicing, slice_count};
 use crate::Result;
-use crate::settings::{Field, Settings};
+use spikelet_schema::Schema;
 
 /// A fixed number of bins with the same number of events, larger by the part `overlap`.
 ///
@@ -15,41 +15,24 @@ use crate::settings::{Field, Settings};
 /// use spikelet_events::frames::{EventBins, Slicing};
 ///
 /// let bins = EventBins { bins: 2, overlap: 0.0 };
-/// assert_eq!(Slicing::from(bins).slices(&[0, 1, 2, 3, 4])?, [0..2, 2..4]);
+/// assert_eq!(bins.slices(&[0, 1, 2, 3, 4])?, [0..2, 2..4]);
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
 ///
 /// Source: tonic 1.7.0, `SliceByEventBins`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct EventBins {
     /// The number of bins.
+    #[schema(main, default = 10, at_least = 1)]
     pub bins: usize,
     /// The part of a bin that it is larger, at least 0 and below 1.
+    #[schema(default = 0.0, at_least = 0, below = 1)]
     pub overlap: f64,
 }
 
-impl Default for EventBins {
-    /// 10 bins without overlap.
-    fn default() -> Self {
-        Self {
-            bins: 10,
-            overlap: 0.0,
-        }
-    }
-}
-
-impl Settings for EventBins {
-    const NAME: &'static str = "event-bins";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("bins", &mut self.bins), ("overlap", &mut self.overlap)]
-    }
-}
-
-impl Slicer for EventBins {
-    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
-        let bins = chosen_count(Self::NAME, "bins", self.bins)?;
-        check_overlap(Self::NAME, self.overlap)?;
+impl Slicing for EventBins {
+    fn cut(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        let bins = slice_count(Self::DECLARATION.name, self.bins as i128)?;
         let events = ((t.len() / bins) as f64 * (1.0 + self.overlap)) as usize;
         let stride = (events as f64 * (1.0 - self.overlap)) as usize;
         let bound = |event: usize| event.min(t.len());
@@ -57,5 +40,9 @@ impl Slicer for EventBins {
         Ok(starts
             .map(|from| bound(from)..bound(from + events))
             .collect())
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(self.bins)
     }
 }

@@ -1,104 +1,109 @@
 //! How the events of a recording are cut into ranges.
 
-mod by_duration;
-mod by_number;
-mod by_time;
-mod event_bins;
-mod event_counts;
-mod time_bins;
-mod time_windows;
-
+use std::fmt::Debug;
 use std::ops::Range;
 
-use crate::settings::{invalid, registry};
+use spikelet_schema::Record;
+
+use super::FrameEnd;
+use crate::settings::check_settings;
 use crate::{ErrorKind, Result};
 
-pub use by_duration::ByDuration;
-pub use by_number::ByNumber;
-pub use by_time::ByTime;
-pub use event_bins::EventBins;
-pub use event_counts::EventCounts;
-pub use time_bins::TimeBins;
-pub use time_windows::TimeWindows;
+spikelet_schema::members! {
+    /// All ways to cut the events of a recording.
+    pub static SLICINGS: dyn Slicing = "slicing" {
+        by_number: ByNumber;
+        by_time: ByTime;
+        by_duration: ByDuration;
+        time_windows: TimeWindows;
+        event_counts: EventCounts;
+        time_bins: TimeBins;
+        event_bins: EventBins;
+    }
+}
 
 /// The most slices of a recording.
 const MAX_SLICES: usize = 1 << 22;
 
-/// A rule that cuts events into ranges of indices.
-pub(super) trait Slicer {
-    /// The ranges, for times in the order of the file. Ranges may overlap, and leave events out.
-    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>>;
-}
+/// A way to cut the events of a recording into ranges. A slicing is one file with its declaration, and a line in
+/// [`SLICINGS`](super::SLICINGS) and in [`FRAME_RULES`](super::FRAME_RULES): its frames have the counts of its slices.
+///
+/// ```
+/// use spikelet_events::frames::Slicing;
+/// use spikelet_schema::Member;
+///
+/// let slicing: Member<dyn Slicing> = "time-windows window=20 overlap=5".parse()?;
+/// assert_eq!(slicing.slices(&[0, 10, 20, 30, 40])?, [0..2, 2..4]);
+/// assert_eq!(slicing.to_string(), "time-windows window=20 overlap=5 include_incomplete=false");
+/// assert!("time-windows window=-20".parse::<Member<dyn Slicing>>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "a number of slices is at least 1"
+)]
+pub trait Slicing: Record + Debug + Send + Sync {
+    /// The ranges, for times in the order of the file. The settings were checked.
+    ///
+    /// # Errors
+    /// Those of [`slices`](Self::slices).
+    fn cut(&self, t: &[i64]) -> Result<Vec<Range<usize>>>;
 
-macro_rules! slicings {
-    ($($variant:ident,)*) => {
-        registry! {
-            /// A way to cut the events of a recording into ranges.
-            ///
-            /// ```
-            /// use spikelet_events::frames::Slicing;
-            ///
-            /// let slicing: Slicing = "time-windows window=20 overlap=5".parse()?;
-            /// assert_eq!(slicing.slices(&[0, 10, 20, 30, 40])?, [0..2, 2..4]);
-            /// assert_eq!(slicing.to_string(), "time-windows window=20 overlap=5 include_incomplete=false");
-            /// assert!("time-windows window=-20".parse::<Slicing>().is_err());
-            /// # Ok::<(), spikelet_events::Error>(())
-            /// ```
-            Slicing, "frames" { $($variant($variant),)* }
-        }
+    /// Refuses settings that do not fit together.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`].
+    fn fits(&self) -> Result<()> {
+        Ok(())
+    }
 
-        impl Slicing {
-            /// The ranges of events, for times in microseconds in the order of the file. Ranges may overlap and leave
-            /// events out.
-            ///
-            /// # Errors
-            /// [`ErrorKind::Setting`]; [`ErrorKind::Unsorted`] if the rule is by time and times decrease;
-            /// [`ErrorKind::TooLarge`] for more than 4,194,304 slices.
-            pub fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
-                match self {
-                    $(Self::$variant(slicer) => slicer.slices(t),)*
-                }
-            }
-        }
-    };
-}
-
-slicings! {
-    ByNumber,
-    ByTime,
-    ByDuration,
-    TimeWindows,
-    EventCounts,
-    TimeBins,
-    EventBins,
-}
-
-impl Slicing {
     /// The number of slices, if it is the same for all recordings.
     ///
     /// ```
-    /// use spikelet_events::frames::{ByDuration, ByNumber, Slicing};
+    /// use spikelet_events::frames::{ByDuration, ByNumber, Slicing, TimeWindows};
     ///
-    /// assert_eq!(Slicing::from(ByNumber { frames: 16 }).len(), Some(16));
-    /// assert_eq!(Slicing::from(ByDuration { duration: 50_000 }).len(), None);
-    /// assert_eq!("time-windows window=5 start=0 end=20".parse::<Slicing>()?.len(), Some(4));
-    /// # Ok::<(), spikelet_events::Error>(())
+    /// assert_eq!(ByNumber { frames: 16 }.len(), Some(16));
+    /// assert_eq!(ByDuration { duration: 50_000 }.len(), None);
+    /// let windows = TimeWindows { window: 5, start: Some(0), end: Some(20), ..TimeWindows::default() };
+    /// assert_eq!(windows.len(), Some(4));
     /// ```
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "a number of slices is at least 1"
-    )]
-    #[must_use]
-    pub fn len(&self) -> Option<usize> {
-        match self {
-            Self::ByNumber(rule) => Some(rule.frames),
-            Self::ByTime(rule) => Some(rule.frames),
-            Self::TimeBins(rule) => Some(rule.bins),
-            Self::EventBins(rule) => Some(rule.bins),
-            Self::TimeWindows(rule) => rule.len(),
-            Self::ByDuration(_) | Self::EventCounts(_) => None,
-        }
+    fn len(&self) -> Option<usize> {
+        None
     }
+
+    /// The rule by which a device makes the same frames, if it can.
+    fn on_device(&self) -> Option<DeviceSlicing> {
+        None
+    }
+
+    /// When a frame of a stream ends; `None` if frames need the end of the recording.
+    fn end_in_stream(&self) -> Option<FrameEnd> {
+        None
+    }
+
+    /// The ranges of events, for times in microseconds in the order of the file. Ranges may overlap and leave
+    /// events out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`]; [`ErrorKind::Unsorted`] if the rule is by time and times decrease;
+    /// [`ErrorKind::TooLarge`] for more than 4,194,304 slices.
+    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        check_settings(self)?;
+        self.fits()?;
+        self.cut(t)
+    }
+}
+
+/// How events are cut into frames on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceSlicing {
+    /// Equal numbers of events.
+    Number,
+    /// Equal durations.
+    Time,
+    /// Frames of so many microseconds.
+    Duration(u64),
 }
 
 /// Checks that times do not decrease.
@@ -126,7 +131,7 @@ fn first_at(t: &[i64], time: i128) -> usize {
     t.partition_point(|&t| i128::from(t) < time)
 }
 
-/// Checks a number of slices that follows from settings and events.
+/// Checks a number of slices.
 fn slice_count(of: &'static str, count: i128) -> Result<usize> {
     let found = usize::try_from(count.max(0))
         .ok()
@@ -141,24 +146,4 @@ fn slice_count(of: &'static str, count: i128) -> Result<usize> {
         }
         .into()
     })
-}
-
-/// Checks a number of slices that is a setting.
-fn chosen_count(of: &'static str, field: &'static str, count: usize) -> Result<usize> {
-    if count == 0 {
-        return Err(invalid(of, field, count, "at least 1"));
-    }
-    slice_count(of, count as i128)
-}
-
-/// Checks an overlap that is a part of a slice.
-fn check_overlap(of: &'static str, overlap: f64) -> Result<()> {
-    let is_part = (0.0..1.0).contains(&overlap);
-    crate::settings::check(
-        is_part,
-        of,
-        "overlap",
-        overlap,
-        "a part of a slice, 0 ≤ overlap < 1",
-    )
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Slicer, check_overlap, check_sorted, chosen_count, first_at};
+use super::{Slicing, check_sorted, first_at, slice_count};
 use crate::Result;
-use crate::settings::{Field, Settings};
+use spikelet_schema::Schema;
 
 /// A fixed number of half-open bins of time, longer by the part `overlap`.
 ///
@@ -16,42 +16,25 @@ use crate::settings::{Field, Settings};
 /// use spikelet_events::frames::{Slicing, TimeBins};
 ///
 /// let bins = TimeBins { bins: 2, overlap: 0.0 };
-/// assert_eq!(Slicing::from(bins).slices(&[0, 5, 10, 20])?, [0..2, 2..3]);
+/// assert_eq!(bins.slices(&[0, 5, 10, 20])?, [0..2, 2..3]);
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
 ///
 /// Source: tonic 1.7.0, `SliceByTimeBins`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct TimeBins {
     /// The number of bins.
+    #[schema(main, default = 10, at_least = 1)]
     pub bins: usize,
     /// The part of a bin that it is longer, at least 0 and below 1.
+    #[schema(default = 0.0, at_least = 0, below = 1)]
     pub overlap: f64,
 }
 
-impl Default for TimeBins {
-    /// 10 bins without overlap.
-    fn default() -> Self {
-        Self {
-            bins: 10,
-            overlap: 0.0,
-        }
-    }
-}
-
-impl Settings for TimeBins {
-    const NAME: &'static str = "time-bins";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("bins", &mut self.bins), ("overlap", &mut self.overlap)]
-    }
-}
-
-impl Slicer for TimeBins {
-    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
-        let bins = chosen_count(Self::NAME, "bins", self.bins)?;
-        check_overlap(Self::NAME, self.overlap)?;
-        check_sorted(Self::NAME, t)?;
+impl Slicing for TimeBins {
+    fn cut(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        let bins = slice_count(Self::DECLARATION.name, self.bins as i128)?;
+        check_sorted(Self::DECLARATION.name, t)?;
         let (first, last) = t.first().zip(t.last()).unwrap_or((&0, &0));
         let duration = (i128::from(*last) - i128::from(*first)) / bins as i128;
         let window = duration as f64 * (1.0 + self.overlap);
@@ -63,5 +46,9 @@ impl Slicer for TimeBins {
         let at = |time: f64| t.partition_point(|&t| (t as f64) < time);
         let starts = (0..bins).map(|k| k as f64 * stride + *first as f64);
         Ok(starts.map(|from| at(from)..at(from + window)).collect())
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(self.bins)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Slicer, check_sorted, first_at, slice_count};
+use super::{Slicing, check_sorted, first_at, slice_count};
 use crate::Result;
-use crate::settings::{Field, Settings, check};
+use crate::settings::check;
+use spikelet_schema::Schema;
 
 /// Half-open windows of time that may overlap.
 ///
@@ -14,16 +15,19 @@ use crate::settings::{Field, Settings, check};
 /// use spikelet_events::frames::{Slicing, TimeWindows};
 ///
 /// let windows = TimeWindows { window: 10, include_incomplete: true, ..TimeWindows::default() };
-/// assert_eq!(Slicing::from(windows).slices(&[0, 5, 10, 14])?, [0..2, 2..4]);
+/// assert_eq!(windows.slices(&[0, 5, 10, 14])?, [0..2, 2..4]);
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
 ///
 /// Source: tonic 1.7.0, `SliceByTime`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(check = Slicing::fits)]
 pub struct TimeWindows {
     /// The duration of a window in microseconds.
+    #[schema(main, default = 50_000, at_least = 1)]
     pub window: u64,
     /// The microseconds that neighboring windows share, below `window`.
+    #[schema(default = 0)]
     pub overlap: u64,
     /// Whether there is a window that ends after the last event. The event at the very end of a whole number of windows
     /// is in no window, as in tonic.
@@ -34,46 +38,10 @@ pub struct TimeWindows {
     pub end: Option<i64>,
 }
 
-impl Default for TimeWindows {
-    /// Windows of 50 ms without overlap, from the first event to the last.
-    fn default() -> Self {
-        Self {
-            window: 50_000,
-            overlap: 0,
-            include_incomplete: false,
-            start: None,
-            end: None,
-        }
-    }
-}
-
-impl Settings for TimeWindows {
-    const NAME: &'static str = "time-windows";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![
-            ("window", &mut self.window),
-            ("overlap", &mut self.overlap),
-            ("include_incomplete", &mut self.include_incomplete),
-            ("start", &mut self.start),
-            ("end", &mut self.end),
-        ]
-    }
-}
-
 impl TimeWindows {
-    /// The number of windows, if start and end are given and the windows are valid.
-    pub(super) fn len(&self) -> Option<usize> {
-        let (first, last) = (self.start?, self.end?);
-        self.count(first.into(), last.into()).ok()
-    }
-
     /// The number of windows of a recording from `first` to `last`.
     fn count(&self, first: i128, last: i128) -> Result<usize> {
-        let (of, expected) = (Self::NAME, "microseconds, at least 1");
-        check(self.window > 0, of, "window", self.window, expected)?;
-        let is_part = self.overlap < self.window;
-        check(is_part, of, "overlap", self.overlap, "less than window")?;
+        self.fits()?;
         let window = i128::from(self.window);
         let stride = window - i128::from(self.overlap);
         let incomplete = if self.include_incomplete {
@@ -82,13 +50,13 @@ impl TimeWindows {
             0
         };
         let rest = last - first - window + incomplete;
-        Ok(slice_count(of, rest.div_euclid(stride) + 1)?.max(1))
+        Ok(slice_count(Self::DECLARATION.name, rest.div_euclid(stride) + 1)?.max(1))
     }
 }
 
-impl Slicer for TimeWindows {
-    fn slices(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
-        check_sorted(Self::NAME, t)?;
+impl Slicing for TimeWindows {
+    fn cut(&self, t: &[i64]) -> Result<Vec<Range<usize>>> {
+        check_sorted(Self::DECLARATION.name, t)?;
         let first = self.start.or(t.first().copied()).unwrap_or(0);
         let last = self.end.or(t.last().copied()).unwrap_or(first);
         let first = i128::from(first);
@@ -99,5 +67,16 @@ impl Slicer for TimeWindows {
         Ok(windows
             .map(|from| first_at(t, from)..first_at(t, from + window))
             .collect())
+    }
+
+    fn fits(&self) -> Result<()> {
+        let (of, fits) = (Self::DECLARATION.name, self.overlap < self.window);
+        check(fits, of, "overlap", self.overlap, "less than window")
+    }
+
+    /// The number of windows, if start and end are given.
+    fn len(&self) -> Option<usize> {
+        let (first, last) = (self.start?, self.end?);
+        self.count(first.into(), last.into()).ok()
     }
 }

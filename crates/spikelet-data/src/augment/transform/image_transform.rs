@@ -1,8 +1,11 @@
-//! The interface of augmentations of images.
+//! The interface of transforms of images.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
 
+use spikelet_schema::Record;
+
+use super::check_settings;
 use crate::augment::image::Image;
 use crate::error::Result;
 use crate::field::{ElementType, Field};
@@ -16,15 +19,18 @@ use crate::transform::Transform;
 /// In a sequence `[time, channels, height, width]` every frame has the same random numbers, hence the same change.
 ///
 /// ```
-/// use spikelet_data::{Image, ImageAugmentation, Result, SampleRandom};
+/// use spikelet_data::{Image, ImageTransform, Result, SampleRandom};
+/// use spikelet_schema::Schema;
 ///
 /// /// Inverts an image with probability `p`.
-/// #[derive(Debug)]
+/// #[derive(Debug, Schema)]
 /// struct RandomInvert {
+///     /// The probability.
+///     #[schema(main, default = 0.5, from = 0, to = 1)]
 ///     p: f32,
 /// }
 ///
-/// impl ImageAugmentation for RandomInvert {
+/// impl ImageTransform for RandomInvert {
 ///     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()> {
 ///         if random.chance(self.p) {
 ///             image.pixels_mut().iter_mut().for_each(|pixel| *pixel = 255 - *pixel);
@@ -33,19 +39,28 @@ use crate::transform::Transform;
 ///     }
 /// }
 /// ```
-pub trait ImageAugmentation: Debug + Send + Sync {
+pub trait ImageTransform: Record + Debug + Send + Sync {
     /// Changes the image. All random numbers come from `random`.
     ///
     /// # Errors
     /// If the change is not defined for the shape of the image.
     fn augment(&self, image: &mut Image, random: &mut SampleRandom) -> Result<()>;
 
+    /// Refuses settings that do not fit together.
+    ///
+    /// # Errors
+    /// [`ImageError::Range`](crate::ImageError::Range).
+    fn fits(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Checks the settings. The loader calls it once.
     ///
     /// # Errors
     /// [`ImageError::Range`](crate::ImageError::Range) for the first setting that is out of range.
     fn check(&self) -> Result<()> {
-        Ok(())
+        check_settings(self)?;
+        self.fits()
     }
 
     /// Channels, height and width after the change; `None` where they vary. By default they do not change.
@@ -57,7 +72,7 @@ pub trait ImageAugmentation: Debug + Send + Sync {
 /// The tensor that is changed.
 const TENSOR: &str = "images";
 
-impl<A: ImageAugmentation> Transform for A {
+impl<T: ImageTransform> Transform for T {
     fn apply(&self, sample: &mut Sample<'_>, random: &mut SampleRandom) -> Result<()> {
         let tensor = sample.require_mut(TENSOR)?;
         let element = tensor.element();

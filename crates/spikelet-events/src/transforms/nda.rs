@@ -1,10 +1,9 @@
 //! Neuromorphic data augmentation.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::settings::{Field, Settings, check, invalid, split_name};
-use crate::{Error, ErrorKind, EventRandom, Frames, Result};
+use super::EventTransform;
+use crate::settings::{check_settings, invalid};
+use crate::{EventBuffer, EventRandom, Frames, Result, Sensor};
+use spikelet_schema::Schema;
 
 /// Neuromorphic data augmentation of frames `[…, H, W]`: one of roll, rotation and horizontal shear, with equal chance, the
 /// same for all frames of a recording.
@@ -13,89 +12,50 @@ use crate::{Error, ErrorKind, EventRandom, Frames, Result};
 /// shear is the center of the frame.
 ///
 /// ```
-/// use spikelet_events::Frames;
-/// use spikelet_events::frames::Nda;
-/// use spikelet_events::EventRandom;
+/// use spikelet_events::transforms::{EventTransform, Nda};
+/// use spikelet_events::{EventRandom, Frames};
 ///
 /// let mut frames = Frames { shape: vec![1, 2, 48, 48], values: vec![1.0; 4608] };
-/// Nda::default().apply(&mut frames, &mut EventRandom::new(0, 0, 17))?;
+/// Nda::default().change_frames(&mut frames, &mut EventRandom::new(0, 0, 17))?;
 /// assert_eq!(frames.values.len(), 4608);
 /// # Ok::<(), spikelet_events::Error>(())
 /// ```
 ///
 /// Source: Y. Li et al., Neuromorphic data augmentation for training spiking neural networks, 2022, and its code.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Nda {
     /// The largest roll in pixels (N-Caltech101: 3).
+    #[schema(main, default = 5)]
     pub roll: u32,
     /// The largest angle of rotation and shear in degrees, below 90 (N-Caltech101: 15).
+    #[schema(default = 30.0, at_least = 0, below = 90)]
     pub degrees: f64,
 }
 
-impl Default for Nda {
-    /// As for CIFAR10-DVS at 48 × 48: rolls of up to 5 pixels, angles of up to 30°.
-    fn default() -> Self {
-        Self {
-            roll: 5,
-            degrees: 30.0,
-        }
+impl EventTransform for Nda {
+    fn change(&self, _: &mut EventBuffer, _: &mut Sensor, _: &mut EventRandom) -> Result<()> {
+        let expected = "frames, as in the augmentation of a training";
+        Err(invalid(
+            Self::DECLARATION.name,
+            "the input",
+            "events",
+            expected,
+        ))
     }
-}
 
-impl Settings for Nda {
-    const NAME: &'static str = "nda";
-
-    fn fields(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
-        vec![("roll", &mut self.roll), ("degrees", &mut self.degrees)]
+    fn is_of_frames(&self) -> bool {
+        true
     }
-}
 
-/// As `nda`, or `nda roll=3 degrees=15`.
-impl FromStr for Nda {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let (name, fields) = split_name(text);
-        if name == Self::NAME {
-            return Self::from_fields(fields);
-        }
-        Err(ErrorKind::UnknownName {
-            kind: "frames",
-            given: name.into(),
-            known: Self::NAME.into(),
-        }
-        .into())
-    }
-}
-
-impl fmt::Display for Nda {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f)
-    }
-}
-
-impl Nda {
-    /// Changes the frames in place.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Setting`](crate::ErrorKind::Setting) for an angle out of range, and for frames whose shape has no rows
-    /// and columns or another number of elements than there are values. The frames are then unchanged.
-    pub fn apply(&self, frames: &mut Frames, random: &mut EventRandom) -> Result<()> {
-        let is_valid = (0.0..90.0).contains(&self.degrees);
-        check(
-            is_valid,
-            Self::NAME,
-            "degrees",
-            self.degrees,
-            "0 ≤ degrees < 90",
-        )?;
+    fn change_frames(&self, frames: &mut Frames, random: &mut EventRandom) -> Result<()> {
+        check_settings(self)?;
         let elements = frames
             .shape
             .iter()
             .try_fold(1_usize, |n, &size| n.checked_mul(size));
         let shape = || {
             invalid(
-                Self::NAME,
+                Self::DECLARATION.name,
                 "shape",
                 format!("{:?}", frames.shape),
                 "[…, H, W], as many elements as values",
@@ -121,7 +81,9 @@ impl Nda {
         }
         Ok(())
     }
+}
 
+impl Nda {
     /// Where each pixel of a frame is read.
     fn draw(&self, height: usize, width: usize, random: &mut EventRandom) -> Vec<Option<usize>> {
         let kind = random.below(3);
@@ -169,7 +131,7 @@ mod tests {
         };
         let augmented = |nda: Nda, seed| {
             let mut frames = frames.clone();
-            nda.apply(&mut frames, &mut EventRandom::new(seed, 0, 0))
+            nda.change_frames(&mut frames, &mut EventRandom::new(seed, 0, 0))
                 .expect("frames");
             frames
         };
@@ -196,13 +158,17 @@ mod tests {
         for degrees in [-1.0, 90.0, f64::NAN] {
             assert!(
                 Nda { roll: 1, degrees }
-                    .apply(&mut frames, &mut random())
+                    .change_frames(&mut frames, &mut random())
                     .is_err()
             );
         }
         for shape in [vec![], vec![4], vec![5, 1], vec![usize::MAX, 2]] {
             frames.shape = shape;
-            assert!(Nda::default().apply(&mut frames, &mut random()).is_err());
+            assert!(
+                Nda::default()
+                    .change_frames(&mut frames, &mut random())
+                    .is_err()
+            );
         }
     }
 }
