@@ -106,7 +106,7 @@ fn a_network_with_relu_is_converted_evaluated_and_exported() {
     let said = said_in(folder, &["convert", "snn.safetensors", "snn.nir"]);
     mentions(
         &said,
-        &["discretization euler-seq, reset subtract, fires ge, v_start zero"],
+        &["discretization euler_seq, reset subtract, fires ge, v_start zero"],
     );
     said_in(folder, &["check", "snn.nir"]);
     mentions(

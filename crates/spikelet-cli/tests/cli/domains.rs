@@ -111,7 +111,7 @@ fn domains_are_printed_beside_the_constants() {
     );
     assert!(lif.contains("alpha: a number above 0"), "{lif}");
     let json = &said_json(&["neuron", "show", "brf"])[0];
-    assert_eq!(json["domains"]["omega"], "a number from 0 to below 100");
+    assert_eq!(json["domains"]["omega"], "a number of at least 0");
     assert_eq!(json["surrogate"]["domains"]["alpha"], "a number above 0");
 }
 

@@ -31,7 +31,7 @@ fn a_plan_lists_its_kernels_and_their_times() {
     assert!(
         plan["kernels"]
             .as_array()
-            .is_some_and(|k| k.iter().any(|k| k["name"] == "soft_pulse_lif_grad"))
+            .is_some_and(|k| k.iter().any(|k| k["name"] == "lif_grad"))
     );
     assert!(plan["peak_bytes"].as_u64() > Some(0));
     assert!(plan["run_peak_bytes"].as_u64() >= plan["peak_bytes"].as_u64());

@@ -55,7 +55,7 @@ fn the_outputs_of_a_graph_are_written() {
         &[
             "out/out",
             "3 × 1 × 1",
-            "dt 0.001, euler-seq",
+            "dt 0.001, euler_seq",
             "dt as given",
             "file: ",
         ],

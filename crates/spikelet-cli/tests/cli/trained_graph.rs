@@ -42,7 +42,7 @@ fn a_trained_network_is_a_graph_that_runs_and_is_equal_to_itself() {
     mentions(
         &said,
         &[
-            "fc.2    LIF      discretization euler-seq, reset subtract, fires ge, v_start zero",
+            "fc.2    LIF      discretization euler_seq, reset subtract, fires ge, v_start zero",
             "note: input: the encoder `poisson` is not part of the graph",
             "mnist-fc: 7 nodes and 6 edges, steps of 0.001 s → nir in net.nir",
             "run it: spikelet simulate net.nir --input x.safetensors",

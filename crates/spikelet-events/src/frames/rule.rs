@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use spikelet_schema::Record;
 
-use super::slicing::DeviceSlicing;
 use super::FrameEnd;
+use super::slicing::DeviceSlicing;
 use crate::settings::{check, check_settings};
 use crate::{ErrorKind, EventBuffer, Frames, Result, Sensor};
 

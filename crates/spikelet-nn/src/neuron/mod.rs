@@ -83,6 +83,7 @@ pub use warning::warning;
 
 use crate::DefinitionError;
 use crate::module::Context;
+use crate::surrogate::SURROGATES;
 use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -352,6 +353,11 @@ registry! {
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
     let spec = present_form(spec);
+    let surrogate = spec.get("surrogate");
+    if let Some(surrogate) = surrogate.filter(|s| s.is_string() || s.get("name").is_some()) {
+        // An error names the surrogate, not the neuron.
+        DefinitionError::reading(&SURROGATES, surrogate)?;
+    }
     let neuron = match spec["name"].as_str() {
         Some(equation::NAME) => equation::build(&spec)?,
         _ => DefinitionError::reading(&NEURONS, &spec)?,
