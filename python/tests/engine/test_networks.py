@@ -64,10 +64,10 @@ def test_sizes_of_layers():
 
 def test_classes_are_documented():
     assert str(inspect.signature(spikelet.Lif)).startswith("(tau: 'float' = 2.0, decay_input: 'bool' = True, *, v_threshold:")
-    assert "tau : float, default 2.0\n    Membrane time constant, > 1, in steps." in spikelet.Lif.__doc__
+    assert "tau : float, default 2.0\n    Membrane time constant, in steps; a number above 1." in spikelet.Lif.__doc__
     assert spikelet.Lif.__match_args__ == ("tau", "decay_input") and spikelet.Lif.__annotations__["tau"] == "float"
     assert {"Lif", "Conv2d", "Trainer", "torch"} <= {*dir(spikelet)} and "Atan" in dir(spikelet.surrogate)
-    assert "Leaky integrate-and-fire neuron." in pydoc.render_doc(spikelet.Lif)
+    assert "Leaky integrate-and-fire." in pydoc.render_doc(spikelet.Lif)
     match spikelet.Lif(3.0):
         case spikelet.Lif(tau):
             assert tau == 3.0

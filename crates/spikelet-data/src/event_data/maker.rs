@@ -10,6 +10,9 @@ use crate::device_frames::{DeviceFrames, MAX_SIDE};
 use crate::error::{Error, Result};
 use crate::sequence_source::StepShape;
 
+/// A change of frames, and its random numbers.
+type Moved<'c> = (&'c dyn EventTransform, EventRandom);
+
 /// The frames of a data set: settings without defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FrameMaker {
@@ -99,7 +102,7 @@ impl FrameMaker {
         &self,
         events: &mut EventBuffer,
         changes: Option<Changes<'c>>,
-    ) -> spikelet_events::Result<(Sensor, Vec<(&'c dyn EventTransform, EventRandom)>)> {
+    ) -> spikelet_events::Result<(Sensor, Vec<Moved<'c>>)> {
         let mut sensor = self.sensor;
         let none = EventRandom::new(0, 0, 0);
         apply_all(&self.events, events, &mut sensor, &none)?;

@@ -9,7 +9,7 @@ pub(super) type Visitor = Rc<dyn Fn(&str, &dyn Any, &[usize])>;
 
 impl Context {
     /// Calls a function with each neuron while a network is traced: with its path, the neuron, and the shape of its input
-    /// `[T, N, …]`. Neurons without [`Neuron::as_any`](crate::neuron::Neuron::as_any) are left out. A neuron in a loop over time may be visited more than once. Must be set before anything is traced.
+    /// `[T, N, …]`. Neurons without [`Record::as_type`](spikelet_schema::Record::as_type) are left out. A neuron in a loop over time may be visited more than once. Must be set before anything is traced.
     ///
     /// ```
     /// use spikelet_nn::prelude::*;
