@@ -61,7 +61,7 @@ CALLS = {
         "the state `v` is bf16, expected f32 for an x of bf16; states of 16-bit inputs are float32"),
     # Constants.
     "an unknown constant": (lambda: st.Lif(taw=2.0), TypeError, "taw"),
-    "a constant as text": (lambda: st.Lif(tau="two"), ValueError, "`tau` of `lif` is \"two\"; it must be a number"),
+    "a constant as text": (lambda: st.Lif(tau="two"), ValueError, "`tau` of neuron `lif` is \"two\"; it must be a number"),
     "a constant that is no number": (lambda: st.Lif(tau=float("nan")), ValueError, "tau is nan; give a finite number"),
     "an infinite constant": (lambda: st.Lif(v_threshold=float("inf")), ValueError, "v_threshold is inf"),
     "a tensor as a constant": (lambda: st.Lif(tau=torch.tensor(2.0)), TypeError, "tau is a tensor; give a number"),
