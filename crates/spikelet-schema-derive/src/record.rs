@@ -39,7 +39,7 @@ pub(crate) fn derive<'a>(
     let indices_mut = indices.clone();
     let check = own.check.map(|check| {
         quote! {
-            fn check_fields(&self) -> ::std::result::Result<(), #schema::document::Located> {
+            fn check_own(&self) -> ::std::result::Result<(), #schema::document::Located> {
                 (#check)(self).map_err(#schema::derived::refused)
             }
         }

@@ -94,11 +94,23 @@ pub trait Record {
     /// The value of the field of this number.
     fn field(&self, index: usize) -> &dyn FieldValue;
 
-    /// Refuses fields that do not fit together.
+    /// Refuses fields that do not fit together, those of flattened structs first.
+    ///
+    /// # Errors
+    /// What the functions of `#[schema(check = …)]` say.
+    fn check_fields(&self) -> Result<(), Located> {
+        let fields = self.declaration().fields.iter().enumerate();
+        let flat = fields.filter(|(_, field)| field.role == Role::Flatten);
+        let mut inner = flat.filter_map(|(index, _)| self.field(index).record());
+        inner.try_for_each(Record::check_fields)?;
+        self.check_own()
+    }
+
+    /// Refuses fields of the type itself that do not fit together.
     ///
     /// # Errors
     /// What the function of `#[schema(check = …)]` says.
-    fn check_fields(&self) -> Result<(), Located> {
+    fn check_own(&self) -> Result<(), Located> {
         Ok(())
     }
 
@@ -129,8 +141,8 @@ impl<T: Record + ?Sized> Record for std::sync::Arc<T> {
         (**self).field(index)
     }
 
-    fn check_fields(&self) -> Result<(), Located> {
-        (**self).check_fields()
+    fn check_own(&self) -> Result<(), Located> {
+        (**self).check_own()
     }
 
     fn as_type(&self) -> Option<&dyn Any> {

@@ -75,7 +75,7 @@ pub use registry::{
 /// | `name = "lif"` | its name; by default that of the type in lower case with `-` |
 /// | `earlier = path` | a function `fn(&Node) -> Option<Node>` from a table's form of before to its form of today |
 /// | `crate = path` | the path of this crate, where it is not `spikelet::schema`; crates named `spikelet-…` use `spikelet_schema` |
-/// | `check = path` | a function `fn(&Self) -> Result<(), E>` that refuses fields that do not fit together |
+/// | `check = path` | a function `fn(&Self) -> Result<(), E>` that refuses fields that do not fit together; those of flattened structs are called too |
 ///
 /// of its fields:
 ///

@@ -21,9 +21,10 @@ use std::fmt::Write;
 /// assert_eq!(markdown::table(Lif::DECLARATION), table);
 /// ```
 pub fn table(declaration: &Declaration) -> String {
-    let rows = rows(declaration, |_, _| true);
-    format!("| key | values | default | |\n|---|---|---|---|\n{rows}")
+    table_of(declaration, |_, _| true).unwrap_or_else(|| HEAD.to_string())
 }
+
+const HEAD: &str = "| key | values | default | |\n|---|---|---|---|\n";
 
 /// The members of a family as one table in Markdown: name, keys with the main one in bold, values, default, meaning. Other names
 /// follow.
@@ -55,7 +56,7 @@ pub fn family<T: ?Sized>(registry: &Registry<T>) -> String {
         let summary = cell(&first_paragraph(declaration.doc).replace('\n', " "));
         let main = declaration.main().map(|field| field.key);
         let _ = writeln!(text, "| `{}` | | | | {summary} |", declaration.name);
-        text += &rows_after(
+        text += &rows(
             declaration,
             |_, _| true,
             |key| match main == Some(key) {
@@ -74,13 +75,14 @@ pub fn family<T: ?Sized>(registry: &Registry<T>) -> String {
     text
 }
 
-/// The rows of some fields, chosen by the field and its default.
-pub fn rows(declaration: &Declaration, keep: impl Fn(&Field, &Json) -> bool) -> String {
-    rows_after(declaration, keep, |key| format!("| `{key}`"))
+/// As [`table`], of some fields, chosen by the field and its default; `None` without any.
+pub fn table_of(declaration: &Declaration, keep: impl Fn(&Field, &Json) -> bool) -> Option<String> {
+    let rows = rows(declaration, keep, |key| format!("| `{key}`"));
+    (!rows.is_empty()).then(|| format!("{HEAD}{rows}"))
 }
 
-/// The same; `begin` gives the first columns of a key.
-fn rows_after(
+/// The rows of some fields; `begin` gives the first columns of a key.
+fn rows(
     declaration: &Declaration,
     keep: impl Fn(&Field, &Json) -> bool,
     begin: impl Fn(&'static str) -> String,
@@ -127,7 +129,7 @@ fn in_words(value: &Json) -> String {
 }
 
 /// A text in a cell of a table.
-fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 

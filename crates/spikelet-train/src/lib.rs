@@ -24,6 +24,7 @@ pub mod log;
 mod memory;
 pub mod metric;
 mod monitored_metric;
+mod network_settings;
 mod operations;
 pub mod optim;
 mod parameter_group;
@@ -31,7 +32,6 @@ mod penalty;
 #[cfg(feature = "plots")]
 mod picture;
 pub mod prelude;
-mod preset;
 mod probe;
 mod ranks;
 mod recording;

@@ -3,7 +3,6 @@
 use super::examples;
 use crate::args::ExperimentArgs;
 use crate::failure::Failure;
-use serde_json::Value;
 use spikelet::log::Console;
 use spikelet::network::{Model, Network};
 use spikelet::train::Checkpoint;
@@ -75,11 +74,10 @@ fn is_run(path: &Path) -> bool {
 
 /// Whether a model has its default options, with any neuron.
 fn has_default_options(model: &Model) -> bool {
-    let is_option = |(key, _): &(&String, &Value)| *key != "neuron";
-    let usual = Model::find(model.name());
-    let options = |model: &Model| -> Vec<Value> {
-        let values = model.values().iter().filter(is_option);
-        values.map(|(_, value)| value.clone()).collect()
+    let options = |model: &Model| {
+        let mut values = model.values().clone();
+        values.remove("neuron");
+        values
     };
-    usual.is_ok_and(|usual| options(&usual) == options(model))
+    Model::find(model.name()).is_ok_and(|usual| options(&usual) == options(model))
 }

@@ -7,7 +7,7 @@ use spikelet::neuron::{
     self, Common, Granularity, NEURONS, Neuron, constants, is_parallel, trainables,
 };
 use spikelet::report::Response;
-use spikelet::schema::{Schema, markdown, to_json};
+use spikelet::schema::{Field, Schema, markdown, to_json};
 use spikelet::{DefinitionError, Error};
 use spikelet_cli::args::value;
 use spikelet_cli::command::{examples, path_text};
@@ -80,7 +80,7 @@ impl Docs {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, text.as_bytes()).map_err(|error| Error::from(error).into())
 }
 
@@ -127,13 +127,9 @@ fn section(neuron: &dyn Neuron, picture: &str) -> Result<String, Failure> {
     let (name, doc) = (declaration.name, declaration.doc);
     let mut text = format!("\n## {name}\n\n{doc}\n\n![{name}]({picture})\n\n");
     let shared = to_json(&Common::default());
-    let own = markdown::rows(declaration, |field, default| {
-        shared.get(field.key) != Some(default)
-    });
-    if !own.is_empty() {
-        text.push_str(&format!(
-            "| key | values | default | |\n|---|---|---|---|\n{own}\n"
-        ));
+    let is_own = |field: &Field, default: &Value| shared.get(field.key) != Some(default);
+    if let Some(own) = markdown::table_of(declaration, is_own) {
+        text.push_str(&format!("{own}\n"));
     }
     let known = constants(neuron).map_err(wrong)?;
     let known: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();

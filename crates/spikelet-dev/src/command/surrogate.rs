@@ -1,7 +1,6 @@
 //! `spikelet-dev surrogate …`
 
-use spikelet::Error;
-use spikelet::files::write_atomically;
+use super::neuron::write;
 use spikelet::log::Console;
 use spikelet::schema::markdown;
 use spikelet::surrogate::SURROGATES;
@@ -44,7 +43,7 @@ and g′ are multiplied.
 impl Command {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let Self::Docs(docs) = self;
-        write_atomically(&docs.out, page().as_bytes()).map_err(Error::from)?;
+        write(&docs.out, &page())?;
         console.say(format!("written: {}", docs.out.display()));
         Ok(ExitCode::SUCCESS)
     }
@@ -54,7 +53,7 @@ impl Command {
 fn page() -> String {
     let mut page = format!("{INTRODUCTION}\n| surrogate | |\n|---|---|\n");
     for surrogate in SURROGATES.declarations() {
-        let (name, summary) = (surrogate.name, surrogate.summary().replace('|', "\\|"));
+        let (name, summary) = (surrogate.name, markdown::cell(surrogate.summary()));
         page.push_str(&format!("| [`{name}`](#{name}) | {summary} |\n"));
     }
     for surrogate in SURROGATES.declarations() {
@@ -63,8 +62,8 @@ fn page() -> String {
             "\n## {name}\n\n`{}`. {doc}\n",
             surrogate.type_name
         ));
-        if !surrogate.fields.is_empty() {
-            page.push_str(&format!("\n{}", markdown::table(surrogate)));
+        if let Some(constants) = markdown::table_of(surrogate, |_, _| true) {
+            page.push_str(&format!("\n{constants}"));
         }
     }
     page

@@ -121,7 +121,6 @@ impl LearningRule for PairStdp {
 
 /// Pairs and triplets of spikes.
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
-#[schema(check = Self::check)]
 pub struct TripletStdp {
     /// The pair rule.
     #[schema(flatten)]
@@ -137,12 +136,6 @@ pub struct TripletStdp {
     pub a3_plus: f64,
     /// The amplitude of triplets in depression.
     pub a3_minus: f64,
-}
-
-impl TripletStdp {
-    fn check(&self) -> Result<(), DefinitionError> {
-        self.pair.check()
-    }
 }
 
 impl LearningRule for TripletStdp {

@@ -353,17 +353,21 @@ registry! {
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
     let spec = present_form(spec);
-    let surrogate = spec.get("surrogate");
-    if let Some(surrogate) = surrogate.filter(|s| s.is_string() || s.get("name").is_some()) {
-        // An error names the surrogate, not the neuron.
-        DefinitionError::reading(&SURROGATES, surrogate)?;
-    }
     let neuron = match spec["name"].as_str() {
-        Some(equation::NAME) => equation::build(&spec)?,
-        _ => DefinitionError::reading(&NEURONS, &spec)?,
+        Some(equation::NAME) => equation::build(&spec),
+        _ => DefinitionError::reading(&NEURONS, &spec),
     };
+    let neuron = neuron.map_err(|error| of_surrogate(&spec).unwrap_or(error))?;
     check(&*neuron)?;
     Ok(neuron)
+}
+
+/// The error of the surrogate of a refused neuron, if that is what is wrong: it names the surrogate, not the neuron.
+fn of_surrogate(spec: &Value) -> Option<DefinitionError> {
+    let surrogate = spec.get("surrogate")?;
+    let is_named = surrogate.is_string() || surrogate.get("name").is_some();
+    let read = is_named.then(|| DefinitionError::reading(&SURROGATES, surrogate));
+    read?.err()
 }
 
 /// The form of reference cases and checkpoints as one table.

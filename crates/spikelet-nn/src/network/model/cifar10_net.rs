@@ -6,7 +6,7 @@
 //! Parameters are `conv.0.weight`, `conv.0.bias`, ….
 
 use super::layer::{conv, fire, group, named, norm, plain, with};
-use super::{Family, ImageSize, models};
+use super::{CHANNELS, Family, ImageSize, models};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -32,7 +32,7 @@ models! {
 
 impl Family for Cifar10Net {
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("channels", "channels of the convolutions"),
+        CHANNELS,
         (
             "bias",
             "whether convolutions have a bias, which batch norm cancels",

@@ -6,7 +6,7 @@
 //! Parameters are `static_conv.0.weight`, `static_conv.1.weight`, ….
 
 use super::layer::{conv, fire, group, named, norm, once, plain};
-use super::{Family, ImageSize, hidden_or_wide, models};
+use super::{CHANNELS, Family, HIDDEN, ImageSize, hidden_or_wide, models};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -30,13 +30,7 @@ models! {
 }
 
 impl Family for Csnn {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("channels", "channels of the convolutions"),
-        (
-            "hidden",
-            "neurons of the hidden layer; 0: 16 times the channels",
-        ),
-    ];
+    const OPTIONS: &'static [(&'static str, &'static str)] = &[CHANNELS, HIDDEN];
     const SETTINGS: &'static str = r#"
         encoder.name = "direct"
         optimizer = { name = "sgd", momentum = 0.9, lr = 0.1 }
@@ -45,26 +39,26 @@ impl Family for Csnn {
 
     fn layers(&self) -> Result<Vec<Value>> {
         self.size.halved(2)?;
-        let pool = || json!({"max-pool": 2});
-        let convs = vec![
-            fire(),
-            pool(),
-            conv(self.channels, 3, 1),
-            norm(),
-            fire(),
-            pool(),
-            plain("flatten"),
-        ];
         let linears = vec![
             json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
             fire(),
             json!({"linear": self.classes}),
             fire(),
         ];
-        Ok(vec![
-            once("static_conv", vec![conv(self.channels, 3, 1), norm()]),
-            named("conv", group(convs)),
-            named("fc", group(linears)),
-        ])
+        let mut layers = convolutions(self.channels, json!({"max-pool": 2}));
+        layers.push(named("fc", group(linears)));
+        Ok(layers)
     }
+}
+
+/// Two convolutions with batch norm, neurons and pools. The first runs once for an image.
+pub(super) fn convolutions(channels: usize, pool: Value) -> Vec<Value> {
+    let conv = || [conv(channels, 3, 1), norm()];
+    let fired = || [fire(), pool.clone()];
+    let rest = fired().into_iter().chain(conv()).chain(fired());
+    let rest = rest.chain([plain("flatten")]).collect();
+    vec![
+        once("static_conv", conv().to_vec()),
+        named("conv", group(rest)),
+    ]
 }

@@ -87,6 +87,14 @@ const COMMON: [(&str, &str); 4] = [
     ("neuron", "neuron of the layers without their own"),
 ];
 
+// Options of several families.
+const CHANNELS: (&str, &str) = ("channels", "channels of the convolutions");
+const HIDDEN: (&str, &str) = (
+    "hidden",
+    "neurons of the hidden layer; 0: 16 times the channels",
+);
+const DROPOUT: (&str, &str) = ("dropout", "probability of dropout before linear layers");
+
 /// A model by its name.
 struct ModelKind {
     name: &'static str,

@@ -7,7 +7,7 @@
 //! ICCV 2021.
 
 use super::layer::{conv, fire, group, named, norm, once, plain};
-use super::{Family, ImageSize, bounded, models, neurons};
+use super::{CHANNELS, DROPOUT, Family, ImageSize, bounded, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -83,8 +83,6 @@ impl PlifImages {
     }
 }
 
-const CHANNELS: (&str, &str) = ("channels", "channels of the convolutions");
-const DROPOUT: (&str, &str) = ("dropout", "probability of dropout before linear layers");
 const EACH_STEP: (&str, &str) = (
     "each_step",
     "whether batch norm measures each time step by itself, as the authors' program does",

@@ -5,8 +5,9 @@
 //!
 //! Parameters are `static_conv.0.weight`, `static_conv.1.weight`, …, `conv.0.w`, ….
 
-use super::layer::{conv, fire, group, named, norm, once, plain};
-use super::{Family, ImageSize, hidden_or_wide, models, neurons};
+use super::csnn::convolutions;
+use super::layer::{fire, group, named};
+use super::{CHANNELS, DROPOUT, Family, HIDDEN, ImageSize, hidden_or_wide, models, neurons};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
@@ -33,13 +34,10 @@ models! {
 
 impl Family for PlifNet {
     const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("channels", "channels of the convolutions"),
-        (
-            "hidden",
-            "neurons of the hidden layer; 0: 16 times the channels",
-        ),
+        CHANNELS,
+        HIDDEN,
         ("votes", "output neurons of each class"),
-        ("dropout", "probability of dropout before linear layers"),
+        DROPOUT,
     ];
     const SETTINGS: &'static str = r#"
         encoder.name = "direct"
@@ -52,17 +50,7 @@ impl Family for PlifNet {
 
     fn layers(&self) -> Result<Vec<Value>> {
         self.size.halved(2)?;
-        let pool = || json!({"avg-pool": 2});
         let dropout = || json!({"dropout": self.dropout});
-        let convs = vec![
-            fire(),
-            pool(),
-            conv(self.channels, 3, 1),
-            norm(),
-            fire(),
-            pool(),
-            plain("flatten"),
-        ];
         let linears = vec![
             dropout(),
             json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
@@ -72,10 +60,8 @@ impl Family for PlifNet {
             fire(),
             json!({"voting": self.votes}),
         ];
-        Ok(vec![
-            once("static_conv", vec![conv(self.channels, 3, 1), norm()]),
-            named("conv", group(convs)),
-            named("fc", group(linears)),
-        ])
+        let mut layers = convolutions(self.channels, json!({"avg-pool": 2}));
+        layers.push(named("fc", group(linears)));
+        Ok(layers)
     }
 }
