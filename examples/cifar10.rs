@@ -33,7 +33,8 @@ fn main() -> Result<()> {
         normalize: Some(Normalize {
             mean: vec![0.4914, 0.4822, 0.4465],
             std: vec![0.2470, 0.2435, 0.2616],
-        }),
+        })
+        .into(),
         ..Settings::of_network(&network)
     };
     let outcome = Trainer::network(&network, settings)?

@@ -5,20 +5,20 @@
 //! Source: You et al., Large Batch Training of Convolutional Networks, 2017.
 
 use spikelet::graph::op::HostTensor;
+use spikelet::optim::schedule::Exponential;
 use spikelet::optim::{Optimizer, StateSpec, Update, Updated};
 use spikelet::prelude::*;
+use spikelet::schema::Schema;
 use spikelet::train::{Outputs, Step};
 
-#[derive(Debug)]
+#[derive(Debug, Schema)]
 struct Lars {
+    /// The decay μ of the momentum.
+    #[schema(default = 0.9, from = 0, below = 1)]
     momentum: f64,
 }
 
 impl Optimizer for Lars {
-    fn name(&self) -> &str {
-        "lars"
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         vec![StateSpec::new("momentum", weight)]
     }
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     let mut train = step.compile(&mut store)?;
     let x = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0];
     let target = [-1.0, 2.0, 1.0, 0.0]; // −x₀ + 2 x₁
-    let schedule = LrSchedule::Exponential { gamma: 0.97 };
+    let schedule = LrSchedule::from(Exponential { gamma: 0.97 });
     let mut loss = f64::INFINITY;
     for k in 0..200 {
         train.set_learning_rate_factor(schedule.factor(f64::from(k), 200.0));

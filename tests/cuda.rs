@@ -155,7 +155,7 @@ fn the_first_losses_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
     let gpu = gpu();
     for encoder in ["direct", "poisson"] {
         let settings = Settings {
-            encoder: encoder.to_string(),
+            encoder: encoder.parse().expect("an encoder"),
             ..step_settings()
         };
         let (on_gpu, _) = train_steps(gpu.clone(), &settings, 5)?;
@@ -226,7 +226,7 @@ fn train(gpu: &Arc<dyn Backend>, folder: &Path, epochs: usize, resume: bool) -> 
         epochs,
         time_steps: 3,
         batch_size: 32,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         ..Settings::default()
     };
     let outcome = Trainer::network(&network(), settings)?

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use spikelet::document::DocumentProblem;
 use spikelet::encoder::{self, ENCODERS};
 use spikelet::neuron::{self, NEURONS, Psn};
-use spikelet::optim::{Clip, OptimizerConfig, Sgd};
+use spikelet::optim::Sgd;
+use spikelet::optim::schedule::{Cosine, Step};
 use spikelet::prelude::*;
 use spikelet::schema::member_to_json;
 use spikelet::surrogate::{self, SURROGATES};
@@ -282,10 +283,11 @@ fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
     let error = error.downcast_ref().expect("a definition");
     assert_eq!(constant_of(error), ("tau", "neuron `lif`"));
     let settings = Settings {
-        optimizer: OptimizerConfig::Sgd(Sgd {
+        optimizer: Sgd {
             momentum: 2.0,
             ..Sgd::default()
-        }),
+        }
+        .into(),
         ..Settings::default()
     };
     let shape = BatchShape {
@@ -297,7 +299,7 @@ fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
     let refused = Step::classifier(&*module, &settings, shape)
         .and_then(|step| step.compile(&mut store))
         .err();
-    assert!(matches!(refused, Some(Error::Invalid { what, .. }) if what == "optimizer"));
+    assert!(matches!(refused, Some(Error::Invalid { what, .. }) if what == "settings"));
     Ok(())
 }
 
@@ -376,19 +378,19 @@ fn empty_axis(module: &dyn Module, shape: &[usize]) -> usize {
 #[test]
 fn settings_of_training_are_checked() {
     let adam = |adam: Adam| Settings {
-        optimizer: OptimizerConfig::Adam(adam),
+        optimizer: adam.into(),
         ..Settings::default()
     };
     let sgd = |sgd: Sgd| Settings {
-        optimizer: OptimizerConfig::Sgd(sgd),
+        optimizer: sgd.into(),
         ..Settings::default()
     };
     let schedule = |schedule: LrSchedule| Settings {
         schedule,
         ..Settings::default()
     };
-    let clip = |clip: Clip| Settings {
-        clip: Some(clip),
+    let clip = |norm| Settings {
+        clip_norm: Some(norm),
         ..Settings::default()
     };
     let cases = [
@@ -397,48 +399,48 @@ fn settings_of_training_are_checked() {
                 beta1: 1.0,
                 ..Adam::default()
             }),
-            "`beta1` of optimizer `adam` is 1",
+            "`beta1` is 1",
         ),
         (
             adam(Adam {
                 epsilon: 0.0,
                 ..Adam::default()
             }),
-            "`epsilon` of optimizer `adam` is 0",
+            "`epsilon` is 0",
         ),
         (
             sgd(Sgd {
                 momentum: 1.0,
                 ..Sgd::default()
             }),
-            "`momentum` of optimizer `sgd` is 1",
+            "`momentum` is 1",
         ),
         (
             sgd(Sgd {
                 weight_decay: -1.0,
                 ..Sgd::default()
             }),
-            "`weight_decay` of optimizer `sgd` is -1",
+            "`weight_decay` is -1",
         ),
         (
-            schedule(LrSchedule::Cosine { min_factor: 2.0 }),
-            "`min_factor` of the schedule is 2",
+            schedule(LrSchedule::from(Cosine {
+                min_factor: 2.0,
+                ..Cosine::default()
+            })),
+            "`min_factor` is 2",
         ),
         (
-            schedule(LrSchedule::WarmUp {
-                epochs: 1.0,
-                then: Box::new(LrSchedule::Step {
+            schedule(
+                LrSchedule::from(Step {
                     epochs: 0.0,
                     gamma: 0.1,
-                }),
-            }),
-            "`epochs` of the schedule is 0",
+                })
+                .warm_up(1.0),
+            ),
+            "`epochs` is 0",
         ),
-        (
-            clip(Clip::Norm(f64::NAN)),
-            "`norm` of gradient clipping is NaN",
-        ),
-        (clip(Clip::Value(0.0)), "`value` of gradient clipping is 0"),
+        (clip(f64::NAN), "`clip_norm` is NaN"),
+        (clip(0.0), "`clip_norm` is 0"),
     ];
     assert!(Settings::default().check().is_ok());
     for (settings, expected) in cases {

@@ -16,7 +16,7 @@ fn settings() -> Settings {
         time_steps: TIME_STEPS,
         batch_size: 32,
         learning_rate: 1e-2,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         ..Settings::default()
     }
 }

@@ -16,8 +16,8 @@ fn settings() -> Settings {
         batch_size: 32,
         epochs: 2,
         learning_rate: 1e25,
-        schedule: LrSchedule::Constant,
-        encoder: "direct".to_string(),
+        schedule: LrSchedule::default(),
+        encoder: Direct::default().into(),
         ..Settings::default()
     }
 }

@@ -6,7 +6,7 @@ use gpu::gpu;
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Graph, Plan, Precision, Tensor, Tracer};
 use spikelet::optim::{
-    Lamb, Muon, Optimizer, OptimizerConfig, feed_scalars_of, scalar_inputs_of, update,
+    Lamb, Muon, OPTIMIZERS, Optimizer, feed_scalars_of, scalar_inputs_of, update,
 };
 use spikelet::prelude::*;
 use spikelet::train::UpdateGuard;
@@ -76,37 +76,29 @@ fn trained(
 }
 
 /// All optimizers, with the variants that use other operations.
-fn optimizers() -> Result<Vec<OptimizerConfig>> {
-    let found = OptimizerConfig::NAMES
-        .iter()
-        .map(|name| OptimizerConfig::find(name));
-    let mut all = found.collect::<Result<Vec<_>>>()?;
+fn optimizers() -> Vec<Arc<dyn Optimizer>> {
+    let defaults = OPTIMIZERS.entries.iter().map(|entry| (entry.default)());
+    let mut all: Vec<_> = defaults.collect();
     let (weight_decay, always_adapt) = (0.0, true);
-    all.push(
-        Lamb {
-            weight_decay,
-            always_adapt,
-            ..Lamb::default()
-        }
-        .into(),
-    );
-    all.push(
-        Muon {
-            nesterov: false,
-            weight_decay: 0.1,
-            ..Muon::default()
-        }
-        .into(),
-    );
-    Ok(all)
+    all.push(Arc::new(Lamb {
+        weight_decay,
+        always_adapt,
+        ..Lamb::default()
+    }));
+    all.push(Arc::new(Muon {
+        nesterov: false,
+        weight_decay: 0.1,
+        ..Muon::default()
+    }));
+    all
 }
 
 #[test]
 fn every_update_has_kernels_on_gpus() -> Result<()> {
-    for config in optimizers()? {
+    for optimizer in optimizers() {
         for precision in Precision::ALL {
             let gpu = OfflineTarget::new(Properties::large((9, 0)));
-            let plan = Plan::new(step(config.get(), precision)?, &gpu);
+            let plan = Plan::new(step(&*optimizer, precision)?, &gpu);
             plan.check_target(&gpu)?;
         }
     }
@@ -116,18 +108,18 @@ fn every_update_has_kernels_on_gpus() -> Result<()> {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn ten_steps_on_a_gpu_give_the_parameters_of_the_cpu() -> Result<()> {
-    for config in optimizers()? {
+    for optimizer in optimizers() {
         for (precision, tolerance) in [
             (Precision::F32, 1e-5),
             (Precision::Tf32, 2e-3),
             (Precision::Bf16, 2e-3),
             (Precision::F16, 2e-3),
         ] {
-            let cpu = trained(config.get(), precision, spikelet::device::cpu()?)?;
-            let found = trained(config.get(), precision, gpu())?;
+            let cpu = trained(&*optimizer, precision, spikelet::device::cpu()?)?;
+            let found = trained(&*optimizer, precision, gpu())?;
             for (k, (found, expected)) in found.iter().zip(&cpu).enumerate() {
                 let near = (found - expected).abs() <= tolerance * (1.0 + expected.abs());
-                let name = config.name();
+                let name = optimizer.name();
                 assert!(
                     near,
                     "{name}, {precision}: [{k}] is {found}, on the CPU {expected}"

@@ -2,6 +2,7 @@
 
 use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
+use spikelet::optim::AdamW;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ fn trained(
     .sequence("frames", DType::F32, [T, 2, 9, 9])
     .input("labels", DType::I64, [])
     .input("values", DType::F32, [1])
-    .optimizer(Adam::w(0.01), 1e-2)
+    .optimizer(AdamW::new(0.01), 1e-2)
     .group(
         "class.*",
         Sgd {

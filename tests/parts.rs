@@ -43,7 +43,7 @@ fn train(
         batch_size: BATCH,
         precision,
         memory_budget,
-        encoder: encoder.to_string(),
+        encoder: encoder.parse().expect("an encoder"),
         ..Settings::of_network(&network)
     };
     let mut store = VarStore::new(Arc::new(Dividing {

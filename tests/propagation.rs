@@ -176,7 +176,7 @@ fn training_has_the_same_losses() -> Result<()> {
             time_steps: 4,
             batch_size: 16,
             propagation,
-            clip: Some(Clip::Norm(1.0)),
+            clip_norm: Some(1.0),
             ..Settings::default()
         };
         let mut store = VarStore::new(device::cpu()?);

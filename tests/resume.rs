@@ -2,7 +2,8 @@
 
 use spikelet::data::synthetic;
 use spikelet::network::Network;
-use spikelet::optim::{LrSchedule, Plateau};
+use spikelet::optim::schedule::Plateau;
+use spikelet::optim::{LrSchedule, OPTIMIZERS};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{
@@ -21,7 +22,7 @@ fn settings(epochs: usize) -> Settings {
         epochs,
         time_steps: 3,
         batch_size: 32,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         ..Settings::default()
     }
 }
@@ -69,13 +70,13 @@ fn a_resumed_run_with_any_optimizer_and_a_plateau_ends_with_the_same_tensors() -
     };
     let run = |name: &str, schedule: &LrSchedule, epochs| -> Result<Settings> {
         Ok(Settings {
-            optimizer: OptimizerConfig::find(name)?,
+            optimizer: name.parse().expect("an optimizer"),
             schedule: schedule.clone(),
             ..settings(epochs)
         })
     };
-    let plateau = LrSchedule::Plateau(plateau);
-    for name in OptimizerConfig::NAMES {
+    let plateau = LrSchedule::from(plateau);
+    for name in OPTIMIZERS.names() {
         let of = |part: &str| folder.path().join(format!("{name} {part}"));
         let (unbroken, broken, constant) = (of("unbroken"), of("broken"), of("constant"));
         train(&unbroken, run(name, &plateau, 4)?, 2, false)?;
@@ -86,7 +87,7 @@ fn a_resumed_run_with_any_optimizer_and_a_plateau_ends_with_the_same_tensors() -
             tensors(&unbroken).tensors,
             "{name}"
         );
-        train(&constant, run(name, &LrSchedule::Constant, 4)?, 2, false)?;
+        train(&constant, run(name, &LrSchedule::default(), 4)?, 2, false)?;
         assert_ne!(
             tensors(&constant).tensors,
             tensors(&unbroken).tensors,
@@ -115,7 +116,7 @@ fn a_loss_that_is_not_finite_is_reported_with_its_own_step() {
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
     let settings = Settings {
         learning_rate: 1e30,
-        optimizer: OptimizerConfig::Sgd(Sgd::default()),
+        optimizer: Sgd::default().into(),
         ..settings(1)
     };
     let data = synthetic::digits_of(0, 512, 128);
@@ -150,8 +151,8 @@ fn a_run_does_not_go_on_from_another_run_s_checkpoint() -> Result<()> {
         here: here.to_string(),
     };
     let expected = vec![
-        difference("settings.learning_rate", "0.002", "0.5"),
-        difference("settings.seed", "0", "3"),
+        difference("optimizer.lr", "0.002", "0.5"),
+        difference("training.seed", "0", "3"),
     ];
     assert_eq!(refused, CheckpointProblem::OtherRun(expected));
 
@@ -517,7 +518,7 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
     // It begins, and ends before its first checkpoint.
     let runs_away = Settings {
         learning_rate: 1e30,
-        optimizer: OptimizerConfig::Sgd(Sgd::default()),
+        optimizer: Sgd::default().into(),
         ..settings(1)
     };
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));

@@ -131,7 +131,7 @@ fn settings() -> Settings {
     Settings {
         batch_size: 32,
         epochs: 1,
-        encoder: "poisson".to_string(),
+        encoder: Poisson::default().into(),
         ..Settings::of_network(&csnn())
     }
 }

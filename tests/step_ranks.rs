@@ -5,6 +5,7 @@ use crate::ranks_support as support;
 
 use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
+use spikelet::optim::AdamW;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, RankInfo, Step};
 use spikelet_cpu::Cpu;
@@ -47,7 +48,7 @@ fn trained(rank: usize, ranks: usize, device: Arc<dyn Backend>) -> Result<Vec<(S
     .batch_size(samples)
     .input("x", DType::F32, [INPUTS])
     .input("target", DType::F32, [2])
-    .optimizer(Adam::w(0.01), 1e-2)
+    .optimizer(AdamW::new(0.01), 1e-2)
     .group("2.*", Adam::default(), 2e-2)
     .no_weight_decay_on_vectors()
     .accumulate(ACCUMULATED)

@@ -93,6 +93,19 @@ class Recording(Mapping[str, "Array"]):
 RECORDED = {"spikes": "spike_seq", "potentials": "v_seq", "inputs": "x_seq"}
 
 
+def _named(text: str) -> dict[str, Any]:
+    """The table of `NAME`, or of `NAME:KEY=VALUE,…`."""
+    name, _, fields = text.partition(":")
+    table: dict[str, Any] = {"name": name}
+    for field in filter(None, fields.split(",")):
+        key, _, value = field.partition("=")
+        try:
+            table[key] = json.loads(value)
+        except ValueError:
+            table[key] = value
+    return table
+
+
 class Network:
     """A network with its weights.
 
@@ -399,15 +412,25 @@ class Network:
     def _bind(self, sizes: tuple[int, ...]) -> None:
         """Tells a network whose input is not known yet the sizes of a sample."""
 
-    def _settings_for(self, sequence_steps: int | None, **changes: Any) -> dict[str, Any]:
-        """The settings of the last training, or else the defaults, with changes."""
+    def _settings_for(
+        self, sequence_steps: int | None, encoder: str | None = None, loss: str | None = None, **training: Any
+    ) -> dict[str, Any]:
+        """The settings of the last training, or else the defaults, with changes of the tables `encoder`, `loss` and
+        `training`."""
         if self._settings is None:
             settings: dict[str, Any] = json.loads(_native.settings(self._network, sequence_steps, "{}"))
         else:
-            settings = dict(self._settings)
+            settings = {table: dict(keys) for table, keys in self._settings.items()}
             if sequence_steps is not None:
-                settings.update(time_steps=sequence_steps, encoder="direct")
-        settings.update({key: value for key, value in changes.items() if value is not None})
+                settings["training"]["time_steps"] = sequence_steps
+                settings["encoder"] = {"name": "direct"}
+        if encoder is not None:
+            settings["encoder"] = _named(encoder)
+        if loss is not None:
+            if loss == "mse":
+                settings["loss"].pop("label_smoothing", None)
+            settings["loss"]["name"] = loss
+        settings["training"].update({key: value for key, value in training.items() if value is not None})
         return settings
 
     def _samples(
@@ -450,8 +473,9 @@ class Network:
             raise ValueError(
                 f"{what}: sequences of the shape {list(shape)} were given with time_steps={given}\n  help: give [{given}, N, …]"
             )
-        own = (self._settings or {}) if trained else {}
-        if given is None and own.get("encoder") == "direct" and steps != own["time_steps"] == samples:
+        own = self._settings if trained else None
+        is_direct = own is not None and own["encoder"]["name"] == "direct"
+        if given is None and own is not None and is_direct and steps != own["training"]["time_steps"] == samples:
             raise ValueError(
                 f"{what}: sequences of the shape {list(shape)} were given, the network was trained with {samples} time steps\n"
                 f"  help: give [{samples}, N, …], time first; if the sequences have {steps} time steps, time_steps={steps}"
@@ -568,7 +592,7 @@ class Network:
     ) -> tuple[Array, dict[str, Array]]:
         settings = self._settings_for(samples.time_steps, time_steps=time_steps, encoder=encoder)
         if samples.time_steps is not None:
-            settings["time_steps"] = samples.time_steps
+            settings["training"]["time_steps"] = samples.time_steps
         if batch_size < 1:
             raise ValueError(f"batch_size: {batch_size} was given\n  help: use at least 1")
         return self._model.predict(samples, json.dumps(settings), batch_size, values)
@@ -657,10 +681,9 @@ class Network:
         if y is None and not hasattr(x, "_native_samples"):
             raise TypeError("evaluate: there are no labels\n  help: call `net.evaluate(x, y)`")
         samples = self._samples(x, y, sequences, time_steps=time_steps, trained=True)
-        named = None if loss is None else loss.replace("-", "_")
-        settings = self._settings_for(samples.time_steps, time_steps=time_steps, encoder=encoder, loss=named)
+        settings = self._settings_for(samples.time_steps, time_steps=time_steps, encoder=encoder, loss=loss)
         if samples.time_steps is not None:
-            settings["time_steps"] = samples.time_steps
+            settings["training"]["time_steps"] = samples.time_steps
         found, count = self._model.evaluate(samples, json.dumps(settings))
         return {**dict(found), "samples": count}
 
@@ -696,7 +719,7 @@ class Network:
         settings = self._settings_for(
             time_steps if sequences else None, time_steps=time_steps, batch_size=batch_size, precision=precision
         )
-        steps = settings["time_steps"] if sequences else None
+        steps = settings["training"]["time_steps"] if sequences else None
         sizes = list(self.input)
         if not sequences or len(sizes) not in (1, 3):
             sizes = [1] * (3 - len(sizes)) + sizes if len(sizes) <= 3 else [sizes[0] * sizes[1], *sizes[2:]]

@@ -350,9 +350,9 @@ class Trainer:
             if isinstance(parts[0], float):
                 train, parts[0] = train.split(parts[0], 0)
             data = (train, *parts)
-        if len(train) < settings["batch_size"]:
+        if len(train) < settings["training"]["batch_size"]:
             raise ValueError(
-                f"batch_size: it is {settings['batch_size']}, there are {len(train)} training samples\n"
+                f"batch_size: it is {settings['training']['batch_size']}, there are {len(train)} training samples\n"
                 "  help: use a smaller batch, or more samples"
             )
         if self._device is not None:
@@ -363,8 +363,8 @@ class Trainer:
         self, data: Any, settings: dict[str, Any], samples: int, on_epoch: Callable[[dict[str, Any]], Any] | None
     ) -> FitReport:
         net = self.net
-        steps = samples // settings["batch_size"]
-        bar = shown(self._progress, settings["epochs"], steps)
+        steps = samples // settings["training"]["batch_size"]
+        bar = shown(self._progress, settings["training"]["epochs"], steps)
 
         step, epoch = bar.callbacks(on_epoch)
         bar.start()
@@ -427,11 +427,11 @@ class Trainer:
         if not finite.all():
             place = tuple(map(int, np.argwhere(~finite)[0]))
             raise ValueError(f"x: the value at {list(place)} is {array[place]}\n  help: give finite numbers")
-        if train.is_sequence or not settings["encoder"].startswith(("poisson", "rate", "latency", "weighted_phase")):
+        if train.is_sequence or settings["encoder"]["name"] not in ("poisson", "rate", "latency", "weighted_phase"):
             return
         low, high = float(array.min()), float(array.max())
         if not (low >= 0.0 and high <= 1.0):
             raise ValueError(
-                f"x: values from {low:g} to {high:g} were given, the encoder {settings['encoder']} needs 0 to 1\n"
+                f"x: values from {low:g} to {high:g} were given, the encoder {settings['encoder']['name']} needs 0 to 1\n"
                 '  help: scale them, or use encoder="direct", which passes values to the first layer'
             )

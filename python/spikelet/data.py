@@ -303,9 +303,9 @@ def load(
         recipe["shape"] = [int(size) for size in shape]
     settings: dict[str, Any] = {}
     if frames is not None:
-        settings["rule"] = frames
+        settings["frames"] = frames
     if frame_size is not None:
-        settings["size"] = [int(size) for size in frame_size]
+        settings["frame_size"] = [int(size) for size in frame_size]
     if sensor is not None:
         settings["sensor"] = [int(size) for size in sensor]
     if events:

@@ -71,7 +71,7 @@ fn a_network_that_needs_all_steps_at_once_is_not_split_in_time() -> Result<()> {
 #[test]
 fn modules_that_count_all_steps_are_not_split_in_time() -> Result<()> {
     let mut early = linear();
-    early.settings.encoder = "latency".to_string();
+    early.settings.encoder = Latency::default().into();
     let mut step_loop = linear();
     step_loop.module = Arc::new(
         Sequential::new()

@@ -1,7 +1,6 @@
 //! Training through stages.
 
 use crate::pipeline::support::*;
-use spikelet::optim::Clip;
 use spikelet::pipeline::{Partition, PipelineConfig, PipelineSchedule, PipelineStep};
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
@@ -152,7 +151,7 @@ fn chunks_of_time_hand_their_states_and_gradients_on() -> Result<()> {
 #[test]
 fn gradients_are_clipped_by_the_norm_of_all_stages() -> Result<()> {
     let mut case = linear();
-    case.settings.clip = Some(Clip::Norm(0.05));
+    case.settings.clip_norm = Some(0.05);
     let made = through(&case, &Spread::of(&[2, 4], 8, PipelineSchedule::Auto))?;
     assert_close(&made, &alone(&case)?, 1e-6, "clipped");
     Ok(())
@@ -162,8 +161,8 @@ fn gradients_are_clipped_by_the_norm_of_all_stages() -> Result<()> {
 fn a_scaled_loss_trains_as_on_one_device() -> Result<()> {
     let mut case = linear();
     case.settings.precision = Precision::F16;
-    for clip in [None, Some(Clip::Norm(0.05)), Some(Clip::Value(0.001))] {
-        case.settings.clip = clip;
+    for clip in [[None, None], [Some(0.05), None], [None, Some(0.001)]] {
+        [case.settings.clip_norm, case.settings.clip_value] = clip;
         let whole = alone(&case)?;
         let made = through(&case, &Spread::of(&[2, 4], 8, PipelineSchedule::Auto))?;
         // Values sent between devices are rounded to 16 bits.

@@ -1,7 +1,9 @@
 //! The memory limit of a program.
 
 use crate::OtherError;
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_schema::document::{Located, Node};
+use spikelet_schema::{Field, FieldValue, Kind};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,8 +16,7 @@ use std::str::FromStr;
 /// assert_eq!("0.5".parse(), Ok(MemoryBudget::Fraction(0.5)));
 /// assert!("much".parse::<MemoryBudget>().is_err());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MemoryBudget {
     /// In bytes.
     Bytes(u64),
@@ -76,6 +77,35 @@ impl FromStr for MemoryBudget {
             share if share <= 1.0 => Ok(Self::Fraction(share)),
             _ => Err(wrong()),
         }
+    }
+}
+
+/// A text, whose amounts are not rounded.
+impl FieldValue for MemoryBudget {
+    fn kind() -> Kind {
+        Kind::Other(
+            "an amount, such as 400MiB, or a fraction, such as 0.5",
+            || json!({"type": "string"}),
+        )
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = spikelet_schema::parsed(field, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Self::Bytes(bytes) => format!("{bytes}B").into(),
+            Self::Fraction(share) => share.to_string().into(),
+        }
+    }
+}
+
+/// All memory.
+impl Default for MemoryBudget {
+    fn default() -> Self {
+        Self::Fraction(1.0)
     }
 }
 

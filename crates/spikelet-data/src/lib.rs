@@ -100,7 +100,7 @@ pub use decode::{Colors, DecodeLimits, decode_image};
 pub use decode_error::DecodeError;
 pub use device_frames::DeviceFrames;
 pub use error::{Error, Result};
-pub use event_data::{EventRecordings, FrameSettings, SyntheticEvents};
+pub use event_data::{EventRecordings, FrameSettings, FramesOn, SyntheticEvents};
 pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
 pub use image_dataset::{ImageDataset, Split};

@@ -41,7 +41,7 @@ pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 pub use half::{bf16, f16};
 pub use notes::{DeviceShare, Notes};
 pub use plan::{Allocation, Bound, ForwardBackwardPlans, Kernel, Location, Plan};
-pub use precision::{Precision, UnknownPrecision};
+pub use precision::Precision;
 pub use process_group::ProcessGroup;
 pub use target::{InPlaceUpdates, SchedulingPolicy, SpikeStorage, Target, WorkspaceQuery};
 pub use tensor::{Data, Tensor};

@@ -6,6 +6,7 @@ use super::cut::{self, Bound, LinkCost};
 use super::device_memory::memories;
 use super::partition::{ChainSlice, Partition};
 use super::plans::{self, TraceOptions};
+use super::stage::Feed;
 use super::stage_replicas::StageReplicas;
 use spikelet_core::Result;
 use spikelet_graph::Backend;
@@ -43,7 +44,7 @@ impl Partition {
             training: true,
             precision: settings.precision,
             propagation: settings.propagation,
-            feed: trial.feed(&settings.encoder)?,
+            feed: Feed::Encoded(settings.encoder.0.clone()),
             shape: image.to_vec(),
         };
         let planned = plans::plan(

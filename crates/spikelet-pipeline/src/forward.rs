@@ -8,6 +8,7 @@ use super::flow::Flow;
 use super::partition::Partition;
 use super::pipeline_plan::PipelinePlan;
 use super::plans::TraceOptions;
+use super::stage::Feed;
 use super::task::MicroBatch;
 use super::worker::RunInputs;
 use spikelet_core::Result;
@@ -234,7 +235,7 @@ impl EvalPlan {
             training: false,
             precision: settings.precision,
             propagation: settings.propagation,
-            feed: partition.feed(&settings.encoder)?,
+            feed: Feed::Encoded(settings.encoder.0.clone()),
             shape: image.to_vec(),
         };
         Ok(Self {
@@ -263,7 +264,7 @@ impl EvalPlan {
         let labels = tracer.input("labels", DType::I64, [shape[0]]);
         let scores = sequence.mean(&[0]);
         let output = StepOutputs::new(vec![sequence]);
-        tracer.output("loss", &settings.apply_loss(&output, &scores, &labels));
+        tracer.output("loss", &settings.loss.apply(&output, &scores, &labels));
         tracer.output("correct", &loss::correct(&scores, &labels));
         let mut own = VarStore::new(host.clone());
         Ok(PipelineEval {

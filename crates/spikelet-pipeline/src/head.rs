@@ -35,7 +35,7 @@ pub(super) fn plan(
     let labels = tracer.input("labels", DType::I64, [size]);
     let sequence = StepOutputs::new(parts.clone());
     let scores = sequence.mean();
-    let loss = settings.apply_loss(&sequence, &scores, &labels);
+    let loss = settings.loss.apply(&sequence, &scores, &labels);
     let share = loss * (size as f64 / batch as f64);
     let start = if is_scaled(settings) {
         &share * &tracer.input(LOSS_SCALE, DType::F32, [])

@@ -3,12 +3,10 @@
 use super::batch_split::BatchSplit;
 use super::config::PipelineConfig;
 use super::error::PipelineError;
-use super::stage::Feed;
 use super::stage_replicas::StageReplicas;
 use serde::Serialize;
 use spikelet_core::Result;
 use spikelet_graph::{Backend, Var};
-use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, Module, check_names, links};
 use std::fmt;
 use std::sync::Arc;
@@ -183,10 +181,6 @@ impl Partition {
     pub(super) fn batch_split(&self, batch: usize, time_steps: usize) -> Result<BatchSplit> {
         let steps = self.config.time_chunk.unwrap_or(time_steps);
         BatchSplit::new(batch, self.config.split_size, time_steps, steps)
-    }
-
-    pub(super) fn feed(&self, encoder: &str) -> Result<Feed> {
-        Ok(Feed::Encoded(encoder::parse(encoder)?))
     }
 }
 

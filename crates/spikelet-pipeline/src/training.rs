@@ -7,6 +7,7 @@ use super::partition::Partition;
 use super::pipeline_plan::PipelinePlan;
 use super::plans::TraceOptions;
 use super::replicas::{Replicas, copy_name};
+use super::stage::Feed;
 use super::stage::is_sum;
 use super::task::MicroBatch;
 use super::timeline::Timeline;
@@ -61,7 +62,7 @@ impl StepPlan {
             training: true,
             precision: settings.precision,
             propagation: settings.propagation,
-            feed: partition.feed(&settings.encoder)?,
+            feed: Feed::Encoded(settings.encoder.0.clone()),
             shape: image.to_vec(),
         };
         let batch = settings.batch_size;

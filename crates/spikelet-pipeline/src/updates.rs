@@ -8,7 +8,7 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
 use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::{Program, VarStore, download};
-use spikelet_train::optim::{Clip, Limited, squares};
+use spikelet_train::optim::{Limited, squares};
 use spikelet_train::{
     LOSS_SCALE, LossScale, Settings, UpdateGuard, count_not_finite, feed_scalars, is_scaled,
     scalar_inputs, update,
@@ -65,7 +65,7 @@ impl Updates {
         stages: &[Traced],
         store: &mut VarStore,
     ) -> Result<Self> {
-        let (scaled, by_norm) = (is_scaled(settings), is_clipped_by_norm(settings));
+        let (scaled, by_norm) = (is_scaled(settings), settings.clip_norm.is_some());
         let (mut statistics, mut updates) = (vec![], vec![]);
         for (stage, backend) in stages.iter().zip(&partition.backends()) {
             if stage.parameters.is_empty() {
@@ -118,9 +118,9 @@ impl Updates {
                 Ok::<f64, spikelet_core::Error>(sum + number?)
             })
         };
-        let clip = match self.settings.clip {
-            Some(Clip::Norm(most)) => (most / (total(SQUARES)?.sqrt() + 1e-6)).min(1.0),
-            _ => 1.0,
+        let clip = match self.settings.clip_norm {
+            Some(most) => (most / (total(SQUARES)?.sqrt() + 1e-6)).min(1.0),
+            None => 1.0,
         };
         let overflow = self.scaling.is_some() && total(NOT_FINITE)? > 0.0;
         let skip = if !loss.is_finite() || overflow {
@@ -144,10 +144,6 @@ impl Updates {
     }
 }
 
-fn is_clipped_by_norm(settings: &Settings) -> bool {
-    matches!(settings.clip, Some(Clip::Norm(_)))
-}
-
 /// The accumulated gradients of a stage.
 fn sums(tracer: &Tracer, stage: &Traced) -> Vec<Var> {
     let sum = |p: &TracedTensor| tracer.state(&sum_name(&p.name), p.shape.clone());
@@ -169,7 +165,7 @@ fn gradient_statistics(
             tracer.output(name, &total);
         }
     };
-    if is_clipped_by_norm(settings) {
+    if settings.clip_norm.is_some() {
         output(SQUARES, squares(&grads));
     }
     if is_scaled(settings) {
@@ -183,13 +179,13 @@ fn update_program(stage: &Traced, settings: &Settings, store: &mut VarStore) -> 
     let guard = UpdateGuard::FiniteGradients(tracer.input(SKIP, DType::F32, []));
     let numbers = scalar_inputs(&tracer, settings);
     let sums = sums(&tracer, stage);
-    let by_norm = is_clipped_by_norm(settings);
+    let by_norm = settings.clip_norm.is_some();
     let mut grads = sums.clone();
     if by_norm || is_scaled(settings) {
         let factor = tracer.input(FACTOR, DType::F32, []);
         grads = sums.iter().map(|sum| sum * &factor).collect();
     }
-    if let Some(clip) = settings.clip.filter(|_| !by_norm) {
+    if let Some(clip) = settings.clip().filter(|_| !by_norm) {
         grads = clip.apply(&grads);
     }
     for ((parameter, sum), grad) in stage.parameters.iter().zip(&sums).zip(&grads) {
@@ -201,7 +197,7 @@ fn update_program(stage: &Traced, settings: &Settings, store: &mut VarStore) -> 
         } = parameter;
         let weight = tracer.parameter(name, shape.clone());
         let optimizer = settings.optimizer_of(shape);
-        let optimizer = Limited::new(optimizer.get(), *limits);
+        let optimizer = Limited::new(&*optimizer, *limits);
         update(&optimizer, name, &weight, grad, &numbers, &guard);
         tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
     }

@@ -25,6 +25,7 @@ pub(crate) struct Options {
     pub flatten: bool,
     pub rest: bool,
     pub skip: bool,
+    pub own_value: bool,
 }
 
 impl Options {
@@ -55,6 +56,7 @@ impl Options {
                     "rest" => options.rest = true,
                     "flatten" => options.flatten = true,
                     "skip" => options.skip = true,
+                    "own_value" => options.own_value = true,
                     limit => {
                         let value = expression(meta.value()?)?;
                         let method = match (limit, options.domain.is_empty()) {

@@ -15,7 +15,10 @@ pub(crate) fn derive<'a>(
     fields: impl Iterator<Item = &'a Field>,
 ) -> syn::Result<TokenStream> {
     let ty = &input.ident;
-    let own = Options::of(&input.attrs, &["name", "check", "earlier", "crate"])?;
+    let own = Options::of(
+        &input.attrs,
+        &["name", "check", "earlier", "crate", "own_value"],
+    )?;
     let schema = own.schema();
     let name = own
         .name
@@ -48,6 +51,40 @@ pub(crate) fn derive<'a>(
         quote! {
             fn earlier(&self, table: &#schema::document::Node) -> ::std::option::Option<#schema::document::Node> {
                 (#earlier)(table)
+            }
+        }
+    });
+    let value = (!own.own_value).then(|| {
+        quote! {
+            impl #schema::FieldValue for #ty {
+                fn kind() -> #schema::Kind {
+                    #schema::Kind::Table(<Self as #schema::Schema>::DECLARATION)
+                }
+
+                fn read(
+                    &mut self,
+                    _: &#schema::Field,
+                    node: &#schema::document::Node,
+                ) -> ::std::result::Result<(), #schema::document::Located> {
+                    *self = #schema::read(node)?;
+                    Ok(())
+                }
+
+                fn write(&self) -> #schema::derived::serde_json::Value {
+                    #schema::to_json(self).into()
+                }
+
+                fn check(&self) -> ::std::result::Result<(), #schema::document::Located> {
+                    #schema::check(self)
+                }
+
+                fn record(&self) -> ::std::option::Option<&dyn #schema::Record> {
+                    ::std::option::Option::Some(self)
+                }
+
+                fn record_mut(&mut self) -> ::std::option::Option<&mut dyn #schema::RecordMut> {
+                    ::std::option::Option::Some(self)
+                }
             }
         }
     });
@@ -102,32 +139,7 @@ pub(crate) fn derive<'a>(
             }
         }
 
-        impl #schema::FieldValue for #ty {
-            fn kind() -> #schema::Kind {
-                #schema::Kind::Table(<Self as #schema::Schema>::DECLARATION)
-            }
-
-            fn read(
-                &mut self,
-                _: &#schema::Field,
-                node: &#schema::document::Node,
-            ) -> ::std::result::Result<(), #schema::document::Located> {
-                *self = #schema::read(node)?;
-                Ok(())
-            }
-
-            fn write(&self) -> #schema::derived::serde_json::Value {
-                #schema::to_json(self).into()
-            }
-
-            fn record(&self) -> ::std::option::Option<&dyn #schema::Record> {
-                ::std::option::Option::Some(self)
-            }
-
-            fn record_mut(&mut self) -> ::std::option::Option<&mut dyn #schema::RecordMut> {
-                ::std::option::Option::Some(self)
-            }
-        }
+        #value
 
         impl #schema::derived::serde::Serialize for #ty {
             fn serialize<S: #schema::derived::serde::Serializer>(

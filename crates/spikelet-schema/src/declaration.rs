@@ -80,8 +80,15 @@ pub enum Kind {
     Optional(Box<Kind>),
     /// A table with the keys of a declaration.
     Table(&'static Declaration),
-    /// A member of a family: its name, or a table with `name`.
-    Member(&'static str, fn() -> Vec<&'static Declaration>),
+    /// A member of a family: its name, which may be one of the other names, or a table with `name`.
+    Member {
+        /// The kind of its members, such as `neuron`.
+        family: &'static str,
+        /// The declarations of all members.
+        members: fn() -> Vec<&'static Declaration>,
+        /// All names.
+        names: fn() -> Vec<&'static str>,
+    },
     /// Any other value, with its JSON schema.
     Other(&'static str, fn() -> serde_json::Value),
 }
@@ -219,22 +226,31 @@ impl Declaration {
         each.collect()
     }
 
+    /// The fields with those of flattened structs, each with its table. A flattened member of a family is one field.
+    pub fn fields_of_tables(&self) -> Vec<(&'static str, &'static Field)> {
+        let each = self.fields.iter().flat_map(|field| match field.role {
+            Role::Flatten => match (field.kind)() {
+                Kind::Table(inner) => {
+                    let inner = inner.fields_of_tables().into_iter();
+                    let own = |(table, inner)| match field.table {
+                        "" => (table, inner),
+                        own => (own, inner),
+                    };
+                    inner.map(own).collect()
+                }
+                _ => vec![(field.table, field)],
+            },
+            _ => vec![(field.table, field)],
+        });
+        each.collect()
+    }
+
     /// The tables that its fields belong to, in the order of the fields.
     pub fn tables(&self) -> Vec<&'static str> {
         let mut found = vec![];
-        for field in self.fields {
-            let inner = match (field.role, field.table) {
-                (Role::Flatten, "") => match (field.kind)() {
-                    Kind::Table(inner) => inner.tables(),
-                    _ => vec![],
-                },
-                (_, "") => vec![],
-                (_, table) => vec![table],
-            };
-            for table in inner {
-                if !found.contains(&table) {
-                    found.push(table);
-                }
+        for (table, _) in self.fields_of_tables() {
+            if !table.is_empty() && !found.contains(&table) {
+                found.push(table);
             }
         }
         found
@@ -257,6 +273,14 @@ pub(crate) fn first_paragraph(text: &'static str) -> &'static str {
 }
 
 impl Field {
+    /// Its key in files; that of a flattened member of a family is `name`.
+    pub(crate) fn key_in_files(&self) -> &'static str {
+        match self.role {
+            Role::Flatten => "name",
+            _ => self.key,
+        }
+    }
+
     /// Its meaning: the first paragraph of the doc comment on one line.
     pub fn summary(&self) -> String {
         first_paragraph(self.doc).replace('\n', " ")

@@ -33,6 +33,14 @@ pub trait FieldValue: Any {
         self.number().into_iter().collect()
     }
 
+    /// Checks a value with fields of its own, as [`check`](crate::check).
+    ///
+    /// # Errors
+    /// When a field is wrong.
+    fn check(&self) -> Result<(), Located> {
+        Ok(())
+    }
+
     /// The fields, if the value has fields.
     fn record(&self) -> Option<&dyn Record> {
         None
@@ -49,7 +57,7 @@ pub trait FieldValue: Any {
     }
 
     /// The keys of a member of a family that is flattened into a table, as the table names it.
-    fn member_keys(&self, table: &Node) -> Vec<&'static str> {
+    fn member_keys<'a>(&self, table: &'a Node) -> Vec<&'a str> {
         let _ = table;
         vec![]
     }
@@ -67,6 +75,19 @@ pub fn read_by_serde<T: serde::de::DeserializeOwned>(
         let problem = format!("`{}`: {error}", field.key);
         Located::other(problem, "correct this value").or_at(node.span.clone())
     })
+}
+
+/// A value that is written as a text, for fields of types that have no declaration.
+///
+/// # Errors
+/// When it is no text, or its type refuses it.
+pub fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+    field: &Field,
+    node: &Node,
+) -> Result<T, Located> {
+    node.text(field.key)?
+        .parse()
+        .map_err(|error| Located::refused(&error, "correct this value").or_at(node.span.clone()))
 }
 
 /// The number of a node in the domain of a field.
@@ -220,6 +241,10 @@ impl<T: FieldValue + Default> FieldValue for Vec<T> {
     fn numbers(&self) -> Vec<f64> {
         self.iter().flat_map(FieldValue::numbers).collect()
     }
+
+    fn check(&self) -> Result<(), Located> {
+        self.iter().try_for_each(FieldValue::check)
+    }
 }
 
 impl<T: FieldValue + Default, const N: usize> FieldValue for [T; N] {
@@ -337,5 +362,9 @@ impl<T: FieldValue + Default> FieldValue for Option<T> {
 
     fn numbers(&self) -> Vec<f64> {
         self.as_ref().map_or(vec![], FieldValue::numbers)
+    }
+
+    fn check(&self) -> Result<(), Located> {
+        self.as_ref().map_or(Ok(()), FieldValue::check)
     }
 }

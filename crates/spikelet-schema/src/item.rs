@@ -1,7 +1,7 @@
 //! A member of a family as a value.
 
 use crate::document::{DocumentError, Located, Node};
-use crate::{Family, Field, FieldValue, Kind, Record, member_to_json, notation, words};
+use crate::{Family, Field, FieldValue, Kind, Record, Role, member_to_json, notation, words};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 use std::fmt;
@@ -139,16 +139,26 @@ impl<T: Family + ?Sized> FieldValue for Member<T> {
     }
 
     fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
-        *self = Self::read_item(field.key, node)?;
-        Ok(())
+        match field.role {
+            Role::Flatten => self.0.read(field, node),
+            _ => Self::read_item(field.key, node).map(|member| *self = member),
+        }
     }
 
     fn write(&self) -> Json {
-        self.0.write()
+        self.to_file()
+    }
+
+    fn check(&self) -> Result<(), Located> {
+        self.0.check()
     }
 
     fn member(&self) -> Option<&dyn Record> {
         self.0.member()
+    }
+
+    fn member_keys<'a>(&self, table: &'a Node) -> Vec<&'a str> {
+        self.0.member_keys(table)
     }
 }
 

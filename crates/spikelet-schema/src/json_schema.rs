@@ -74,9 +74,8 @@ fn add(
                 add(properties, required, inner, "")
             }
             _ if field.table != table => {}
-            (Role::Flatten, _, Kind::Member(_, members)) => {
-                let members = members();
-                let names: Vec<&str> = members.iter().map(|member| member.name).collect();
+            (Role::Flatten, _, Kind::Member { members, names, .. }) => {
+                let (members, names) = (members(), names());
                 properties.insert(
                     "name".to_string(),
                     json!({"enum": names, "description": field.summary()}),
@@ -121,8 +120,8 @@ fn of_kind(kind: &Kind, field: &Field) -> Json {
         }
         Kind::Optional(of) => json!({"anyOf": [of_kind(of, field), {"const": field.none}]}),
         Kind::Table(declaration) => json_schema(declaration),
-        Kind::Member(family, members) => {
-            let names: Vec<&str> = members().iter().map(|member| member.name).collect();
+        Kind::Member { family, names, .. } => {
+            let names = names();
             let name = json!({"enum": names, "description": format!("name of a {family}")});
             let table =
                 json!({"type": "object", "properties": {"name": name}, "required": ["name"]});

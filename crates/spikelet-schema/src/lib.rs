@@ -55,7 +55,7 @@ pub use declaration::{
     Choice, Declaration, Field, Kind, Record, RecordMut, Role, Schema, flattened, flattened_mut,
 };
 pub use domain::Domain;
-pub use field_value::{FieldValue, read_by_serde};
+pub use field_value::{FieldValue, parsed, read_by_serde};
 pub use item::Member;
 pub use json_schema::json_schema;
 pub use notation::serialized::member;
@@ -74,6 +74,7 @@ pub use registry::{
 /// |---|---|
 /// | `name = "lif"` | its name; by default that of the type in lower case with `-` |
 /// | `earlier = path` | a function `fn(&Node) -> Option<Node>` from a table's form of before to its form of today |
+/// | `own_value` | the type implements [`FieldValue`] itself, as it is no table in files |
 /// | `crate = path` | the path of this crate, where it is not `spikelet::schema`; crates named `spikelet-…` use `spikelet_schema` |
 /// | `check = path` | a function `fn(&Self) -> Result<(), E>` that refuses fields that do not fit together; those of flattened structs are called too |
 ///

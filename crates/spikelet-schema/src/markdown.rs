@@ -1,9 +1,10 @@
 //! Tables of reference pages.
 
 use crate::declaration::first_paragraph;
-use crate::{Declaration, Field, Kind, Registry};
+use crate::{Declaration, Field, Kind, Registry, Role};
 use serde_json::Value as Json;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The fields of a declaration as a table in Markdown: key, values, default, meaning.
 ///
@@ -81,6 +82,44 @@ pub fn table_of(declaration: &Declaration, keep: impl Fn(&Field, &Json) -> bool)
     (!rows.is_empty()).then(|| format!("{HEAD}{rows}"))
 }
 
+/// The keys of one table of a struct whose fields belong to several, as a table in Markdown. The keys of a member of a family are
+/// its name: see [`family`].
+///
+/// ```
+/// use spikelet_schema::{Schema, markdown};
+/// /// The settings of a run.
+/// #[derive(Schema)]
+/// struct Settings {
+///     /// Passes over the training set.
+///     #[schema(table = "training", default = 20, at_least = 1)]
+///     epochs: usize,
+/// }
+/// let table = "| key | values | default | |\n|---|---|---|---|\n\
+///              | `epochs` | a whole number of at least 1 | 20 | Passes over the training set. |\n";
+/// assert_eq!(markdown::keys(Settings::DECLARATION, "training"), table);
+/// ```
+pub fn keys(declaration: &Declaration, table: &str) -> String {
+    let defaults = crate::to_json(&*(declaration.default)());
+    let mut text = HEAD.to_string();
+    for (_, field) in declaration
+        .fields_of_tables()
+        .into_iter()
+        .filter(|(of, _)| *of == table)
+    {
+        let (key, values) = match (field.role, (field.kind)()) {
+            (Role::Flatten, Kind::Member { names, .. }) => {
+                (field.key_in_files(), names().join(", "))
+            }
+            _ => (field.key, values(field)),
+        };
+        let default = default(field, &defaults[table][key]);
+        let meaning = cell(&meaning(field));
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| `{key}` | {values} | {default} | {meaning} |");
+    }
+    text
+}
+
 /// The rows of some fields; `begin` gives the first columns of a key.
 fn rows(
     declaration: &Declaration,
@@ -90,25 +129,30 @@ fn rows(
     let defaults = crate::to_json(&*(declaration.default)());
     let mut text = String::new();
     for field in declaration.all_fields() {
-        let default = defaults.get(field.key).unwrap_or(&Json::Null);
-        if !keep(field, default) {
+        let value = defaults.get(field.key).unwrap_or(&Json::Null);
+        if !keep(field, value) {
             continue;
         }
-        let default = match default {
-            _ if field.required => String::new(),
-            Json::Null => field.none.to_string(),
-            value => in_words(value),
-        };
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{} | {} | {default} | {} |",
+            "{} | {} | {} | {} |",
             begin(field.key),
             values(field),
+            default(field, value),
             cell(&meaning(field))
         );
     }
     text
+}
+
+/// The default of a field.
+fn default(field: &Field, value: &Json) -> String {
+    match value {
+        _ if field.required => String::new(),
+        Json::Null => field.none.to_string(),
+        value => in_words(value),
+    }
 }
 
 /// A value without the notation of JSON: a member of a family is its name with its fields.
@@ -159,10 +203,24 @@ fn of_kind(kind: &Kind, field: &Field) -> String {
         Kind::List(of, Some(length)) => format!("a list of {length}: {}", of_kind(of, field)),
         Kind::Optional(of) => format!("{}, or {}", of_kind(of, field), field.none),
         Kind::Table(declaration) => {
-            let keys: Vec<&str> = declaration.all_fields().iter().map(|f| f.key).collect();
+            let fields = declaration.fields_of_tables().into_iter();
+            let keys: Vec<&str> = fields.map(|(_, field)| field.key_in_files()).collect();
             format!("a table with {}", keys.join(", "))
         }
-        Kind::Member(family, _) => format!("a {family}"),
+        Kind::Member { family, .. } if family.starts_with(['a', 'e', 'i', 'o']) => {
+            format!("an {family}")
+        }
+        Kind::Member { family, .. } => format!("a {family}"),
         Kind::Other(text, _) => (*text).to_string(),
     }
+}
+
+/// Whether a file has this page. If the variable `SPIKELET_WRITE` is set, the page is written first: for tests of pages that are
+/// printed.
+pub fn is_printed(file: &Path, page: &str) -> bool {
+    let is_written = match std::env::var_os("SPIKELET_WRITE") {
+        Some(_) => std::fs::write(file, page).is_ok(),
+        None => true,
+    };
+    is_written && std::fs::read_to_string(file).is_ok_and(|written| written == page)
 }

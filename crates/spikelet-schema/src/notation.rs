@@ -1,7 +1,7 @@
 //! Reading and writing of declared values.
 
 use crate::declaration::Role;
-use crate::document::{Fields, Located, Node};
+use crate::document::{Content, Fields, Located, Node};
 use crate::{Choice, UnknownName, suggest};
 use crate::{Declaration, Domain, Field, FieldValue, Kind, Record, RecordMut, Schema};
 use serde_json::{Map, Value as Json};
@@ -48,22 +48,14 @@ fn read_table(record: &mut dyn RecordMut, node: &Node, complete: bool) -> Result
         .declaration()
         .fields
         .iter()
-        .find(|field| complete && field.required && node.get(key_of(field)).is_none());
+        .find(|field| complete && field.required && node.get(field.key_in_files()).is_none());
     if let Some(missing) = missing {
-        fields.require(key_of(missing), &missing.summary())?;
+        fields.require(missing.key_in_files(), &missing.summary())?;
     }
     set(record, "", &fields)?;
     record
         .check_fields()
         .map_err(|error| error.or_at(node.span.clone()))
-}
-
-/// The key of a field; that of a member of a family is its name.
-fn key_of(field: &Field) -> &'static str {
-    match field.role {
-        Role::Flatten => "name",
-        _ => field.key,
-    }
 }
 
 /// The fields of a table, whose keys are known.
@@ -188,6 +180,8 @@ pub fn read_tables(
     root: &Node,
     others: &[&str],
 ) -> Result<(), Located> {
+    let earlier = record.earlier(root);
+    let root = earlier.as_ref().unwrap_or(root);
     let tables = record.declaration().tables();
     let known: Vec<&str> = tables.iter().chain(others).copied().collect();
     let given = Fields::new(root, owner(record.declaration()), &known)?;
@@ -195,10 +189,70 @@ pub fn read_tables(
         let Some(node) = given.get(table) else {
             continue;
         };
-        let fields = fields_of(record, table, node, format!("[{table}]"))?;
+        let owner = match member_of(record, table) {
+            None => format!("[{table}]"),
+            Some(present) => {
+                let name = node.get("name").and_then(Node::as_text);
+                format!("the {table} `{}`", name.unwrap_or(present))
+            }
+        };
+        let fields = fields_of(record, table, node, owner)?;
         set(record, table, &fields)?;
     }
-    record.check_fields()
+    check_at(record, root)
+}
+
+/// The name of the member of a family whose keys are those of a table.
+fn member_of(record: &dyn Record, table: &str) -> Option<&'static str> {
+    let mut fields = record.declaration().fields.iter().enumerate();
+    fields.find_map(|(index, field)| {
+        let value = record.field(index);
+        match (field.role, value.record()) {
+            (Role::Flatten, Some(inner)) if field.table.is_empty() => member_of(inner, table),
+            (Role::Flatten, Some(inner)) if field.table == table => member_of(inner, ""),
+            (Role::Flatten, None) if field.table == table => {
+                value.member().map(|member| member.declaration().name)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// [`Record::check_fields`], whose errors are at the first key that they name, in the tables of the struct that refuses.
+fn check_at(record: &dyn Record, root: &Node) -> Result<(), Located> {
+    for (index, field) in record.declaration().fields.iter().enumerate() {
+        let inner = record.field(index).record();
+        let Some(inner) = inner.filter(|_| field.role == Role::Flatten) else {
+            continue;
+        };
+        let tables = match field.table {
+            "" => inner.declaration().tables(),
+            table => vec![table],
+        };
+        check_at(inner, &root.only(|table| tables.contains(&table)))?;
+    }
+    record.check_own().map_err(|error| at_key(error, root))
+}
+
+/// The error at the first key that its message names.
+fn at_key(error: Located, root: &Node) -> Located {
+    let message = error.problem.to_string();
+    let mut named = message.split('`').skip(1).step_by(2);
+    match named.find_map(|key| found(root, key)) {
+        Some(node) => error.or_at(node.span.clone()),
+        None => error.or_at(root.span.clone()),
+    }
+}
+
+/// The value of the first key of this name in a table, or in tables and lists in it.
+fn found<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+    if let Content::List(items) = &node.content {
+        return items.iter().find_map(|item| found(item, key));
+    }
+    node.get(key).or_else(|| {
+        let mut entries = node.entries()?.iter();
+        entries.find_map(|entry| found(&entry.value, key))
+    })
 }
 
 /// A key of a table with its value.
@@ -343,7 +397,11 @@ pub fn check(record: &dyn Record) -> Result<(), Located> {
                 expected: domain.to_string(),
             }))
         }
-        None => record.check_fields(),
+        None => {
+            record.check_fields()?;
+            let mut indices = 0..record.declaration().fields.len();
+            indices.try_for_each(|index| record.field(index).check())
+        }
     }
 }
 

@@ -344,7 +344,11 @@ pub fn named_to_json(record: &dyn Record) -> Map<String, Json> {
 
 impl<T: Family + ?Sized> FieldValue for Arc<T> {
     fn kind() -> Kind {
-        Kind::Member(T::registry().family, || T::registry().declarations())
+        Kind::Member {
+            family: T::registry().family,
+            members: || T::registry().declarations(),
+            names: || T::registry().all_names(),
+        }
     }
 
     fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
@@ -356,14 +360,25 @@ impl<T: Family + ?Sized> FieldValue for Arc<T> {
         member_to_json(&**self).into()
     }
 
+    fn check(&self) -> Result<(), Located> {
+        notation::check((**self).record())
+    }
+
     fn member(&self) -> Option<&dyn Record> {
         Some((**self).record())
     }
 
-    fn member_keys(&self, node: &Node) -> Vec<&'static str> {
+    fn member_keys<'a>(&self, node: &'a Node) -> Vec<&'a str> {
         let named = node.get("name").and_then(Node::as_text);
-        let found = named.and_then(|name| T::registry().find(name).ok());
-        let declaration = found.map_or((**self).record().declaration(), |entry| entry.declaration);
+        let declaration = match named.map(|name| T::registry().find(name)) {
+            None => (**self).record().declaration(),
+            Some(Ok(entry)) => entry.declaration,
+            // The error is that of the name, not of keys that its member has.
+            Some(Err(_)) => {
+                let entries = node.entries().unwrap_or_default().iter();
+                return entries.map(|entry| &entry.key[..]).collect();
+            }
+        };
         let keys = declaration.all_fields().into_iter().map(|field| field.key);
         std::iter::once("name").chain(keys).collect()
     }

@@ -14,7 +14,7 @@ mod upgrade;
 pub use dataset_id::DatasetId;
 pub use definition::{RunDefinition, StepDefinition};
 pub use error::{CheckpointError, CheckpointProblem, Difference};
-pub(super) use fields::differences;
+pub(super) use fields::{differences, joined};
 pub use info::CheckpointInfo;
 pub use progress::Progress;
 pub use record::EpochRecord;
@@ -50,7 +50,7 @@ pub struct Checkpoint {
     path: PathBuf,
 }
 
-const FORMAT: &str = "spikelet checkpoint 4";
+const FORMAT: &str = "spikelet checkpoint 5";
 
 /// The prefixes of the names of tensors that only training needs.
 const OF_TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];

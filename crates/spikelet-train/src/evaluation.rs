@@ -8,7 +8,7 @@ use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::{EpochMetrics, LABELS, MetricSet, SampleBatch, SampleShape, Step, StepMetrics};
-use super::{EvalPlan, EvalStep, Settings, TrainError};
+use super::{EvalPlan, EvalStep, Normalization, Settings, TrainError};
 use spikelet_core::{Error, Result};
 use spikelet_data::{
     DataLoader, Dataset, ElementType, Field, ImageDataset, InMemory, LazySplit, SequenceLabels,
@@ -198,7 +198,7 @@ pub(crate) fn classifier_loader<'a>(
     let mut settings = settings.clone();
     if let (true, SampleShape::Sequence { steps, .. }) = (data.given, shape.sample) {
         settings.use_sequences(steps);
-        settings.normalize = None;
+        settings.normalize = Normalization::None;
     }
     let step = Step::classifier_eval(module, &settings, shape)?;
     let loader = DataLoader::new(data.dataset.clone(), settings.test_batches(1))?;

@@ -1,18 +1,19 @@
 //! The data of a run.
 
+use super::Settings;
 use super::checkpoint::{DatasetId, RunDefinition, StepDefinition};
 use super::health::RunFacts;
 use super::hexadecimal::hexadecimal;
 use super::run_images::RunImages;
 use super::step::{LABELS, SampleShape};
 use super::subject::Subject;
-use super::{Loss, Settings};
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
 use spikelet_data::{
     Concat, DataLoader, Dataset, DeviceFrames, LazySplit, SequenceLabels, SequenceSplit, Split,
     split,
 };
+use spikelet_nn::loss::Loss;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -277,7 +278,12 @@ impl RunData {
     }
 
     /// The facts that a diagnosis of the run needs.
-    pub(super) fn facts(&self, ranks: usize, pretrained: bool, loss: Option<Loss>) -> RunFacts {
+    pub(super) fn facts(
+        &self,
+        ranks: usize,
+        pretrained: bool,
+        loss: Option<&dyn Loss>,
+    ) -> RunFacts {
         let samples = |loader: Option<&DataLoader>| loader.map_or(0, |l| l.dataset().len());
         let classes = self.train.dataset().class_names(LABELS).len();
         RunFacts {

@@ -25,10 +25,11 @@ mod memory;
 pub mod metric;
 mod monitored_metric;
 mod network_settings;
+mod normalization;
 mod operations;
 pub mod optim;
 mod parameter_group;
-mod penalty;
+pub mod penalty;
 #[cfg(feature = "plots")]
 mod picture;
 pub mod prelude;
@@ -71,16 +72,17 @@ pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};
 pub use monitored_metric::Goal;
+pub use normalization::{Normalization, ParseNormalizationError};
 pub use operations::count_operations;
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
 pub use parameter_group::ParameterGroup;
-pub use penalty::{Penalty, PenaltyKind};
+pub use penalty::Penalty;
 pub use recording::{RecordedFile, Recording, RecordingError, record};
 pub use run_info::{FoundRuns, RunInfo, RunState, Setting, SkippedFolder, find_runs};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
-pub use settings::{Loss, Settings};
+pub use settings::Settings;
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{

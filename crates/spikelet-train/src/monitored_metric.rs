@@ -94,10 +94,10 @@ impl MonitoredMetric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::optim::Plateau;
+    use crate::optim::schedule::Plateau;
 
     fn plateau(maximize: bool) -> LrSchedule {
-        LrSchedule::Plateau(Plateau {
+        LrSchedule::from(Plateau {
             maximize,
             ..Plateau::default()
         })
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn nan_is_never_better() {
-        let schedule = LrSchedule::Constant;
+        let schedule = LrSchedule::default();
         let monitor =
             MonitoredMetric::new(None, &MetricSet::of_classifier(), &schedule).expect("sound");
         assert!(!monitor.improves(f64::NAN, None) && !monitor.improves(f64::NAN, Some(0.5)));

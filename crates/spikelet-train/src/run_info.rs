@@ -1,6 +1,6 @@
 //! The runs in a folder: their definitions, results and states, read without their tensors.
 
-use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences};
+use super::checkpoint::{CheckpointInfo, Difference, EpochRecord, best_of, differences, joined};
 use super::folder::{BEST, EPOCHS, EXPERIMENT, LAST, LOCK, REPORT, holder};
 use super::health::{self, Evidence, Finding};
 use super::{RunFolderError, latest_run};
@@ -57,7 +57,7 @@ pub struct RunInfo {
 /// A setting with a value for each of several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The path of the field, such as `settings.learning_rate`.
+    /// The path of the field, such as `optimizer.lr`.
     pub field: String,
     /// Its value in each run; `None` if the run does not have it.
     pub values: Vec<Option<Value>>,
@@ -209,7 +209,7 @@ impl RunInfo {
         Ok(health::findings(&self.evidence()?))
     }
 
-    /// The settings, network or step and data set by their paths, such as `settings.learning_rate`.
+    /// The settings, network or step and data set by their paths, such as `optimizer.lr`.
     pub fn settings(&self) -> BTreeMap<String, Value> {
         let mut found = BTreeMap::new();
         let Some(checkpoint) = &self.checkpoint else {
@@ -345,7 +345,11 @@ fn is_reported(folder: &Path) -> bool {
 fn definition_of(checkpoint: &CheckpointInfo) -> BTreeMap<&'static str, Value> {
     let entries = checkpoint.definition.entries();
     let parsed = entries.into_iter();
-    let parsed = parsed.map(|(name, text)| (name, serde_json::from_str(&text).unwrap_or_default()));
+    let parsed = parsed.map(|(name, text)| {
+        // The tables of the settings have names of their own.
+        let path = if name == "settings" { "" } else { name };
+        (path, serde_json::from_str(&text).unwrap_or_default())
+    });
     let mut values: BTreeMap<&'static str, Value> = parsed.collect();
     let dataset = serde_json::to_value(checkpoint.dataset.without_folder());
     values.insert("dataset", dataset.unwrap_or_default());
@@ -357,7 +361,7 @@ pub(super) fn flatten(path: &str, value: Value, found: &mut BTreeMap<String, Val
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
-                flatten(&format!("{path}.{name}"), value, found);
+                flatten(&joined(path, &name), value, found);
             }
         }
         value => {

@@ -1,241 +1,142 @@
 //! The settings of training.
 
-use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, decays};
-use crate::{ParameterGroup, Penalty};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use crate::optim::schedule::Cosine;
+use crate::optim::{Clip, LrSchedule, Optimizer, decays};
+use crate::{Normalization, ParameterGroup, Penalty};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
 use spikelet_data::{
-    Augment, CutMix, FrameSettings, ImageDataset, LoaderConfig, MixSometimes, MixUp, Normalize,
-    OneOf,
+    Augment, CutMix, FrameSettings, ImageDataset, LoaderConfig, MixSometimes, MixUp, OneOf,
 };
-use spikelet_graph::{DType, Var};
-use spikelet_nn::DefinitionError;
-use spikelet_nn::encoder;
+use spikelet_nn::encoder::{self, Encoder};
 use spikelet_nn::layer::DelayWidth;
-use spikelet_nn::loss::{self, CrossEntropy};
-use spikelet_nn::module::{Precision, Propagation, StepOutputs};
+use spikelet_nn::loss::{CrossEntropy, Loss};
+use spikelet_nn::module::{Precision, Propagation};
+use spikelet_schema::{Member, Record, Schema};
 use std::sync::Arc;
 
-/// The loss function. The scores are the mean of the network's output over time.
-///
-/// | name | |
-/// |---|---|
-/// | `cross-entropy` | of the softmax of the scores |
-/// | `mse` | of the scores and one-hot labels |
-/// | `tet` | mean over time of the cross entropy of the output at each step |
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Loss {
-    /// Cross entropy of the softmax of the scores.
-    CrossEntropy,
-    /// Mean squared error with one-hot labels. Firing rates can reach these targets, while the softmax of rates
-    /// between 0 and 1 cannot approach a one-hot distribution.
-    #[default]
-    Mse,
-    /// The mean over time of the cross entropy at each step (temporal efficient training), for networks whose last
-    /// layer is linear.
-    Tet,
-}
-
-impl Loss {
-    /// The names of all losses, as on the command line.
-    pub const NAMES: [&str; 3] = ["cross-entropy", "mse", "tet"];
-
-    /// The name, as on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CrossEntropy => "cross-entropy",
-            Self::Mse => "mse",
-            Self::Tet => "tet",
-        }
-    }
-
-    /// The loss of scores that do not depend on the sample, with as many samples of each class; `None` without
-    /// classes.
-    pub(crate) fn of_guessing(self, classes: usize) -> Option<f64> {
-        let classes = (classes > 0).then_some(classes as f64)?;
-        Some(match self {
-            Self::CrossEntropy | Self::Tet => classes.ln(),
-            Self::Mse => (classes - 1.0) / (classes * classes),
-        })
-    }
-
-    /// The loss of this name.
-    ///
-    /// ```
-    /// use spikelet_train::Loss;
-    /// assert_eq!(Loss::find("mse")?, Loss::Mse);
-    /// assert!(Loss::find("hinge").is_err());
-    /// # Ok::<(), spikelet_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`DefinitionError::UnknownName`].
-    pub fn find(name: &str) -> Result<Self> {
-        match name {
-            "cross-entropy" => Ok(Self::CrossEntropy),
-            "mse" => Ok(Self::Mse),
-            "tet" => Ok(Self::Tet),
-            _ => Err(DefinitionError::UnknownName {
-                family: "loss",
-                name: name.to_string(),
-                known: Self::NAMES.to_vec(),
-            }
-            .into()),
-        }
-    }
-}
-
 /// The settings of training. Together with the network and the data they determine the result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(check = Self::check_together)]
 pub struct Settings {
-    /// The number of time steps of a sequence.
-    pub time_steps: usize,
-    /// The number of images of a training step, on each rank if there are several.
-    pub batch_size: usize,
-    /// The number of passes over the training set.
-    pub epochs: usize,
-    /// The learning rate before the schedule.
-    pub learning_rate: f64,
-    /// The learning rate schedule.
-    pub schedule: LrSchedule,
-    /// The optimizer.
-    pub optimizer: OptimizerConfig,
-    /// Parameters with another optimizer or learning rate, or that are not trained. The first group that matches applies.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<ParameterGroup>,
-    /// The factor of the learning rate from each layer to the one before it, above 0 and at most 1, if layers have
-    /// different ones: see [`Step::layer_decay`](crate::Step::layer_decay).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub layer_decay: Option<f64>,
-    /// Gradient clipping, if any.
-    pub clip: Option<Clip>,
-    /// The number of batches whose gradients are added before each update, at least 1: see
-    /// [`Step::accumulate`](crate::Step::accumulate). An epoch leaves out the last batches that do not make up an
-    /// update.
-    pub accumulate: usize,
-    /// The decay of an exponential moving average of the weights, 0 to below 1, if there is one: see
-    /// [`Step::ema`](crate::Step::ema). The averages are evaluated, and are in `best.safetensors`.
-    pub ema: Option<f64>,
-    /// The name of the encoder, with constants if they are not the defaults: see [`encoder::parse`].
-    pub encoder: String,
-    /// The loss.
-    pub loss: Loss,
-    /// The label smoothing ε of cross entropies, 0 to below 1: the target of each class is increased by ε / classes, that
-    /// of the label is 1 − ε + ε / classes.
-    pub label_smoothing: f64,
-    /// Penalties on the spikes of layers, which are added to the loss of training. Evaluations have the loss alone.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// How an image becomes a sequence.
+    #[schema(flatten, table = "encoder", default = encoder::Poisson::default().into())]
+    pub encoder: Member<dyn Encoder>,
+    /// The loss of the scores.
+    #[schema(flatten, table = "loss")]
+    pub loss: Member<dyn Loss>,
+    /// Penalties on spikes, which are added to the loss of training: \[{ name = "spike-count", layers = "lif*", weight = 1e-3 }\].
+    #[schema(table = "loss")]
     pub penalties: Vec<Penalty>,
-    /// Of sequences with a label for each time step, the steps at the start that count neither in the loss nor in
-    /// accuracies.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// First time steps that do not count, where each step has a label.
+    #[schema(table = "loss")]
     pub skip_steps: usize,
-    /// Of sequences with a label for each time step, the class that unlabeled steps have in the loss; `None` leaves them
-    /// out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The class of time steps without a label in the loss; `ignore` leaves them out.
+    #[schema(table = "loss", none = "ignore", from = 0, to = 1 << 20)]
     pub unlabeled: Option<i64>,
-    /// The width of the kernels of learned delays, if a schedule sets it before each epoch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_width: Option<DelayWidth>,
-    /// Whether weight decay applies to parameters of fewer than two axes as well: biases, normalization and
-    /// constants of neurons.
+    /// How parameters are updated.
+    #[schema(flatten, table = "optimizer")]
+    pub optimizer: Member<dyn Optimizer>,
+    /// Learning rate before the schedule.
+    #[schema(table = "optimizer", key = "lr", default = 2e-3, at_least = 0)]
+    pub learning_rate: f64,
+    /// Whether weight decay applies to parameters of fewer than two axes too: biases, normalization and constants of neurons.
+    #[schema(table = "optimizer", default = true)]
     pub bias_decay: bool,
-    /// The order in which layers and time steps run.
-    pub propagation: Propagation,
+    /// Factor of the learning rate from each layer to the one before it: see [`Step::layer_decay`](crate::Step::layer_decay).
+    #[schema(table = "optimizer", above = 0, to = 1)]
+    pub layer_decay: Option<f64>,
+    /// Largest norm of all gradients together; larger ones are scaled down.
+    #[schema(table = "optimizer", above = 0)]
+    pub clip_norm: Option<f64>,
+    /// Largest absolute value of a gradient.
+    #[schema(table = "optimizer", above = 0)]
+    pub clip_value: Option<f64>,
+    /// Parameters with values of their own, of which the first group that matches applies: \[{ parameters = "*.bias", lr = 1e-4 }\].
+    #[schema(table = "optimizer")]
+    pub groups: Vec<ParameterGroup>,
+    /// How the learning rate changes.
+    #[schema(flatten, table = "schedule", default = Cosine::default().into())]
+    pub schedule: LrSchedule,
+    /// Passes over the training set.
+    #[schema(table = "training", default = 20, from = 1, to = MOST)]
+    pub epochs: usize,
+    /// Time steps of a sequence.
+    #[schema(table = "training", default = 8, from = 1, to = MOST)]
+    pub time_steps: usize,
+    /// Samples of a training step, on each rank if there are several.
+    #[schema(table = "training", default = 128, from = 1, to = MOST)]
+    pub batch_size: usize,
+    /// Batches whose gradients are added before each update. An epoch leaves out the last batches that do not make up an update:
+    /// see [`Step::accumulate`](crate::Step::accumulate).
+    #[schema(table = "training", default = 1, from = 1, to = MOST)]
+    pub accumulate: usize,
+    /// Decay of an exponential moving average of the weights, which is evaluated and is in `best.safetensors`.
+    #[schema(table = "training", from = 0, below = 1)]
+    pub ema: Option<f64>,
+    /// Width of the kernels of learned delays: { start = 12.0, end = 0.23, epochs = 37 }.
+    #[schema(table = "training")]
+    pub delay_width: Option<DelayWidth>,
     /// The element types of matrix products and of stored sequences.
+    #[schema(table = "training")]
     pub precision: Precision,
-    /// The memory limit of training with its evaluation, if any. A share is relative to the memory
-    /// without a limit.
+    /// The order in which layers and time steps run.
+    #[schema(table = "training")]
+    pub propagation: Propagation,
+    /// Memory limit of training with its evaluation: an amount, or a fraction of the memory without a limit.
+    #[schema(table = "training")]
     pub memory_budget: Option<MemoryBudget>,
-    /// The number of images of an evaluation batch. By default as many as fit into the memory of a
-    /// training step, up to 500.
+    /// Samples of an evaluation batch; `auto` are as many as fit into the memory of a training step, up to 500.
+    #[schema(table = "training", none = "auto", from = 1, to = MOST)]
     pub evaluation_batch: Option<usize>,
-    /// Whether batch norm computes mean and variance over the images of all ranks, instead of separately on
-    /// each rank.
-    pub sync_batch_norm: bool,
-    /// Data augmentation of the training images.
-    pub augment: Augment,
-    /// The α of [`MixUp`] of the training images, if they are mixed. With [`Settings::cutmix`] as well, each batch
-    /// is mixed in one of the two ways.
-    pub mixup: Option<f32>,
-    /// The α of [`CutMix`] of the training images, if they are mixed.
-    pub cutmix: Option<f32>,
-    /// The probability that a batch of training images is mixed.
-    #[serde(skip_serializing_if = "is_one")]
-    pub mix_probability: f32,
-    /// The number of epochs in which training images are mixed; all without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mix_epochs: Option<usize>,
-    /// The mean and standard deviation for the normalization of pixels, if any.
-    pub normalize: Option<Normalize>,
-    /// The split of a data set of sequences, if it is not the default one: which samples are for testing. It is used where
-    /// data sets are read by name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<String>,
-    /// The frames of a data set of recordings of events. It is used where data sets are read by name.
-    #[serde(skip_serializing_if = "FrameSettings::is_default")]
-    pub frames: FrameSettings,
-    /// The fraction of the training samples that is used for validation, to choose the best epoch; at least 0
-    /// and below 1. The split does not depend on `seed`. With 0 all samples are used for training, and no best
-    /// epoch is chosen. A data set with validation samples of its own uses these instead of a fraction.
-    pub validation: f64,
-    /// The seed of initial weights, shuffling and random numbers.
+    /// Seed of initial weights, shuffling and random numbers.
+    #[schema(table = "training", from = 0, to = i64::MAX)]
     pub seed: u64,
+    /// Whether batch norm computes mean and variance over the samples of all ranks, instead of separately on each rank.
+    #[schema(table = "device")]
+    pub sync_batch_norm: bool,
+    /// The split of a data set of sequences, such as "held-out-theo"; `auto` is its own.
+    #[schema(table = "data", none = "auto")]
+    pub split: Option<String>,
+    /// The frames of a data set of recordings of events.
+    #[schema(flatten, table = "data")]
+    pub frames: FrameSettings,
+    /// Fraction of the training samples that is used for validation, to choose the best epoch. The division does not depend on
+    /// `seed`; with 0 no best epoch is chosen. A data set with validation samples of its own uses these.
+    #[schema(table = "data", default = 0.1, from = 0, below = 1)]
+    pub validation: f64,
+    /// Normalization of pixels: `none`, `auto` (statistics of the training images; of ImageNet, for images in folders), or { mean =
+    /// \[0.5\], std = \[0.2\] }.
+    #[schema(table = "data")]
+    pub normalize: Normalization,
+    /// Random changes of training samples, such as \["crop=4", "flip"\].
+    #[schema(table = "data")]
+    pub augment: Augment,
+    /// The α of the shares in which pairs of images are mixed ([`MixUp`]). With `cutmix` as well, each batch is mixed in one
+    /// of the two ways.
+    #[schema(table = "data", above = 0)]
+    pub mixup: Option<f32>,
+    /// The α of the areas that are pasted from other images ([`CutMix`]).
+    #[schema(table = "data", above = 0)]
+    pub cutmix: Option<f32>,
+    /// Probability that a batch is mixed.
+    #[schema(table = "data", default = 1.0, from = 0, to = 1)]
+    pub mix_probability: f32,
+    /// Number of the first epochs in which batches are mixed.
+    #[schema(table = "data", none = "all", at_least = 1)]
+    pub mix_epochs: Option<usize>,
 }
 
-fn is_zero(number: &usize) -> bool {
-    *number == 0
+/// Checks settings that a program made.
+pub(crate) fn checked(settings: &dyn Record) -> Result<()> {
+    spikelet_schema::check(settings).map_err(|error| {
+        let problem = error.problem;
+        Error::invalid("settings", problem.to_string(), problem.help())
+    })
 }
 
-fn is_one(probability: &f32) -> bool {
-    *probability == 1.0
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            time_steps: 8,
-            batch_size: 128,
-            epochs: 20,
-            learning_rate: 2e-3,
-            schedule: LrSchedule::Cosine { min_factor: 0.0 },
-            optimizer: OptimizerConfig::Adam(Adam::default()),
-            groups: vec![],
-            layer_decay: None,
-            clip: None,
-            accumulate: 1,
-            ema: None,
-            encoder: "poisson".to_string(),
-            loss: Loss::Mse,
-            label_smoothing: 0.0,
-            penalties: vec![],
-            skip_steps: 0,
-            unlabeled: None,
-            delay_width: None,
-            bias_decay: true,
-            propagation: Propagation::default(),
-            precision: Precision::default(),
-            memory_budget: None,
-            evaluation_batch: None,
-            sync_batch_norm: false,
-            augment: Augment::default(),
-            mixup: None,
-            cutmix: None,
-            mix_probability: 1.0,
-            mix_epochs: None,
-            normalize: None,
-            split: None,
-            frames: FrameSettings::default(),
-            validation: 0.1,
-            seed: 0,
-        }
-    }
-}
+/// The largest number of epochs, time steps or samples.
+const MOST: usize = u32::MAX as usize;
 
 impl Settings {
     /// Splits the training set into training and validation images, if any.
@@ -270,25 +171,11 @@ impl Settings {
         self.batch_size.min(most.max(1))
     }
 
-    /// The loss of an output over time, its mean `scores`, `[N, classes]`, and labels: i64 `[N]`, or f32
-    /// `[N, classes]`, a probability of each class.
-    pub fn apply_loss(&self, output: &StepOutputs, scores: &Var, labels: &Var) -> Var {
-        let cross_entropy = CrossEntropy::new().label_smoothing(self.label_smoothing);
-        let soft = labels.ty().dtype != DType::I64;
-        match self.loss {
-            Loss::CrossEntropy if soft => cross_entropy.soft(scores, labels),
-            Loss::CrossEntropy => cross_entropy.loss(scores, labels),
-            Loss::Mse if soft => loss::mean_squared_error(scores, labels),
-            Loss::Mse => loss::mse(scores, labels),
-            Loss::Tet => cross_entropy.over_time(output, labels),
-        }
-    }
-
     /// Sets what differs for sequences of this many time steps: no encoder, and cross entropy.
     pub fn use_sequences(&mut self, time_steps: usize) {
         self.time_steps = time_steps;
-        self.encoder = "direct".to_string();
-        self.loss = Loss::CrossEntropy;
+        self.encoder = encoder::Direct::default().into();
+        self.loss = CrossEntropy::new().into();
     }
 
     /// Whether training images are mixed, and their labels with them.
@@ -308,7 +195,7 @@ impl Settings {
             return None;
         }
         let mixture = OneOf(mixup.into_iter().chain(cutmix).collect());
-        if is_one(&self.mix_probability) && self.mix_epochs.is_none() {
+        if self.mix_probability == 1.0 && self.mix_epochs.is_none() {
             return Some(mixture);
         }
         Some(OneOf(vec![Arc::new(MixSometimes {
@@ -321,13 +208,19 @@ impl Settings {
 
     /// The optimizer of a parameter of this shape: that of the settings, without weight decay where it does not
     /// apply.
-    pub fn optimizer_of(&self, shape: &[usize]) -> OptimizerConfig {
-        if self.bias_decay || decays(shape) {
-            return self.optimizer;
-        }
-        let none = Map::from_iter([("weight_decay".to_string(), Value::from(0.0))]);
-        // An optimizer without this constant has no weight decay.
-        self.optimizer.with(&none).unwrap_or(self.optimizer)
+    pub fn optimizer_of(&self, shape: &[usize]) -> Arc<dyn Optimizer> {
+        let own = &self.optimizer.0;
+        let none = match self.bias_decay || decays(shape) {
+            true => None,
+            false => own.with_weight_decay(0.0),
+        };
+        none.unwrap_or_else(|| own.clone())
+    }
+
+    /// The clipping of gradients.
+    pub fn clip(&self) -> Option<Clip> {
+        let norm = self.clip_norm.map(Clip::Norm);
+        norm.or(self.clip_value.map(Clip::Value))
     }
 
     /// The loader settings of the training images.
@@ -338,7 +231,7 @@ impl Settings {
             drop_last: true,
             seed: self.seed,
             augment: self.augment.clone(),
-            normalize: self.normalize.clone(),
+            normalize: self.normalize.given().cloned(),
             ..LoaderConfig::default()
         }
     }
@@ -348,7 +241,7 @@ impl Settings {
         LoaderConfig {
             batch_size,
             shuffle: false,
-            normalize: self.normalize.clone(),
+            normalize: self.normalize.given().cloned(),
             ..LoaderConfig::default()
         }
     }
@@ -358,86 +251,22 @@ impl Settings {
     /// # Errors
     /// [`Error::Invalid`] for the first invalid setting.
     pub fn check(&self) -> Result<()> {
-        let at_least_one = [
-            ("time steps", self.time_steps),
-            ("batch size", self.batch_size),
-            ("epochs", self.epochs),
-            ("evaluation batch", self.evaluation_batch.unwrap_or(1)),
-            ("accumulated batches", self.accumulate),
-        ];
-        for (what, given) in at_least_one {
-            if given == 0 {
-                return Err(Error::invalid(what, "0 was given", "use at least 1"));
-            }
-        }
-        if !self.learning_rate.is_finite() || self.learning_rate < 0.0 {
+        checked(self)
+    }
+
+    /// Checks settings that depend on each other.
+    fn check_together(&self) -> Result<()> {
+        if let [Some(_), Some(_)] = [self.clip_norm, self.clip_value] {
             return Err(Error::invalid(
-                "learning rate",
-                format!("{} was given", self.learning_rate),
-                "use a finite value of at least 0",
+                "gradient clipping",
+                "`clip_value` is given where `clip_norm` is set",
+                "set one of them to \"none\"",
             ));
         }
-        if !(0.0..1.0).contains(&self.label_smoothing) {
-            return Err(Error::invalid(
-                "label smoothing",
-                format!("{} was given", self.label_smoothing),
-                "use at least 0 and below 1",
-            ));
-        }
-        if self.loss == Loss::Mse && self.label_smoothing != 0.0 {
-            return Err(Error::invalid(
-                "label smoothing",
-                "the loss mse has none",
-                "use the loss cross-entropy or tet, or a label smoothing of 0",
-            ));
-        }
-        self.penalties.iter().try_for_each(Penalty::check)?;
-        if !(0.0..1.0).contains(&self.ema.unwrap_or(0.0)) {
-            return Err(Error::invalid(
-                "decay of the average",
-                format!("{} was given", self.ema.unwrap_or(0.0)),
-                "use at least 0 and below 1, such as 0.999",
-            ));
-        }
-        for (what, alpha) in [("mixup", self.mixup), ("cutmix", self.cutmix)] {
-            if !alpha.is_none_or(|alpha| alpha > 0.0 && alpha.is_finite()) {
-                return Err(Error::invalid(
-                    what,
-                    format!("{} was given", alpha.unwrap_or(0.0)),
-                    "use a finite value above 0, such as 0.2",
-                ));
-            }
-        }
-        if !(0.0..=1.0).contains(&self.mix_probability) {
-            return Err(Error::invalid(
-                "probability of mixtures",
-                format!("{} was given", self.mix_probability),
-                "use 0 to 1",
-            ));
-        }
-        let layer_decay = self.layer_decay.unwrap_or(1.0);
-        if !(layer_decay > 0.0 && layer_decay <= 1.0) {
-            return Err(Error::invalid(
-                "layer decay",
-                format!("{layer_decay} was given"),
-                "use a factor above 0 and at most 1, such as 0.75",
-            ));
-        }
-        self.schedule.check()?;
-        self.optimizer.check()?;
         for group in &self.groups {
-            group.config(self.optimizer)?.check()?;
-        }
-        self.clip.as_ref().map_or(Ok(()), Clip::check)?;
-        if !(0.0..1.0).contains(&self.validation) {
-            return Err(Error::invalid(
-                "validation",
-                format!("{} was given", self.validation),
-                "use a fraction of the training images, at least 0 and below 1",
-            ));
+            group.config(&*self.optimizer)?;
         }
         self.augment.check()?;
-        encoder::parse(&self.encoder)?;
         Ok(())
     }
 }
@@ -446,21 +275,22 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::optim::Sgd;
+    use spikelet_nn::loss::{Mse, Tet};
 
     #[test]
     fn weight_decay_can_exclude_biases_and_normalization() {
-        let optimizer = OptimizerConfig::Sgd(Sgd {
+        let sgd = Sgd {
             momentum: 0.9,
             nesterov: true,
             weight_decay: 5e-4,
-        });
+        };
         let settings = |bias_decay| Settings {
-            optimizer,
+            optimizer: sgd.into(),
             bias_decay,
             ..Settings::default()
         };
         for shape in [&[][..], &[64], &[10, 512], &[64, 3, 3, 3]] {
-            assert_eq!(settings(true).optimizer_of(shape), optimizer);
+            assert_eq!(settings(true).optimizer_of(shape).weight_decay(), 5e-4);
             let expected = if shape.len() < 2 { 0.0 } else { 5e-4 };
             let of = settings(false).optimizer_of(shape);
             assert_eq!(of.weight_decay(), expected, "{shape:?}");
@@ -470,17 +300,18 @@ mod tests {
 
     #[test]
     fn label_smoothing_is_checked() {
-        let check = |loss, label_smoothing| {
+        let check = |loss: Member<dyn Loss>| {
             let settings = Settings {
                 loss,
-                label_smoothing,
                 ..Settings::default()
             };
             settings.check().is_ok()
         };
-        assert!(check(Loss::Tet, 0.1) && check(Loss::CrossEntropy, 0.0) && check(Loss::Mse, 0.0));
-        for (loss, smoothing) in [(Loss::Mse, 0.1), (Loss::Tet, 1.0), (Loss::Tet, f64::NAN)] {
-            assert!(!check(loss, smoothing), "{loss:?} {smoothing}");
-        }
+        let smoothed = |epsilon| CrossEntropy::new().label_smoothing(epsilon);
+        let tet = |epsilon| Tet {
+            cross_entropy: smoothed(epsilon),
+        };
+        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(Mse {}.into()));
+        assert!(!check(tet(1.0).into()) && !check(smoothed(f64::NAN).into()));
     }
 }

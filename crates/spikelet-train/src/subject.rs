@@ -3,14 +3,16 @@
 use super::Settings;
 use super::memory::RunSteps;
 use super::optim::LrSchedule;
+use super::optim::schedule::Cosine;
+use super::settings::checked;
 #[cfg(feature = "plots")]
 use super::step::Monitor;
 use super::step::{RankInfo, SampleBatch, SampleShape, Step};
-use serde::{Deserialize, Serialize};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_data::LoaderConfig;
 use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
+use spikelet_schema::Schema;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,26 +23,17 @@ use std::sync::Arc;
 /// let settings = FitSettings { epochs: 5, ..FitSettings::default() };
 /// assert_eq!(settings.evaluation_batch, None);
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct FitSettings {
-    /// The number of passes over the training set.
+    /// Passes over the training set.
+    #[schema(default = 20, at_least = 1)]
     pub epochs: usize,
     /// The learning rate schedule: it multiplies the learning rates of the step.
+    #[schema(default = Cosine::default().into())]
     pub schedule: LrSchedule,
-    /// The number of samples of an evaluation batch. By default as many as fit into the memory of a training step, up
-    /// to 500.
+    /// Samples of an evaluation batch; `auto` are as many as fit into the memory of a training step, up to 500.
+    #[schema(none = "auto", at_least = 1)]
     pub evaluation_batch: Option<usize>,
-}
-
-impl Default for FitSettings {
-    fn default() -> Self {
-        Self {
-            epochs: 20,
-            schedule: LrSchedule::Cosine { min_factor: 0.0 },
-            evaluation_batch: None,
-        }
-    }
 }
 
 /// The largest batch of the report's forward passes.
@@ -152,18 +145,7 @@ impl Subject<'_> {
     pub(super) fn check(&self) -> Result<()> {
         match self {
             Self::Classifier { settings, .. } => settings.check(),
-            Self::Step { settings, .. } => {
-                let at_least_one = [
-                    ("epochs", settings.epochs),
-                    ("evaluation batch", settings.evaluation_batch.unwrap_or(1)),
-                ];
-                for (what, given) in at_least_one {
-                    if given == 0 {
-                        return Err(Error::invalid(what, "0 was given", "use at least 1"));
-                    }
-                }
-                settings.schedule.check()
-            }
+            Self::Step { settings, .. } => checked(settings),
         }
     }
 

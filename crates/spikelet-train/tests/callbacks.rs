@@ -20,7 +20,7 @@ fn settings(epochs: usize) -> Settings {
         time_steps: 2,
         batch_size: 32,
         epochs,
-        encoder: "direct".to_string(),
+        encoder: Direct::default().into(),
         ..Settings::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Classifiers of event data: frames of the host and of the device, frames that vary in number, and resuming.
 
-use spikelet_data::{Augment, Dataset, FrameSettings, SequenceSplit, Subset, entries};
+use spikelet_data::{Augment, Dataset, FrameSettings, FramesOn, SequenceSplit, Subset, entries};
 use spikelet_nn::prelude::*;
 use spikelet_train::{Settings, Trainer};
 use std::sync::Arc;
@@ -65,9 +65,9 @@ fn trained(data: &SequenceSplit, steps: usize, augment: Augment) -> Result<Vec<f
 #[test]
 fn frames_made_on_the_device_train_the_same_network() -> Result<()> {
     for rule in ["number=8", "time=8", "duration=150000"] {
-        let frames = |on_device| FrameSettings {
+        let frames = |frames_on| FrameSettings {
             rule: Some(rule.parse().expect("a rule")),
-            on_device,
+            frames_on,
             ..FrameSettings::default()
         };
         let augment = Augment {
@@ -76,8 +76,8 @@ fn frames_made_on_the_device_train_the_same_network() -> Result<()> {
                 .into(),
             ..Augment::default()
         };
-        let host = trained(&gestures(&frames(false), 8), 8, augment.clone())?;
-        let device = trained(&gestures(&frames(true), 8), 8, augment)?;
+        let host = trained(&gestures(&frames(FramesOn::Host), 8), 8, augment.clone())?;
+        let device = trained(&gestures(&frames(FramesOn::Device), 8), 8, augment)?;
         assert_eq!(host, device, "{rule}");
         assert!(host.iter().all(|value| value.is_finite()));
     }
@@ -118,7 +118,7 @@ fn time_steps_beyond_a_recording_do_not_count_in_its_scores() -> Result<()> {
 #[test]
 fn changes_of_frames_are_refused_on_the_device() {
     let frames = FrameSettings {
-        on_device: true,
+        frames_on: FramesOn::Device,
         ..FrameSettings::default()
     };
     let augment = Augment {

@@ -8,7 +8,7 @@ use spikelet_core::Error;
 use spikelet_core::files::{self, FileError};
 use spikelet_data::{Augment, DataLoader, LoaderConfig, synthetic};
 use spikelet_nn::tensors::TensorFile;
-use spikelet_train::optim::{Adam, Clip, Sgd};
+use spikelet_train::optim::{AdamW, Clip, Sgd};
 use spikelet_train::prelude::*;
 use spikelet_train::{Outputs, Step, TrainStep, metric};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -59,7 +59,7 @@ impl Run {
         .batch_size(N)
         .input("images", DType::F32, [1, 28, 28])
         .input("labels", DType::I64, [])
-        .optimizer(Adam::w(0.01), 1e-2)
+        .optimizer(AdamW::new(0.01), 1e-2)
         .group(
             "5.*",
             Sgd {

@@ -11,6 +11,7 @@ mod model_weights;
 mod monitors;
 mod operations;
 mod optimizers;
+mod pages;
 mod recipes;
 mod recording;
 mod schedules;

@@ -7,10 +7,11 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, Precision, Tensor, Tracer, Var};
 use spikelet_nn::runtime::{Program, VarStore};
 use spikelet_nn::tensors::TensorFile;
+use spikelet_schema::Schema;
 use spikelet_train::UpdateGuard;
 use spikelet_train::optim::{
-    Lamb, Muon, Optimizer, OptimizerConfig, STATE_PREFIX, StateSpec, Update, Updated,
-    feed_scalars_of, scalar_inputs_of, update_with_prefix,
+    Lamb, Muon, OPTIMIZERS, Optimizer, STATE_PREFIX, StateSpec, Update, Updated, feed_scalars_of,
+    scalar_inputs_of, update_with_prefix,
 };
 use std::path::Path;
 
@@ -89,8 +90,14 @@ fn compare(
     let mut constants = constants.as_object().expect("an object").clone();
     let mut take = |key: &str| constants.remove(key).expect("every case has it");
     let (name, rate) = (take("name"), take("learning_rate"));
-    let config = OptimizerConfig::find(name.as_str().expect("a text"))?.with(&constants)?;
-    let optimizer = config.get();
+    let is_decoupled = constants.remove("decoupled") == Some(true.into());
+    let name = match is_decoupled {
+        true => "adamw",
+        false => name.as_str().expect("a text"),
+    };
+    let optimizer = OPTIMIZERS.named(name).expect("an optimizer");
+    let optimizer = OPTIMIZERS.with(&*optimizer, &constants).expect("constants");
+    let optimizer = &*optimizer;
     let initial = PARAMETERS.map(|name| (name, file.tensors[name].clone()));
     let mut steps = Steps::new(optimizer, &initial, precision)?;
     let factors = file.tensors["factor"].to_f64();
@@ -130,11 +137,8 @@ fn at(tensor: &Tensor, k: usize) -> Vec<f32> {
 fn ten_steps_of_each_optimizer_match_the_reference() -> Result<()> {
     let file = reference()?;
     let cases = cases(&file);
-    for name in OptimizerConfig::NAMES {
-        let of = cases
-            .values()
-            .filter(|constants| constants["name"] == *name);
-        assert!(of.count() >= 2, "{name}");
+    for name in OPTIMIZERS.names() {
+        assert!(cases.keys().any(|case| case.starts_with(name)), "{name}");
     }
     for (case, constants) in &cases {
         compare(&file, case, constants, Precision::F32, 4e-6)?;
@@ -154,13 +158,13 @@ fn muon_in_16_bits_is_near_the_reference() -> Result<()> {
 #[test]
 fn an_elementwise_update_is_one_operation_that_writes_all_its_tensors() -> Result<()> {
     for (name, states) in [("adam", 2), ("sgd", 0), ("rmsprop", 1), ("lion", 1)] {
-        let config = OptimizerConfig::find(name)?;
+        let optimizer = OPTIMIZERS.named(name).expect("an optimizer");
         let tracer = Tracer::new(DType::F32);
         let weight = tracer.parameter("w", [3]);
         let grad = tracer.input("grad", DType::F32, [3]);
-        let scalars = scalar_inputs_of(&tracer, config.get(), "");
+        let scalars = scalar_inputs_of(&tracer, &*optimizer, "");
         let guard = UpdateGuard::FiniteLoss(tracer.input("loss", DType::F32, []));
-        update_with_prefix("o", config.get(), "w", &weight, &grad, &scalars, &guard);
+        update_with_prefix("o", &*optimizer, "w", &weight, &grad, &scalars, &guard);
         let graph = tracer.finish()?;
         assert_eq!(
             (graph.nodes.len(), graph.outputs.len()),
@@ -180,9 +184,9 @@ fn a_skipped_step_changes_neither_parameters_nor_states() -> Result<()> {
         ),
         ("bias", Tensor::f32([2], [1.0, -1.0])),
     ];
-    for &name in OptimizerConfig::NAMES {
-        let config = OptimizerConfig::find(name)?;
-        let optimizer = config.get();
+    for entry in OPTIMIZERS.entries {
+        let (name, optimizer) = (entry.name(), (entry.default)());
+        let optimizer = &*optimizer;
         let mut steps = Steps::new(optimizer, &parameters, Precision::F32)?;
         let good: [(&str, &[f32]); 2] = [
             ("matrix", &[1.0, 2.0, -1.0, 0.5, 0.25, 3.0]),
@@ -213,12 +217,12 @@ fn a_gradient_of_zero_is_finite_in_every_optimizer() -> Result<()> {
         ("matrix", Tensor::f32([2, 3], [0.0; 6])),
         ("bias", Tensor::f32([2], [0.0; 2])),
     ];
-    for &name in OptimizerConfig::NAMES {
-        let config = OptimizerConfig::find(name)?;
-        let mut steps = Steps::new(config.get(), &parameters, Precision::F32)?;
+    for entry in OPTIMIZERS.entries {
+        let (name, optimizer) = (entry.name(), (entry.default)());
+        let mut steps = Steps::new(&*optimizer, &parameters, Precision::F32)?;
         let zero: [(&str, &[f32]); 2] = [("matrix", &[0.0; 6]), ("bias", &[0.0; 2])];
         for step in 1..=3 {
-            steps.run(config.get(), &zero, step, 0.1)?;
+            steps.run(&*optimizer, &zero, step, 0.1)?;
         }
         for tensor in ["matrix", "bias"] {
             let found = steps.store.get(tensor)?.to_f64();
@@ -232,16 +236,14 @@ fn a_gradient_of_zero_is_finite_in_every_optimizer() -> Result<()> {
 }
 
 /// SGD with a learning rate for each row, which decreases with the norm of the row's gradients.
-#[derive(Debug)]
+#[derive(Debug, Schema)]
 struct RowScaled {
+    /// The number of results, of which 2 are right.
+    #[schema(default = 2)]
     results: usize,
 }
 
 impl Optimizer for RowScaled {
-    fn name(&self) -> &str {
-        "row-scaled"
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         vec![StateSpec::new("squares", &weight[..1])]
     }

@@ -58,7 +58,7 @@ fn a_narrow_resnet18_learns() -> Result<()> {
         ],
     )?;
     let settings = Settings {
-        label_smoothing: 0.0,
+        loss: spikelet_nn::loss::Tet::default().into(),
         ..Settings::of_network(&network)
     };
     assert_learns(&network, &settings)

@@ -1,7 +1,7 @@
 //! Learning rate schedules against PyTorch's. `tools/baselines/optimizers.py` makes the reference values.
 
 use serde::Deserialize;
-use spikelet_train::optim::LrSchedule;
+use spikelet_train::optim::{LrSchedule, SCHEDULES};
 
 #[derive(Deserialize)]
 struct Reference {
@@ -43,9 +43,11 @@ fn assert_near(found: f64, expected: f64, what: &str) {
 #[test]
 fn every_step_has_the_learning_rate_of_pytorch() {
     let reference = reference();
-    let names: Vec<&str> = (reference.cases.iter().map(|c| c.schedule.name())).collect();
-    for name in LrSchedule::NAMES.iter().filter(|name| **name != "plateau") {
-        assert!(names.contains(name), "no case of {name}");
+    let names: Vec<&str> = (reference.cases.iter())
+        .map(|c| c.schedule.shape.declaration().name)
+        .collect();
+    for name in SCHEDULES.names().filter(|name| *name != "plateau") {
+        assert!(names.contains(&name), "no case of {name}");
     }
     for Case {
         case,
@@ -53,9 +55,7 @@ fn every_step_has_the_learning_rate_of_pytorch() {
         factors,
     } in &reference.cases
     {
-        schedule
-            .check()
-            .expect("the constants are in their domains");
+        spikelet_schema::check(schedule).expect("the constants are in their domains");
         assert_eq!(factors.len(), reference.epochs * reference.steps_per_epoch);
         for (k, expected) in factors.iter().enumerate() {
             let epoch = k as f64 / reference.steps_per_epoch as f64;

@@ -228,7 +228,7 @@ fn settings_for_images_are_refused() {
         change(&mut settings);
         refused(settings, &split())
     };
-    assert!(of(|s| s.encoder = "poisson".to_string()).contains("poisson"));
+    assert!(of(|s| s.encoder = Poisson::default().into()).contains("poisson"));
     assert!(of(|s| s.time_steps = 9).contains("the sequences have 4"));
     assert!(of(|s| s.mixup = Some(0.2)).contains("mixup"));
     assert!(of(|s| s.augment.flip = true).contains("image"));
@@ -239,7 +239,7 @@ fn settings_for_images_are_refused() {
     each_step.augment = Augment::default();
     let message = refused(each_step.clone(), &labeled());
     assert!(message.contains("li-readout"), "{message}");
-    each_step.loss = spikelet_train::Loss::Tet;
+    each_step.loss = loss::Tet::default().into();
     assert!(refused(each_step, &labeled()).contains("cross-entropy"));
 }
 

@@ -79,7 +79,7 @@ def test_a_folder_has_checkpoints_and_a_report(digits, tmp_path):
     report = trainer.fit(digits)
     assert (folder / "report.html").exists() and report.folder == str(folder)
     loaded = spikelet.load(folder / "last.safetensors")
-    assert loaded.settings["time_steps"] == 4
+    assert loaded.settings["training"]["time_steps"] == 4
     np.testing.assert_array_equal(loaded.state_dict()["1.weight"], net.state_dict()["1.weight"])
 
 
@@ -187,4 +187,4 @@ def test_groups_of_parameters_have_their_own_settings(digits):
     after = net.state_dict()
     np.testing.assert_array_equal(before["3.weight"], after["3.weight"])
     assert not np.array_equal(before["1.weight"], after["1.weight"])
-    assert net.settings["groups"][1]["learning_rate"] == 1e-2
+    assert net.settings["optimizer"]["groups"][1]["lr"] == 1e-2

@@ -4,7 +4,7 @@ use super::Loaded;
 use crate::failure::Failure;
 use spikelet::data::{Augment, Normalize};
 use spikelet::document::DocumentError;
-use spikelet::train::experiment::{Experiment, Normalization};
+use spikelet::train::{Normalization, experiment::Experiment};
 
 /// Augmentation and normalization.
 #[derive(clap::Args, Clone, Debug)]
@@ -84,7 +84,7 @@ impl AugmentArgs {
         settings.mix_probability = self.mix_probability.unwrap_or(settings.mix_probability);
         settings.mix_epochs = self.mix_epochs.or(settings.mix_epochs);
         if let Some(normalize) = &self.normalize {
-            experiment.data.normalize = normalize.clone();
+            experiment.settings.normalize = normalize.clone();
         }
     }
 }
@@ -97,7 +97,7 @@ pub fn normalization_of(
     experiment: &Experiment,
     data: &Loaded,
 ) -> Result<Option<Normalize>, Failure> {
-    let normalization = &experiment.data.normalize;
+    let normalization = &experiment.settings.normalize;
     let normalize = match data {
         Loaded::Images(split) => normalization.of(&split.train),
         Loaded::LazyImages(split) => normalization.or(|| split.normalize().clone()),
@@ -112,7 +112,7 @@ pub fn normalization_of(
     let Some(normalize) = normalize else {
         return Ok(None);
     };
-    let encoder = &experiment.settings.encoder;
+    let encoder = experiment.settings.encoder.name();
     if encoder != "direct" {
         return Err(Failure::argument(
             format!(

@@ -9,6 +9,7 @@ mod device;
 mod evaluation;
 mod experiment;
 mod loaded;
+mod named;
 mod names;
 mod network;
 mod neuron;

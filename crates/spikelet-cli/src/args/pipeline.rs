@@ -2,6 +2,7 @@
 
 use super::{DeviceArgs, count, open_device};
 use crate::failure::Failure;
+use spikelet::encoder::Direct;
 use spikelet::graph::Backend;
 use spikelet::pipeline::{PipelineConfig, PipelineSchedule, StageReplicas};
 use spikelet::pipeline::{PipelineOptions, Stages};
@@ -63,7 +64,7 @@ impl PipelineArgs {
     /// Sets the given options in an experiment.
     pub fn put(&self, experiment: &mut Experiment) {
         if self.static_input {
-            experiment.settings.encoder = "direct".to_string();
+            experiment.settings.encoder = Direct::default().into();
         }
         let device = &mut experiment.device;
         if !self.pipeline.is_empty() {

@@ -1,17 +1,19 @@
 //! The learning rate schedule on the command line.
 
-use super::{Setting, described, not_negative, positive};
+use super::named::{member_over, named, names_of};
+use super::{described, not_negative, positive};
 use crate::failure::Failure;
 use serde_json::{Map, Value};
 use spikelet::optim::LrSchedule;
+use spikelet::optim::schedule::{SCHEDULES, Schedule};
 use spikelet::train::Settings;
 
 /// A schedule and its constants.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
-    #[arg(help = "Learning rate schedule, as in cosine or one-cycle:pct_start=0.2", long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = schedule)]
-    schedule: Option<Schedule>,
+    #[arg(help = "Learning rate schedule, as in cosine or one-cycle:pct_start=0.2", long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = named::<dyn Schedule>)]
+    schedule: Option<Map<String, Value>>,
 
     /// Length of the cosine in epochs (T_max), with --schedule cosine; afterwards the rate stays at
     /// its minimum [default: all epochs]
@@ -40,32 +42,9 @@ pub struct ScheduleArgs {
     lr_per_epoch: bool,
 }
 
-/// `NAME` or `NAME:KEY=VALUE,…` of `--schedule`.
-#[derive(Clone, Debug)]
-struct Schedule {
-    /// With the default constants.
-    schedule: LrSchedule,
-    constants: Map<String, Value>,
-}
-
-fn schedule(text: &str) -> Result<Schedule, String> {
-    let (name, constants) = text.split_once(':').unwrap_or((text, ""));
-    let schedule = LrSchedule::find(name.trim()).map_err(|error| error.to_string())?;
-    let constants = constants.split(',').filter(|constant| !constant.is_empty());
-    let constants = constants.map(|constant| {
-        let setting: Setting = constant.parse()?;
-        Ok((setting.key, setting.value))
-    });
-    let constants = constants.collect::<Result<_, String>>()?;
-    Ok(Schedule {
-        schedule,
-        constants,
-    })
-}
-
 /// The help of `--schedule`.
 fn schedules() -> String {
-    let names = LrSchedule::NAMES.join(", ");
+    let names = names_of::<dyn Schedule>();
     format!("Learning rate schedule: {names}; with constants as in one-cycle:pct_start=0.2")
 }
 
@@ -75,9 +54,17 @@ impl ScheduleArgs {
     /// # Errors
     /// When a constant of another schedule is given.
     pub fn build(&self, own: LrSchedule) -> Result<LrSchedule, Failure> {
-        let named = self.schedule.as_ref();
-        let mut given = named.map_or_else(Map::new, |named| named.constants.clone());
-        let mut schedule = named.map_or(own, |named| named.schedule.clone());
+        let mut given = self.schedule.clone().unwrap_or_default();
+        let named = given.get("name").and_then(Value::as_str);
+        // A schedule that is named starts from its defaults.
+        let mut schedule = match named.and_then(|name| SCHEDULES.find(name).ok()) {
+            Some(entry) => LrSchedule {
+                shape: (entry.default)().into(),
+                ..LrSchedule::default()
+            },
+            None => own,
+        };
+        let name = schedule.shape.declaration().name;
         let milestones = (!self.milestones.is_empty()).then(|| Value::from(&self.milestones[..]));
         let options = [
             (
@@ -102,14 +89,13 @@ impl ScheduleArgs {
         ];
         for (option, key, value, of) in options {
             let Some(value) = value else { continue };
-            if !of.contains(&schedule.name()) {
+            if !of.contains(&name) {
                 let of = of.join(" or ");
                 return Err(Failure::argument(
                     format!("{option} belongs to --schedule {of}"),
                     format!("write --schedule {of}, or leave {option} out"),
                 ));
             }
-            schedule = schedule.with_own_length();
             if given.insert(key.to_string(), value).is_some() {
                 return Err(Failure::argument(
                     format!("{key} is given twice: by --schedule and by {option}"),
@@ -117,39 +103,30 @@ impl ScheduleArgs {
                 ));
             }
         }
-        if !given.is_empty() {
-            schedule = schedule
-                .with(&given)
-                .map_err(|error| Failure::wrong(&error))?;
-        }
-        if matches!(&schedule, LrSchedule::MultiStep { milestones, .. } if milestones.is_empty()) {
+        if name == "multi-step" && self.schedule.is_some() && !given.contains_key("milestones") {
             return Err(Failure::argument(
                 "--schedule multi-step needs the epochs after which the rate decays",
                 "write, for example, --milestones 30,60,80",
             ));
         }
-        if let Some(epochs) = self.warm_up.filter(|epochs| *epochs > 0.0) {
-            let then = Box::new(schedule);
-            schedule = LrSchedule::WarmUp { epochs, then };
+        schedule.shape = member_over(&*schedule.shape, given)?.into();
+        if let Some(epochs) = self.warm_up {
+            schedule.warm_up = epochs;
         }
-        Ok(match self.lr_per_epoch {
-            true => LrSchedule::PerEpoch {
-                then: Box::new(schedule),
-            },
-            false => schedule,
-        })
+        schedule.per_epoch |= self.lr_per_epoch;
+        Ok(schedule)
     }
 }
 
 fn name(settings: &Settings) -> String {
-    settings.schedule.name().to_string()
+    settings.schedule.shape.declaration().name.to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
-    use spikelet::optim::OneCycle;
+    use spikelet::optim::schedule::{Cosine, Exponential, MultiStep, OneCycle, Step};
 
     #[derive(Parser)]
     struct Words {
@@ -157,26 +134,26 @@ mod tests {
         schedule: ScheduleArgs,
     }
 
+    fn own() -> LrSchedule {
+        LrSchedule::from(Cosine {
+            min_factor: 0.25,
+            ..Cosine::default()
+        })
+    }
+
     fn built(words: &str) -> Result<LrSchedule, Failure> {
         let words = Words::parse_from(["spikelet"].into_iter().chain(words.split_whitespace()));
-        words
-            .schedule
-            .build(LrSchedule::Cosine { min_factor: 0.25 })
+        words.schedule.build(own())
     }
 
     #[test]
     fn warm_up_precedes_the_given_or_the_default_schedule() {
-        let own = LrSchedule::Cosine { min_factor: 0.25 };
-        assert_eq!(built("").ok(), Some(own.clone()));
-        let grown = LrSchedule::WarmUp {
-            epochs: 2.0,
-            then: Box::new(own),
-        };
-        assert_eq!(built("--warm-up 2").ok(), Some(grown));
-        let stepped = LrSchedule::Step {
+        assert_eq!(built("").ok(), Some(own()));
+        assert_eq!(built("--warm-up 2").ok(), Some(own().warm_up(2.0)));
+        let stepped = LrSchedule::from(Step {
             epochs: 10.0,
             gamma: 0.5,
-        };
+        });
         let words = "--schedule step --step-epochs 10 --gamma 0.5 --warm-up 0";
         assert_eq!(built(words).ok(), Some(stepped));
     }
@@ -195,28 +172,26 @@ mod tests {
 
     #[test]
     fn every_schedule_has_its_constants() {
-        let expected = LrSchedule::MultiStep {
+        let expected = LrSchedule::from(MultiStep {
             milestones: vec![2.0, 5.5],
             gamma: 0.5,
-        };
+        });
         let words = "--schedule multi-step --milestones 2,5.5 --gamma 0.5";
         assert_eq!(built(words).ok(), Some(expected));
-        let expected = LrSchedule::OneCycle(OneCycle {
+        let expected = LrSchedule::from(OneCycle {
             pct_start: 0.2,
             div_factor: 10.0,
             ..OneCycle::default()
         });
         let words = "--schedule one-cycle:pct_start=0.2,div_factor=10";
         assert_eq!(built(words).ok(), Some(expected));
-        let expected = LrSchedule::PerEpoch {
-            then: Box::new(LrSchedule::Exponential { gamma: 0.9 }),
-        };
+        let expected = LrSchedule::from(Exponential { gamma: 0.9 }).per_epoch();
         let words = "--schedule exponential --gamma 0.9 --lr-per-epoch";
         assert_eq!(built(words).ok(), Some(expected));
         for (words, part) in [
             ("--schedule multi-step", "--milestones"),
             ("--schedule step:gamma=0.5 --gamma 0.1", "twice"),
-            ("--schedule constant:gamma=0.5", "no constant"),
+            ("--schedule constant:gamma=0.5", "no key `gamma`"),
             ("--schedule polynomial:power=0", "`power`"),
         ] {
             let refused = built(words).expect_err(words).to_string();
@@ -226,14 +201,13 @@ mod tests {
 
     #[test]
     fn a_step_has_a_default_length_and_a_cosine_can_have_its_own() {
-        let stepped = LrSchedule::Step {
-            epochs: 32.0,
-            gamma: 0.1,
-        };
+        let stepped = LrSchedule::from(Step::default());
         assert_eq!(built("--schedule step").ok(), Some(stepped));
-        let over = |min_factor| LrSchedule::CosineOver {
-            epochs: 8.0,
-            min_factor,
+        let over = |min_factor| {
+            LrSchedule::from(Cosine {
+                epochs: Some(8.0),
+                min_factor,
+            })
         };
         assert_eq!(built("--cosine-epochs 8").ok(), Some(over(0.25)));
         let named = "--schedule cosine --cosine-epochs 8";

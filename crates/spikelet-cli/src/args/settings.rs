@@ -1,15 +1,18 @@
 //! Settings of training on the command line.
 
+use super::named::{member_over, named, names_of};
 use super::preset::own_preset;
-use super::{Setting, count, precisions, propagations};
+use super::{count, precisions, propagations};
 use crate::failure::Failure;
 use serde_json::{Map, Value};
 use spikelet::MemoryBudget;
-use spikelet::encoder;
+use spikelet::encoder::Encoder;
+use spikelet::loss::LOSSES;
 use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
-use spikelet::optim::{Clip, OptimizerConfig};
-use spikelet::train::{Loss, Settings};
+use spikelet::optim::{OPTIMIZERS, Optimizer};
+use spikelet::train::Settings;
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 /// Settings of a training step; settings that are not given keep their value. Commands that always
@@ -24,16 +27,17 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(help = "Number of images per batch", long_help = described_from::<PRESET>("Number of images per batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = "Spike encoder, as in poisson or latency:code=log", long_help = described_from::<PRESET>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
-    encoder: Option<String>,
+    #[arg(help = "Spike encoder, as in poisson or latency:code=log", long_help = described_from::<PRESET>(&encoders(), |s| s.encoder.name().to_string()), long, value_name = "NAME", value_parser = named::<dyn Encoder>)]
+    encoder: Option<Map<String, Value>>,
 
-    #[arg(help = "Optimizer, as in adamw or sgd:momentum=0.9", long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = optimizer)]
-    optimizer: Option<Optimizer>,
+    #[arg(help = "Optimizer, as in adamw or sgd:momentum=0.9", long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = named::<dyn Optimizer>)]
+    optimizer: Option<Map<String, Value>>,
 
-    #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = Loss::NAMES)]
+    #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = losses())]
     loss: Option<String>,
 
-    #[arg(hide_short_help = true, help = described_from::<PRESET>("Label smoothing of the losses cross-entropy and tet", |s| s.label_smoothing.to_string()), long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
+    /// Label smoothing of the losses cross-entropy and tet [default: 0]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
     label_smoothing: Option<f64>,
 
     /// Execution order of layers and time steps [default: layer-by-layer]
@@ -163,25 +167,15 @@ fn by_value(values: &[(&str, String)]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The names of all encoders.
-fn encoder_names() -> String {
-    let names: Vec<&str> = encoder::ENCODERS.names().collect();
-    names.join(", ")
-}
-
 /// The help of `--encoder`.
 fn encoders() -> String {
-    let names = encoder_names();
+    let names = names_of::<dyn Encoder>();
     format!("Spike encoder: {names}; with constants as in latency:code=log")
 }
 
-/// The name of an encoder with its constants.
-fn encoder(text: &str) -> Result<String, String> {
-    let found = encoder::parse(text).map(|_| text.to_string());
-    found.map_err(|error| {
-        let names = encoder_names();
-        format!("{error}\n  help: use one of {names}, with constants as in latency:code=log")
-    })
+/// The names of the losses.
+fn losses() -> Vec<&'static str> {
+    LOSSES.all_names()
 }
 
 /// A number above 0.
@@ -225,16 +219,18 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         let mut settings = start;
         settings.time_steps = self.time_steps.unwrap_or(settings.time_steps);
         settings.batch_size = self.batch_size.unwrap_or(settings.batch_size);
-        if let Some(name) = &self.encoder {
-            settings.encoder = name.clone();
+        if let Some(fields) = &self.encoder {
+            settings.encoder = member_over(&*settings.encoder, fields.clone())?.into();
         }
-        settings.optimizer = self.optimizer(settings.optimizer)?;
-        if let Some(name) = &self.loss {
-            settings.loss = Loss::find(name)?;
-        }
-        if let Some(epsilon) = self.label_smoothing {
-            settings.label_smoothing = epsilon;
-        }
+        settings.optimizer = self.optimizer(&*settings.optimizer)?.into();
+        let of_loss = [
+            ("name", self.loss.as_deref().map(Value::from)),
+            ("label_smoothing", self.label_smoothing.map(Value::from)),
+        ];
+        let of_loss = of_loss
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.to_string(), value?)));
+        settings.loss = member_over(&*settings.loss, of_loss.collect())?.into();
         settings.bias_decay = self.bias_decay.unwrap_or(settings.bias_decay);
         settings.layer_decay = self.layer_decay.or(settings.layer_decay);
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
@@ -244,25 +240,26 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             true => Precision::Bf16,
             false => self.precision.unwrap_or(settings.precision),
         };
-        settings.clip = self.clip_norm.map(Clip::Norm).or(settings.clip);
+        settings.clip_norm = self.clip_norm.or(settings.clip_norm);
         settings.accumulate = self.accumulate.unwrap_or(settings.accumulate);
         settings.ema = self.ema.or(settings.ema);
         Ok(settings)
     }
 
     /// The optimizer. If the one named is the network's own, its other constants are kept.
-    fn optimizer(&self, own: OptimizerConfig) -> Result<OptimizerConfig, Failure> {
-        let named = self.optimizer.as_ref();
-        let mut given = named.map_or_else(Map::new, |optimizer| optimizer.constants.clone());
-        let config = match named.map(|optimizer| optimizer.config) {
-            Some(other) if other.alias() != own.alias() => {
-                if matches!(other, OptimizerConfig::Sgd(_)) {
-                    given.entry("momentum").or_insert(Value::from(MOMENTUM));
-                }
-                other
-            }
+    fn optimizer(&self, own: &(dyn Optimizer + 'static)) -> Result<Arc<dyn Optimizer>, Failure> {
+        let mut given = self.optimizer.clone().unwrap_or_default();
+        let named = given.get("name").and_then(Value::as_str);
+        let other = named
+            .and_then(|name| OPTIMIZERS.find(name).ok())
+            .map(|entry| (entry.default)());
+        let start = match &other {
+            Some(other) if other.name() != own.name() => &**other,
             _ => own,
         };
+        if start.name() == "sgd" && own.name() != "sgd" {
+            given.entry("momentum").or_insert(Value::from(MOMENTUM));
+        }
         let options = [
             ("momentum", self.momentum.map(Value::from)),
             ("weight_decay", self.weight_decay.map(Value::from)),
@@ -271,22 +268,21 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         for (key, value) in options {
             let Some(value) = value else { continue };
             let option = format!("--{}", key.replace('_', "-"));
-            if !config.constants().contains_key(key) {
-                let has = |name: &&'static str| {
-                    OptimizerConfig::find(name).is_ok_and(|o| o.constants().contains_key(key))
-                };
-                let others: Vec<&str> =
-                    OptimizerConfig::NAMES.iter().copied().filter(has).collect();
+            if !start.constants().contains_key(key) {
+                let all = OPTIMIZERS.declarations().into_iter();
+                let others = all.filter(|other| other.fields.iter().any(|field| field.key == key));
+                let others: Vec<&str> = others.map(|other| other.name).collect();
                 let others = others.join(" or ");
                 return Err(Failure::argument(
                     format!(
                         "{option} belongs to {others}, the optimizer is {}",
-                        config.alias()
+                        start.name()
                     ),
                     format!("write --optimizer {others}, or leave {option} out"),
                 ));
             }
-            if named.is_some_and(|optimizer| optimizer.constants.contains_key(key)) {
+            let with_name = self.optimizer.as_ref();
+            if with_name.is_some_and(|fields| fields.contains_key(key)) {
                 return Err(Failure::argument(
                     format!("{key} is given twice: by --optimizer and by {option}"),
                     format!("leave {option} out"),
@@ -294,10 +290,8 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             }
             given.insert(key.to_string(), value);
         }
-        let config = config
-            .with(&given)
-            .map_err(|error| Failure::wrong(&error))?;
-        let constants = config.constants();
+        let optimizer = member_over(own, given)?;
+        let constants = optimizer.constants();
         if constants.get("nesterov") == Some(&Value::from(true))
             && constants.get("momentum").and_then(Value::as_f64) == Some(0.0)
         {
@@ -306,37 +300,17 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
                 "write --momentum 0.9, or leave --nesterov out",
             ));
         }
-        Ok(config)
+        Ok(optimizer)
     }
 }
 
 /// Momentum of an optimizer that replaces the network's own, as in PyTorch's examples.
 const MOMENTUM: f64 = 0.9;
 
-/// `NAME` or `NAME:KEY=VALUE,…` of `--optimizer`.
-#[derive(Clone, Debug)]
-struct Optimizer {
-    /// With the default constants.
-    config: OptimizerConfig,
-    constants: Map<String, Value>,
-}
-
-fn optimizer(text: &str) -> Result<Optimizer, String> {
-    let (name, constants) = text.split_once(':').unwrap_or((text, ""));
-    let config = OptimizerConfig::find(name.trim()).map_err(|error| error.to_string())?;
-    let constants = constants.split(',').filter(|constant| !constant.is_empty());
-    let constants = constants.map(|constant| {
-        let setting: Setting = constant.parse()?;
-        Ok((setting.key, setting.value))
-    });
-    let constants = constants.collect::<Result<_, String>>()?;
-    Ok(Optimizer { config, constants })
-}
-
 /// The help of `--optimizer`.
 fn optimizers() -> String {
-    let names = OptimizerConfig::NAMES.join(", ");
-    format!("Optimizer: {names}, adamw; with constants as in adam:beta2=0.99")
+    let names = names_of::<dyn Optimizer>();
+    format!("Optimizer: {names}; with constants as in adam:beta2=0.99")
 }
 
 fn weight_decay(settings: &Settings) -> String {
@@ -351,7 +325,8 @@ fn loss_name(settings: &Settings) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
-    use spikelet::optim::{Adam, Sgd};
+    use spikelet::loss::CrossEntropy;
+    use spikelet::optim::{Adam, AdamW, OPTIMIZERS, Sgd};
 
     #[derive(Parser)]
     struct Words {
@@ -376,7 +351,10 @@ mod tests {
             &["--time-steps", "3", "--loss", "cross-entropy"],
             Settings::default(),
         );
-        assert_eq!((changed.time_steps, changed.loss), (3, Loss::CrossEntropy));
+        assert_eq!(
+            (changed.time_steps, changed.loss),
+            (3, CrossEntropy::new().into())
+        );
         assert_eq!(changed.batch_size, Settings::default().batch_size);
     }
 
@@ -397,16 +375,21 @@ mod tests {
 
     #[test]
     fn an_optimizer_that_is_the_networks_own_keeps_its_constants() {
-        let sgd = |words: &[&str], start| match built(words, start).optimizer {
-            OptimizerConfig::Sgd(sgd) => sgd,
-            other => panic!("{}", other.name()),
+        let sgd = |words: &[&str], start| {
+            let optimizer = built(words, start).optimizer;
+            let sgd: &Sgd = optimizer
+                .as_type()
+                .and_then(|it| it.downcast_ref())
+                .expect("SGD");
+            *sgd
         };
         let own = || Settings {
-            optimizer: OptimizerConfig::Sgd(Sgd {
+            optimizer: Sgd {
                 momentum: 0.8,
                 weight_decay: 5e-4,
                 ..Sgd::default()
-            }),
+            }
+            .into(),
             ..Settings::default()
         };
         let kept = sgd(&["--optimizer", "sgd"], own());
@@ -419,14 +402,14 @@ mod tests {
 
     #[test]
     fn constants_are_given_with_the_optimizer() {
-        let words = ["--optimizer", "adam:beta2=0.99,decoupled=true"];
+        let words = ["--optimizer", "adam:beta2=0.99,epsilon=1e-6"];
         let expected = Adam {
             beta2: 0.99,
-            decoupled: true,
+            epsilon: 1e-6,
             ..Adam::default()
         };
         let found = built(&words, Settings::default()).optimizer;
-        assert_eq!(found, OptimizerConfig::Adam(expected));
+        assert_eq!(found, expected.into());
         let twice = ["--optimizer", "sgd:momentum=0.5", "--momentum", "0.9"];
         assert!(over(Settings::default(), &twice).is_err());
         let unknown = ["--optimizer", "adam:beta3=0.5"];
@@ -436,17 +419,17 @@ mod tests {
     }
 
     #[test]
-    fn every_optimizer_is_named_and_adamw_is_adam_with_decoupled_weight_decay() {
-        for &name in OptimizerConfig::NAMES {
+    fn every_optimizer_is_named_and_adamw_has_a_weight_decay() {
+        for name in OPTIMIZERS.names() {
             let found = built(&["--optimizer", name], Settings::default()).optimizer;
             assert_eq!(found.name(), name);
         }
         let of = |words: &[&str]| built(words, Settings::default()).optimizer;
-        assert_eq!(of(&["--optimizer", "adamw"]), Adam::w(0.01).into());
+        assert_eq!(of(&["--optimizer", "adamw"]), AdamW::new(0.01).into());
         let given = ["--optimizer", "adamw", "--weight-decay", "0.05"];
-        assert_eq!(of(&given), Adam::w(0.05).into());
+        assert_eq!(of(&given), AdamW::new(0.05).into());
         let own = Settings {
-            optimizer: Adam::w(0.2).into(),
+            optimizer: AdamW::new(0.2).into(),
             ..Settings::default()
         };
         let kept = built(&["--optimizer", "adamw:beta1=0.8"], own.clone()).optimizer;

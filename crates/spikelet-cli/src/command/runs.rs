@@ -239,11 +239,11 @@ fn say_settings(console: &Console, runs: &[RunInfo], differing: &[&Setting], lis
     }
 }
 
-/// The path of a field without `settings.`, or of a constant of the neuron as `--set` names it.
+/// The path of a field; of a constant of the neuron as `--set` names it.
 fn short(field: &str) -> &str {
-    let mut prefixes = ["settings.", "network.neuron.params."].into_iter();
-    let found = prefixes.find_map(|prefix| field.strip_prefix(prefix));
-    found.unwrap_or(field)
+    field
+        .strip_prefix("network.neuron.params.")
+        .unwrap_or(field)
 }
 
 fn state(run: &RunInfo) -> String {

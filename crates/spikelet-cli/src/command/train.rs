@@ -236,7 +236,7 @@ impl Train {
         }
         let network = &experiment.network;
         let settings = Settings {
-            normalize: normalization_of(&experiment, &data)?,
+            normalize: normalization_of(&experiment, &data)?.into(),
             ..experiment.settings.clone()
         };
         let own_device = self.device(&experiment);

@@ -4,7 +4,7 @@ use crate::args::{
     DataArgs, DataName, DeviceArgs, EvaluationArgs, Loaded, TestImages, open_device,
 };
 use crate::failure::Failure;
-use spikelet::data::FrameSettings;
+use spikelet::data::{FrameSettings, FramesOn};
 use spikelet::graph::Backend;
 use spikelet::log::Console;
 use spikelet::network::Network;
@@ -116,7 +116,7 @@ impl Trained {
         let own = data.data.is_none() || data.data == otherwise;
         let mut settings = self.checkpoint.settings()?.clone();
         // Evaluations make the same frames on the host.
-        settings.frames.on_device = false;
+        settings.frames.frames_on = FramesOn::Host;
         if !own {
             (settings.split, settings.frames) = (None, FrameSettings::default());
         }

@@ -60,7 +60,7 @@ impl TrainedGraph {
 
 /// The encoder of images, if the graph takes its output.
 fn encoder_note(trained: &Trained) -> Result<Option<String>, Failure> {
-    let encoder = &trained.checkpoint.settings()?.encoder;
+    let encoder = trained.checkpoint.settings()?.encoder.name();
     let is_image = trained.image().is_ok();
     Ok((is_image && encoder != "direct").then(|| {
         format!(

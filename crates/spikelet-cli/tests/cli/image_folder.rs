@@ -116,7 +116,7 @@ fn a_network_is_trained_evaluated_and_asked_on_a_folder_of_images() {
     let network = checkpoint.network().expect("a network");
     assert_eq!((network.classes(), network.image()), (3, [3, 32, 32]));
     let settings = checkpoint.settings().expect("settings");
-    let normalize = settings.normalize.as_ref().expect("it was asked for");
+    let normalize = settings.normalize.given().expect("it was asked for");
     assert_eq!(normalize.mean, [0.485, 0.456, 0.406]);
     let report = fs::read_to_string(run.join("report.html")).expect("a report");
     assert!(report.contains("wasps"));

@@ -79,7 +79,7 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
     for (words, expected) in [
         (
             &["--resume", &first, "--lr", "0.5"][..],
-            &["settings.learning_rate", "0.002", "0.5"][..],
+            &["optimizer.lr", "0.002", "0.5"][..],
         ),
         (
             &["--resume", &first, "--train-images", "300"],

@@ -44,7 +44,7 @@ fn runs_are_listed_and_compared() {
     assert_eq!(found.len(), 3);
     crate::json_page::check(&["`run`"], &found[..2]);
     crate::json_page::check(&["`skipped`"], &found[2..]);
-    assert_eq!(found[1]["settings"]["settings.epochs"], 2);
+    assert_eq!(found[1]["settings"]["training.epochs"], 2);
     assert_eq!(found[1]["last"]["epoch"], 2);
 
     let text = said_in(

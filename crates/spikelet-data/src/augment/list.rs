@@ -5,8 +5,8 @@ use spikelet_events::transforms::EVENT_TRANSFORMS;
 use spikelet_schema::document::{Content, DocumentError, Located, Node};
 use spikelet_schema::markdown::values;
 use spikelet_schema::{
-    Declaration, Family, KeyValue, Kind as FieldKind, Member, Registry, Schema, UnknownName,
-    read_into, suggest, to_json, to_keys, words,
+    Declaration, Family, Field, FieldValue, KeyValue, Kind as FieldKind, Member, Registry, Schema,
+    UnknownName, read_into, suggest, to_json, to_keys, words,
 };
 
 use super::Augment;
@@ -22,6 +22,28 @@ enum Kind {
     Image,
     Sequence,
     Event,
+}
+
+/// A list; a table of the fields is read too.
+impl FieldValue for Augment {
+    fn kind() -> spikelet_schema::Kind {
+        spikelet_schema::Kind::Other(
+            "a list of changes, by name or as tables",
+            || json!({"type": "array", "items": {"type": ["string", "object"]}}),
+        )
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = match node.entries() {
+            Some(_) => spikelet_schema::read(node)?,
+            None => Self::read_list(field.key, node)?,
+        };
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        self.to_list().into()
+    }
 }
 
 impl Augment {

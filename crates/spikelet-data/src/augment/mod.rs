@@ -70,7 +70,7 @@ const MAX_PADDING: usize = 1 << 16;
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Schema)]
-#[schema(earlier = with_crop)]
+#[schema(earlier = with_crop, own_value)]
 pub struct Augment {
     /// Random crop of the original size after padding with black pixels: the width of the border.
     #[schema(key = "crop", at_least = 0, at_most = MAX_PADDING, unit = "pixels")]

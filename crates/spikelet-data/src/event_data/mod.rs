@@ -11,7 +11,7 @@ mod settings;
 mod splits;
 mod synthetic;
 
-pub use settings::FrameSettings;
+pub use settings::{FrameSettings, FramesOn};
 pub use synthetic::SyntheticEvents;
 
 use std::num::NonZero;
@@ -195,9 +195,9 @@ impl EventRecordings {
                         dataset: self.name().into(),
                     })?;
                 let maker = FrameMaker::new(&settings, rule.clone(), sensor, steps);
-                let device = match settings.on_device {
-                    true => Some(maker.device_frames(recordings.most_events()?)?),
-                    false => None,
+                let device = match settings.frames_on {
+                    FramesOn::Device => Some(maker.device_frames(recordings.most_events()?)?),
+                    FramesOn::Host => None,
                 };
                 divide(recordings, split, maker, device)
             }),

@@ -50,6 +50,11 @@ registry! {
 }
 
 impl dyn Encoder + '_ {
+    /// The name, as in files.
+    pub fn name(&self) -> &'static str {
+        self.declaration().name
+    }
+
     /// The name and the constants as [`from_spec`] reads them.
     pub fn spec(&self) -> Value {
         named_to_json(self).into()

@@ -9,7 +9,10 @@
 //! vision*, CVPR 2016.
 
 use super::target::{Range, constants, expect_constant, one_hot, reject};
-use spikelet_graph::Var;
+use super::{Loss, classifier::log_softmax};
+use crate::module::StepOutputs;
+use spikelet_graph::{DType, Var};
+use spikelet_schema::Schema;
 
 /// Cross entropy of scores `[N, classes]` and labels i64 `[N]`: −ln softmax(score)\[label\]. With a label for each time
 /// step, scores are `[T, N, classes]` and labels `[T, N]`.
@@ -26,7 +29,7 @@ pub fn cross_entropy(scores: &Var, labels: &Var) -> Var {
     CrossEntropy::new().loss(scores, labels)
 }
 
-/// Cross entropy with its options.
+/// Cross entropy of the softmax of the scores.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -39,11 +42,34 @@ pub fn cross_entropy(scores: &Var, labels: &Var) -> Var {
 ///     .loss(&scores, &labels);
 /// assert!(loss.shape().is_empty());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct CrossEntropy {
-    label_smoothing: f64,
+    /// Label smoothing ε: the target of each class is increased by ε / classes, that of the label is 1 − ε + ε / classes.
+    #[schema(from = 0, below = 1)]
+    pub label_smoothing: f64,
+    #[schema(skip)]
     class_weights: Option<Vec<f64>>,
+    #[schema(skip)]
     ignored: Option<i64>,
+}
+
+impl Loss for CrossEntropy {
+    fn apply(&self, _: &StepOutputs, scores: &Var, labels: &Var) -> Var {
+        match labels.ty().dtype {
+            DType::I64 => self.loss(scores, labels),
+            _ => self.soft(scores, labels),
+        }
+    }
+
+    fn of_sample(&self, scores: &[f64], label: usize) -> f64 {
+        let logarithms = log_softmax(scores);
+        let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+        -(1.0 - self.label_smoothing) * logarithms[label] - self.label_smoothing * mean
+    }
+
+    fn of_steps(&self) -> Option<CrossEntropy> {
+        Some(self.clone())
+    }
 }
 
 impl CrossEntropy {

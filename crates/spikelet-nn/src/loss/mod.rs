@@ -3,6 +3,8 @@
 //! A loss is a function of traced values: any expression of [`Var`]s can be one. Labels and targets that do not fit are
 //! recorded as errors of the trace.
 //!
+//! The loss of a classifier is a [`Loss`], one of [`LOSSES`] in files.
+//!
 //! | family | losses |
 //! |---|---|
 //! | cross entropy | [`cross_entropy`], [`CrossEntropy`] (label smoothing, class weights, soft targets) |
@@ -17,29 +19,37 @@
 
 mod activity;
 mod binary;
-mod cross_entropy;
+mod classifier;
 mod distillation;
 mod membrane;
 mod regression;
 mod spike_count;
 mod spike_time;
 mod target;
-mod tet;
 
 pub use activity::{
     rate_bounds, rate_limits, rate_target, spike_count, spike_count_squared, spikes_of,
     synaptic_operations,
 };
 pub use binary::{binary_cross_entropy, weighted_binary_cross_entropy};
-pub use cross_entropy::{CrossEntropy, cross_entropy};
+pub use classifier::Loss;
 pub use distillation::kl_divergence;
 pub use membrane::Membrane;
 pub use regression::{huber, l1, mean_squared_error, mse, smooth_l1};
 pub use spike_count::{spike_count_cross_entropy, spike_count_mse, spike_rate_mse};
 pub use spike_time::{first_spike_cross_entropy, first_spike_mse, first_spike_time, van_rossum};
-pub use tet::{regularized_tet, tet};
 
 use spikelet_graph::Var;
+use spikelet_schema::members;
+
+members! {
+    /// The losses of classifiers that files may have.
+    pub static LOSSES: dyn Loss = "loss" {
+        mse: Mse;
+        cross_entropy: CrossEntropy, cross_entropy;
+        tet: Tet, regularized_tet, tet;
+    }
+}
 
 /// The number of rows of scores `[N, classes]` whose largest element is at the label.
 pub fn correct(scores: &Var, labels: &Var) -> Var {

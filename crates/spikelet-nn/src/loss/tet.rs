@@ -7,9 +7,10 @@
 //! ICLR 2022.
 
 use super::target::{Range, expect_constant};
-use super::{CrossEntropy, mean_squared_error};
+use super::{CrossEntropy, Loss, mean_squared_error};
 use crate::module::StepOutputs;
 use spikelet_graph::{DType, Var};
+use spikelet_schema::Schema;
 
 /// The mean over time of the cross entropy at each step, of an output sequence `[T, N, classes]` and labels i64
 /// `[N]`.
@@ -35,6 +36,32 @@ pub fn regularized_tet(output_seq: &Var, labels: &Var, lambda: f64, phi: f64) ->
         .tracer()
         .fill(output_seq.ty().dtype, output_seq.shape(), phi);
     tet(output_seq, labels) * (1.0 - lambda) + mean_squared_error(output_seq, &target) * lambda
+}
+
+/// Mean over time of the cross entropy of the output at each step.
+///
+/// It is for networks whose last layer is linear. Source: S. Deng et al., *Temporal efficient training of spiking neural
+/// network via gradient re-weighting*, ICLR 2022.
+#[derive(Clone, Debug, PartialEq, Schema)]
+pub struct Tet {
+    /// The cross entropy of a step.
+    #[schema(flatten)]
+    pub cross_entropy: CrossEntropy,
+}
+
+impl Loss for Tet {
+    fn apply(&self, output: &StepOutputs, _: &Var, labels: &Var) -> Var {
+        self.cross_entropy.over_time(output, labels)
+    }
+
+    /// The loss of the mean scores.
+    fn of_sample(&self, scores: &[f64], label: usize) -> f64 {
+        self.cross_entropy.of_sample(scores, label)
+    }
+
+    fn is_over_time(&self) -> bool {
+        true
+    }
 }
 
 impl CrossEntropy {

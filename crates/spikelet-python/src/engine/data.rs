@@ -9,7 +9,7 @@ use spikelet::data::{
     Split, Subset, WantedImages, entries, synthetic,
 };
 use spikelet::train::FitData;
-use spikelet::train::experiment::Normalization;
+use spikelet::train::Normalization;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,10 +5,11 @@ use super::graph::{PyMetric, within};
 use super::var::{PyVar, dtype_of, made};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use spikelet::document::Node;
 use spikelet::graph::Precision;
 use spikelet::module::{Context, Propagation};
-use spikelet::optim::{Clip, OptimizerConfig};
+use spikelet::optim::{Clip, OPTIMIZERS};
 use spikelet::train::{Inputs, Outputs, ParameterGroup, Step};
 use std::sync::Arc;
 
@@ -77,11 +78,16 @@ pub(super) fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<
     let flag = |key: &str| definition[key] == true;
     let text = |key: &str| definition[key].as_str();
     let count = |key: &str| definition[key].as_u64().map(|count| count as usize);
-    let main = OptimizerConfig::find(text("optimizer").unwrap_or("adam")).map_err(raise)?;
-    let empty = Map::new();
-    let constants = definition["constants"].as_object().unwrap_or(&empty);
-    let main = main.with(constants).map_err(raise)?;
-    main.check().map_err(raise)?;
+    let mut main = definition["constants"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    main.insert(
+        "name".to_string(),
+        text("optimizer").unwrap_or("adam").into(),
+    );
+    let main = Node::from_json(&main.into()).and_then(|main| OPTIMIZERS.read("optimizer", &main));
+    let main = main.map_err(|error| raise(error.without_text("the step")))?;
     let rate = number("learning_rate").unwrap_or(1e-3);
     for group in definition["groups"].as_array().into_iter().flatten() {
         let group: ParameterGroup = serde_json::from_value(group.clone()).map_err(|error| {
@@ -91,17 +97,13 @@ pub(super) fn defined(function: Arc<Py<PyAny>>, definition: &Value) -> PyResult<
                 "give parameters, optimizer, constants, learning_rate or frozen",
             )
         })?;
-        let own = group.config(main).map_err(raise)?;
+        let own = group.config(&*main).map_err(raise)?;
         step = match group.frozen {
             true => step.freeze(group.parameters),
-            false => step.group(
-                group.parameters,
-                own.shared(),
-                group.learning_rate.unwrap_or(rate),
-            ),
+            false => step.group(group.parameters, own, group.learning_rate.unwrap_or(rate)),
         };
     }
-    step = step.optimizer(main.shared(), rate);
+    step = step.optimizer(main, rate);
     if flag("no_weight_decay_on_vectors") {
         step = step.no_weight_decay_on_vectors();
     }

@@ -173,12 +173,14 @@ impl PyExperiment {
 impl PyExperiment {
     fn settings_for(&self, split: &PySplit) -> PyResult<Settings> {
         let mut settings = self.experiment.settings.clone();
-        let normalization = &self.experiment.data.normalize;
-        settings.normalize = split.normalization(normalization)?;
-        if settings.normalize.is_some() && settings.encoder != "direct" {
+        settings.normalize = split.normalization(&settings.normalize)?.into();
+        if settings.normalize.given().is_some() && settings.encoder.name() != "direct" {
             return Err(invalid(
                 "data.normalize",
-                format!("the encoder {} needs pixels from 0 to 1", settings.encoder),
+                format!(
+                    "the encoder {} needs pixels from 0 to 1",
+                    settings.encoder.name()
+                ),
                 "set encoder.name to \"direct\", or data.normalize to \"none\"",
             ));
         }

@@ -15,9 +15,12 @@ fn word(kind: &Kind) -> &'static str {
         Kind::Integer => "integer",
         Kind::Number => "number",
         Kind::Optional(kind) => word(kind),
-        Kind::Member("surrogate", _) => "surrogate",
+        Kind::Member {
+            family: "surrogate",
+            ..
+        } => "surrogate",
         Kind::List(..) => "numbers",
-        Kind::Table(_) | Kind::Member(..) | Kind::Other(..) => "table",
+        Kind::Table(_) | Kind::Member { .. } | Kind::Other(..) => "table",
         _ => "text",
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use spikelet::document::Document;
 use spikelet::graph::Plan;
 use spikelet::graph::op::Operation;
-use spikelet::train::experiment::{Experiment, Normalization};
+use spikelet::train::experiment::Experiment;
 use spikelet::train::{Checkpoint, Settings};
 
 /// The settings of a JSON text.
@@ -48,10 +48,7 @@ pub(super) fn settings(
     }
     let changes = Document::from_json("trainer", &parse("trainer", changes)?).map_err(raise)?;
     experiment.change_settings(&changes).map_err(raise)?;
-    let mut settings = experiment.settings;
-    if let Normalization::Given(normalize) = experiment.data.normalize {
-        settings.normalize = Some(normalize);
-    }
+    let settings = experiment.settings;
     settings.check().map_err(raise)?;
     serde_json::to_string(&settings)
         .map_err(|error| invalid("settings", error.to_string(), "use finite numbers"))

@@ -84,9 +84,8 @@ impl RunDefinition {
             return Ok(Self::Step(parse("step", step)?));
         }
         let entry = |name| super::entry(metadata, name);
-        let settings: Settings = parse("settings", entry("settings")?)?;
-        let checked = settings.check();
-        checked.map_err(|problem| CheckpointProblem::Settings(problem.to_string()))?;
+        let settings: Settings = spikelet_schema::from_json(entry("settings")?)
+            .map_err(|error| CheckpointProblem::Settings(error.problem.to_string()))?;
         Ok(Self::Classifier {
             network: parse("network", entry("network")?)?,
             settings: Box::new(settings),
@@ -118,7 +117,7 @@ impl RunDefinition {
                 theirs.memory_budget = ours.memory_budget;
                 theirs.evaluation_batch = ours.evaluation_batch;
                 let mut found = differences("network", of_checkpoint, network);
-                found.extend(differences("settings", &*theirs, &**ours));
+                found.extend(differences("", &*theirs, &**ours));
                 found
             }
             (Self::Step(theirs), Self::Step(ours)) => {

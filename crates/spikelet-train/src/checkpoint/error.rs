@@ -17,7 +17,7 @@ pub struct CheckpointError {
 /// A setting or another property of a run that differs in the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The path of the field, such as `settings.learning_rate`.
+    /// The path of the field, such as `optimizer.lr`.
     pub field: String,
     /// Its value in the checkpoint, as JSON.
     pub checkpoint: String,

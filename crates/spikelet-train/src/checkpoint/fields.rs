@@ -12,7 +12,8 @@ struct Differing<'a> {
     right: Option<&'a Value>,
 }
 
-fn joined(path: &str, name: &str) -> String {
+/// The path of a field of the value at a path.
+pub(crate) fn joined(path: &str, name: &str) -> String {
     match path {
         "" => name.to_string(),
         _ => format!("{path}.{name}"),
@@ -60,19 +61,7 @@ fn json_of(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Fields that were added after the first checkpoints of this format. Checkpoints without settings were trained with
-/// their defaults.
-const ADDED: [&str; 7] = [
-    "settings.label_smoothing",
-    "settings.bias_decay",
-    "settings.accumulate",
-    "settings.ema",
-    "settings.mixup",
-    "settings.cutmix",
-    "progress.peak_bytes",
-];
-
-/// Reads a value with exactly the known fields; those of [`ADDED`] may be missing.
+/// Reads a value with exactly the known fields.
 pub(super) fn parse<T: DeserializeOwned + Serialize>(
     name: &str,
     given: &Value,
@@ -84,7 +73,7 @@ pub(super) fn parse<T: DeserializeOwned + Serialize>(
     compare(name, given, &known, &mut differing);
     let paths = |missing: bool| -> Vec<String> {
         let of_kind = |d: &&Differing<'_>| match missing {
-            true => d.left.is_none() && !ADDED.contains(&&d.path[..]),
+            true => d.left.is_none(),
             false => d.right.is_none(),
         };
         differing
@@ -124,40 +113,31 @@ pub(crate) fn differences(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
+    use crate::Progress;
     use serde_json::json;
 
     #[test]
     fn every_field_must_be_there_and_no_other() {
-        let whole = json_of(&Settings::default());
-        assert!(parse::<Settings>("settings", &whole).is_ok());
-        assert!(matches!(
-            parse::<Settings>("settings", &json!({"oops":1})),
-            Err(CheckpointProblem::MissingFields(fields)) if fields.contains(&"settings.seed".to_string())
-        ));
-        let mut more = whole.clone();
-        more["augment"]["oops"] = json!(1);
-        assert!(parse::<Settings>("settings", &more).is_err());
+        let whole = json_of(&Progress::default());
+        assert!(parse::<Progress>("progress", &whole).is_ok());
+        let mut less = whole.clone();
+        less.as_object_mut()
+            .expect("an object")
+            .remove("peak_bytes");
+        assert_eq!(
+            parse::<Progress>("progress", &less).err(),
+            Some(CheckpointProblem::MissingFields(vec![
+                "progress.peak_bytes".to_string()
+            ]))
+        );
         let mut more = whole;
         more["oops"] = json!(1);
         assert_eq!(
-            parse::<Settings>("settings", &more).err(),
+            parse::<Progress>("progress", &more).err(),
             Some(CheckpointProblem::UnknownFields(vec![
-                "settings.oops".to_string()
+                "progress.oops".to_string()
             ]))
         );
-    }
-
-    #[test]
-    fn settings_of_earlier_checkpoints_have_the_defaults_of_what_was_added() {
-        let mut earlier = json_of(&Settings::default());
-        let fields = earlier.as_object_mut().expect("an object");
-        let names = ADDED.iter().filter_map(|path| path.split_once("settings."));
-        for (path, name) in names {
-            assert!(fields.remove(name).is_some(), "{path}{name}");
-        }
-        let read = parse::<Settings>("settings", &earlier);
-        assert_eq!(read.ok(), Some(Settings::default()));
     }
 
     #[test]

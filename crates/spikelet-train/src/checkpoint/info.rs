@@ -66,7 +66,10 @@ impl CheckpointInfo {
                 .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
             let value = match name {
                 "progress" if earlier => upgrade::progress(value),
-                "dataset" if earlier => upgrade::dataset(value),
+                "settings" if earlier => upgrade::settings(value)
+                    .map_err(|error| CheckpointProblem::Settings(error.problem.to_string()))?,
+                "step" if earlier => upgrade::step(value)
+                    .map_err(|error| CheckpointProblem::Settings(error.problem.to_string()))?,
                 _ => value,
             };
             metadata.insert(name.to_string(), value);

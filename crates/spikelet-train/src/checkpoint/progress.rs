@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// The value of each completed epoch that [`LrSchedule::Plateau`] monitors: `metric` on the validation set, or
+    /// The value of each completed epoch that [`Plateau`](crate::optim::schedule::Plateau) monitors: `metric` on the validation set, or
     /// without one on the training batches. Empty for other schedules.
     pub fn monitored(&self, schedule: &LrSchedule, metric: &str) -> Vec<f64> {
         if schedule.plateau().is_none() {
@@ -94,7 +94,7 @@ impl Progress {
         } = *size;
         if batch_size > samples {
             return Err(wrong(
-                "settings.batch_size",
+                "training.batch_size",
                 batch_size,
                 format!("at most {samples}, the number of training samples"),
             ));

@@ -5,10 +5,8 @@ use crate::Settings;
 use crate::checkpoint::{Checkpoint, DatasetId, Progress, RunDefinition};
 use spikelet_core::Result;
 use spikelet_graph::DType;
+use spikelet_nn::encoder::Direct;
 use spikelet_nn::network::Network;
-
-/// The encoder of networks without spikes, and so of converted ones.
-const ENCODER: &str = "direct";
 
 impl TrainedLayers {
     /// The network as a checkpoint that is evaluated with `time_steps` time steps, and otherwise with the settings of the
@@ -25,7 +23,8 @@ impl TrainedLayers {
     ) -> Result<Checkpoint> {
         let settings = Settings {
             time_steps,
-            encoder: ENCODER.to_string(),
+            // That of networks without spikes, and so of converted ones.
+            encoder: Direct::default().into(),
             batch_size: settings.batch_size.min(dataset.train_samples.max(1)),
             ..settings.clone()
         };

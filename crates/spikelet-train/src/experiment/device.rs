@@ -1,128 +1,48 @@
-//! The table `device`.
+//! The devices of a run.
 
-use super::Experiment;
-use super::table::{AUTO, Key, Table, keyed, unless, value_or};
-use serde_json::{Value, json};
-use spikelet_core::document::{Fields, Located, Node};
+use spikelet_core::{Error, Result};
+use spikelet_schema::Schema;
 
 /// The devices of an experiment. They do not change what is trained.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Schema)]
+#[schema(check = Self::check_name)]
 #[non_exhaustive]
 pub struct DeviceSettings {
-    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    /// Where it runs: "auto", "cpu", "cuda" or "cuda:N".
+    #[schema(table = "device", default = AUTO.to_string())]
     pub name: String,
-    /// The number of threads on the CPU; 0 for one a core.
+    /// Threads on the CPU; 0 is one a core.
+    #[schema(table = "device", from = 0, to = MOST)]
     pub threads: usize,
-    /// The number of processes that train together, each on a device of its own.
+    /// Processes that train together, each on a device of its own.
+    #[schema(table = "device", default = 1, from = 1, to = MOST)]
     pub data_parallel: usize,
-    /// The devices of the stages of a pipeline; empty without one.
+    /// The devices of the stages of a pipeline, such as \["0", "1"\]; empty without one.
+    #[schema(table = "device")]
     pub pipeline: Vec<String>,
-    /// The number of images that are in a stage of the pipeline at a time, if it is set.
+    /// Samples that are in a stage of the pipeline at a time.
+    #[schema(table = "device", none = "auto", from = 1, to = u32::MAX)]
     pub split_size: Option<usize>,
 }
 
-impl Default for DeviceSettings {
-    fn default() -> Self {
-        Self {
-            name: AUTO.to_string(),
-            threads: 0,
-            data_parallel: 1,
-            pipeline: vec![],
-            split_size: None,
-        }
-    }
-}
+/// The name for a device that the program chooses.
+const AUTO: &str = "auto";
 
 /// The largest number of threads or processes.
 const MOST: usize = 4096;
 
-pub(super) const TABLE: Table = Table {
-    name: "device",
-    summary: "Where it runs. Options of the command line replace these keys.",
-    keys: &[
-        Key {
-            name: "name",
-            doc: "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\"",
-            schema: || json!({"type": "string"}),
-        },
-        Key {
-            name: "threads",
-            doc: "threads on the CPU; 0: one a core",
-            schema: || json!({"type": "integer", "minimum": 0, "maximum": MOST}),
-        },
-        Key {
-            name: "data_parallel",
-            doc: "processes that train together, each on its own device",
-            schema: || json!({"type": "integer", "minimum": 1, "maximum": MOST}),
-        },
-        Key {
-            name: "sync_batch_norm",
-            doc: "batch norm over the images of all processes",
-            schema: || json!({"type": "boolean"}),
-        },
-        Key {
-            name: "pipeline",
-            doc: "devices of the stages of a pipeline, such as [\"0\", \"1\"]",
-            schema: || json!({"type": "array", "items": {"type": "string"}}),
-        },
-        Key {
-            name: "split_size",
-            doc: "images that are in a stage of the pipeline at a time, or \"auto\"",
-            schema: || json!({"anyOf": [{"type": "integer", "minimum": 1}, {"const": AUTO}]}),
-        },
-    ],
-    constants: Vec::new,
-    read,
-    write,
-};
-
-fn read(experiment: &mut Experiment, node: &Node) -> Result<(), Located> {
-    let fields = Fields::new(node, TABLE.title(), &TABLE.key_names())?;
-    let Experiment {
-        device, settings, ..
-    } = experiment;
-    if let Some(node) = fields.get("name") {
-        let name = node.text("name")?;
-        let known = |name: &str| {
-            let (kind, number) = name.split_once(':').unwrap_or((name, "0"));
-            ["cpu", "cuda"].contains(&kind) && number.parse::<usize>().is_ok()
-        };
-        if name != AUTO && !known(name) {
-            return Err(node.wrong("name", "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\""));
+impl DeviceSettings {
+    fn check_name(&self) -> Result<()> {
+        let (kind, number) = self.name.split_once(':').unwrap_or((&self.name, "0"));
+        match self.name == AUTO
+            || ["cpu", "cuda"].contains(&kind) && number.parse::<usize>().is_ok()
+        {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "the device",
+                format!("`name` is \"{}\"", self.name),
+                "write \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"",
+            )),
         }
-        device.name = name.to_string();
     }
-    if let Some(threads) = fields.integer("threads", 0..=MOST)? {
-        device.threads = threads;
-    }
-    if let Some(ranks) = fields.integer("data_parallel", 1..=MOST)? {
-        device.data_parallel = ranks;
-    }
-    if let Some(yes) = fields.flag("sync_batch_norm")? {
-        settings.sync_batch_norm = yes;
-    }
-    if let Some(node) = fields.get("pipeline") {
-        let names = node.list("pipeline")?.iter();
-        let names = names.map(|item| Ok(item.text("pipeline")?.to_string()));
-        device.pipeline = names.collect::<Result<_, Located>>()?;
-    }
-    if let Some(node) = fields.get("split_size") {
-        let read = |node: &Node| node.integer("split_size", 1..=u32::MAX as usize);
-        device.split_size = unless(AUTO, node, read)?;
-    }
-    Ok(())
-}
-
-fn write(experiment: &Experiment) -> Vec<(String, Value)> {
-    let Experiment {
-        device, settings, ..
-    } = experiment;
-    keyed([
-        ("name", json!(device.name)),
-        ("threads", json!(device.threads)),
-        ("data_parallel", json!(device.data_parallel)),
-        ("sync_batch_norm", json!(settings.sync_batch_norm)),
-        ("pipeline", json!(device.pipeline)),
-        ("split_size", value_or(AUTO, device.split_size)),
-    ])
 }

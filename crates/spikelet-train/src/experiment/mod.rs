@@ -3,47 +3,28 @@
 //! An [`Experiment`] has a table for each of its parts. Keys that a file does not have keep the defaults of the
 //! network, as options on the command line do. Unknown keys and wrong values are errors with line and column.
 //!
-//! | table | |
-//! |---|---|
-//! | `data` | data set, validation, augmentation, normalization |
-//! | `encoder` | encoder and its constants |
-//! | `network` | a list of layers, or a named network with its settings: see [`Network::read`] |
-//! | `loss` | loss, label smoothing, penalties on spikes |
-//! | `optimizer` | optimizer, learning rate, constants, parameter groups, clipping |
-//! | `schedule` | learning rate schedule and its constants |
-//! | `training` | epochs, batches, time steps, number format, seed |
-//! | `device` | device, ranks, pipeline |
-//! | `output` | monitors, curves, checkpoints |
+//! The tables are `data`, `encoder`, `network` ([`Network::read`]), `loss`, `optimizer`, `schedule`, `training`, `device` and
+//! `output`; their keys are the fields of [`Settings`], [`DataSettings`], [`DeviceSettings`] and [`OutputSettings`].
 
 mod data;
 mod device;
-mod encoder;
-mod loss;
 mod monitors;
-mod normalization;
-mod optimizer;
 mod output;
-mod penalties;
-mod schedule;
 mod schema;
-mod table;
-mod tables;
-mod training;
 mod write;
 
 pub use data::DataSettings;
 pub use device::DeviceSettings;
 pub use monitors::{LayerMonitors, ParseLayerMonitorsError};
-pub use normalization::{Normalization, ParseNormalizationError};
 pub use output::OutputSettings;
 
 use crate::folder::EXPERIMENT;
 use crate::{Checkpoint, Settings};
 use spikelet_core::Result;
-use spikelet_core::document::{Document, DocumentError, Fields, Located};
+use spikelet_core::document::{Document, DocumentError, Fields, Located, Node};
 use spikelet_nn::network::Network;
+use spikelet_schema::{Schema, read_tables, to_keys};
 use std::path::{Path, PathBuf};
-use tables::{TABLES, names};
 
 /// Data, network and settings of a run.
 ///
@@ -66,37 +47,102 @@ use tables::{TABLES, names};
 /// assert_eq!(same.settings, experiment.settings);
 /// # Ok::<(), spikelet_core::document::DocumentError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Schema)]
+#[schema(earlier = earlier)]
 #[non_exhaustive]
 pub struct Experiment {
     /// The data.
+    #[schema(flatten)]
     pub data: DataSettings,
     /// The network.
+    #[schema(skip, default = smallest())]
     pub network: Network,
-    /// The settings of training. [`Settings::normalize`] is `None`: see [`DataSettings::normalize`].
+    /// The settings of training.
+    #[schema(flatten)]
     pub settings: Settings,
-    /// A file with the weights from which the training starts: see [`Trainer::init_from`](crate::Trainer::init_from).
+    /// File with the weights from which the training starts: see [`Trainer::init_from`](crate::Trainer::init_from).
+    #[schema(table = "training")]
     pub init_from: Option<PathBuf>,
     /// The devices.
+    #[schema(flatten)]
     pub device: DeviceSettings,
     /// What is measured and written.
+    #[schema(flatten)]
     pub output: OutputSettings,
+}
+
+/// The tables of a file, in its order, and what they hold.
+const TABLES: [(&str, &str); 9] = [
+    ("data", "The data set, and how its samples are used."),
+    ("encoder", "How an image becomes a sequence."),
+    (
+        NETWORK,
+        "A list of layers, or a named network with its settings.",
+    ),
+    (
+        "loss",
+        "The loss of the scores, which are the mean of the output over time.",
+    ),
+    ("optimizer", "How parameters are updated."),
+    ("schedule", "How the learning rate changes."),
+    ("training", "Epochs, batches, numbers."),
+    (
+        "device",
+        "Where it runs. Options of the command line replace these keys.",
+    ),
+    ("output", "What is measured and written."),
+];
+
+/// The table that [`Network`] reads.
+const NETWORK: &str = "network";
+
+/// The network of an experiment that names none.
+fn smallest() -> Network {
+    Network::find(Network::SMALL[0]).expect("it is a model")
+}
+
+/// The tables of before: a loss without label smoothing had one of 0, and AdamW was Adam with `decoupled`.
+fn earlier(root: &Node) -> Option<Node> {
+    let mut root = root.clone();
+    if let Some(loss) = root.get("loss").cloned() {
+        let is_mse = loss
+            .get("name")
+            .and_then(Node::as_text)
+            .is_some_and(|name| name.eq_ignore_ascii_case("mse"));
+        let smoothing = loss
+            .get("label_smoothing")
+            .map(|node| node.number("label_smoothing"));
+        if is_mse && matches!(smoothing, Some(Ok(0.0))) {
+            root = root.with("loss", loss.without("label_smoothing"));
+        }
+    }
+    if let Some(optimizer) = root.get("optimizer").cloned() {
+        root = root.with("optimizer", with_adamw(&optimizer));
+    }
+    Some(root)
+}
+
+/// An optimizer whose key `decoupled`, if it has one, is in its name.
+pub(crate) fn with_adamw(optimizer: &Node) -> Node {
+    match optimizer
+        .get("decoupled")
+        .map(|node| node.flag("decoupled"))
+    {
+        Some(Ok(true)) => optimizer
+            .without("decoupled")
+            .with("name", Node::text_of("adamw")),
+        Some(Ok(false)) => optimizer.without("decoupled"),
+        _ => optimizer.clone(),
+    }
 }
 
 impl Experiment {
     /// The experiment of a network with these settings, on the first data set that fits.
-    pub fn new(network: Network, mut settings: Settings) -> Self {
-        let data = DataSettings {
-            normalize: settings.normalize.take().into(),
-            ..DataSettings::default()
-        };
+    pub fn new(network: Network, settings: Settings) -> Self {
         Self {
-            data,
             network,
             settings,
-            init_from: None,
-            device: DeviceSettings::default(),
-            output: OutputSettings::default(),
+            ..Self::default()
         }
     }
 
@@ -127,7 +173,8 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::read`].
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
-        let others: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        let mut others = Self::tables();
+        others.retain(|table| *table != NETWORK);
         let network = Network::from_document(document, &others)?;
         let mut experiment = Self::of_network(network);
         let read = experiment.read_tables(document);
@@ -151,8 +198,8 @@ impl Experiment {
     /// # Errors
     /// When a key is unknown or a value is wrong. The experiment is as before then.
     pub fn change(&mut self, document: &Document) -> Result<(), DocumentError> {
-        let root = Fields::new(document.root(), "the experiment", &names());
-        let table = root.map(|root| root.get("network"));
+        let root = Fields::new(document.root(), "the experiment", &Self::tables());
+        let table = root.map(|root| root.get(NETWORK));
         let table = table.map_err(|error| document.error(error))?;
         let own = &self.network;
         let network = table.map(|table| own.with(table, document.file()));
@@ -217,14 +264,13 @@ impl Experiment {
 
     /// Reads all tables but `network`.
     fn read_tables(&mut self, document: &Document) -> Result<(), Located> {
-        let root = Fields::new(document.root(), "the experiment", &names())?;
-        for table in &TABLES {
-            if let Some(node) = root.get(table.name) {
-                (table.read)(self, node)?;
-            }
-        }
-        let checked = self.settings.check();
-        checked.map_err(|error| table::refused(&error, document.root()))
+        let root = document.root();
+        self.read_dataset(root)?;
+        let dataset = self.data.dataset.clone();
+        read_tables(self, root, &[NETWORK])?;
+        // The name as the data set spells it.
+        self.data.dataset = dataset;
+        self.check_split(root)
     }
 
     /// The experiment as a TOML text with all keys, which [`Experiment::read`] reads.
@@ -249,15 +295,23 @@ impl Experiment {
     /// assert_eq!(Experiment::tables_with("lr"), ["optimizer"]);
     /// ```
     pub fn tables_with(key: &str) -> Vec<&'static str> {
-        let with = TABLES
-            .iter()
-            .filter(|table| table.key_names().contains(&key));
-        with.map(|table| table.name).collect()
+        let keys = to_keys(&Self::default()).into_iter();
+        let mut tables: Vec<&str> = keys
+            .filter(|pair| pair.key == key)
+            .map(|pair| pair.table)
+            .collect();
+        tables.dedup();
+        tables
+    }
+
+    /// The names of the tables of a file, in its order, each with what it holds.
+    pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
+        TABLES.into_iter()
     }
 
     /// The names of the tables.
     pub fn tables() -> Vec<&'static str> {
-        names()
+        TABLES.map(|(name, _)| name).to_vec()
     }
 }
 

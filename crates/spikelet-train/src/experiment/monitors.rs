@@ -1,6 +1,9 @@
 //! Lists of monitors, as on the command line and in experiment files.
 
 use crate::Monitor;
+use serde_json::{Value, json};
+use spikelet_schema::document::{Located, Node};
+use spikelet_schema::{Field, FieldValue, Kind};
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,7 +16,7 @@ use std::str::FromStr;
 /// assert_eq!((given.monitors, given.pattern.as_str()), (vec![Monitor::Rate], "fc.*"));
 /// # Ok::<(), spikelet_train::experiment::ParseLayerMonitorsError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerMonitors {
     /// The monitors.
     pub monitors: Vec<Monitor>,
@@ -59,5 +62,20 @@ impl fmt::Display for LayerMonitors {
             "*" => f.write_str(name),
             pattern => write!(f, "{name}={pattern}"),
         }
+    }
+}
+
+impl FieldValue for LayerMonitors {
+    fn kind() -> Kind {
+        Kind::Other("a monitor, or NAME=PATTERN", || json!({"type": "string"}))
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = spikelet_schema::parsed(field, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        self.to_string().into()
     }
 }

@@ -1,39 +1,35 @@
 //! The JSON schema of experiment files.
 
-use super::optimizer::constant_schema;
-use super::table::Table;
-use super::tables::TABLES;
+use super::data::dataset_names;
+use super::{Experiment, NETWORK, TABLES};
 use serde_json::{Map, Value, json};
 use spikelet_nn::network::{Model, Network, layer_kinds};
+use spikelet_schema::{Schema, json_schema};
 
 /// The schema of a file.
 pub(super) fn schema() -> Value {
-    let tables = TABLES
-        .iter()
-        .map(|table| (table.name.to_string(), of(table)));
-    let network = ("network".to_string(), network());
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Experiment of spikelet",
-        "type": "object",
-        "properties": Map::from_iter(tables.chain([network])),
-        "required": ["network"],
-        "additionalProperties": false,
-    })
+    let mut schema = json_schema(Experiment::DECLARATION);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Experiment of spikelet");
+    schema["required"] = json!([NETWORK]);
+    let tables = &mut schema["properties"];
+    tables[NETWORK] = network();
+    for (table, summary) in TABLES {
+        tables[table]["description"] = json!(summary);
+    }
+    tables["data"]["properties"]["dataset"]["enum"] =
+        json!([&dataset_names()[..], &["auto"]].concat());
+    schema
 }
 
-/// The schema of a table.
-fn of(table: &Table) -> Value {
-    let mut properties = Map::from_iter((table.constants)());
-    for key in table.keys {
-        let mut schema = (key.schema)();
-        schema["description"] = json!(key.doc);
-        properties.insert(key.name.to_string(), schema);
+/// The type of a setting with this value.
+fn constant_schema(value: &Value) -> Value {
+    match value {
+        Value::Bool(_) => json!({"type": "boolean"}),
+        Value::Number(_) => json!({"type": "number"}),
+        Value::String(_) => json!({"type": "string"}),
+        _ => json!({}),
     }
-    json!({
-        "type": "object", "description": table.summary,
-        "properties": properties, "additionalProperties": false,
-    })
 }
 
 /// The schema of the table `network`.
@@ -59,7 +55,6 @@ fn network() -> Value {
     }
     json!({
         "type": "object",
-        "description": "A list of layers, or a named network with its settings.",
         "properties": properties, "additionalProperties": false,
         "$defs": {"layer": layer()},
     })

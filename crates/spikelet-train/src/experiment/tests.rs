@@ -1,8 +1,11 @@
 use super::*;
 use crate::optim::LrSchedule;
-use crate::{Loss, ParameterGroup, Penalty, PenaltyKind};
+use crate::optim::schedule::Cosine;
+use crate::penalty::{RateBounds, SpikeCount};
+use crate::{ParameterGroup, Penalty};
 use serde_json::Value;
 use spikelet_nn::layer::DelayWidth;
+use spikelet_nn::loss::{CrossEntropy, Tet};
 use spikelet_nn::network::Model;
 
 fn of(text: &str) -> Experiment {
@@ -103,18 +106,24 @@ fn every_setting_is_written_and_read() {
     "#;
     let experiment = of(text);
     let settings = &experiment.settings;
-    assert_eq!(settings.encoder, "latency:code=log");
-    assert_eq!(settings.loss, Loss::Tet);
-    let bounds = PenaltyKind::RateBounds {
+    assert_eq!(
+        settings.encoder,
+        "latency code=log".parse().expect("an encoder")
+    );
+    let tet = Tet {
+        cross_entropy: CrossEntropy::new().label_smoothing(0.1),
+    };
+    assert_eq!(settings.loss, tet.into());
+    let bounds = RateBounds {
         low: 0.0,
         high: 0.25,
     };
     let penalties = [
-        Penalty::new(PenaltyKind::SpikeCount, "4", 6e-4),
+        Penalty::new(SpikeCount {}, "4", 6e-4),
         Penalty::new(bounds, "*", 1.0),
     ];
     assert_eq!(settings.penalties, penalties);
-    assert_eq!(settings.optimizer.alias(), "adamw");
+    assert_eq!(settings.optimizer.name(), "adamw");
     assert_eq!(settings.delay_width, Some(DelayWidth::new(12.0, 0.5, 4)));
     assert_eq!(settings.optimizer.weight_decay(), 0.01);
     let frozen = ParameterGroup {
@@ -123,23 +132,17 @@ fn every_setting_is_written_and_read() {
     };
     assert_eq!(settings.groups[1], frozen);
     let group = settings.groups[0]
-        .config(settings.optimizer)
+        .config(&*settings.optimizer)
         .expect("it is sound");
     assert_eq!(
         (group.weight_decay(), group.constants()["beta2"].as_f64()),
         (0.0, Some(0.99))
     );
-    let cosine = LrSchedule::CosineOver {
-        epochs: 12.0,
+    let cosine = Cosine {
+        epochs: Some(12.0),
         min_factor: 0.1,
     };
-    let warm = LrSchedule::WarmUp {
-        epochs: 2.0,
-        then: Box::new(cosine),
-    };
-    let schedule = LrSchedule::PerEpoch {
-        then: Box::new(warm),
-    };
+    let schedule = LrSchedule::from(cosine).warm_up(2.0).per_epoch();
     assert_eq!(settings.schedule, schedule);
     assert_eq!(
         (experiment.device.threads, experiment.output.monitor.len()),

@@ -1,10 +1,10 @@
 //! The text of an experiment file.
 
-use super::Experiment;
-use super::table::Table;
-use super::tables::{BEFORE_NETWORK, TABLES};
+use super::{Experiment, NETWORK, TABLES};
 use serde_json::{Map, Value};
+use spikelet_data::FrameSettings;
 use spikelet_nn::network::{Network, layer_kinds};
+use spikelet_schema::{Field, KeyValue, Schema, to_keys};
 
 /// The longest line of a value.
 const WIDTH: usize = 90;
@@ -14,33 +14,49 @@ const COMMENT: usize = 34;
 
 /// All tables as TOML.
 pub(super) fn text(experiment: &Experiment) -> String {
-    let mut text = String::new();
-    for table in &TABLES {
-        text.push_str(&table_text(table, experiment));
-        text.push('\n');
-        if table.name == BEFORE_NETWORK {
-            text.push_str(&network_text(&experiment.network));
-            text.push('\n');
-        }
+    let mut keys = to_keys(experiment);
+    if experiment.settings.frames.is_default() {
+        let fields = FrameSettings::DECLARATION.fields;
+        keys.retain(|pair| fields.iter().all(|field| field.key != pair.key));
     }
-    text.truncate(text.trim_end().len());
-    text.push('\n');
+    let tables = TABLES.map(|(table, summary)| match table {
+        NETWORK => network_text(&experiment.network),
+        _ => table_text(
+            table,
+            summary,
+            keys.iter().filter(|pair| pair.table == table),
+        ),
+    });
+    tables.join("\n")
+}
+
+fn table_text<'k>(table: &str, summary: &str, keys: impl Iterator<Item = &'k KeyValue>) -> String {
+    let mut text = format!("# {summary}\n[{table}]\n");
+    for pair in keys {
+        let value = match (&pair.value, pair.field) {
+            (Value::Null, Some(field)) => string(field.none),
+            (value, _) => pretty(value, 0),
+        };
+        let line = format!("{} = {value}", quoted(&pair.key));
+        text.push_str(&line);
+        if let Some(field) = pair.field.filter(|_| !line.contains('\n')) {
+            let blank = COMMENT.saturating_sub(line.chars().count()).max(2);
+            text.push_str(&format!("{}# {}", " ".repeat(blank), comment(field)));
+        }
+        text.push('\n');
+    }
     text
 }
 
-fn table_text(table: &Table, experiment: &Experiment) -> String {
-    let mut text = format!("# {}\n[{}]\n", table.summary, table.name);
-    for (key, value) in (table.write)(experiment) {
-        let doc = table.keys.iter().find(|known| known.name == key);
-        let line = format!("{} = {}", quoted(&key), pretty(&value, 0));
-        text.push_str(&line);
-        if let Some(doc) = doc.filter(|_| !line.contains('\n')) {
-            let blank = COMMENT.saturating_sub(line.chars().count()).max(2);
-            text.push_str(&format!("{}# {}", " ".repeat(blank), doc.doc));
-        }
-        text.push('\n');
+/// The meaning of a key: the first sentence of its documentation.
+fn comment(field: &Field) -> String {
+    let summary = field.summary();
+    let end = summary.find(". ").map_or(summary.len(), |dot| dot + 1);
+    let sentence = summary[..end].trim_end_matches('.');
+    match field.unit {
+        "" => sentence.to_string(),
+        unit => format!("{sentence}, in {unit}"),
     }
-    text
 }
 
 fn network_text(network: &Network) -> String {
@@ -64,7 +80,7 @@ fn ordered(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
         key if layer_kinds().iter().any(|kind| kind.name == key) => 2,
         _ => 3,
     };
-    let mut entries: Vec<_> = map.iter().collect();
+    let mut entries: Vec<_> = map.iter().filter(|(_, value)| !value.is_null()).collect();
     entries.sort_by_key(|(key, _)| rank(key));
     entries
 }
@@ -86,7 +102,7 @@ fn string(text: &str) -> String {
 /// A value in one line.
 fn inline(value: &Value) -> String {
     match value {
-        Value::Null => string(super::table::NONE),
+        Value::Null => string("none"),
         Value::String(text) => string(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(inline).collect();

@@ -28,13 +28,21 @@ const CASES: [(&str, &str, &str); 74] = [
         "did you mean \"mnist\"?",
     ),
     ("[data]\ndataset = 3", "4:11", "`dataset` is 3"),
-    ("[data]\ntrain_images = 0", "4:16", "at least 1, or \"all\""),
+    (
+        "[data]\ntrain_images = 0",
+        "4:16",
+        "a whole number of at least 1 or \"all\"",
+    ),
     (
         "[data]\ntrain_images = \"some\"",
         "4:16",
-        "at least 1, or \"all\"",
+        "a whole number of at least 1 or \"all\"",
     ),
-    ("[data]\ntest_images = -5", "4:15", "at least 1, or \"all\""),
+    (
+        "[data]\ntest_images = -5",
+        "4:15",
+        "a whole number of at least 1 or \"all\"",
+    ),
     ("[data]\nvalidation = 1.0", "4:14", "from 0 to below 1"),
     ("[data]\nvalidation = \"10 %\"", "4:14", "from 0 to below 1"),
     ("[data]\nnormalize = \"yes\"", "4:13", "\"auto\""),
@@ -74,7 +82,7 @@ const CASES: [(&str, &str, &str); 74] = [
     (
         "[encoder]\nname = \"poison\"",
         "4:8",
-        "did you mean \"poisson\"?",
+        "did you mean `poisson`?",
     ),
     (
         "[encoder]\nname = \"poisson\"\nrate = 2",
@@ -89,11 +97,15 @@ const CASES: [(&str, &str, &str); 74] = [
     ("[encoder]\nname = \"weighted_phase\"\nk = 0", "5:5", "k"),
     // loss
     (
-        "[loss]\nname = \"cross_entropy\"",
+        "[loss]\nname = \"cross_entropi\"",
         "4:8",
-        "did you mean \"cross-entropy\"?",
+        "did you mean `cross-entropy`?",
     ),
-    ("[loss]\nlabel_smoothing = 0.1", "4:19", "which has none"),
+    (
+        "[loss]\nlabel_smoothing = 0.1",
+        "4:1",
+        "the loss `mse` has no key `label_smoothing`",
+    ),
     (
         "[loss]\nname = \"tet\"\nlabel_smoothing = 1",
         "5:19",
@@ -107,9 +119,9 @@ const CASES: [(&str, &str, &str); 74] = [
         "needs `name`",
     ),
     (
-        "[loss]\npenalties = [{ name = \"spike_count\" }]",
+        "[loss]\npenalties = [{ name = \"spike-cont\", layers = \"*\", weight = 1 }]",
         "4:23",
-        "did you mean \"spike-count\"?",
+        "did you mean `spike-count`?",
     ),
     (
         "[loss]\npenalties = [{ name = \"spike-count\", weight = 1 }]",
@@ -124,12 +136,12 @@ const CASES: [(&str, &str, &str); 74] = [
     (
         "[loss]\npenalties = [{ name = \"spike-count\", layers = \"*\", weight = -1 }]",
         "4:61",
-        "a finite number of at least 0",
+        "a number of at least 0",
     ),
     (
         "[loss]\npenalties = [{ name = \"spike-count\", layers = \"[\", weight = 1 }]",
         "4:14",
-        "the pattern `[` of layers is invalid",
+        "the pattern `[` of `layers` is invalid",
     ),
     (
         "[loss]\npenalties = [{ name = \"spike-count\", layer = \"*\", weight = 1 }]",
@@ -139,7 +151,7 @@ const CASES: [(&str, &str, &str); 74] = [
     (
         "[loss]\npenalties = [{ name = \"rate-target\", layers = \"*\", weight = 1 }]",
         "4:14",
-        "the penalty `rate-target` needs `target`",
+        "`rate-target` needs `target`",
     ),
     (
         "[loss]\npenalties = [{ name = \"spike-count\", layers = \"*\", weight = 1, low = 0 }]",
@@ -149,14 +161,10 @@ const CASES: [(&str, &str, &str); 74] = [
     (
         "[loss]\npenalties = [{ name = \"rate-bounds\", layers = \"*\", weight = 1, low = 0.5, high = 0.1 }]",
         "4:14",
-        "low is 0.5 and high is 0.1",
+        "`low` is 0.5 and `high` is 0.1",
     ),
     // optimizer
-    (
-        "[optimizer]\nname = \"adm\"",
-        "4:8",
-        "did you mean \"adam\"?",
-    ),
+    ("[optimizer]\nname = \"adm\"", "4:8", "did you mean `adam`?"),
     (
         "[optimizer]\nlearning_rate = 1e-3",
         "4:1",
@@ -190,14 +198,14 @@ const CASES: [(&str, &str, &str); 74] = [
     ),
     (
         "[optimizer]\ngroups = [{ parameters = \"*\", rate = 1 }]",
-        "4:31",
+        "4:38",
         "no key `rate`",
     ),
     // schedule
     (
         "[schedule]\nname = \"cosin\"",
         "4:8",
-        "did you mean \"cosine\"?",
+        "did you mean `cosine`?",
     ),
     (
         "[schedule]\nname = \"step\"\ngama = 0.1",
@@ -207,13 +215,13 @@ const CASES: [(&str, &str, &str); 74] = [
     (
         "[schedule]\nname = \"multi-step\"",
         "3:1",
-        "milestones = [30, 60, 80]",
+        "such as [30, 60, 80]",
     ),
     ("[schedule]\nwarm_up = -1", "4:11", "at least 0"),
     ("[schedule]\nmin_factor = 2", "4:14", "min_factor"),
     // training
     ("[training]\nepochs = 0", "4:10", "from 1 to"),
-    ("[training]\nepochs = 1.5", "4:10", "an integer"),
+    ("[training]\nepochs = 1.5", "4:10", "a whole number"),
     ("[training]\nprecision = \"f8\"", "4:13", "\"bf16\""),
     ("[training]\nmemory_budget = \"much\"", "4:17", "400MiB"),
     ("[training]\nseed = -1", "4:8", "from 0 to"),
@@ -225,7 +233,7 @@ const CASES: [(&str, &str, &str); 74] = [
 
 fn refused(text: &str) -> String {
     match Experiment::from_toml("run.toml", text) {
-        Ok(_) => panic!("it is read: {text}"),
+        Ok(_) => format!("it is read: {text}"),
         Err(error) => error.to_string(),
     }
 }

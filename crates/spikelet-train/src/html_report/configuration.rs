@@ -25,7 +25,7 @@ fn table(title: &str, value: Value) -> Table {
     let mut found = BTreeMap::new();
     flatten("", value, &mut found);
     let rows = found.iter().take(MOST_ROWS);
-    let rows = rows.map(|(name, value)| (short(name.trim_start_matches('.')), text_of(value)));
+    let rows = rows.map(|(name, value)| (short(name), text_of(value)));
     Table {
         title: title.to_string(),
         rows: rows.collect(),

@@ -1,72 +1,32 @@
-//! Adam and AdamW.
+//! Adam.
 //!
 //! m ← β₁m + (1 − β₁)g; v ← β₂v + (1 − β₂)g²; w ← w − lr/(1 − β₁ᵗ)·m / (√v/√(1 − β₂ᵗ) + ε)
 //!
-//! Sources: Kingma & Ba, Adam, ICLR 2015; Loshchilov & Hutter, Decoupled Weight Decay
-//! Regularization, ICLR 2019. The order of operations is PyTorch's.
+//! Source: Kingma & Ba, Adam, ICLR 2015. The order of operations is PyTorch's.
 
-use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated};
 use spikelet_expr::Expr;
-use spikelet_nn::{Domain, domains};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// The domain of the decay factors. With 1, the mean would always be 0.
-const DECAY: Domain = Domain::at_least(0.0).below(1.0);
-
-/// Adam. With `decoupled` weight decay it is AdamW: w ← w·(1 − lr·λ) first, g is unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+/// Adam. The defaults are those of PyTorch.
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Adam {
-    /// Decay of the mean of gradients, 0 to below 1.
+    /// Decay of the mean of gradients.
+    #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
-    /// Decay of the mean of their squares, 0 to below 1.
+    /// Decay of the mean of their squares.
+    #[schema(default = 0.999, from = 0, below = 1)]
     pub beta2: f64,
-    /// ε, above 0.
+    /// ε, which is added to the root.
+    #[schema(default = 1e-8, above = 0)]
     pub epsilon: f64,
-    /// λ, at least 0.
+    /// Weight decay λ, added to the gradient.
+    #[schema(at_least = 0)]
     pub weight_decay: f64,
-    /// Whether the weight decay is applied to the weights (AdamW) instead of the gradients.
-    pub decoupled: bool,
-}
-
-impl Default for Adam {
-    fn default() -> Self {
-        Self {
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-8,
-            weight_decay: 0.0,
-            decoupled: false,
-        }
-    }
-}
-
-impl Adam {
-    /// AdamW with this weight decay.
-    pub fn w(weight_decay: f64) -> Self {
-        Self {
-            weight_decay,
-            decoupled: true,
-            ..Self::default()
-        }
-    }
 }
 
 impl Optimizer for Adam {
-    fn name(&self) -> &str {
-        "adam"
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        constants_of(self)
-    }
-
-    domains! {
-        beta1: DECAY, beta2: DECAY, epsilon: Domain::above(0.0), weight_decay: Domain::at_least(0.0)
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         StateSpec::all(&["mean", "variance"], weight)
     }
@@ -79,7 +39,11 @@ impl Optimizer for Adam {
     }
 
     fn update(&self, u: &Update<'_>) -> Updated {
-        u.elementwise(|u| self.elements(u))
+        u.elementwise(|u| {
+            let weight = u.weight.clone();
+            let grad = u.grad.clone() + self.weight_decay * &weight;
+            self.elements(u, weight, grad)
+        })
     }
 
     fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
@@ -91,18 +55,13 @@ impl Optimizer for Adam {
 }
 
 impl Adam {
-    fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
+    /// The new weight and states of a weight and a gradient to which the weight decay was applied.
+    pub(super) fn elements(&self, u: &ElementUpdate<'_>, weight: Expr, grad: Expr) -> Vec<Expr> {
         let (mean, variance) = (&u.states[0], &u.states[1]);
-        let (lr, corrected, root) = (&u.scalars[0], &u.scalars[1], &u.scalars[2]);
-        let (mut w, mut g) = (u.weight.clone(), u.grad.clone());
-        if self.decoupled && self.weight_decay != 0.0 {
-            w = &w * (1.0 - lr * self.weight_decay);
-        } else {
-            g = g + self.weight_decay * &w;
-        }
-        let mean = self.beta1 * mean + (1.0 - self.beta1) * &g;
-        let variance = self.beta2 * variance + (1.0 - self.beta2) * (&g * &g);
+        let (corrected, root) = (&u.scalars[1], &u.scalars[2]);
+        let mean = self.beta1 * mean + (1.0 - self.beta1) * &grad;
+        let variance = self.beta2 * variance + (1.0 - self.beta2) * (&grad * &grad);
         let scale = variance.sqrt() / root + self.epsilon;
-        vec![w - corrected * (&mean / scale), mean, variance]
+        vec![weight - corrected * (&mean / scale), mean, variance]
     }
 }

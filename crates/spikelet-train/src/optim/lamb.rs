@@ -7,12 +7,10 @@
 //! Source: You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020. The
 //! order of operations is that of timm's `Lamb`.
 
-use super::{Optimizer, StateSpec, Update, Updated, constants_of};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use super::{Optimizer, StateSpec, Update, Updated};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use spikelet_nn::{Domain, domains};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// LAMB: Adam whose step is scaled for each parameter tensor by ‖w‖/‖u‖, the trust ratio. It is 1 if one of the norms
@@ -27,16 +25,19 @@ use std::sync::Arc;
 /// let bias = optimizer.with_weight_decay(0.0); // for biases and normalization
 /// assert!(bias.is_some());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Lamb {
-    /// β₁, the decay of the mean of gradients, 0 to below 1.
+    /// β₁, the decay of the mean of gradients.
+    #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
-    /// β₂, the decay of the mean of their squares, 0 to below 1.
+    /// β₂, the decay of the mean of their squares.
+    #[schema(default = 0.999, from = 0, below = 1)]
     pub beta2: f64,
-    /// ε, above 0.
+    /// ε, which is added to the root.
+    #[schema(default = 1e-6, above = 0)]
     pub epsilon: f64,
-    /// λ, at least 0.
+    /// Weight decay λ.
+    #[schema(default = 0.01, at_least = 0)]
     pub weight_decay: f64,
     /// Whether parameters without weight decay have a trust ratio as well.
     pub always_adapt: bool,
@@ -44,34 +45,7 @@ pub struct Lamb {
     pub trust_clip: bool,
 }
 
-impl Default for Lamb {
-    /// timm's defaults.
-    fn default() -> Self {
-        Self {
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-6,
-            weight_decay: 0.01,
-            always_adapt: false,
-            trust_clip: false,
-        }
-    }
-}
-
 impl Optimizer for Lamb {
-    fn name(&self) -> &str {
-        "lamb"
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        constants_of(self)
-    }
-
-    domains! {
-        beta1: Domain::at_least(0.0).below(1.0), beta2: Domain::at_least(0.0).below(1.0),
-        epsilon: Domain::above(0.0), weight_decay: Domain::at_least(0.0)
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         StateSpec::all(&["mean", "variance"], weight)
     }

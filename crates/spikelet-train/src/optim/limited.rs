@@ -1,8 +1,7 @@
 //! Updates that end within limits.
 
 use super::{Optimizer, StateSpec, Update, Updated};
-use serde_json::{Map, Value};
-use spikelet_nn::domain::Constant;
+use spikelet_schema::{Declaration, FieldValue, Record};
 use std::sync::Arc;
 
 /// An optimizer that clamps the new parameter to limits: projected gradient descent. Training uses it for the
@@ -35,19 +34,17 @@ impl<'a> Limited<'a> {
     }
 }
 
+impl Record for Limited<'_> {
+    fn declaration(&self) -> &'static Declaration {
+        self.optimizer.declaration()
+    }
+
+    fn field(&self, index: usize) -> &dyn FieldValue {
+        self.optimizer.field(index)
+    }
+}
+
 impl Optimizer for Limited<'_> {
-    fn name(&self) -> &str {
-        self.optimizer.name()
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        self.optimizer.constants()
-    }
-
-    fn domains(&self) -> Vec<Constant> {
-        self.optimizer.domains()
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         self.optimizer.states(weight)
     }

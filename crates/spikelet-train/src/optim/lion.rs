@@ -4,11 +4,9 @@
 //!
 //! Source: Chen et al., Symbolic Discovery of Optimization Algorithms, NeurIPS 2023, program 1.
 
-use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated};
 use spikelet_expr::Expr;
-use spikelet_nn::{Domain, domains};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Lion. Each step changes a weight by the learning rate, plus weight decay: the authors suggest a learning rate 3 to
@@ -19,42 +17,20 @@ use std::sync::Arc;
 /// let optimizer = Lion { weight_decay: 0.1, ..Lion::default() };
 /// assert_eq!(optimizer.states(&[10, 784]).len(), 1); // half the memory of Adam
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Lion {
-    /// β₁, the weight of the momentum in the direction of a step, 0 to below 1.
+    /// β₁, the weight of the momentum in the direction of a step.
+    #[schema(default = 0.9, from = 0, below = 1)]
     pub beta1: f64,
-    /// β₂, the decay of the momentum, 0 to below 1.
+    /// β₂, the decay of the momentum.
+    #[schema(default = 0.99, from = 0, below = 1)]
     pub beta2: f64,
-    /// λ, at least 0; decoupled.
+    /// Decoupled weight decay λ.
+    #[schema(at_least = 0)]
     pub weight_decay: f64,
 }
 
-impl Default for Lion {
-    /// The constants of the paper's program, without weight decay.
-    fn default() -> Self {
-        Self {
-            beta1: 0.9,
-            beta2: 0.99,
-            weight_decay: 0.0,
-        }
-    }
-}
-
 impl Optimizer for Lion {
-    fn name(&self) -> &str {
-        "lion"
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        constants_of(self)
-    }
-
-    domains! {
-        beta1: Domain::at_least(0.0).below(1.0), beta2: Domain::at_least(0.0).below(1.0),
-        weight_decay: Domain::at_least(0.0)
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         vec![StateSpec::new("momentum", weight)]
     }

@@ -1,35 +1,33 @@
 //! Optimizers, gradient clipping and learning rate schedules.
 //!
-//! Each optimizer has its own file and one line in `config.rs`. One of your own is an implementation of
+//! An optimizer or a schedule is a file and a line of [`OPTIMIZERS`] or [`SCHEDULES`]. One of your own is an implementation of
 //! [`Optimizer`], whose documentation has an example.
 
-mod adam;
 mod clip;
-mod config;
-mod constants;
-mod lamb;
 mod limited;
-mod lion;
-mod muon;
 mod optimizer;
-mod rmsprop;
-mod schedule;
-mod sgd;
+pub mod schedule;
 mod update;
 
-pub use adam::Adam;
 pub use clip::{Clip, grad_norm, squares};
-pub use config::OptimizerConfig;
-pub use lamb::Lamb;
 pub use limited::Limited;
-pub use lion::Lion;
-pub use muon::Muon;
 pub(crate) use optimizer::decays;
-pub use optimizer::{Optimizer, StateSpec, constants_of};
-pub use rmsprop::RmsProp;
-pub use schedule::{LrSchedule, OneCycle, Plateau};
-pub use sgd::Sgd;
+pub use optimizer::{Optimizer, StateSpec};
+pub use schedule::{LrSchedule, SCHEDULES};
 pub use update::{
     ElementUpdate, STATE_PREFIX, Update, Updated, feed_scalars, feed_scalars_of, scalar_inputs,
     scalar_inputs_of, state_name, update, update_with_prefix,
 };
+
+spikelet_schema::members! {
+    /// All optimizers.
+    pub static OPTIMIZERS: dyn Optimizer = "optimizer" {
+        adam: Adam;
+        adamw: AdamW;
+        lamb: Lamb;
+        lion: Lion;
+        muon: Muon;
+        rmsprop: RmsProp;
+        sgd: Sgd;
+    }
+}

@@ -8,13 +8,11 @@
 //! Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024,
 //! <https://kellerjordan.github.io/posts/muon>; the order of operations is that of the author's program.
 
-use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated};
 use spikelet_expr::Expr;
 use spikelet_graph::op::{MatMul, MatmulPrecision};
 use spikelet_graph::{DType, Precision, Var};
-use spikelet_nn::{Domain, domains};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Muon: momentum whose steps are orthogonalized matrices.
@@ -32,59 +30,35 @@ use std::sync::Arc;
 /// assert_eq!(optimizer.states(&[10, 784]).len(), 1); // momentum
 /// assert_eq!(optimizer.states(&[10]).len(), 2); // Adam's mean and variance
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Muon {
-    /// μ, 0 to below 1.
+    /// The decay μ of the momentum.
+    #[schema(default = 0.95, from = 0, below = 1)]
     pub momentum: f64,
     /// Whether Nesterov momentum is used.
+    #[schema(default = true)]
     pub nesterov: bool,
-    /// The number of Newton–Schulz iterations, 1 to 20.
+    /// The number of Newton–Schulz iterations.
+    #[schema(default = 5, from = 1, to = 20)]
     pub iterations: u32,
-    /// λ, at least 0; decoupled.
+    /// Decoupled weight decay λ.
+    #[schema(at_least = 0)]
     pub weight_decay: f64,
-    /// The learning rate of AdamW relative to that of the matrices, above 0.
+    /// The learning rate of AdamW relative to that of the matrices.
+    #[schema(default = 0.015, above = 0)]
     pub adam_factor: f64,
-    /// β₁ of AdamW, 0 to below 1.
+    /// β₁ of AdamW.
+    #[schema(default = 0.9, from = 0, below = 1)]
     pub adam_beta1: f64,
-    /// β₂ of AdamW, 0 to below 1.
+    /// β₂ of AdamW.
+    #[schema(default = 0.95, from = 0, below = 1)]
     pub adam_beta2: f64,
-    /// ε of AdamW, above 0.
+    /// ε of AdamW.
+    #[schema(default = 1e-10, above = 0)]
     pub adam_epsilon: f64,
 }
 
-impl Default for Muon {
-    /// The author's defaults: the learning rates 0.02 and 3·10⁻⁴ differ by the factor 0.015.
-    fn default() -> Self {
-        Self {
-            momentum: 0.95,
-            nesterov: true,
-            iterations: 5,
-            weight_decay: 0.0,
-            adam_factor: 0.015,
-            adam_beta1: 0.9,
-            adam_beta2: 0.95,
-            adam_epsilon: 1e-10,
-        }
-    }
-}
-
 impl Optimizer for Muon {
-    fn name(&self) -> &str {
-        "muon"
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        constants_of(self)
-    }
-
-    domains! {
-        momentum: Domain::at_least(0.0).below(1.0), iterations: Domain::whole(1, 20),
-        weight_decay: Domain::at_least(0.0), adam_factor: Domain::above(0.0),
-        adam_beta1: Domain::at_least(0.0).below(1.0), adam_beta2: Domain::at_least(0.0).below(1.0),
-        adam_epsilon: Domain::above(0.0)
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         match is_matrix(weight) {
             true => vec![StateSpec::new("momentum", weight)],

@@ -1,30 +1,31 @@
 //! The interface of an optimizer.
 
 use super::{Update, Updated};
-use serde::Serialize;
 use serde_json::{Map, Value};
-use spikelet_nn::domain::Constant;
+use spikelet_schema::{Record, to_json};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// An optimizer: the update of one parameter from its gradient.
+/// An optimizer: the update of one parameter from its gradient. Its name and its constants are those of its declaration.
 ///
 /// The update is traced into the training step. It is an elementwise expression ([`Update::elementwise`]), or
 /// any operations on the complete tensors, such as norms and matrix products ([`Update::tensors`]).
 ///
 /// ```
 /// use spikelet_expr::Expr;
+/// use spikelet_schema::Schema;
 /// use spikelet_train::optim::{Optimizer, StateSpec, Update, Updated};
 ///
-/// /// w ← w − lr · sign(m), with m ← 0.9 m + 0.1 g
-/// #[derive(Debug)]
-/// struct SignMomentum;
+/// /// w ← w − lr · sign(m), with m ← β m + (1 − β) g
+/// #[derive(Debug, Schema)]
+/// # #[schema(crate = spikelet_schema)]
+/// struct SignMomentum {
+///     /// The decay β of the momentum.
+///     #[schema(default = 0.9, from = 0, below = 1)]
+///     beta: f64,
+/// }
 ///
 /// impl Optimizer for SignMomentum {
-///     fn name(&self) -> &str {
-///         "sign-momentum"
-///     }
-///
 ///     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
 ///         vec![StateSpec::new("momentum", weight)]
 ///     }
@@ -32,27 +33,14 @@ use std::sync::Arc;
 ///     fn update(&self, u: &Update<'_>) -> Updated {
 ///         u.elementwise(|u| {
 ///             let (w, lr) = (u.weight, &u.scalars[0]);
-///             let m = 0.9 * &u.states[0] + 0.1 * u.grad;
+///             let m = self.beta * &u.states[0] + (1.0 - self.beta) * u.grad;
 ///             let sign = Expr::select(m.ge(0.0), 1.0, -1.0);
 ///             vec![w - lr * sign, m]
 ///         })
 ///     }
 /// }
 /// ```
-pub trait Optimizer: Debug + Send + Sync {
-    /// The name, for messages and files.
-    fn name(&self) -> &str;
-
-    /// The constants by name, for messages and files.
-    fn constants(&self) -> Map<String, Value> {
-        Map::new()
-    }
-
-    /// The domains of the constants.
-    fn domains(&self) -> Vec<Constant> {
-        vec![]
-    }
-
+pub trait Optimizer: Record + Debug + Send + Sync {
     /// The tensors that the optimizer stores for a parameter of this shape.
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         let _ = weight;
@@ -77,20 +65,26 @@ pub trait Optimizer: Debug + Send + Sync {
     }
 }
 
-/// A shared optimizer, such as that of [`OptimizerConfig::shared`](super::OptimizerConfig::shared), is an optimizer.
+impl dyn Optimizer + '_ {
+    /// The name, as in files.
+    pub fn name(&self) -> &'static str {
+        self.declaration().name
+    }
+
+    /// The constants by name.
+    pub fn constants(&self) -> Map<String, Value> {
+        to_json(self)
+    }
+
+    /// The weight decay; 0 for an optimizer without.
+    pub fn weight_decay(&self) -> f64 {
+        let decay = self.constants().remove("weight_decay");
+        decay.as_ref().and_then(Value::as_f64).unwrap_or(0.0)
+    }
+}
+
+/// A shared optimizer is an optimizer.
 impl Optimizer for Arc<dyn Optimizer> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        (**self).constants()
-    }
-
-    fn domains(&self) -> Vec<Constant> {
-        (**self).domains()
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         (**self).states(weight)
     }
@@ -136,14 +130,6 @@ impl StateSpec {
     /// Tensors of these names, all of one shape.
     pub fn all(names: &[&str], shape: &[usize]) -> Vec<Self> {
         names.iter().map(|name| Self::new(name, shape)).collect()
-    }
-}
-
-/// The fields of an optimizer, for [`Optimizer::constants`].
-pub fn constants_of(optimizer: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(optimizer) {
-        Ok(Value::Object(constants)) => constants,
-        _ => Map::new(),
     }
 }
 

@@ -8,62 +8,39 @@
 //! Sources: Tieleman & Hinton, Lecture 6.5 of Neural Networks for Machine Learning, 2012; Graves, Generating
 //! Sequences With Recurrent Neural Networks, 2013 (centered). The order of operations is PyTorch's.
 
-use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated};
 use spikelet_expr::Expr;
-use spikelet_nn::{Domain, domains};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// RMSprop.
+/// RMSprop. The defaults are those of PyTorch.
 ///
 /// ```
-/// use spikelet_train::optim::{OptimizerConfig, RmsProp};
+/// use spikelet_train::Settings;
+/// use spikelet_train::optim::RmsProp;
 /// let optimizer = RmsProp { momentum: 0.9, centered: true, ..RmsProp::default() };
-/// assert_eq!(OptimizerConfig::from(optimizer).name(), "rmsprop");
+/// let settings = Settings { optimizer: optimizer.into(), ..Settings::default() };
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "rmsprop")]
 pub struct RmsProp {
-    /// α, the decay of the mean of squared gradients, 0 to below 1.
+    /// α, the decay of the mean of squared gradients.
+    #[schema(default = 0.99, from = 0, below = 1)]
     pub alpha: f64,
-    /// ε, above 0.
+    /// ε, which is added to the root.
+    #[schema(default = 1e-8, above = 0)]
     pub epsilon: f64,
     /// Whether the gradients are normalized by an estimate of their variance instead of their mean square.
     pub centered: bool,
-    /// μ, 0 to below 1.
+    /// The decay μ of the momentum.
+    #[schema(from = 0, below = 1)]
     pub momentum: f64,
-    /// λ, at least 0, times the weight is added to the gradient.
+    /// Weight decay λ, added to the gradient.
+    #[schema(at_least = 0)]
     pub weight_decay: f64,
 }
 
-impl Default for RmsProp {
-    /// PyTorch's defaults.
-    fn default() -> Self {
-        Self {
-            alpha: 0.99,
-            epsilon: 1e-8,
-            centered: false,
-            momentum: 0.0,
-            weight_decay: 0.0,
-        }
-    }
-}
-
 impl Optimizer for RmsProp {
-    fn name(&self) -> &str {
-        "rmsprop"
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        constants_of(self)
-    }
-
-    domains! {
-        alpha: Domain::at_least(0.0).below(1.0), epsilon: Domain::above(0.0),
-        momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0)
-    }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         let mut names = vec!["square"];
         names.extend(self.centered.then_some("mean"));

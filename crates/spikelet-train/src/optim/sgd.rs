@@ -4,36 +4,25 @@
 //!
 //! As in PyTorch, the learning rate multiplies the accumulated momentum.
 
-use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated};
 use spikelet_expr::Expr;
-use spikelet_nn::{Domain, domains};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Stochastic gradient descent with momentum, Nesterov momentum and weight decay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Sgd {
-    /// μ, 0 to below 1
+    /// The decay μ of the momentum.
+    #[schema(from = 0, below = 1)]
     pub momentum: f64,
     /// Whether Nesterov momentum is used.
     pub nesterov: bool,
-    /// λ, at least 0, added to the gradient.
+    /// Weight decay λ, added to the gradient.
+    #[schema(at_least = 0)]
     pub weight_decay: f64,
 }
 
 impl Optimizer for Sgd {
-    fn name(&self) -> &str {
-        "sgd"
-    }
-
-    fn constants(&self) -> Map<String, Value> {
-        constants_of(self)
-    }
-
-    domains! { momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0) }
-
     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
         match self.momentum == 0.0 {
             true => vec![],

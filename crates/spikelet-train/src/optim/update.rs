@@ -125,7 +125,7 @@ fn scalar_name(group: &str, k: usize) -> String {
 
 /// The inputs of a step for the scalars of the optimizer.
 pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
-    scalar_inputs_of(tracer, settings.optimizer.get(), "")
+    scalar_inputs_of(tracer, &*settings.optimizer, "")
 }
 
 /// The inputs of a step for the scalars of the optimizer of a parameter group. `group` distinguishes the groups of
@@ -143,7 +143,7 @@ pub fn scalar_inputs_of(tracer: &Tracer, optimizer: &dyn Optimizer, group: &str)
 /// When the program has no such inputs.
 pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, factor: f64) -> Result<()> {
     let rate = settings.learning_rate * factor;
-    feed_scalars_of(program, settings.optimizer.get(), "", step, rate)
+    feed_scalars_of(program, &*settings.optimizer, "", step, rate)
 }
 
 /// Sets the inputs of [`scalar_inputs_of`]: `step` counts from 1, `learning_rate` is that of this step.

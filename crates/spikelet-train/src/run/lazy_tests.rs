@@ -8,6 +8,7 @@ use spikelet_data::{
     Augment, LazyImages, LazySplit, Normalize, RandomErasing, RandomFlip, WantedImages,
 };
 use spikelet_distributed::{RankGroup, Timeouts};
+use spikelet_nn::encoder::Direct;
 use spikelet_nn::layer::*;
 use spikelet_nn::module::*;
 use spikelet_nn::neuron::*;
@@ -37,7 +38,7 @@ fn settings(ranks: usize) -> Settings {
         batch_size: 20 / ranks,
         evaluation_batch: Some(10),
         validation: 0.2,
-        encoder: "direct".to_string(),
+        encoder: Direct::default().into(),
         augment: Augment {
             transforms: vec![RandomErasing::default().into()],
             ..Augment::default()
@@ -47,7 +48,8 @@ fn settings(ranks: usize) -> Settings {
         normalize: Some(Normalize {
             mean: vec![0.5],
             std: vec![0.2],
-        }),
+        })
+        .into(),
         ..Settings::default()
     }
 }

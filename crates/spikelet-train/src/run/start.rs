@@ -62,7 +62,7 @@ impl<'a> Run<'a> {
         let facts = data.facts(
             together.ranks(),
             trainer.weights.is_some() || trainer.init_from.is_some(),
-            subject.settings().map(|settings| settings.loss),
+            subject.settings().map(|settings| &*settings.loss),
         );
         let loaders = data.evaluated();
         let tested: Vec<usize> = loaders.iter().map(|data| data.dataset().len()).collect();

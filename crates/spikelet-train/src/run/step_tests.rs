@@ -5,7 +5,8 @@
 use super::tests::{Left, NEVER, left};
 use crate::folder::{BEST, LAST};
 use crate::metric::{self, MetricValues};
-use crate::optim::{Adam, Clip, LrSchedule, Plateau, Sgd};
+use crate::optim::schedule::Plateau;
+use crate::optim::{Adam, Clip, LrSchedule, Sgd};
 use crate::{
     Checkpoint, CheckpointError, CheckpointProblem, FitData, FitReport, FitSettings, Goal, Outputs,
     Step, Trainer,
@@ -116,7 +117,7 @@ fn data(ranks: usize) -> Result<FitData> {
 fn settings() -> FitSettings {
     FitSettings {
         epochs: EPOCHS,
-        schedule: LrSchedule::Plateau(Plateau {
+        schedule: LrSchedule::from(Plateau {
             patience: 0,
             ..Plateau::default()
         }),
@@ -302,7 +303,7 @@ fn what_does_not_fit_is_refused() -> Result<()> {
         epochs: 0,
         ..settings()
     };
-    assert_eq!(refused(over(none), &own), "epochs");
+    assert_eq!(refused(over(none), &own), "settings");
     let unknown = over(settings()).monitor("accuracy", Goal::Maximize);
     assert_eq!(refused(unknown, &own), "monitored metric");
     assert_eq!(refused(over(settings()), &data(2)?), "batch size");

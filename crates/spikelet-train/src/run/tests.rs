@@ -2,8 +2,9 @@
 
 use crate::folder::{BEST, CURVES, EPOCHS, LAST};
 use crate::log::jsonl;
+use crate::penalty::SpikeCount;
 use crate::{Checkpoint, FitReport};
-use crate::{Penalty, PenaltyKind, Settings, Trainer};
+use crate::{Penalty, Settings, Trainer};
 use serde_json::Value;
 use spikelet_core::files;
 use spikelet_cpu::Cpu;
@@ -47,7 +48,7 @@ fn settings(ranks: usize) -> Settings {
         batch_size: 32 / ranks,
         evaluation_batch: Some(10),
         validation: 0.2,
-        penalties: vec![Penalty::new(PenaltyKind::SpikeCount, "*", 1e-2)],
+        penalties: vec![Penalty::new(SpikeCount {}, "*", 1e-2)],
         ..Settings::default()
     }
 }

@@ -131,7 +131,7 @@ fn runs_are_found_with_their_states_and_differing_settings() {
     let rate = |value: f64| Some(json!(value));
     let usual = rate(settings().learning_rate);
     let values = vec![usual.clone(), rate(0.5), usual.clone(), usual, None];
-    let field = "settings.learning_rate".to_string();
+    let field = "optimizer.lr".to_string();
     assert_eq!(found.differing_settings(), [Setting { field, values }]);
     let differing = first.differences(&found.runs[1]);
     assert_eq!(differing.len(), 1);

@@ -9,11 +9,10 @@ use super::trace::Purpose;
 use super::{Inputs, Outputs, SampleBatch, SampleShape, Step};
 use crate::metric::ACCURACY;
 use crate::scaling::scales_loss;
-use crate::{Loss, Settings, metric};
+use crate::{Settings, metric};
 use spikelet_core::{Error, Result};
 use spikelet_data::SequenceLabels;
 use spikelet_graph::{DType, Var};
-use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, Module, StepOutputs};
 use spikelet_nn::sequence;
 #[cfg(feature = "plots")]
@@ -123,7 +122,7 @@ impl<'a> Step<'a> {
     ) -> Result<Self> {
         settings.check()?;
         check_sample(settings, shape.sample)?;
-        let encoder = encoder::parse(&settings.encoder)?;
+        let encoder = settings.encoder.clone();
         let own = settings.clone();
         let sample = shape.sample;
         let function = move |cx: &Context, inputs: &Inputs| -> Result<Outputs> {
@@ -170,7 +169,7 @@ impl<'a> Step<'a> {
             };
             Ok(outputs.output("scores", &scores))
         };
-        let optimizer = settings.optimizer.shared();
+        let optimizer = settings.optimizer.0.clone();
         let step = Self::new(function).batch_size(shape.batch);
         let step = match shape.sample {
             SampleShape::Image(image) => step.input(IMAGES, DType::F32, image),
@@ -220,7 +219,7 @@ impl<'a> Step<'a> {
             .in_group(None, optimizer, settings.learning_rate)
             .layer_decay(settings.layer_decay)
             .accumulate(settings.accumulate)
-            .clip(settings.clip)
+            .clip(settings.clip())
             .ema(settings.ema)
             .precision(settings.precision)
             .propagation(settings.propagation)
@@ -234,7 +233,7 @@ impl<'a> Step<'a> {
             if group.frozen {
                 return Ok(step.freeze(&group.parameters));
             }
-            let optimizer = group.config(settings.optimizer)?.shared();
+            let optimizer = group.config(&*settings.optimizer)?;
             let rate = group.learning_rate.unwrap_or(settings.learning_rate);
             Ok(step.in_group(Some(Names::new(&group.parameters)), optimizer, rate))
         })
@@ -266,7 +265,7 @@ fn of_samples(
         Some(lengths) if output.join().dim(0) > 1 => sequence::mean(&output.join(), lengths),
         _ => output.mean(),
     };
-    let loss = settings.apply_loss(output, &scores, labels);
+    let loss = settings.loss.apply(output, &scores, labels);
     let accuracy = match labels.ty().dtype {
         DType::I64 => metric::accuracy(&scores, labels),
         _ => metric::accuracy(&scores, &labels.argmax()),
@@ -320,10 +319,10 @@ fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
         return Ok(());
     };
     let images_only = |what, given: String, help| Err(Error::invalid(what, given, help));
-    if settings.encoder != "direct" {
+    if settings.encoder.name() != "direct" {
         return images_only(
             "encoder",
-            format!("{} was given for sequences", settings.encoder),
+            format!("{} was given for sequences", settings.encoder.name()),
             "use \"direct\": each time step is an input of the network",
         );
     }
@@ -341,10 +340,13 @@ fn check_sample(settings: &Settings, sample: SampleShape) -> Result<()> {
         let help = "leave mixup and cutmix out";
         return images_only("mixture", "it was given for sequences".to_string(), help);
     }
-    if varies && settings.loss == Loss::Tet {
+    if varies && settings.loss.is_over_time() {
         return images_only(
             "loss",
-            "tet was given for sequences of different lengths".to_string(),
+            format!(
+                "{} was given for sequences of different lengths",
+                settings.loss.name()
+            ),
             "use \"cross-entropy\", or frames of a fixed number such as \"number=16\"",
         );
     }

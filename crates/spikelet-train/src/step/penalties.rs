@@ -36,7 +36,7 @@ fn terms_of(penalty: &Penalty, layers: &[(String, Var)]) -> Result<Vec<Var>, Ste
     match terms.is_empty() {
         false => Ok(terms),
         true => Err(StepError::PenaltyLayers {
-            penalty: penalty.kind.name(),
+            penalty: penalty.kind.declaration().name,
             pattern: penalty.layers.clone(),
             layers: layers.iter().map(|(layer, _)| layer.clone()).collect(),
         }),

@@ -1,11 +1,10 @@
 //! Loss and accuracies of sequences with a label for each time step.
 
 use super::Outputs;
+use crate::Settings;
 use crate::metric::{ACCURACY, LABELED_ACCURACY, Metric};
-use crate::{Loss, Settings};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
-use spikelet_nn::loss::CrossEntropy;
 
 /// The labels of time steps without a class.
 pub(super) struct Unlabeled {
@@ -17,7 +16,7 @@ pub(super) struct Unlabeled {
 
 /// Checks that these settings have a loss for each time step.
 pub(super) fn check(settings: &Settings, steps: usize) -> Result<()> {
-    if settings.loss != Loss::CrossEntropy {
+    if settings.loss.of_steps().is_none() {
         let given = format!("{} was given", settings.loss.name());
         let help = "use \"cross-entropy\": every time step has a label";
         return Err(Error::invalid("loss", given, help));
@@ -42,7 +41,7 @@ pub(super) fn outputs(
         skip => (scores.slice(0, skip..steps), labels.slice(0, skip..steps)),
     };
     let classes = scores.shape().last().copied().unwrap_or(0);
-    let cross_entropy = CrossEntropy::new().label_smoothing(settings.label_smoothing);
+    let cross_entropy = settings.loss.of_steps().unwrap_or_default();
     let is_unlabeled = labels.equals(unlabeled.label as f64);
     let loss = match settings.unlabeled {
         None => {

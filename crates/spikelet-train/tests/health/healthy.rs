@@ -2,9 +2,9 @@
 
 use crate::health::support::{digits, settings, table};
 use spikelet_nn::network::{Layers, Network};
+use spikelet_train::FitReport;
 use spikelet_train::health::{Evidence, findings};
 use spikelet_train::prelude::*;
-use spikelet_train::{FitReport, Loss};
 use std::sync::Arc;
 
 /// Neither the run nor its first epochs have findings.
@@ -67,7 +67,7 @@ fn few(epochs: usize, seed: u64) -> Settings {
 #[test]
 fn mnist_fc_with_poisson_spikes() -> Result<()> {
     let settings = Settings {
-        encoder: "poisson".to_string(),
+        encoder: Poisson::default().into(),
         time_steps: 8,
         validation: 0.1,
         ..few(4, 11)
@@ -142,8 +142,8 @@ fn a_network_from_toml_with_latency_spikes() -> Result<()> {
     "#;
     let tiny = Network::Layers(Layers::from_toml("tiny.toml", text, &[]).map_err(Error::other)?);
     let settings = Settings {
-        encoder: "latency".to_string(),
-        loss: Loss::CrossEntropy,
+        encoder: Latency::default().into(),
+        loss: loss::CrossEntropy::new().into(),
         ..few(5, 15)
     };
     network(&tiny, settings, 15)
@@ -153,11 +153,12 @@ fn a_network_from_toml_with_latency_spikes() -> Result<()> {
 fn if_neurons_with_sgd() -> Result<()> {
     let settings = Settings {
         learning_rate: 0.1,
-        loss: Loss::CrossEntropy,
-        optimizer: OptimizerConfig::Sgd(Sgd {
+        loss: loss::CrossEntropy::new().into(),
+        optimizer: Sgd {
             momentum: 0.9,
             ..Sgd::default()
-        }),
+        }
+        .into(),
         ..few(6, 16)
     };
     hidden(If::default(), settings, 16)
@@ -176,7 +177,7 @@ fn lif_with_soft_reset_and_gradients_through_time() -> Result<()> {
         ..Lif::new(2.0)
     };
     let settings = Settings {
-        loss: Loss::Tet,
+        loss: loss::Tet::default().into(),
         time_steps: 6,
         ..few(5, 17)
     };
@@ -190,7 +191,7 @@ fn izhikevich_neurons() -> Result<()> {
         ..Izhikevich::default()
     };
     let settings = Settings {
-        loss: Loss::CrossEntropy,
+        loss: loss::CrossEntropy::new().into(),
         ..few(6, 18)
     };
     hidden(neuron, settings, 18)
@@ -203,7 +204,7 @@ fn adaptive_thresholds() -> Result<()> {
         ..Alif::default()
     };
     let settings = Settings {
-        loss: Loss::CrossEntropy,
+        loss: loss::CrossEntropy::new().into(),
         learning_rate: 5e-3,
         time_steps: 8,
         ..few(5, 19)
@@ -214,7 +215,7 @@ fn adaptive_thresholds() -> Result<()> {
 #[test]
 fn ternary_spikes() -> Result<()> {
     let settings = Settings {
-        loss: Loss::CrossEntropy,
+        loss: loss::CrossEntropy::new().into(),
         ..few(5, 20)
     };
     hidden(TernaryIf::default(), settings, 20)
@@ -223,7 +224,7 @@ fn ternary_spikes() -> Result<()> {
 #[test]
 fn a_parallel_neuron_with_augmented_and_mixed_images() -> Result<()> {
     let settings = Settings {
-        loss: Loss::CrossEntropy,
+        loss: loss::CrossEntropy::new().into(),
         mixup: Some(0.2),
         learning_rate: 5e-3,
         ..few(6, 21)
@@ -241,7 +242,7 @@ fn one_hundred_images_learned_by_heart() -> Result<()> {
     let data = spikelet_data::synthetic::digits_of(22, 100, 200);
     let settings = Settings {
         batch_size: 20,
-        loss: Loss::CrossEntropy,
+        loss: loss::CrossEntropy::new().into(),
         learning_rate: 2e-3,
         ..few(40, 22)
     };

@@ -1,9 +1,9 @@
 //! Networks that are made sick on purpose: exactly one finding, of the right kind and layer.
 
 use crate::health::support::{changed, digits, settings, table, train};
+use spikelet_train::FitReport;
 use spikelet_train::health::{Finding, FindingKind};
 use spikelet_train::prelude::*;
-use spikelet_train::{FitReport, Loss};
 use std::sync::Arc;
 
 /// The only finding.
@@ -147,16 +147,17 @@ fn shuffled_labels_are_named() {
 #[test]
 fn a_learning_rate_of_10_is_named() {
     for optimizer in [
-        OptimizerConfig::Adam(Adam::default()),
-        OptimizerConfig::Sgd(Sgd {
+        Adam::default().into(),
+        Sgd {
             momentum: 0.9,
             ..Sgd::default()
-        }),
+        }
+        .into(),
     ] {
         let settings = Settings {
             learning_rate: 10.0,
             optimizer,
-            loss: Loss::CrossEntropy,
+            loss: loss::CrossEntropy::new().into(),
             ..settings()
         };
         let report = train(deep(2, &surrogate(4.0)), settings, &digits(8));
@@ -271,9 +272,9 @@ fn a_network_that_learns_some_wrong_labels_by_heart_overfits() {
         .add(Linear::new(200, 10));
     let settings = Settings {
         epochs: 60,
-        loss: Loss::CrossEntropy,
+        loss: loss::CrossEntropy::new().into(),
         learning_rate: 5e-3,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         ..settings()
     };
     let report = train(net, settings, &data);

@@ -1,8 +1,8 @@
 //! Networks, data and short runs for the diagnosis.
 
 use spikelet_data::{ImageDataset, Split, synthetic};
+use spikelet_train::FitReport;
 use spikelet_train::prelude::*;
-use spikelet_train::{FitReport, Loss};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ pub fn settings() -> Settings {
         batch_size: 16,
         epochs: 8,
         learning_rate: 1e-3,
-        encoder: "direct".to_string(),
-        loss: Loss::Mse,
+        encoder: Direct::default().into(),
+        loss: loss::Mse {}.into(),
         validation: 0.0,
         ..Settings::default()
     }

@@ -4,7 +4,6 @@ use crate::health::patterns::{gratings, prototypes, with_random_labels};
 use crate::health::support::table;
 use spikelet_data::{Split, synthetic};
 use spikelet_nn::network::Network;
-use spikelet_train::Loss;
 use spikelet_train::health::FindingKind;
 use spikelet_train::optim::RmsProp;
 use spikelet_train::prelude::*;
@@ -27,10 +26,10 @@ pub fn settings(epochs: usize, seed: u64) -> Settings {
         epochs,
         seed,
         learning_rate: 2e-3,
-        encoder: "direct".to_string(),
-        loss: Loss::CrossEntropy,
+        encoder: Direct::default().into(),
+        loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         ..Settings::default()
     }
 }
@@ -90,7 +89,7 @@ fn recurrent_neurons_with_shuffled_digits() {
         .add(Recurrent::new(If::new(), 60))
         .add(Linear::new(60, 10));
     let settings = Settings {
-        loss: Loss::Mse,
+        loss: loss::Mse {}.into(),
         ..settings(14, 84)
     };
     sick(net, settings, &data);
@@ -126,10 +125,11 @@ fn three_gratings_with_random_labels_and_sgd() {
         .add(Linear::new(12 * 16, 3));
     let settings = Settings {
         learning_rate: 0.05,
-        optimizer: OptimizerConfig::Sgd(Sgd {
+        optimizer: Sgd {
             momentum: 0.9,
             ..Sgd::default()
-        }),
+        }
+        .into(),
         ..settings(30, 92)
     };
     sick(net, settings, &data);
@@ -161,7 +161,7 @@ fn parallel_neurons_with_random_labels() {
         .add(Psn::default())
         .add(Linear::new(30, 12));
     let settings = Settings {
-        loss: Loss::Tet,
+        loss: loss::Tet::default().into(),
         ..settings(8, 94)
     };
     sick(net, settings, &data);
@@ -238,7 +238,7 @@ fn digits_with_random_labels_and_a_loss_at_each_step() {
         .add(Plif::new(2.0))
         .add(Linear::new(120, 10));
     let settings = Settings {
-        loss: Loss::Tet,
+        loss: loss::Tet::default().into(),
         learning_rate: 5e-3,
         ..settings(20, 122)
     };
@@ -257,7 +257,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
         .add(Linear::new(8 * 36, 5));
     let settings = Settings {
         learning_rate: 1e-3,
-        optimizer: OptimizerConfig::RmsProp(RmsProp::default()),
+        optimizer: RmsProp::default().into(),
         ..settings(15, 123)
     };
     sick(net, settings, &data);
@@ -268,7 +268,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
 fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
     let data = with_random_labels(&prototypes(124, 25, [1, 8, 8], 50.0, [1000, 500]), 9);
     let settings = Settings {
-        loss: Loss::Mse,
+        loss: loss::Mse {}.into(),
         ..settings(15, 124)
     };
     sick(mlp(64, 150, 25), settings, &data);

@@ -4,10 +4,10 @@
 use crate::health::patterns::{gratings, prototypes, with_random_labels};
 use crate::health::support::table;
 use spikelet_data::Split;
+use spikelet_train::FitReport;
 use spikelet_train::health::FindingKind;
 use spikelet_train::optim::{Lion, RmsProp};
 use spikelet_train::prelude::*;
-use spikelet_train::{FitReport, Loss};
 
 fn run(net: Sequential, settings: Settings, data: &Split) -> FitReport {
     Trainer::new(net, settings).fit(data).expect("the run ends")
@@ -56,10 +56,10 @@ fn settings(learning_rate: f64, epochs: usize, seed: u64) -> Settings {
         epochs,
         seed,
         learning_rate,
-        encoder: "direct".to_string(),
-        loss: Loss::CrossEntropy,
+        encoder: Direct::default().into(),
+        loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         ..Settings::default()
     }
 }
@@ -95,7 +95,7 @@ fn three_hidden_layers_with_rmsprop_at_2() {
     };
     let data = prototypes(62, 12, [1, 8, 8], 30.0, [600, 300]);
     let settings = Settings {
-        optimizer: OptimizerConfig::RmsProp(RmsProp::default()),
+        optimizer: RmsProp::default().into(),
         ..settings(2.0, 10, 62)
     };
     sick(net, 12, settings, &data);
@@ -113,7 +113,7 @@ fn recurrent_neurons_with_lion_at_1() {
     };
     let data = prototypes(63, 8, [1, 7, 7], 30.0, [500, 300]);
     let settings = Settings {
-        optimizer: OptimizerConfig::Lion(Lion::default()),
+        optimizer: Lion::default().into(),
         ..settings(1.0, 10, 63)
     };
     sick(net, 8, settings, &data);
@@ -132,11 +132,12 @@ fn spiking_outputs_with_sgd_at_1000() {
     };
     let data = prototypes(64, 5, [3, 6, 6], 30.0, [500, 300]);
     let settings = Settings {
-        optimizer: OptimizerConfig::Sgd(Sgd {
+        optimizer: Sgd {
             momentum: 0.9,
             ..Sgd::default()
-        }),
-        loss: Loss::Mse,
+        }
+        .into(),
+        loss: loss::Mse {}.into(),
         ..settings(1000.0, 10, 64)
     };
     sick(net, 5, settings, &data);
@@ -226,10 +227,11 @@ fn a_high_rate_that_works() {
         .add(Linear::new(6 * 36, 6));
     let data = gratings(68, 6, 14, 25.0, [500, 300]);
     let settings = Settings {
-        optimizer: OptimizerConfig::Sgd(Sgd {
+        optimizer: Sgd {
             momentum: 0.9,
             ..Sgd::default()
-        }),
+        }
+        .into(),
         ..settings(0.5, 10, 68)
     };
     let report = run(net, settings, &data);

@@ -4,9 +4,9 @@
 use crate::health::patterns::{gratings, prototypes, with_label_noise};
 use crate::health::support::table;
 use spikelet_data::Split;
+use spikelet_train::FitReport;
 use spikelet_train::health::FindingKind;
 use spikelet_train::prelude::*;
-use spikelet_train::{FitReport, Loss};
 
 /// The mean accuracy on the test set over the last three epochs, and its largest mean over three epochs.
 fn accuracies(report: &FitReport) -> [f64; 2] {
@@ -43,10 +43,10 @@ fn settings(epochs: usize, seed: u64) -> Settings {
         epochs,
         seed,
         learning_rate: 3e-3,
-        encoder: "direct".to_string(),
-        loss: Loss::CrossEntropy,
+        encoder: Direct::default().into(),
+        loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
-        schedule: LrSchedule::Constant,
+        schedule: LrSchedule::default(),
         evaluation_batch: Some(250),
         ..Settings::default()
     }
@@ -83,7 +83,7 @@ fn gratings_with_noisy_labels_and_a_squared_error() {
         .add(If::new())
         .add(Linear::new(128, 4));
     let settings = Settings {
-        loss: Loss::Mse,
+        loss: loss::Mse {}.into(),
         ..settings(60, 52)
     };
     sick(net, settings, &with_label_noise(&data, 0.4, 12));
@@ -101,7 +101,7 @@ fn three_patterns_with_noisy_labels_and_two_hidden_layers() {
         .add(Plif::new(2.0))
         .add(Linear::new(96, 3));
     let settings = Settings {
-        loss: Loss::Tet,
+        loss: loss::Tet::default().into(),
         ..settings(60, 53)
     };
     sick(net, settings, &with_label_noise(&data, 0.4, 13));
@@ -159,7 +159,7 @@ fn noisy_labels_with_weight_decay_and_dropout() {
     let settings = Settings {
         validation: 0.2,
         learning_rate: 1e-3,
-        label_smoothing: 0.1,
+        loss: loss::CrossEntropy::new().label_smoothing(0.1).into(),
         ..settings(40, 47)
     };
     healthy(net, settings, &with_label_noise(&data, 0.15, 5));

@@ -5,9 +5,9 @@ use crate::health::patterns::{gratings, prototypes};
 use crate::health::support::table;
 use crate::health::unseen_labels::{mlp, settings};
 use spikelet_data::{Split, synthetic};
+use spikelet_train::FitReport;
 use spikelet_train::health::{Evidence, FindingKind, findings};
 use spikelet_train::prelude::*;
-use spikelet_train::{FitReport, Loss};
 
 fn run(net: Sequential, settings: Settings, data: &Split) -> FitReport {
     Trainer::new(net, settings).fit(data).expect("the run ends")
@@ -95,7 +95,7 @@ fn a_slow_schedule_with_sgd() {
         .add(Linear::new(32, 5));
     let settings = Settings {
         learning_rate: 3e-3,
-        optimizer: OptimizerConfig::Sgd(Sgd::default()),
+        optimizer: Sgd::default().into(),
         ..settings(30, 86)
     };
     // It learns too slowly to be better than guessing for sure.
@@ -134,7 +134,7 @@ fn fifteen_patterns_learned_slowly() {
         .add(Linear::new(50, 15));
     let settings = Settings {
         learning_rate: 2e-3,
-        optimizer: OptimizerConfig::Sgd(Sgd::default()),
+        optimizer: Sgd::default().into(),
         ..settings(25, 101)
     };
     healthy(&run(net, settings, &data));
@@ -215,7 +215,7 @@ fn a_weak_signal_and_a_high_learning_rate() {
 fn a_weak_signal_of_six_classes_and_a_squared_error() {
     let data = |test| prototypes(126, 6, [1, 7, 7], 280.0, [240, test]);
     let settings = Settings {
-        loss: Loss::Mse,
+        loss: loss::Mse {}.into(),
         ..settings(30, 126)
     };
     weak(|| mlp(49, 90, 6), 6, settings, data, 150);
@@ -253,7 +253,7 @@ fn twelve_patterns_learned_slowly() {
         .add(Linear::new(50, 12));
     let settings = Settings {
         learning_rate: 0.01,
-        optimizer: OptimizerConfig::Sgd(Sgd::default()),
+        optimizer: Sgd::default().into(),
         ..settings(20, 128)
     };
     healthy(&run(net, settings, &data));

@@ -2,14 +2,14 @@
 
 use super::support::{N, linear_net, regression, store, tensors, train};
 use spikelet_nn::tensors::TensorFile;
-use spikelet_train::optim::{Adam, Clip};
+use spikelet_train::optim::{AdamW, Clip};
 use spikelet_train::prelude::*;
 use spikelet_train::{Step, StepError};
 
 fn with_everything(net: &Sequential) -> Step<'_> {
     regression(net, N)
         .optimizer(Adam::default(), 1e-2)
-        .group("first.*", Adam::w(0.1), 2e-2)
+        .group("first.*", AdamW::new(0.1), 2e-2)
         .no_weight_decay_on_vectors()
         .accumulate(2)
         .ema(0.9)

@@ -2,8 +2,13 @@
 
 use super::support::store;
 use spikelet_data::{Batch, DataLoader, LoaderConfig, synthetic};
+use spikelet_schema::{Member, to_json};
+use spikelet_train::penalty::{
+    Penalty, PenaltyKind, RateBounds, RateLimits, RateTarget, SpikeCount, SpikeCountSquared,
+    SynapticOperations,
+};
 use spikelet_train::prelude::*;
-use spikelet_train::{BatchShape, Loss, Penalty, PenaltyKind, Step, StepError};
+use spikelet_train::{BatchShape, Step, StepError};
 
 const N: usize = 16;
 const T: usize = 6;
@@ -35,8 +40,8 @@ fn settings(learning_rate: f64, penalties: Vec<Penalty>) -> Settings {
         time_steps: T,
         batch_size: N,
         learning_rate,
-        encoder: "direct".to_string(),
-        loss: Loss::CrossEntropy,
+        encoder: Direct::default().into(),
+        loss: loss::CrossEntropy::new().into(),
         penalties,
         ..Settings::default()
     }
@@ -53,7 +58,7 @@ fn batch() -> Result<Batch> {
 }
 
 /// The penalty of spikes `[T, N, neurons]` by its definition.
-fn by_hand(kind: PenaltyKind, spikes: &[f64]) -> f64 {
+fn by_hand(kind: &dyn PenaltyKind, spikes: &[f64]) -> f64 {
     let neurons = spikes.len() / (T * N);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     // Spikes of each neuron of each sample, of each sample, and for each neuron and step.
@@ -72,19 +77,21 @@ fn by_hand(kind: PenaltyKind, spikes: &[f64]) -> f64 {
         each.map(|r| (low - r).max(0.0).powi(power) + (r - high).max(0.0).powi(power))
             .collect()
     };
-    match kind {
-        PenaltyKind::SpikeCount => mean(&counts),
-        PenaltyKind::SpikeCountSquared => mean(
+    let constants = to_json(kind);
+    let constant = |key: &str| constants[key].as_f64().expect("a number");
+    match kind.declaration().name {
+        "spike-count" => mean(&counts),
+        "spike-count-squared" => mean(
             &samples
                 .iter()
                 .map(|count| count * count)
                 .collect::<Vec<_>>(),
         ),
-        PenaltyKind::RateTarget { target } => (mean(&rates) - target).powi(2),
-        PenaltyKind::RateBounds { low, high } => mean(&outside(low, high, 2)),
-        PenaltyKind::RateLimits { low, high } => outside(low, high, 1).iter().sum(),
-        PenaltyKind::SynapticOperations { fan_out } => mean(&samples) * fan_out,
-        other => panic!("{} is not defined here", other.name()),
+        "rate-target" => (mean(&rates) - constant("target")).powi(2),
+        "rate-bounds" => mean(&outside(constant("low"), constant("high"), 2)),
+        "rate-limits" => outside(constant("low"), constant("high"), 1).iter().sum(),
+        "synaptic-operations" => mean(&samples) * constant("fan_out"),
+        other => panic!("{other} is not defined here"),
     }
 }
 
@@ -92,25 +99,27 @@ fn by_hand(kind: PenaltyKind, spikes: &[f64]) -> f64 {
 fn the_loss_of_training_has_the_penalties_of_the_spikes_and_that_of_evaluations_has_not()
 -> Result<()> {
     let (net, batch) = (net(), batch()?);
-    let kinds = [
-        PenaltyKind::SpikeCount,
-        PenaltyKind::SpikeCountSquared,
-        PenaltyKind::RateTarget { target: 0.2 },
-        PenaltyKind::RateBounds {
+    let kinds: [Member<dyn PenaltyKind>; 6] = [
+        SpikeCount {}.into(),
+        SpikeCountSquared {}.into(),
+        RateTarget { target: 0.2 }.into(),
+        RateBounds {
             low: 0.05,
             high: 0.1,
-        },
-        PenaltyKind::RateLimits {
+        }
+        .into(),
+        RateLimits {
             low: 0.05,
             high: 0.1,
-        },
-        PenaltyKind::SynapticOperations { fan_out: 10.0 },
+        }
+        .into(),
+        SynapticOperations { fan_out: 10.0 }.into(),
     ];
     for (kind, propagation) in kinds.into_iter().zip(Propagation::ALL.into_iter().cycle()) {
         for (layers, pattern) in [(&["hidden"][..], "hid*"), (&["hidden", "output"], "*")] {
             let settings = Settings {
                 propagation,
-                ..settings(0.0, vec![Penalty::new(kind, pattern, 0.25)])
+                ..settings(0.0, vec![Penalty::new(kind.clone(), pattern, 0.25)])
             };
             let mut store = store()?;
             let step = Step::classifier(&net, &settings, SHAPE)?.read_activations("*.spike_seq");
@@ -120,11 +129,11 @@ fn the_loss_of_training_has_the_penalties_of_the_spikes_and_that_of_evaluations_
             for layer in layers {
                 let spikes = step.activation(&format!("{layer}.spike_seq"))?.to_f64();
                 assert!(spikes.contains(&1.0), "{layer} fires");
-                expected += 0.25 * by_hand(kind, &spikes);
+                expected += 0.25 * by_hand(&*kind, &spikes);
             }
             let penalty = trained.get("penalty").expect("a metric of training");
             let near = |a: f64, b: f64| (a - b).abs() <= 2e-6 * (1.0 + b.abs());
-            let name = kind.name();
+            let name = kind.declaration().name;
             assert!(near(penalty, expected), "{name}: {penalty} {expected}");
             // The learning rate is 0.
             let eval = Step::classifier_eval(&net, &settings, SHAPE)?;
@@ -141,7 +150,7 @@ fn the_loss_of_training_has_the_penalties_of_the_spikes_and_that_of_evaluations_
 fn gradients_are_those_of_the_loss_and_of_the_penalty() -> Result<()> {
     let (net, batch) = (net(), batch()?);
     let gradient = |weight: f64| {
-        let penalty = Penalty::new(PenaltyKind::SpikeCountSquared, "hidden", weight);
+        let penalty = Penalty::new(SpikeCountSquared {}, "hidden", weight);
         let step = Step::classifier(&net, &settings(0.0, vec![penalty]), SHAPE)?;
         let mut step = step.read_gradients("*").compile(&mut store()?)?;
         step.run_batch(&batch)?;
@@ -162,7 +171,7 @@ fn gradients_are_those_of_the_loss_and_of_the_penalty() -> Result<()> {
 fn penalties_lower_the_number_of_spikes() -> Result<()> {
     let (net, batch) = (net(), batch()?);
     let spikes_after = |weight: f64| {
-        let penalty = Penalty::new(PenaltyKind::SpikeCount, "hidden", weight);
+        let penalty = Penalty::new(SpikeCount {}, "hidden", weight);
         let settings = settings(1e-3, vec![penalty]);
         let step = Step::classifier(&net, &settings, SHAPE)?.read_activations("hidden.spike_seq");
         let mut step = step.compile(&mut store()?)?;
@@ -180,7 +189,7 @@ fn penalties_lower_the_number_of_spikes() -> Result<()> {
 #[test]
 fn a_pattern_without_a_layer_is_answered_with_the_layers() -> Result<()> {
     let net = net();
-    let penalty = Penalty::new(PenaltyKind::SpikeCount, "fc*", 1.0);
+    let penalty = Penalty::new(SpikeCount {}, "fc*", 1.0);
     let settings = settings(0.0, vec![penalty]);
     let step = Step::classifier(&net, &settings, SHAPE)?;
     let compiled = step.compile(&mut store()?);

@@ -154,7 +154,7 @@ impl AnnArgs {
         let data_args = self.data_of(&ann);
         let data = self.load(&data_args, &ann, console)?;
         if let Some(experiment) = &ann.experiment {
-            ann.settings.normalize = crate::args::normalization_of(experiment, &data)?;
+            ann.settings.normalize = crate::args::normalization_of(experiment, &data)?.into();
         }
         let [train, test] = parts(&data)?;
         let [train, test] = [train, test].map(|part| loader(part, &ann.settings));
@@ -289,7 +289,7 @@ fn of_weights(file: &Path, named: &NetworkName) -> Result<Ann, Failure> {
 }
 
 fn check_encoder(settings: &Settings) -> Result<(), Failure> {
-    match settings.encoder.as_str() {
+    match settings.encoder.name() {
         "direct" => Ok(()),
         other => Err(Failure::other(
             format!("the network takes images that the encoder {other} encodes"),

@@ -4,11 +4,12 @@ use super::as_dataset;
 use super::convert::Input;
 use crate::failure::Failure;
 use spikelet::data::DataLoader;
+use spikelet::loss::Loss;
 use spikelet::module::Module;
 use spikelet::report::Activity;
 use spikelet::runtime::VarStore;
 use spikelet::train::metric::recognized;
-use spikelet::train::{BatchShape, EvalStep, Loss, Settings, Step};
+use spikelet::train::{BatchShape, EvalStep, Settings, Step};
 use std::sync::Arc;
 
 /// The scores of one image.
@@ -27,10 +28,10 @@ impl Prediction {
     }
 
     /// The scores of a network that was trained with this loss.
-    pub fn new(scores: &[f64], loss: Loss) -> Self {
+    pub fn new(scores: &[f64], loss: &dyn Loss) -> Self {
         Self {
             scores: scores.to_vec(),
-            is_softmax: matches!(loss, Loss::CrossEntropy | Loss::Tet),
+            is_softmax: loss.is_of_softmax(),
         }
     }
 
@@ -136,13 +137,14 @@ impl<'a> Classifier<'a> {
     }
 
     fn prediction(&self, scores: &[f64]) -> Prediction {
-        Prediction::new(scores, self.settings.loss)
+        Prediction::new(scores, &*self.settings.loss)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Loss, Prediction};
+    use super::Prediction;
+    use spikelet::loss::Mse;
 
     #[test]
     fn classes_are_sorted_by_score_and_probabilities_sum_to_one() {
@@ -160,6 +162,6 @@ mod tests {
         assert_eq!(found.probability(1), None);
         assert_eq!(found.certainty(1), ("score", 1002.0));
         assert_eq!(found.best(), Some(1));
-        assert_eq!(Prediction::new(&[0.0; 3], Loss::Mse).best(), None);
+        assert_eq!(Prediction::new(&[0.0; 3], &Mse {}).best(), None);
     }
 }

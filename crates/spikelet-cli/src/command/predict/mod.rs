@@ -127,14 +127,14 @@ impl Predict {
         let what = "files of events, .npy or .safetensors files";
         let files = files::find(&self.inputs, what, sequences::has_ending)?;
         let classes = trained.classes();
-        let loss = trained.checkpoint.settings()?.loss;
+        let loss = trained.checkpoint.settings()?.loss.clone();
         let mut classifier = SequenceClassifier::new(reader, trained)?;
         let mut report = Report::new(self, &classes, files.len());
         for file in &files {
             match reader.read(file) {
                 Ok(input) => {
                     let scores = classifier.scores(&input)?;
-                    report.add(console, vec![input], vec![Prediction::new(&scores, loss)]);
+                    report.add(console, vec![input], vec![Prediction::new(&scores, &*loss)]);
                 }
                 Err(failure) => report.skip(console, file, failure)?,
             }

@@ -2,9 +2,9 @@
 
 use crate::module::{Context, Init};
 use crate::runtime::VarStore;
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_graph::{Tensor, Var};
+use spikelet_schema::Schema;
 
 /// The name of the tensor with the width of a layer.
 const NAME: &str = "delay_width";
@@ -33,13 +33,16 @@ pub(super) fn buffer(cx: &Context, start: f64) -> Var {
 /// assert_eq!(store.get("0.delay_width")?.to_f64(), [12.0]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct DelayWidth {
     /// The width at epoch 0.
+    #[schema(required, at_least = 0, unit = "steps")]
     pub start: f64,
     /// The width at epoch `epochs` and after it.
+    #[schema(required, at_least = 0, unit = "steps")]
     pub end: f64,
     /// The number of epochs over which the width changes.
+    #[schema(required, at_least = 1)]
     pub epochs: usize,
 }
 

@@ -1,66 +1,50 @@
 //! Reduction on a plateau of a metric.
 
-use serde::{Deserialize, Serialize};
-use spikelet_nn::{Constant, Domain};
+use super::Schedule;
+use spikelet_schema::Schema;
 
 /// The learning rate is multiplied by `gamma` after `patience` epochs without improvement of a metric.
 ///
 /// The factor is a function of the metric in all epochs so far, so that a resumed run has the same learning rates. The
-/// rule is that of PyTorch's `ReduceLROnPlateau`. The metric is a loss, or with `maximize` an accuracy.
+/// rule and the defaults are those of PyTorch's `ReduceLROnPlateau`. The metric is a loss, or with `maximize` an accuracy.
 ///
 /// ```
-/// use spikelet_train::optim::Plateau;
+/// use spikelet_train::optim::schedule::Plateau;
 /// let plateau = Plateau { patience: 1, gamma: 0.5, ..Plateau::default() };
 /// assert_eq!(plateau.factor_after(&[0.9, 0.8]), 1.0);
 /// assert_eq!(plateau.factor_after(&[0.9, 0.8, 0.8, 0.8]), 0.5);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Plateau {
-    /// The factor of a reduction, above 0 and below 1.
+    /// The factor of a reduction.
+    #[schema(default = 0.1, above = 0, below = 1)]
     pub gamma: f64,
     /// The number of epochs without improvement that are tolerated.
+    #[schema(default = 10, unit = "epochs")]
     pub patience: u32,
-    /// The smallest difference that counts as improvement, at least 0.
+    /// The smallest difference that counts as improvement.
+    #[schema(default = 1e-4, at_least = 0)]
     pub threshold: f64,
     /// Whether the threshold is relative to the best value of the metric.
+    #[schema(default = true)]
     pub relative: bool,
     /// The number of epochs after a reduction in which no epochs without improvement are counted.
+    #[schema(unit = "epochs")]
     pub cooldown: u32,
-    /// The smallest factor, 0 to 1.
+    /// The smallest factor.
+    #[schema(from = 0, to = 1)]
     pub min_factor: f64,
     /// Whether larger values of the metric are better.
     pub maximize: bool,
 }
 
-impl Default for Plateau {
-    /// PyTorch's defaults.
-    fn default() -> Self {
-        Self {
-            gamma: 0.1,
-            patience: 10,
-            threshold: 1e-4,
-            relative: true,
-            cooldown: 0,
-            min_factor: 0.0,
-            maximize: false,
-        }
+impl Schedule for Plateau {
+    fn factor(&self, _: f64, _: f64, metrics: &[f64]) -> f64 {
+        self.factor_after(metrics)
     }
 }
 
 impl Plateau {
-    pub(super) fn domains(&self) -> Vec<Constant> {
-        vec![
-            Constant::new("gamma", self.gamma, Domain::above(0.0).below(1.0)),
-            Constant::new("threshold", self.threshold, Domain::at_least(0.0)),
-            Constant::new(
-                "min_factor",
-                self.min_factor,
-                Domain::at_least(0.0).at_most(1.0),
-            ),
-        ]
-    }
-
     /// The factor of the learning rate after epochs with these values of the metric. NaN is no improvement.
     pub fn factor_after(&self, metrics: &[f64]) -> f64 {
         let mut best = match self.maximize {

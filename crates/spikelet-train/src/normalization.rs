@@ -1,13 +1,16 @@
 //! How pixels are normalized.
 
+use serde_json::{Value, json};
 use spikelet_data::{ImageDataset, Normalize};
+use spikelet_schema::document::{Fields, Located, Node};
+use spikelet_schema::{Field, FieldValue, Kind};
 use std::fmt;
 use std::str::FromStr;
 
 /// How pixels are normalized, before the training images are known.
 ///
 /// ```
-/// use spikelet_train::experiment::Normalization;
+/// use spikelet_train::Normalization;
 /// assert_eq!("auto".parse(), Ok(Normalization::Auto));
 /// assert!("0.13/0.31".parse::<Normalization>().is_ok());
 /// assert!("much".parse::<Normalization>().is_err());
@@ -35,6 +38,14 @@ impl Normalization {
         self.or(|| Normalize::of_images(train))
     }
 
+    /// The values, if they are given.
+    pub fn given(&self) -> Option<&Normalize> {
+        match self {
+            Self::Given(given) => Some(given),
+            _ => None,
+        }
+    }
+
     /// The normalization where that of `auto` is `automatic`: for images that are not in memory,
     /// [`LazySplit::normalize`](spikelet_data::LazySplit::normalize).
     pub fn or(&self, automatic: impl FnOnce() -> Normalize) -> Option<Normalize> {
@@ -42,6 +53,56 @@ impl Normalization {
             Self::None => None,
             Self::Auto => Some(automatic()),
             Self::Given(given) => Some(given.clone()),
+        }
+    }
+}
+
+const EXPECTED: &str = "\"none\", \"auto\", or { mean = [0.5], std = [0.2] }";
+
+/// `"none"`, `"auto"`, or a table with a value or one a channel.
+impl FieldValue for Normalization {
+    fn kind() -> Kind {
+        Kind::Other(EXPECTED, || {
+            let numbers = json!({"type": "array", "items": {"type": "number"}, "minItems": 1});
+            let given = json!({
+                "type": "object", "properties": {"mean": numbers, "std": numbers},
+                "required": ["mean", "std"], "additionalProperties": false,
+            });
+            json!({"anyOf": [{"enum": ["none", "auto"]}, given]})
+        })
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = match node.as_text() {
+            Some("none") => Self::None,
+            Some("auto") => Self::Auto,
+            _ if node.entries().is_none() => return Err(node.wrong(field.key, EXPECTED)),
+            _ => {
+                let fields = Fields::new(node, format!("`{}`", field.key), &["mean", "std"])?;
+                let values = |key: &str| -> Result<Vec<f32>, Located> {
+                    let node = fields.require(key, "a list of a number or one a channel")?;
+                    let each = node.list(key)?.iter();
+                    each.map(|item| Ok(item.number(key)? as f32)).collect()
+                };
+                let normalize = Normalize {
+                    mean: values("mean")?,
+                    std: values("std")?,
+                };
+                let channels = normalize.mean.len().max(normalize.std.len());
+                normalize.check(channels).map_err(|problem| {
+                    Located::refused(&problem, "correct the values").or_at(node.span.clone())
+                })?;
+                Self::Given(normalize)
+            }
+        };
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Self::None => "none".into(),
+            Self::Auto => "auto".into(),
+            Self::Given(given) => json!({"mean": given.mean.write(), "std": given.std.write()}),
         }
     }
 }

@@ -1,0 +1,46 @@
+//! Members of families on the command line: `NAME`, or `NAME:KEY=VALUE,…`.
+
+use super::Setting;
+use crate::failure::Failure;
+use serde_json::{Map, Value};
+use spikelet::document::Node;
+use spikelet::schema::Family;
+use std::sync::Arc;
+
+/// The name of a member of a family and the fields that are given with it.
+///
+/// # Errors
+/// When no member has this name, or a field has no value.
+pub fn named<T: Family + ?Sized>(text: &str) -> Result<Map<String, Value>, String> {
+    let (name, fields) = text.split_once(':').unwrap_or((text, ""));
+    let name = name.trim();
+    T::registry()
+        .find(name)
+        .map_err(|error| error.to_string())?;
+    let fields = fields.split(',').filter(|field| !field.is_empty());
+    let mut all = Map::from_iter([("name".to_string(), Value::from(name))]);
+    for field in fields {
+        let setting: Setting = field.parse()?;
+        all.insert(setting.key, setting.value);
+    }
+    Ok(all)
+}
+
+/// The member with these fields: the present one with others changed, or another one if they name it.
+///
+/// # Errors
+/// When a field is unknown, missing or wrong.
+pub fn member_over<T: Family + ?Sized>(
+    present: &T,
+    fields: Map<String, Value>,
+) -> Result<Arc<T>, Failure> {
+    let family = T::registry().family;
+    let table = Node::from_json(&fields.into());
+    let read = table.and_then(|table| T::registry().read_over(family, present, &table));
+    read.map_err(|error| Failure::argument(error.problem.to_string(), error.problem.help()))
+}
+
+/// The names of all members of a family.
+pub fn names_of<T: Family + ?Sized>() -> String {
+    T::registry().all_names().join(", ")
+}
