@@ -50,7 +50,7 @@ fn read_table(record: &mut dyn RecordMut, node: &Node, complete: bool) -> Result
         .iter()
         .find(|field| complete && field.required && node.get(key_of(field)).is_none());
     if let Some(missing) = missing {
-        fields.require(key_of(missing), &missing.summary())?;
+        fields.require(key_of(missing), &missing.phrase())?;
     }
     set(record, "", &fields)?;
     record
