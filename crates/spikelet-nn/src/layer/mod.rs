@@ -16,6 +16,7 @@ layers! {
     mod pool: Pool, Pool1d, Pool2d, Pool3d => MAX_POOL, AVG_POOL;
     mod adaptive_pool: AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool, AdaptiveMaxPool1d,
         AdaptiveMaxPool2d, AdaptiveMaxPool3d => ADAPTIVE_MAX_POOL, ADAPTIVE_AVG_POOL;
+    mod upsample: Upsample, Upsample1d, Upsample2d, Upsample3d => UPSAMPLE;
     mod batch_norm: BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d => BATCH_NORM;
     mod layer_norm: GroupNorm, LayerNorm => LAYER_NORM, GROUP_NORM;
     mod dropout: Dropout, Dropout2d => DROPOUT, DROPOUT2D;
