@@ -285,6 +285,19 @@ impl Field {
     pub fn summary(&self) -> String {
         first_paragraph(self.doc).replace('\n', " ")
     }
+
+    /// Its meaning inside a sentence: without the capital letter of a word at its beginning, and without the dot.
+    pub(crate) fn phrase(&self) -> String {
+        let summary = self.summary();
+        let text = summary.trim_end_matches('.');
+        let mut rest = text.chars();
+        match rest.next() {
+            Some(first) if rest.clone().next().is_some_and(char::is_lowercase) => {
+                first.to_lowercase().chain(rest).collect()
+            }
+            _ => text.to_string(),
+        }
+    }
 }
 
 impl fmt::Debug for Declaration {

@@ -50,7 +50,7 @@ fn read_table(record: &mut dyn RecordMut, node: &Node, complete: bool) -> Result
         .iter()
         .find(|field| complete && field.required && node.get(field.key_in_files()).is_none());
     if let Some(missing) = missing {
-        fields.require(missing.key_in_files(), &missing.summary())?;
+        fields.require(missing.key_in_files(), &missing.phrase())?;
     }
     set(record, "", &fields)?;
     record

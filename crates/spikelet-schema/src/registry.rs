@@ -49,7 +49,7 @@ impl<T: ?Sized> Entry<T> {
             .iter()
             .find(|f| f.required && fields.get(f.key).is_none());
         if let Some(missing) = missing {
-            fields.require(missing.key, &missing.summary())?;
+            fields.require(missing.key, &missing.phrase())?;
         }
         let made = (self.make)(&fields);
         made.map_err(|error| error.or_at(node.span.clone()))

@@ -6,6 +6,7 @@
 
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
@@ -96,3 +97,42 @@ impl Module for Activation {
         Some(self)
     }
 }
+
+/// A kind without a value.
+macro_rules! plain {
+    ($($name:ident = $kind:literal, $function:ident, $summary:literal;)*) => {$(
+        pub(crate) const $name: Kind = Kind {
+            names: &[$kind],
+            types: &[stringify!($function)],
+            summary: $summary,
+            main: MainValue::None,
+            keys: &[],
+            example: (&[8], concat!("\"", $kind, "\"")),
+            build: |layer, b| b.without_weights(layer, Activation::$function),
+        };
+    )*};
+}
+
+plain! {
+    RELU = "relu", Relu, "rectified linear unit, max(x, 0), of networks without spikes";
+    GELU = "gelu", Gelu, "Gaussian error linear unit, x·Φ(x), of networks without spikes";
+    SILU = "silu", Silu, "sigmoid linear unit, x·σ(x), of networks without spikes";
+    SIGMOID = "sigmoid", Sigmoid, "logistic function, 1/(1 + e⁻ˣ), of networks without spikes";
+    TANH = "tanh", Tanh, "hyperbolic tangent, of networks without spikes";
+}
+
+pub(crate) const LEAKY_RELU: Kind = Kind {
+    names: &["leaky-relu"],
+    types: &["LeakyRelu"],
+    summary: "leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes",
+    main: MainValue::Optional(key!(slope: "number" = "0.01", "the slope below 0")),
+    keys: &[],
+    example: (&[8], "{ leaky-relu = 0.1 }"),
+    build: |layer, b| {
+        // As in PyTorch.
+        let slope = layer
+            .main
+            .map_or(Ok(0.01), |node| node.number(layer.name()))?;
+        b.without_weights(layer, Activation::LeakyRelu { slope })
+    },
+};

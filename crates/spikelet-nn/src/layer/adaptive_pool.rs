@@ -6,6 +6,7 @@
 use super::Pool;
 use super::images::Sizes;
 use crate::module::{Context, Module, Tree};
+use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Pooling;
@@ -46,7 +47,7 @@ pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
 pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 
 macro_rules! adaptive {
-    ($($type:ident: $pooling:expr;)*) => {$(
+    ($($type:ident: $pooling:expr, $kind:ident = $name:literal, $summary:literal;)*) => {$(
         impl<const D: usize> $type<D> {
             /// Pooling to one size for all axes, or to a size for each axis.
             pub fn new(outputs: impl Sizes<D>) -> Self {
@@ -65,10 +66,31 @@ macro_rules! adaptive {
                 Tree::fields(self)
             }
         }
+
+        pub(crate) const $kind: Kind = Kind {
+            names: &[$name],
+            types: &[
+                concat!(stringify!($type), "1d"),
+                concat!(stringify!($type), "2d"),
+                concat!(stringify!($type), "3d"),
+            ],
+            summary: $summary,
+            main: MainValue::Required(key!(size: "sizes", "the size of the output")),
+            keys: &[],
+            example: (&[4, 6, 6], concat!("{ ", $name, " = 2 }")),
+            build: |layer, b| {
+                fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+                    b.without_weights(layer, $type::<D>::new(layer.main_sizes()?))
+                }
+                by_axes!(b.spatial_axes(layer)?, build(layer, b))
+            },
+        };
     )*};
 }
 
 adaptive! {
-    AdaptiveAvgPool: Pooling::Average { count_padding: true };
-    AdaptiveMaxPool: Pooling::Max;
+    AdaptiveAvgPool: Pooling::Average { count_padding: true },
+        ADAPTIVE_AVG_POOL = "adaptive-avg-pool", "average pooling to an output of a given size";
+    AdaptiveMaxPool: Pooling::Max,
+        ADAPTIVE_MAX_POOL = "adaptive-max-pool", "max pooling to an output of a given size";
 }

@@ -21,6 +21,8 @@ use super::images::{channels_last, channels_second, expect};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{EPSILON, MOMENTUM};
+use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use crate::sequence;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
@@ -339,5 +341,44 @@ impl<const D: usize> Module for BatchNorm<D> {
 
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
+    }
+}
+
+/// The largest number of time steps with factors of their own in files.
+const MAX_TIME_STEPS: usize = 1 << 20;
+
+/// `"batch-norm"`, `{ layer = "batch-norm", momentum = 0.05 }`; threshold-dependent with `scale`, the threshold of the neuron
+/// behind it; temporal effective with `time_steps`.
+pub(crate) const BATCH_NORM: Kind = Kind {
+    names: &["batch-norm", "bn", "batchnorm2d"],
+    types: &["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"],
+    summary: "batch normalization of each channel",
+    main: MainValue::None,
+    keys: &[
+        EPSILON,
+        MOMENTUM,
+        key!(affine: "flag" = "true", "whether there are trained scales and offsets"),
+        key!(scale: "number" = "1.0", "the initial value of the scales"),
+        key!(each_step: "flag" = "false", "whether each time step has statistics of its own"),
+        key!(time_steps: "integer" = "null", "the number of time steps, each with a factor that is learned (TEBN)"),
+    ],
+    example: (&[4, 6, 6], r#""batch-norm""#),
+    build: |layer, b| by_axes!(b.shape.len().max(2) - 1, build(layer, b)),
+};
+
+fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let (fields, channels) = (&layer.fields, b.shape[0]);
+    let mut norm = BatchNorm::<D>::new(channels);
+    norm.epsilon = fields.number("epsilon")?.unwrap_or(norm.epsilon);
+    norm.momentum = fields.number("momentum")?.unwrap_or(norm.momentum);
+    norm.affine = fields.flag("affine")?.unwrap_or(norm.affine);
+    norm.scale = fields.number("scale")?.unwrap_or(norm.scale);
+    norm.each_step = layer.flag("each_step")?;
+    let leaf = b.leaf(layer.name(), norm, channels.checked_mul(2), |_| Some(0))?;
+    let time_steps = fields.integer("time_steps", 1..=MAX_TIME_STEPS)?;
+    match time_steps {
+        // The builder's sequences have another number of steps.
+        Some(_) => Ok(Arc::new(BatchNorm { time_steps, ..norm })),
+        None => Ok(leaf),
     }
 }

@@ -5,8 +5,13 @@
 
 use super::images::{Sizes, channels_last, channels_second, expect};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
+use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
+use crate::network::layer_fields::expect_divisor;
+use crate::network::{LayerKey, Layers};
 use crate::synapses::{ConvSynapses, Synapses};
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;
 use std::any::Any;
@@ -189,5 +194,70 @@ impl<const D: usize> Module for Conv<D> {
 
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
+    }
+}
+
+pub(super) const KERNEL: LayerKey = key!(kernel: "sizes", "the size of the window");
+pub(super) const STRIDE: LayerKey = key!(stride: "sizes" = "1", "the distance of windows");
+pub(super) const GROUPS: LayerKey =
+    key!(groups: "integer" = "1", "the number of groups of channels");
+
+/// `{ conv = 128, kernel = 3, padding = 1 }`. `inputs` is the expected number of input channels.
+pub(crate) const CONV: Kind = Kind {
+    names: &["conv", "conv1d", "conv2d", "conv3d"],
+    types: &["Conv1d", "Conv2d", "Conv3d"],
+    summary: "convolution over one, two or three axes",
+    main: OUT_CHANNELS,
+    keys: &[
+        INPUTS, KERNEL, STRIDE, PADDING, DILATION, GROUPS, BIAS, INIT, BIAS_INIT,
+    ],
+    example: (&[4, 6, 6], "{ conv = 3, kernel = 3 }"),
+    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b)),
+};
+
+fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let conv = Conv::<D>::fitting(layer, b)?;
+    let window = conv.window(conv.inputs);
+    let weights = window.and_then(|window| window.checked_mul(conv.outputs));
+    b.leaf(layer.name(), conv, weights, |elements| {
+        window?.checked_mul(elements)
+    })
+}
+
+impl<const D: usize> Conv<D> {
+    /// The settings of a convolution of the current input, of a layer in a file.
+    pub(super) fn read(layer: &LayerFields<'_>, b: &Builder) -> Result<Self, Located> {
+        let inputs = b.shape[0];
+        layer.expect_inputs(inputs)?;
+        let outputs = layer.main_size()?;
+        let fields = &layer.fields;
+        let groups = fields.integer("groups", 1..=Layers::MAX_SIZE)?.unwrap_or(1);
+        for channels in [(inputs, "input channels"), (outputs, "output channels")] {
+            expect_divisor(fields.get("groups"), (groups, "groups"), channels)?;
+        }
+        fields.require("kernel", "the size of the window")?;
+        let mut conv = Self::new(inputs, outputs, layer.sizes("kernel", 1)?.unwrap_or([1; D]));
+        conv.stride = layer.sizes("stride", 1)?.unwrap_or(conv.stride);
+        conv.padding = layer.sizes("padding", 0)?.unwrap_or(conv.padding);
+        conv.dilation = layer.sizes("dilation", 1)?.unwrap_or(conv.dilation);
+        conv.groups = groups;
+        conv.bias = layer.flag("bias")?;
+        let sizes = conv.kernel.iter();
+        let fan_out = sizes.fold(outputs, |all, &n| all.saturating_mul(n));
+        [conv.weight_init, conv.bias_init] = layer.inits(fan_out)?;
+        Ok(conv)
+    }
+
+    /// The same, with a window that is not larger than the padded input.
+    pub(crate) fn fitting(layer: &LayerFields<'_>, b: &Builder) -> Result<Self, Located> {
+        let conv = Self::read(layer, b)?;
+        b.expect_window(&conv.kernel, &conv.dilation, &conv.padding)?;
+        Ok(conv)
+    }
+
+    /// The weights between one channel of one side and the channels of its group on the other.
+    pub(crate) fn window(&self, channels: usize) -> Option<usize> {
+        let mut kernel = self.kernel.iter();
+        kernel.try_fold(channels / self.groups, |all, &n| all.checked_mul(n))
     }
 }

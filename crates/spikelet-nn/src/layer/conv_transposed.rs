@@ -2,10 +2,12 @@
 //! `ConvTranspose1d/2d/3d`. The output has the size (n − 1)·stride − 2·padding + dilation·(kernel − 1) +
 //! output_padding + 1.
 
-use super::conv::Conv;
+use super::conv::{Conv, GROUPS, KERNEL, STRIDE};
 use super::images::{Sizes, channels_last, expect};
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
+use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
+use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::ConvPart;
@@ -91,4 +93,38 @@ impl<const D: usize> Module for ConvTransposed<D> {
     fn tree(&self) -> Tree {
         Tree::fields(self)
     }
+}
+
+/// `{ conv-transposed = 64, kernel = 2, stride = 2 }`
+pub(crate) const CONV_TRANSPOSED: Kind = Kind {
+    names: &["conv-transposed", "conv-transpose"],
+    types: &["ConvTransposed1d", "ConvTransposed2d", "ConvTransposed3d"],
+    summary: "transposed convolution over one, two or three axes",
+    main: OUT_CHANNELS,
+    keys: &[
+        INPUTS,
+        KERNEL,
+        STRIDE,
+        PADDING,
+        key!(output_padding: "sizes" = "0", "the elements that are added at the end of each axis of the output"),
+        DILATION,
+        GROUPS,
+        BIAS,
+        INIT,
+        BIAS_INIT,
+    ],
+    example: (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }"),
+    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b)),
+};
+
+fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let conv = Conv::<D>::read(layer, b)?;
+    let window = conv.window(conv.outputs);
+    let weights = window.and_then(|window| window.checked_mul(conv.inputs));
+    let padding = layer.sizes("output_padding", 0)?.unwrap_or([0; D]);
+    let transposed = ConvTransposed::new(conv).output_padding(padding);
+    let inputs: usize = b.shape.iter().product();
+    b.leaf(layer.name(), transposed, weights, |_| {
+        window?.checked_mul(inputs)
+    })
 }

@@ -5,9 +5,15 @@
 
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
+use crate::network::kind::{Kind, LayerFields, MainValue, key};
+use crate::network::layer_fields::number;
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::{RandomAxes, Var};
 use std::any::Any;
+
+/// A probability below 1: otherwise nothing would remain.
+pub(super) const PROBABILITY: Domain = Domain::at_least(0.0).below(1.0);
 
 /// Drops features with probability `p` during training. The mask is drawn once per call and is the same at all
 /// time steps, as in SpikingJelly's multi-step dropout; with [`each_step`](Self::each_step), each step has its own, as
@@ -71,8 +77,7 @@ pub(super) fn drop_samples(cx: &Context, x: Var, p: f64) -> Result<Var> {
 /// Drops elements by a mask of shape `mask`, which broadcasts to a time step, or to the sequence if it is drawn at
 /// each step.
 fn drop(cx: &Context, x: Var, p: f64, each_step: bool, mask: &[usize]) -> Result<Var> {
-    let domain = Domain::at_least(0.0).below(1.0);
-    cx.expect_domains("dropout", &[Constant::new("p", p, domain)])?;
+    cx.expect_domains("dropout", &[Constant::new("p", p, PROBABILITY)])?;
     if !cx.mode().training || p == 0.0 {
         return Ok(x);
     }
@@ -119,4 +124,35 @@ impl Module for Dropout2d {
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
+}
+
+const P: MainValue = MainValue::Required(key!(p: "number", "the probability"));
+
+/// `{ dropout = 0.5 }`, `{ dropout = 0.5, each_step = true }`
+pub(crate) const DROPOUT: Kind = Kind {
+    names: &["dropout"],
+    types: &["Dropout"],
+    summary: "dropout of features, the same at all time steps",
+    main: P,
+    keys: &[key!(each_step: "flag" = "false", "whether each time step has a mask of its own")],
+    example: (&[8], "{ dropout = 0.25 }"),
+    build: |layer, b| {
+        let module = Dropout::new(probability(layer)?).each_step(layer.flag("each_step")?);
+        b.without_weights(layer, module)
+    },
+};
+
+/// `{ dropout2d = 0.1 }`
+pub(crate) const DROPOUT2D: Kind = Kind {
+    names: &["dropout2d"],
+    types: &["Dropout2d"],
+    summary: "dropout of complete channels, the same at all time steps",
+    main: P,
+    keys: &[],
+    example: (&[4, 6, 6], "{ dropout2d = 0.25 }"),
+    build: |layer, b| b.without_weights(layer, Dropout2d::new(probability(layer)?)),
+};
+
+fn probability(layer: &LayerFields<'_>) -> Result<f64, Located> {
+    number(layer.main()?, layer.name(), PROBABILITY)
 }

@@ -1,6 +1,7 @@
 //! Merges the feature axes.
 
 use crate::module::{Context, Module, Tree};
+use crate::network::kind::{Kind, MainValue};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
@@ -23,3 +24,14 @@ impl Module for Flatten {
         Some(self)
     }
 }
+
+/// `"flatten"`
+pub(crate) const FLATTEN: Kind = Kind {
+    names: &["flatten"],
+    types: &["Flatten"],
+    summary: "merges all axes into features",
+    main: MainValue::None,
+    keys: &[],
+    example: (&[4, 6, 6], r#""flatten""#),
+    build: |layer, b| b.without_weights(layer, Flatten),
+};

@@ -8,6 +8,9 @@
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::EPSILON;
+use crate::network::kind::{Kind, MainValue, key};
+use crate::network::layer_fields::expect_divisor;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -142,3 +145,43 @@ impl Module for GroupNorm {
         Tree::fields(self)
     }
 }
+
+/// `"layer-norm"`, `{ layer = "layer-norm", axes = 1 }`
+pub(crate) const LAYER_NORM: Kind = Kind {
+    names: &["layer-norm"],
+    types: &["LayerNorm"],
+    summary: "layer normalization over the last axes, by default over all",
+    main: MainValue::None,
+    keys: &[
+        key!(axes: "integer" = "null", "the number of last axes over which is normalized; by default all"),
+        EPSILON,
+    ],
+    example: (&[8], r#""layer-norm""#),
+    build: |layer, b| {
+        let axes = layer.fields.integer("axes", 1..=b.shape.len())?;
+        let first = b.shape.len() - axes.unwrap_or(b.shape.len());
+        let mut norm = LayerNorm::new(&b.shape[first..]);
+        norm.epsilon = layer.fields.number("epsilon")?.unwrap_or(norm.epsilon);
+        let mut sizes = norm.shape.iter();
+        let weights = sizes.try_fold(2_usize, |all, &n| all.checked_mul(n));
+        b.leaf(layer.name(), norm, weights, |_| Some(0))
+    },
+};
+
+/// `{ group-norm = 8 }`
+pub(crate) const GROUP_NORM: Kind = Kind {
+    names: &["group-norm"],
+    types: &["GroupNorm"],
+    summary: "group normalization of channels",
+    main: MainValue::Required(key!(groups: "integer", "the number of groups")),
+    keys: &[EPSILON],
+    example: (&[4, 6, 6], "{ group-norm = 2 }"),
+    build: |layer, b| {
+        let (groups, channels) = (layer.main_size()?, b.shape[0]);
+        let of_input = (channels, "channels of its input");
+        expect_divisor(layer.main, (groups, "groups"), of_input)?;
+        let mut norm = GroupNorm::new(groups, channels);
+        norm.epsilon = layer.fields.number("epsilon")?.unwrap_or(norm.epsilon);
+        b.leaf(layer.name(), norm, channels.checked_mul(2), |_| Some(0))
+    },
+};

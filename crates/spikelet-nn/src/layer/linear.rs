@@ -5,8 +5,11 @@
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{BIAS, BIAS_INIT, INIT, INPUTS, OUT_FEATURES};
+use crate::network::kind::{Builder, Kind, LayerFields};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::MatMul;
 use std::any::Any;
@@ -136,5 +139,30 @@ impl Module for Linear {
 
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
+    }
+}
+
+/// `{ linear = 10, bias = true }`. `inputs` is the expected number of input features.
+pub(crate) const LINEAR: Kind = Kind {
+    names: &["linear", "fc", "dense"],
+    types: &["Linear"],
+    summary: "fully connected layer",
+    main: OUT_FEATURES,
+    keys: &[INPUTS, BIAS, INIT, BIAS_INIT],
+    example: (&[8], "{ linear = 6, bias = true }"),
+    build: |layer, b| {
+        let module = Linear::read(layer, b)?;
+        b.fully_connected(layer, module, module.inputs.checked_mul(module.outputs))
+    },
+};
+
+impl Linear {
+    /// The layer of a file for the current input.
+    pub(crate) fn read(layer: &LayerFields<'_>, b: &Builder) -> Result<Self, Located> {
+        let (outputs, inputs) = (layer.main_size()?, b.features(layer)?);
+        layer.expect_inputs(inputs)?;
+        let mut module = Self::new(inputs, outputs).bias(layer.flag("bias")?);
+        [module.weight_init, module.bias_init] = layer.inits(outputs)?;
+        Ok(module)
     }
 }

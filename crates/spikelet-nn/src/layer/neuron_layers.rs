@@ -1,7 +1,10 @@
-//! Published layers of neurons. A new one is a line in [`kinds!`] and an alias.
+//! Published layers of neurons. A new one is an entry of [`kinds!`].
 
+use super::neuron_layer::{KEYS, build};
 use super::{BatchNorm1d, Feedback, NeuronLayer, NeuronLayerParts};
 use crate::module::{Init, Module};
+use crate::network::keys::NEURONS;
+use crate::network::kind::Kind;
 use crate::neuron::{
     AdLifCell, CSiLifCell, DecayLif, EfAdLifCell, LeakyIntegrator, NorseLif, RLeakyCell,
     RSynapticCell, SeAdLifCell, SiLifCell, SparchLif, YinAlif,
@@ -60,7 +63,7 @@ fn yin<N>(mut parts: NeuronLayerParts<N>) -> NeuronLayerParts<N> {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal, $neuron:ty, $value:expr, $parts:expr;)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal, $summary:literal, $neuron:ty, $value:expr, $parts:expr;)*) => {
         /// The kinds of [`NeuronLayer`](super::NeuronLayer).
         pub mod kind {
             use super::*;
@@ -86,6 +89,19 @@ macro_rules! kinds {
 
         $($(#[$doc])* pub type $kind = NeuronLayer<kind::$kind>;)*
 
+        /// Their kinds in files.
+        pub(crate) fn kinds() -> Vec<&'static Kind> {
+            vec![$(&Kind {
+                names: &[$name],
+               types: &[stringify!($kind)],
+               summary: $summary,
+               main: NEURONS,
+               keys: KEYS,
+               example: (&[8], concat!("{ ", $name, " = 6 }")),
+               build: build::<kind::$kind>,
+           }),*]
+        }
+
         /// The parts of a published layer of neurons, for programs that translate networks into other forms; `None` for
         /// a module of another type.
         ///
@@ -109,43 +125,58 @@ kinds! {
     /// sparch's recurrent leaky integrate-and-fire neurons; without feedback
     /// ([`recurrent(false)`](NeuronLayer::recurrent)) its `LIF`.
     #[doc(alias = "RLIF")]
-    RLif = "rlif", SparchLif, SparchLif::default(), |parts| sparch(parts, true);
+    RLif = "rlif", "recurrent leaky integrate-and-fire neurons of sparch",
+        SparchLif, SparchLif::default(), |parts| sparch(parts, true);
     /// sparch's adaptive leaky integrate-and-fire neurons.
     #[doc(alias = "adLIF")]
-    AdLif = "adlif", AdLifCell, AdLifCell::default(), |parts| sparch(parts, false);
+    AdLif = "adlif", "adaptive neurons of sparch",
+        AdLifCell, AdLifCell::default(), |parts| sparch(parts, false);
     /// sparch's recurrent adaptive leaky integrate-and-fire neurons.
     #[doc(alias = "RadLIF")]
-    RadLif = "radlif", AdLifCell, AdLifCell::default(), |parts| sparch(parts, true);
+    RadLif = "radlif", "recurrent adaptive neurons of sparch",
+        AdLifCell, AdLifCell::default(), |parts| sparch(parts, true);
     /// Adaptive leaky integrate-and-fire neurons with the limits of CadLIF.
-    CadLif = "cadlif", AdLifCell, AdLifCell::cad(), silif;
+    CadLif = "cadlif", "adaptive neurons with the limits of CadLIF",
+        AdLifCell, AdLifCell::cad(), silif;
     /// SiLIF: adaptive neurons in the parametrization of state space models.
     #[doc(alias = "SiLIF")]
-    SiLif = "silif", SiLifCell, SiLifCell::default(), silif;
+    SiLif = "silif", "adaptive neurons in the parametrization of state space models",
+        SiLifCell, SiLifCell::default(), silif;
     /// C-SiLIF: neurons with a complex potential.
     #[doc(alias = "CSiLIF")]
-    CSiLif = "csilif", CSiLifCell, CSiLifCell::default(), silif;
+    CSiLif = "csilif", "neurons with a complex potential",
+        CSiLifCell, CSiLifCell::default(), silif;
     /// Recurrent adaptive neurons in the symplectic Euler discretization.
     #[doc(alias = "SEadLIF")]
-    SeAdLif = "se-adlif", SeAdLifCell, SeAdLifCell::default(), se_adlif;
+    SeAdLif = "se-adlif", "recurrent adaptive neurons, symplectic Euler",
+        SeAdLifCell, SeAdLifCell::default(), se_adlif;
     /// Recurrent adaptive neurons in the Euler forward discretization.
-    EfAdLif = "ef-adlif", EfAdLifCell, EfAdLifCell::default(), se_adlif;
+    EfAdLif = "ef-adlif", "recurrent adaptive neurons, Euler forward",
+        EfAdLifCell, EfAdLifCell::default(), se_adlif;
     /// Recurrent leaky integrate-and-fire neurons with an exact decay, as beside SE-adLIF.
-    RDecayLif = "rdecay-lif", DecayLif, DecayLif::default(), se_adlif;
+    RDecayLif = "rdecay-lif", "recurrent neurons with an exact decay",
+        DecayLif, DecayLif::default(), se_adlif;
     /// snnTorch's recurrent leaky integrate-and-fire neurons behind a linear layer.
-    RLeaky = "rleaky", RLeakyCell, RLeakyCell::default(), snntorch;
+    RLeaky = "rleaky", "recurrent leaky neurons of snnTorch",
+        RLeakyCell, RLeakyCell::default(), snntorch;
     /// snnTorch's recurrent second-order neurons behind a linear layer.
-    RSynaptic = "rsynaptic", RSynapticCell, RSynapticCell::default(), snntorch;
+    RSynaptic = "rsynaptic", "recurrent second-order neurons of snnTorch",
+        RSynapticCell, RSynapticCell::default(), snntorch;
     /// Norse's recurrent leaky integrate-and-fire neurons.
     #[doc(alias = "LIFRecurrent")]
-    LifRecurrent = "lif-recurrent", NorseLif, NorseLif::default(), norse;
+    LifRecurrent = "lif-recurrent", "recurrent neurons of Norse",
+        NorseLif, NorseLif::default(), norse;
     /// The recurrent adaptive neurons of Yin et al.
-    RAlif = "ralif", YinAlif, YinAlif::default(), yin;
+    RAlif = "ralif", "recurrent adaptive neurons of Yin et al.",
+        YinAlif, YinAlif::default(), yin;
     /// Leaky integrators of classes; every step is returned, unless the neuron has a readout.
-    LiReadout = "li-readout", LeakyIntegrator, LeakyIntegrator::default(), |parts| {
+    LiReadout = "li-readout", "leaky integrators of classes",
+        LeakyIntegrator, LeakyIntegrator::default(), |parts| {
         let mut parts: NeuronLayerParts<LeakyIntegrator> = parts;
         parts.linear = parts.linear.bias(true).bias_init(Init::Constant(0.0));
         parts
     };
     /// sparch's readout: batch norm, leaky integrators with a trained decay, the sum of the softmax over time.
-    SparchReadout = "sparch-readout", LeakyIntegrator, LeakyIntegrator::sparch(), |parts| sparch(parts, false);
+    SparchReadout = "sparch-readout", "leaky integrators of classes, the sum of their softmax over time",
+        LeakyIntegrator, LeakyIntegrator::sparch(), |parts| sparch(parts, false);
 }

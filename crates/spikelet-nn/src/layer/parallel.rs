@@ -4,12 +4,15 @@
 
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::NetworkProblem;
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// The function that combines the outputs of [`Parallel`] branches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum Combine {
     /// Their sum; all have the same shape.
@@ -118,6 +121,63 @@ fn concat(cx: &Context, outputs: &[Var]) -> Var {
 }
 
 print_as_tree!(Parallel);
+
+/// `{ branches = [[…], […]], combine = "concat" }`: each branch is a list of layers or a single layer.
+pub(crate) const BRANCHES: Kind = Kind {
+    names: &["branches", "parallel"],
+    types: &["Parallel"],
+    summary: "parallel branches, added or concatenated",
+    main: MainValue::Layers(key!(branches: "layers", "a list of branches, each a list of layers")),
+    keys: &[key!(combine: "text" = "\"sum\"", "`sum`, or `concat` along the channels or features")],
+    example: (
+        &[4, 6, 6],
+        r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,
+    ),
+    build: |layer, b| {
+        let node = layer.main()?;
+        let branches = node.list("branches")?;
+        let combine: Combine = layer.choice("combine")?.unwrap_or_default();
+        let concat = combine == Combine::Concat;
+        let input = (b.shape.clone(), b.one_step);
+        let mut made: Option<Parallel> = None;
+        let mut output = input.clone();
+        for (k, branch) in branches.iter().enumerate() {
+            b.shape.clone_from(&input.0);
+            b.one_step = input.1;
+            let module = b.body(branch, &k.to_string())?;
+            let Some(known) = made else {
+                made = Some(Parallel::new(module));
+                output = (b.shape.clone(), b.one_step);
+                continue;
+            };
+            made = Some(known.branch(module));
+            let (first, other) = (&mut output.0, &b.shape);
+            let fits = match concat {
+                true => first.len() == other.len() && first[1..] == other[1..],
+                false => first == other,
+            };
+            if !fits || output.1 != b.one_step {
+                let problem = NetworkProblem::Branches {
+                    first: "branch 0".to_string(),
+                    first_output: format!("{first:?}"),
+                    second: format!("branch {k}"),
+                    second_output: format!("{other:?}"),
+                    concat,
+                };
+                return Err(problem.at(branch.span.clone()));
+            }
+            if concat {
+                first[0] = first[0].saturating_add(other[0]);
+            }
+        }
+        let Some(made) = made else {
+            return Err(node.wrong("branches", "a list with at least one branch"));
+        };
+        (b.shape, b.one_step) = output;
+        b.check_elements()?;
+        Ok(Arc::new(made.combine(combine)))
+    },
+};
 
 #[cfg(test)]
 mod tests {

@@ -5,14 +5,16 @@
 use super::Linear;
 use super::images::{channels_last, channels_second, expect};
 use crate::module::{Context, Init, Module, Tree};
-use serde::{Deserialize, Serialize};
+use crate::network::LayerKey;
+use crate::network::keys::{BIAS, BIAS_INIT, INIT};
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::any::Any;
 
 /// The shape of the weight of a [`Pointwise`], which is that of the layer that it stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum WeightShape {
     /// `[outputs, inputs]`
     Linear,
@@ -134,3 +136,27 @@ impl Module for Pointwise {
         Some(self)
     }
 }
+
+pub(super) const WEIGHTS: LayerKey = key!(weights: "text" = "null", "the shape of the weights, as of the layer of which they are in other programs: `linear`, `conv1d` or `conv2d`");
+
+/// `{ pointwise = 96, bias = true, weights = "conv1d" }`
+pub(crate) const POINTWISE: Kind = Kind {
+    names: &["pointwise"],
+    types: &["Pointwise"],
+    summary: "the same linear map of the channels at each position",
+    main: MainValue::Required(key!(channels: "integer", "the number of output channels")),
+    keys: &[BIAS, WEIGHTS, INIT, BIAS_INIT],
+    example: (&[4, 6, 6], "{ pointwise = 3 }"),
+    build: |layer, b| {
+        let (outputs, inputs) = (layer.main_size()?, b.shape[0]);
+        let mut module = Pointwise::new(inputs, outputs).bias(layer.flag("bias")?);
+        module.shape = layer.choice("weights")?.unwrap_or(module.shape);
+        [module.weight_init, module.bias_init] = layer.inits(outputs)?;
+        b.leaf(
+            layer.name(),
+            module,
+            inputs.checked_mul(outputs),
+            |elements| elements.checked_mul(inputs),
+        )
+    },
+};

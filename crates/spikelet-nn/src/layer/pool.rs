@@ -3,6 +3,9 @@
 use super::images::{Sizes, channels_last, channels_second, expect};
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
+use crate::network::LayerKey;
+use crate::network::keys::{DILATION, PADDING};
+use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
@@ -158,4 +161,64 @@ impl<const D: usize> Module for Pool<D> {
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
+}
+
+const WINDOW: MainValue = MainValue::Required(key!(window: "sizes", "the size of the window"));
+const STRIDE: LayerKey =
+    key!(stride: "sizes" = "null", "the distance of windows; by default the size of the window");
+const CEIL: LayerKey =
+    key!(ceil: "flag" = "false", "whether windows may reach over the end of an axis");
+const COUNT_PADDING: LayerKey =
+    key!(count_padding: "flag" = "true", "whether padding counts in the mean");
+
+/// `{ max-pool = 2 }`
+pub(crate) const MAX_POOL: Kind = Kind {
+    names: &["max-pool"],
+    types: &["MaxPool1d", "MaxPool2d", "MaxPool3d"],
+    summary: "the largest element of each window",
+    main: WINDOW,
+    keys: &[STRIDE, PADDING, DILATION, CEIL],
+    example: (&[4, 6, 6], "{ max-pool = 2 }"),
+    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b, Pool::max)),
+};
+
+/// `{ avg-pool = 3, stride = 2, padding = 1 }`
+pub(crate) const AVG_POOL: Kind = Kind {
+    names: &["avg-pool", "avgpool", "average-pool"],
+    types: &["AvgPool1d", "AvgPool2d", "AvgPool3d"],
+    summary: "the mean of each window",
+    main: WINDOW,
+    keys: &[STRIDE, PADDING, CEIL, COUNT_PADDING],
+    example: (&[4, 6, 6], "{ avg-pool = 2 }"),
+    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b, Pool::average)),
+};
+
+fn build<const D: usize>(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+    of: fn([usize; D]) -> Pool<D>,
+) -> Built {
+    let kernel = layer.main_sizes()?;
+    let mut pool = of(kernel);
+    if let Some(stride) = layer.sizes("stride", 1)? {
+        pool = pool.stride(stride);
+    }
+    let padding = layer.sizes("padding", 0)?.unwrap_or([0; D]);
+    if let Some(node) = layer.fields.get("padding") {
+        if (padding.iter().zip(kernel)).any(|(&padding, kernel)| padding > kernel / 2) {
+            return Err(node.wrong("padding", "at most half the window"));
+        }
+        pool = pool.padding(padding);
+    }
+    let has = |key| layer.kind.keys.contains(&key);
+    let dilation = match has(DILATION) {
+        true => layer.sizes("dilation", 1)?.unwrap_or([1; D]),
+        false => [1; D],
+    };
+    b.expect_window(&kernel, &dilation, &padding)?;
+    pool = pool.dilation(dilation).ceil(layer.flag("ceil")?);
+    if has(COUNT_PADDING) {
+        pool = pool.count_padding(layer.fields.flag("count_padding")?.unwrap_or(true));
+    }
+    b.without_weights(layer, pool)
 }

@@ -11,6 +11,7 @@
 use super::activation::record_activation;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
@@ -92,3 +93,19 @@ impl Module for Qcfs {
         Some(self)
     }
 }
+
+/// `{ qcfs = 8, init_lambda = 4.0 }`
+pub(crate) const QCFS: Kind = Kind {
+    names: &["qcfs"],
+    types: &["Qcfs"],
+    summary: "steps between 0 and a learned maximum, of networks that are to be converted to spiking ones",
+    main: MainValue::Required(key!(levels: "integer", "the number of steps")),
+    keys: &[key!(init_lambda: "number" = "8.0", "the maximum before training")],
+    example: (&[8], "{ qcfs = 4 }"),
+    build: |layer, b| {
+        let mut module = Qcfs::new(layer.main_size()?);
+        let lambda = layer.number("init_lambda", Domain::above(0.0))?;
+        module.lambda = lambda.unwrap_or(module.lambda);
+        b.leaf(layer.name(), module, Some(1), |_| Some(0))
+    },
+};

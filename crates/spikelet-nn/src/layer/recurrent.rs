@@ -7,6 +7,9 @@
 
 use super::{Linear, TimeLast};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::LayerKey;
+use crate::network::keys::{BIAS, NEURON};
+use crate::network::kind::{Kind, key};
 use crate::neuron::State;
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -148,3 +151,24 @@ impl Module for Recurrent {
 }
 
 print_as_tree!(Recurrent);
+
+pub(super) const LAST: LayerKey =
+    key!(last: "flag" = "false", "whether only the last time step is returned");
+pub(super) const LOCAL_GRADIENT: LayerKey = key!(local_gradient: "flag" = "false", "whether spikes that are fed back have no gradient, as in e-prop");
+
+/// `"recurrent"`, `{ recurrent = "lif" }`
+pub(crate) const RECURRENT: Kind = Kind {
+    names: &["recurrent"],
+    types: &["Recurrent"],
+    summary: "neurons with recurrent connections",
+    main: NEURON,
+    keys: &[BIAS, LAST, LOCAL_GRADIENT],
+    example: (&[8], r#"{ recurrent = "lif" }"#),
+    build: |layer, b| {
+        let (neuron, features) = (b.neuron_of(layer.main)?, b.features(layer)?);
+        let feedback = Linear::new(features, features).bias(layer.flag("bias")?);
+        let mut module = Recurrent::through(neuron, feedback);
+        (module.last, module.local) = (layer.flag("last")?, layer.flag("local_gradient")?);
+        b.fully_connected(layer, module, features.checked_mul(features))
+    },
+};

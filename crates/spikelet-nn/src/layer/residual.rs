@@ -3,16 +3,22 @@
 //! Sources: the spike-element-wise joins, W. Fang et al., *Deep residual learning in spiking neural networks* (SEW ResNet),
 //! NeurIPS 2021; stochastic depth, G. Huang et al., *Deep networks with stochastic depth*, ECCV 2016.
 
-use super::dropout::drop_samples;
+use super::dropout::{PROBABILITY, drop_samples};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::NetworkProblem;
+use crate::network::kind::{Kind, LayerFields, MainValue, key};
+use crate::network::layer_fields::group_name;
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::any::Any;
+use std::sync::Arc;
 
 /// The function that combines the main branch `a` and the shortcut `b` of a residual block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum Join {
     /// a + b
@@ -21,6 +27,7 @@ pub enum Join {
     /// a · b: both fired.
     And,
     /// (1 − a) · b: the input fired, the block did not.
+    #[schema(name = "iand")]
     IAnd,
 }
 
@@ -129,7 +136,7 @@ impl Residual {
     fn dropped(&self, cx: &Context, a: Var) -> Result<Var> {
         let domain = match self.join {
             Join::And => Domain::at_least(0.0).at_most(0.0),
-            _ => Domain::at_least(0.0).below(1.0),
+            _ => PROBABILITY,
         };
         let p = Constant::new("stochastic_depth", self.stochastic_depth, domain);
         cx.expect_domains("residual", &[p])?;
@@ -183,3 +190,62 @@ impl Module for Residual {
 }
 
 print_as_tree!(Residual);
+
+/// `{ residual = […], shortcut = […], join = "add" }`. Both branches are a list of layers or a single layer. With
+/// `names = ["conv", ""]`, they have these names in paths; an empty one adds nothing.
+pub(crate) const RESIDUAL: Kind = Kind {
+    names: &["residual"],
+    types: &["Residual"],
+    summary: "a main branch joined with a shortcut",
+    main: MainValue::Layers(key!(layers: "layers", "the layers of the main branch")),
+    keys: &[
+        key!(shortcut: "layers" = "null", "the layers of the shortcut; by default the input itself"),
+        key!(join: "text" = "\"add\"", "how both are joined: `add`, `and` or `iand`"),
+        key!(names: "texts" = "null", "the names of main branch and shortcut in paths of parameters"),
+        key!(stochastic_depth: "number" = "0.0", "the probability that a sample skips the main branch in training"),
+    ],
+    example: (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }"),
+    build: |layer, b| {
+        let node = layer.main()?;
+        let input = (b.shape.clone(), b.one_step);
+        let names = names(layer)?;
+        let mut module = Residual::new(b.body(node, &names[0])?).names(&names[0], &names[1]);
+        let main = (std::mem::replace(&mut b.shape, input.0), b.one_step);
+        b.one_step = input.1;
+        if let Some(shortcut) = layer.fields.get("shortcut") {
+            module = module.shortcut(b.body(shortcut, &names[1])?);
+        }
+        let other = (b.shape.clone(), b.one_step);
+        if main != other {
+            let text = |(shape, one_step): &(Vec<usize>, bool)| match one_step {
+                true => format!("{shape:?} of one time step"),
+                false => format!("{shape:?}"),
+            };
+            let problem = NetworkProblem::Branches {
+                first: "the main branch".to_string(),
+                first_output: text(&main),
+                second: "the shortcut".to_string(),
+                second_output: text(&other),
+                concat: false,
+            };
+            return Err(problem.at(layer.fields.span()));
+        }
+        module = module.join(layer.choice("join")?.unwrap_or_default());
+        if let Some(p) = layer.number("stochastic_depth", PROBABILITY)? {
+            module = module.stochastic_depth(p);
+        }
+        Ok(Arc::new(module))
+    },
+};
+
+/// The names of the branches in paths.
+fn names(layer: &LayerFields<'_>) -> Result<[String; 2], Located> {
+    let Some(node) = layer.fields.get("names") else {
+        return Ok(["main", "shortcut"].map(String::from));
+    };
+    let wrong = || node.wrong("names", "a list of two names, such as [\"main\", \"\"]");
+    let [main, shortcut] = node.list("names").map_err(|_| wrong())? else {
+        return Err(wrong());
+    };
+    Ok([group_name(main)?, group_name(shortcut)?].map(String::from))
+}

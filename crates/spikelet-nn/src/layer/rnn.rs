@@ -2,8 +2,11 @@
 //!
 //! S[t] = neuron(W·X[t] + U·S[t−1])
 
+use super::recurrent::{LAST, LOCAL_GRADIENT};
 use super::{Linear, Recurrent};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::keys::{BIAS, CELL, NEURONS};
+use crate::network::kind::Kind;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
@@ -96,3 +99,30 @@ impl Module for Rnn {
 }
 
 print_as_tree!(Rnn);
+
+/// `{ rnn = 128, cell = "lif" }`
+pub(crate) const RNN: Kind = Kind {
+    names: &["rnn", "rsnn"],
+    types: &["Rnn"],
+    summary: "fully connected layer and neurons with recurrent connections",
+    main: NEURONS,
+    keys: &[CELL, BIAS, LAST, LOCAL_GRADIENT],
+    example: (&[8], "{ rnn = 6 }"),
+    build: |layer, b| {
+        let (hidden, inputs) = (layer.main_size()?, b.features(layer)?);
+        let neuron = b.neuron_of(layer.fields.get("cell"))?;
+        let mut module = Rnn::new(neuron, inputs, hidden).bias(layer.flag("bias")?);
+        if layer.flag("last")? {
+            module = module.last();
+        }
+        if layer.flag("local_gradient")? {
+            module = module.local_gradient();
+        }
+        let rows = inputs.checked_add(hidden);
+        b.fully_connected(
+            layer,
+            module,
+            rows.and_then(|rows| rows.checked_mul(hidden)),
+        )
+    },
+};

@@ -3,6 +3,7 @@
 use super::images::expect;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
@@ -74,3 +75,21 @@ impl Module for Scale {
         Some(self)
     }
 }
+
+/// `{ rescale = 0.5 }`; `{ layer = "rescale", each_channel = true }`: a stored factor for each channel.
+pub(crate) const RESCALE: Kind = Kind {
+    names: &["rescale"],
+    types: &["Scale"],
+    summary: "multiplication by a constant, or by a stored one for each channel",
+    main: MainValue::Optional(key!(factor: "number" = "1.0", "the factor")),
+    keys: &[key!(each_channel: "flag" = "false", "whether each channel has a stored factor")],
+    example: (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#),
+    build: |layer, b| {
+        let factor = layer
+            .main
+            .map_or(Ok(1.0), |node| node.number(layer.name()))?;
+        let channels = layer.flag("each_channel")?.then_some(b.shape[0]);
+        let module = Scale { factor, channels };
+        b.leaf(layer.name(), module, Some(channels.unwrap_or(0)), Some)
+    },
+};

@@ -1,56 +1,15 @@
 //! Reductions over time, and modules that run step by step or on all steps at once.
 
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::kind::{Kind, MainValue};
 use crate::neuron::Readout;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
 
-/// The mean over time, `[T, N, …] → [1, N, …]`: of spikes, the firing rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeMean;
-
-impl Module for TimeMean {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("time mean", &x, 2)?;
-        cx.expect_all_steps("time mean")?;
-        let mean = x.mean(&[0]);
-        Ok(mean.repeat_over_time(1))
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-}
-
-/// The last step, `[T, N, …] → [1, N, …]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeLast;
-
-impl Module for TimeLast {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("time last", &x, 2)?;
-        cx.expect_all_steps("time last")?;
-        let time = x.dim(0);
-        Ok(x.slice(0, time.saturating_sub(1)..time))
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-}
-
-/// Defines the reduction of a sequence to one value for all time steps.
-macro_rules! readouts {
-    ($($(#[$doc:meta])* $type:ident = $name:literal, $readout:ident;)*) => {$(
+/// Defines a reduction of a sequence to one value for all time steps, and its kind in files.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $type:ident = $name:literal, $reduce:expr, $kind:ident = $key:literal, $summary:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $type;
@@ -59,9 +18,8 @@ macro_rules! readouts {
             fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
                 cx.expect_rank($name, &x, 2)?;
                 cx.expect_all_steps($name)?;
-                // Sums have full precision even if the sequence is stored in 16 bits.
-                let x = x.cast(x.ty().dtype.arithmetic());
-                Ok(Readout::$readout.over_time(&x).repeat_over_time(1))
+                let reduce: fn(&Var) -> Var = $reduce;
+                Ok(reduce(&x))
             }
 
             fn tree(&self) -> Tree {
@@ -72,10 +30,32 @@ macro_rules! readouts {
                 Some(self)
             }
         }
+
+        pub(crate) const $kind: Kind = Kind {
+            names: &[$key],
+            types: &[stringify!($type)],
+            summary: $summary,
+            main: MainValue::None,
+            keys: &[],
+            example: (&[8], concat!("\"", $key, "\"")),
+            build: |layer, b| b.without_weights(layer, $type),
+        };
     )*};
 }
 
-readouts! {
+/// A readout in full precision even if the sequence is stored in 16 bits.
+fn exactly(readout: Readout, x: &Var) -> Var {
+    let x = x.cast(x.ty().dtype.arithmetic());
+    readout.over_time(&x).repeat_over_time(1)
+}
+
+reductions! {
+    /// The mean over time, `[T, N, …] → [1, N, …]`: of spikes, the firing rate.
+    TimeMean = "time mean", |x| x.mean(&[0]).repeat_over_time(1),
+        TIME_MEAN = "time-mean", "the mean over time: of spikes, the firing rate";
+    /// The last step, `[T, N, …] → [1, N, …]`.
+    TimeLast = "time last", |x| x.slice(0, x.dim(0).saturating_sub(1)..x.dim(0)),
+        TIME_LAST = "time-last", "the last time step";
     /// The sum over time, `[T, N, …] → [1, N, …]`: of spikes, the spike count.
     ///
     /// ```
@@ -87,9 +67,11 @@ readouts! {
     /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
     #[doc(alias = "spike count")]
-    TimeSum = "time sum", Sum;
+    TimeSum = "time sum", |x| exactly(Readout::Sum, x),
+        TIME_SUM = "time-sum", "the sum over time: of spikes, the spike count";
     /// The maximum over time, `[T, N, …] → [1, N, …]`.
-    TimeMax = "time max", Max;
+    TimeMax = "time max", |x| exactly(Readout::Max, x),
+        TIME_MAX = "time-max", "the maximum over time";
     /// The sum over time of the softmax over the last axis, `[T, N, classes] → [1, N, classes]`: of a leaky
     /// integrator, the readout of sparch, SiLIF and SE-adLIF. Cross entropy applies a second softmax to it.
     ///
@@ -101,37 +83,8 @@ readouts! {
     /// assert_eq!(cx.trace(&net, x)?.shape(), [1, 2, 10]);
     /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
-    SoftmaxSum = "softmax sum", SoftmaxSum;
-}
-
-/// Runs a module whose input is constant over time on the first step only and repeats its output:
-/// `[T, N, …] → [T, N, …]`. The output is computed and stored once, like `static_conv` in SpikingJelly's
-/// Fashion-MNIST tutorial. Batch norm in the module counts each image once.
-pub struct StaticInput<M>(pub M);
-
-impl<M: Module> Module for StaticInput<M> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("constant input", &x, 2)?;
-        let time_steps = x.dim(0);
-        let mut failure = None;
-        let y = cx.once(|| {
-            let made = self.0.forward(cx, x.slice(0, 0..time_steps.min(1)));
-            made.unwrap_or_else(|error| {
-                failure = Some(error);
-                x.clone()
-            })
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        let mut shape = y.shape().to_vec();
-        shape[0] = time_steps;
-        Ok(y.expand(shape))
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::for_type::<Self>().child("", &self.0)
-    }
+    SoftmaxSum = "softmax sum", |x| exactly(Readout::SoftmaxSum, x),
+        SOFTMAX_SUM = "softmax-sum", "the sum over time of the softmax over the classes";
 }
 
 /// Runs a function of a batch without a time axis on all steps at once: time is folded into the
@@ -187,7 +140,7 @@ impl<M: Module> Module for StepLoop<M> {
     }
 }
 
-print_as_tree!({M: Module} StaticInput<M>, {M: Module} StepLoop<M>);
+print_as_tree!({M: Module} StepLoop<M>);
 
 impl<F> std::fmt::Debug for TimeDistributed<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -8,10 +8,14 @@
 
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{GENERATOR, Mode};
+use crate::network::keys::CELL;
+use crate::network::kind::{Builder, Kind, MainValue, key};
 use crate::neuron::Neuron;
 use crate::neuron::spiking::spiking;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
+use spikelet_graph::DType;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
@@ -76,3 +80,51 @@ impl Module for TraceLearning {
 }
 
 print_as_tree!(TraceLearning);
+
+const WITH_TRACE: &str = "a neuron with a trace of its spikes, such as \"ottt_lif\"";
+
+/// `{ trace-learning = [{ linear = 10 }], cell = "ottt_lif" }`
+pub(crate) const TRACE_LEARNING: Kind = Kind {
+    names: &["trace-learning", "ottt"],
+    types: &["TraceLearning"],
+    summary: "a neuron, and layers that learn from the trace of its spikes",
+    main: MainValue::Required(key!(layers: "layers or layer", "a list of layers, or a layer")),
+    keys: &[CELL],
+    example: (
+        &[8],
+        r#"{ trace-learning = { linear = 3 }, cell = "ottt_lif" }"#,
+    ),
+    build: |layer, b| {
+        let node = layer.main()?;
+        let neuron = b.neuron_of(layer.fields.get("cell"))?;
+        if !neuron.states().iter().any(|state| state.name == "trace") {
+            return Err(layer
+                .fields
+                .require("cell", WITH_TRACE)?
+                .wrong("cell", WITH_TRACE));
+        }
+        b.inside("neuron", |b| {
+            b.leaf("neuron", neuron.clone(), Some(0), |_| Some(0))
+        })?;
+        let input = b.shape.clone();
+        let then = b.body(node, "then")?;
+        if !runs_twice(&*then, &input, b) {
+            let expected =
+                "layers without states, statistics and random numbers, such as `linear` and `conv`";
+            return Err(node.wrong("trace-learning", expected));
+        }
+        Ok(Arc::new(TraceLearning::of(neuron, then)))
+    },
+};
+
+/// Whether a module may run on the spikes and on their trace: it has parameters only.
+fn runs_twice(module: &dyn Module, input: &[usize], b: &Builder) -> bool {
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let x = b.input_of(&cx, input);
+    // What it refuses was refused when it was built.
+    let traced = cx.trace(module, x).map(|_| cx.traced());
+    traced.is_ok_and(|all| {
+        let random = cx.tracer().find_input(GENERATOR).is_some();
+        all.states.is_empty() && all.buffers.is_empty() && !random
+    })
+}

@@ -6,6 +6,8 @@
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
+use crate::network::kind::{Kind, MainValue, key};
+use crate::network::layer_fields::expect_divisor;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
@@ -61,3 +63,19 @@ impl Module for Voting {
         Some(self)
     }
 }
+
+/// `{ voting = 10 }`
+pub(crate) const VOTING: Kind = Kind {
+    names: &["voting"],
+    types: &["Voting"],
+    summary: "the mean of several outputs for each class",
+    main: MainValue::Required(key!(votes: "integer", "the number of outputs for each class")),
+    keys: &[],
+    example: (&[8], "{ voting = 2 }"),
+    build: |layer, b| {
+        let (votes, features) = (layer.main_size()?, b.features(layer)?);
+        let parts = (votes, "votes for each class");
+        expect_divisor(layer.main, parts, (features, "features of its input"))?;
+        b.without_weights(layer, Voting::new(votes))
+    },
+};

@@ -1,12 +1,42 @@
 //! Synapses whose weights a rule changes: what layers with a learning rule have in common.
 
-use super::{LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, run_rule};
+use super::definition::Equations;
+use super::{
+    LearningError, LearningRule, PlasticSynapses, RULES, RuleInputs, Update, reward, run_rule,
+};
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
+use crate::network::kind::{LayerFields, key};
+use crate::network::layer_fields::interval;
+use crate::network::{LayerKey, NetworkProblem};
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use std::sync::Arc;
+
+pub(super) const RULE: LayerKey = key!(rule: "text or table", "the learning rule: `stdp`, `pair-stdp`, `triplet-stdp`, `reward-stdp`, `reward-trace-stdp`, or a table with `name` and constants");
+pub(super) const UPDATE: LayerKey = key!(update: "text" = "\"each-step\"", "when the weights change: `each-step`, `end-of-call` or `gradient`");
+pub(super) const BOUNDS: LayerKey = key!(bounds: "numbers" = "null", "the interval to which weights are clamped; by default that of the rule");
+
+/// The learning rule of a layer in a file; `rewarded`: whether the layer gives its rule a reward.
+pub(super) fn read_rule(
+    layer: &LayerFields<'_>,
+    rewarded: bool,
+) -> Result<Arc<dyn LearningRule>, Located> {
+    let expected = "the name of a learning rule, or a table with `name` and constants";
+    let node = layer.fields.require("rule", expected)?;
+    let name = node.get("name").unwrap_or(node);
+    if name.as_text() == Some("eprop") {
+        return Err(NetworkProblem::RuleOfLayer.at(name.span.clone()));
+    }
+    let rule = RULES.read("rule", node)?;
+    let needs_reward = |of: Equations| of.declared.signals.contains(&reward::SIGNAL);
+    if !rewarded && Equations::of(&*rule).is_ok_and(needs_reward) {
+        return Err(NetworkProblem::RuleReward { rule: rule.name() }.at(name.span.clone()));
+    }
+    Ok(rule)
+}
 
 /// Synapses, their rule, and how it changes the weights.
 pub(super) struct ChangingSynapses {
@@ -35,6 +65,20 @@ impl ChangingSynapses {
             learning_rate: 1.0,
             normalize: None,
         }
+    }
+
+    /// Sets the values of `update`, `learning_rate`, `bounds` and `normalize` in a file.
+    pub(super) fn read(&mut self, layer: &LayerFields<'_>) -> Result<(), Located> {
+        self.update = layer.choice("update")?.unwrap_or_default();
+        self.learning_rate = self.update.learning_rate(layer)?;
+        for key in ["bounds", "normalize"] {
+            self.update.expect_without(layer, key)?;
+        }
+        if let Some(node) = layer.fields.get("bounds") {
+            self.bounds = Some(interval(node, "bounds")?);
+        }
+        self.normalize = layer.number("normalize", Domain::above(0.0))?;
+        Ok(())
     }
 
     /// Refuses settings outside their domains, and ways to learn that the context does not allow.

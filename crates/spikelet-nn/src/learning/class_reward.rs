@@ -7,12 +7,11 @@ use super::LearningError;
 use super::definition::Equations;
 use super::label::label;
 use super::{LearningRule, reward};
-use crate::domain::{Constant, Domain};
 use crate::module::Context;
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// A reward for the spikes of a layer whose neurons, or channels, are equal groups for the classes, in the order that
 /// [`Voting`](crate::layer::Voting) reads.
@@ -22,14 +21,17 @@ use spikelet_graph::Var;
 /// each class, it is the expected reward.
 ///
 /// The classes are given by [`Context::give_label`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "reward")]
 pub struct ClassReward {
-    /// The number of classes, ≥ 2.
+    /// The number of classes.
+    #[schema(required, at_least = 2)]
     pub classes: usize,
     /// The reward for the class of the sample.
+    #[schema(default = 1.0)]
     pub right: f64,
     /// The reward for another class, as a rule below 0.
+    #[schema(default = -1.0)]
     pub wrong: f64,
 }
 
@@ -43,14 +45,6 @@ const STATE: &str = "reward";
 const FEATURES: usize = 2;
 
 impl ClassReward {
-    pub(super) fn constants(&self) -> Vec<Constant> {
-        vec![
-            Constant::new("classes", self.classes as f64, Domain::at_least(2.0)),
-            Constant::new("right", self.right, Domain::FINITE),
-            Constant::new("wrong", self.wrong, Domain::FINITE),
-        ]
-    }
-
     /// Refuses a rule without a reward.
     pub(super) fn check(&self, cx: &Context, rule: &dyn LearningRule) -> Result<()> {
         let refuse = |problem: LearningError| cx.error(WHAT, problem.into());

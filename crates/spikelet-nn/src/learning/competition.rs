@@ -5,23 +5,25 @@
 
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init};
-use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// A threshold that follows the activity of its neuron.
 ///
 /// `θ[t] = θ[t−1] · exp(−1/tau) + increase · (spikes of the step, averaged over the samples)`
 ///
 /// θ is kept from call to call and is added to the threshold `v_threshold`. It changes where the weights do.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
 pub struct Homeostasis {
-    /// The increase by a spike.
+    /// The increase of the threshold by a spike.
+    #[schema(required, at_least = 0.0)]
     pub increase: f64,
-    /// The time constant of the decay, in steps.
+    /// The time constant of the decay.
+    #[schema(required, above = 0.0, unit = "steps")]
     pub tau: f64,
-    /// The threshold without activity.
+    /// The threshold without activity. In files it is that of the neuron.
+    #[schema(skip)]
     pub v_threshold: f64,
 }
 
@@ -54,8 +56,7 @@ impl Competition {
             Domain::at_least(0.0),
         )];
         if let Some(h) = self.homeostasis {
-            all.push(Constant::new("increase", h.increase, Domain::at_least(0.0)));
-            all.push(Constant::new("tau", h.tau, Domain::above(0.0)));
+            all.extend(Constant::all(&h));
             all.push(Constant::new(
                 "v_threshold",
                 h.v_threshold,

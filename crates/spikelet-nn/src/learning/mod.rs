@@ -19,9 +19,6 @@ mod eprop;
 mod error;
 mod factors;
 mod label;
-mod online_eprop;
-mod plastic;
-mod plastic_recurrent;
 mod reward;
 mod scope;
 mod spike_pairs;
@@ -36,9 +33,6 @@ pub use class_reward::ClassReward;
 pub use competition::Homeostasis;
 pub use eprop::{Eprop, LEARNING_SIGNAL};
 pub use error::LearningError;
-pub use online_eprop::{EpropError, EpropFeedback, OnlineEprop, RateRegularization};
-pub use plastic::Plastic;
-pub use plastic_recurrent::PlasticRecurrent;
 pub use reward::{RewardStdp, RewardTraceStdp};
 pub use scope::RuleScope;
 pub use spike_pairs::{Bound, Interaction, PairStdp, TripletStdp};
@@ -47,10 +41,17 @@ pub use synapses::PlasticSynapses;
 pub use update::Update;
 pub use weight_function::WeightFunction;
 
+use crate::network::kind::layers;
 use spikelet_expr::Expr;
 use spikelet_schema::{Record, registry};
 use std::fmt;
 use std::sync::Arc;
+
+layers! {
+    mod plastic: Plastic => PLASTIC;
+    mod plastic_recurrent: PlasticRecurrent => PLASTIC_RECURRENT;
+    mod online_eprop: EpropError, EpropFeedback, OnlineEprop, RateRegularization => ONLINE_EPROP;
+}
 
 /// A learning rule: the change of a weight in one time step.
 ///

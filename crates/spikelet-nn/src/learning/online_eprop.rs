@@ -12,21 +12,24 @@
 
 use super::eprop::{LEARNING_SIGNAL, RATE_ERROR};
 use super::label::label;
+use super::update::LEARNING_RATE;
 use super::{Eprop, LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, run_rule};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::layer::{Linear, off_diagonal, spiking};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::Layers;
+use crate::network::keys::{CELL, NEURONS};
+use crate::network::kind::{Builder, Built, Kind, LayerFields, key};
 use crate::neuron::Neuron;
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::any::Any;
 use std::sync::Arc;
 
 /// How the outputs are compared with the target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum EpropError {
     /// y − target, the derivative of half the squared error.
     #[default]
@@ -36,8 +39,7 @@ pub enum EpropError {
 }
 
 /// The weights B by which the errors of the outputs reach the neurons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum EpropFeedback {
     /// Those of the readout.
     #[default]
@@ -49,14 +51,17 @@ pub enum EpropFeedback {
 }
 
 /// A rate to be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Schema)]
+#[schema(name = "regularization")]
 pub struct RateRegularization {
     /// The factor of the change.
+    #[schema(required, at_least = 0.0)]
     pub strength: f64,
-    /// Spikes of a neuron in a step.
+    /// The spikes of a neuron in a step.
+    #[schema(required, at_least = 0.0)]
     pub rate: f64,
-    /// Time constant of the running mean of the spikes, in steps.
+    /// The time constant of the running mean of the spikes.
+    #[schema(required, above = 0.0, unit = "steps")]
     pub tau: f64,
 }
 
@@ -189,14 +194,8 @@ impl OnlineEprop {
         ];
         let decay = Domain::at_least(0.0).below(1.0);
         constants.push(Constant::new("readout_decay", self.readout_decay, decay));
-        if let Some(r) = self.regularization {
-            let strength = Constant::new("strength", r.strength, Domain::at_least(0.0));
-            let rate = Constant::new("rate", r.rate, Domain::at_least(0.0));
-            constants.extend([
-                strength,
-                rate,
-                Constant::new("tau", r.tau, Domain::above(0.0)),
-            ]);
+        if let Some(regularization) = self.regularization {
+            constants.extend(Constant::all(&regularization));
         }
         cx.expect_domains(WHAT, &constants)?;
         let rule = Eprop::of(&*self.neuron)
@@ -431,4 +430,52 @@ impl Module for OnlineEprop {
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
+}
+
+/// `{ online-eprop = 100, outputs = 10, cell = "eprop_alif", readout_decay = 0.95 }`. The target of each step is the class of the
+/// sample.
+pub(crate) const ONLINE_EPROP: Kind = Kind {
+    names: &["online-eprop", "eprop"],
+    types: &["OnlineEprop"],
+    summary: "recurrent neurons and a readout that learn by e-prop in each step",
+    main: NEURONS,
+    keys: &[
+        key!(outputs: "integer", "the number of outputs"),
+        CELL,
+        key!(readout_decay: "number" = "0.0", "what the outputs keep in a step, below 1"),
+        key!(error: "text" = "\"cross-entropy\"", "how the outputs are compared with the class: `cross-entropy` or `squared`"),
+        key!(feedback: "text" = "\"symmetric\"", "the weights by which errors reach the neurons: `symmetric`, `random` or `adaptive`"),
+        key!(regularization: "table" = "null", "a rate that neurons keep: `strength = 1e-3, rate = 0.02, tau = 100.0`"),
+        key!(update: "text" = "\"gradient\"", "when the weights change: `gradient`, `each-step` or `end-of-call`"),
+        LEARNING_RATE,
+    ],
+    example: (
+        &[8],
+        r#"{ online-eprop = 6, outputs = 3, cell = "eprop_alif", feedback = "random" }"#,
+    ),
+    build,
+};
+
+fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let fields = &layer.fields;
+    let neurons = layer.main_size()?;
+    let outputs = fields.require("outputs", "the number of outputs")?;
+    let outputs = outputs.integer("outputs", 1..=Layers::MAX_SIZE)?;
+    let inputs = b.features(layer)?;
+    let neuron = b.neuron_of(fields.get("cell"))?;
+    let mut module = OnlineEprop::of([inputs, neurons, outputs], neuron);
+    let decay = layer.number("readout_decay", Domain::at_least(0.0).below(1.0))?;
+    module.readout_decay = decay.unwrap_or(module.readout_decay);
+    module.error = layer.choice("error")?.unwrap_or(EpropError::CrossEntropy);
+    module.feedback = layer.choice("feedback")?.unwrap_or_default();
+    let regularization = fields.get("regularization");
+    module.regularization = regularization.map(spikelet_schema::read).transpose()?;
+    module.update = layer.choice("update")?.unwrap_or(Update::Gradient);
+    module.learning_rate = module.update.learning_rate(layer)?;
+    b.expect_trainable(&module)?;
+    let weights = || {
+        let rows = inputs.checked_add(neurons)?.checked_add(outputs)?;
+        rows.checked_mul(neurons)?.checked_add(outputs)
+    };
+    b.fully_connected(layer, module, weights())
 }

@@ -1,13 +1,24 @@
 //! A layer of synapses with a learning rule, and the neurons behind it.
 
-use super::changing_synapses::ChangingSynapses;
+use super::changing_synapses::{BOUNDS, ChangingSynapses, RULE, UPDATE, read_rule};
 use super::class_reward::ClassReward;
 use super::competition::{Competition, Homeostasis};
+use super::update::LEARNING_RATE;
 use super::{LearningError, LearningRule, PlasticSynapses, Update, reward};
+use crate::domain::{Constant, Domain};
+use crate::layer::{Conv, Linear};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::keys::CELL;
+use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
+use crate::network::layer_fields::inner_layer;
+use crate::network::neuron::{neuron_of, neuron_problem, neuron_spec};
+use crate::neuron::Neuron;
+use serde_json::{Map, Value};
 use spikelet_core::Result;
+use spikelet_core::document::{Located, Node};
 use spikelet_graph::Var;
 use std::any::Any;
+use std::sync::Arc;
 
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
 ///
@@ -174,7 +185,7 @@ impl Module for Plastic {
         cx.expect_domains("plastic layer", &self.competition.constants())?;
         self.changing.check(cx, "plastic layer")?;
         if let Some(reward) = self.reward {
-            cx.expect_domains("plastic layer", &reward.constants())?;
+            cx.expect_domains("plastic layer", &Constant::all(&reward))?;
             reward.check(cx, &*self.changing.rule)?;
         }
         let each_step = self.changing.update == Update::EachStep;
@@ -202,3 +213,107 @@ impl Module for Plastic {
 }
 
 print_as_tree!(Plastic);
+
+/// `{ plastic = { linear = 100 }, rule = { name = "pair-stdp", a2_plus = 2e-3 }, cell = "lif" }`
+pub(crate) const PLASTIC: Kind = Kind {
+    names: &["plastic", "stdp"],
+    types: &["Plastic"],
+    summary: "a linear layer or a convolution with a learning rule, and neurons",
+    main: MainValue::Required(key!(synapses: "layer", "a layer `linear` or `conv`")),
+    keys: &[
+        RULE,
+        CELL,
+        UPDATE,
+        LEARNING_RATE,
+        BOUNDS,
+        key!(normalize: "number" = "null", "the sum of the input weights of each neuron at the beginning of a call"),
+        key!(inhibition: "number" = "0.0", "what a spike subtracts from the input of the other neurons in the next step"),
+        key!(single_winner: "flag" = "false", "whether of the neurons that fire in a step only the one with the largest input does"),
+        key!(homeostasis: "table" = "null", "a threshold that rises with each spike: `increase = 0.02, tau = 1e4`"),
+        key!(reward: "table or text" = "null", "the reward of a rule by the classes of the samples, `classes = 10, right = 1.0, wrong = -1.0`, or `signal`: see `graph.give_signal`"),
+    ],
+    example: (
+        &[8],
+        r#"{ plastic = { linear = 6 }, rule = "stdp", cell = "lif" }"#,
+    ),
+    build,
+};
+
+fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let fields = &layer.fields;
+    let (synapses, weights, window) = synapses(layer.main()?, b)?;
+    let rule = read_rule(layer, fields.get("reward").is_some())?;
+    let homeostasis = fields.get("homeostasis");
+    let neuron = neuron(fields.get("cell"), homeostasis.is_some(), b)?;
+    let v_threshold = neuron.common().v_threshold;
+    let mut module = Plastic::new(synapses, neuron, rule);
+    module.changing.read(layer)?;
+    let inhibition = layer.number("inhibition", Domain::at_least(0.0))?;
+    module.competition.inhibition = inhibition.unwrap_or_default();
+    module.competition.single_winner = layer.flag("single_winner")?;
+    if let Some(node) = homeostasis {
+        let read = spikelet_schema::read(node)?;
+        module = module.homeostasis(Homeostasis {
+            v_threshold,
+            ..read
+        });
+    }
+    module.reward = fields.get("reward").map(reward_of).transpose()?.flatten();
+    b.expect_trainable(&module)?;
+    b.leaf(layer.name(), module, weights, |elements| {
+        window?.checked_mul(elements)
+    })
+}
+
+/// The layer whose weights change, the number of its weights, and that of one output.
+type Synapses = (Box<dyn PlasticSynapses>, Option<usize>, Option<usize>);
+
+fn synapses(node: &Node, b: &Builder) -> Result<Synapses, Located> {
+    let layer = inner_layer(node)?;
+    match layer.name() {
+        "linear" => {
+            let linear = Linear::read(&layer, b)?;
+            let weights = linear.inputs.checked_mul(linear.outputs);
+            Ok((Box::new(linear), weights, Some(linear.inputs)))
+        }
+        "conv" => by_axes!(b.spatial_axes(&layer)?, convolution(&layer, b)),
+        _ => Err(node.wrong("plastic", "a layer `linear` or `conv`")),
+    }
+}
+
+fn convolution<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<Synapses, Located> {
+    let conv = Conv::<D>::fitting(layer, b)?;
+    let window = conv.window(conv.inputs);
+    let weights = window.and_then(|window| window.checked_mul(conv.outputs));
+    Ok((Box::new(conv), weights, window))
+}
+
+/// The neuron of the layer, or that of the network. With homeostasis its threshold has a value for each channel.
+fn neuron(node: Option<&Node>, homeostasis: bool, b: &Builder) -> Result<Arc<dyn Neuron>, Located> {
+    let mut spec = match node {
+        Some(node) => neuron_spec(node)?,
+        None => b.neuron_spec.clone(),
+    };
+    if homeostasis {
+        let trainable = inner(&mut spec, "params").and_then(|all| inner(all, "trainable"));
+        if let Some(Value::Object(trainable)) = trainable {
+            let by_channel = || Value::from("channel");
+            trainable.entry("v_threshold").or_insert_with(by_channel);
+        }
+    }
+    neuron_of(&spec).map_err(|error| neuron_problem(error, node))
+}
+
+/// The object of a key, empty if it is not there.
+fn inner<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
+    let empty = || Value::Object(Map::new());
+    Some(value.as_object_mut()?.entry(key).or_insert_with(empty))
+}
+
+/// A [`ClassReward`], or `"signal"`: a program gives the reward.
+fn reward_of(node: &Node) -> Result<Option<ClassReward>, Located> {
+    match node.as_text() {
+        Some(_) => node.choice("reward", &["signal"]).map(|_| None),
+        None => spikelet_schema::read(node).map(Some),
+    }
+}

@@ -1,8 +1,11 @@
 //! Neurons whose recurrent connections have a learning rule.
 
-use super::changing_synapses::ChangingSynapses;
+use super::changing_synapses::{BOUNDS, ChangingSynapses, RULE, UPDATE, read_rule};
+use super::update::LEARNING_RATE;
 use super::{LearningRule, PlasticSynapses, Update};
+use crate::layer::Feedback;
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::any::Any;
@@ -141,3 +144,33 @@ impl Module for PlasticRecurrent {
 }
 
 print_as_tree!(PlasticRecurrent);
+
+/// `{ plastic-recurrent = "lif", rule = "pair-stdp" }`
+pub(crate) const PLASTIC_RECURRENT: Kind = Kind {
+    names: &["plastic-recurrent"],
+    types: &["PlasticRecurrent"],
+    summary: "neurons with recurrent connections that have a learning rule",
+    main: MainValue::Required(
+        key!(neuron: "neuron", "the name of a neuron, or a table with `name` and constants"),
+    ),
+    keys: &[
+        RULE,
+        UPDATE,
+        LEARNING_RATE,
+        BOUNDS,
+        key!(normalize: "number" = "null", "the sum of the recurrent weights of each neuron at the beginning of a call"),
+        key!(zero_diagonal: "flag" = "false", "whether neurons have no connection to themselves"),
+        key!(init: "text or table" = "null", "initial weights, as of `Linear`; by default orthogonal"),
+    ],
+    example: (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#),
+    build: |layer, b| {
+        let (neuron, features) = (b.neuron_of(layer.main)?, b.features(layer)?);
+        let rule = read_rule(layer, false)?;
+        let mut feedback = Feedback::new(features).zero_diagonal(layer.flag("zero_diagonal")?);
+        feedback.weight_init = layer.init(features)?.unwrap_or(feedback.weight_init);
+        let mut module = PlasticRecurrent::new(feedback, neuron, rule);
+        module.changing.read(layer)?;
+        b.expect_trainable(&module)?;
+        b.fully_connected(layer, module, features.checked_mul(features))
+    },
+};

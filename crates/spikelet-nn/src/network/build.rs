@@ -1,7 +1,7 @@
 //! From a list of layers to modules: names, shapes, bounds.
 
 use super::cost::CostRow;
-use super::layer_fields::{group_name, is_group, kind_of, layer_fields, layer_name};
+use super::layer_fields::{LayerFields, group_name, is_group, kind_of, layer_fields, layer_name};
 use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use super::neuron::{definition_span, neuron_of, neuron_problem, neuron_spec};
 use super::problem::NetworkProblem;
@@ -22,8 +22,11 @@ const RESHAPE: &str = "input";
 /// The time steps with which shapes are inferred: a layer that reduces them to one is seen.
 const TIME_STEPS: usize = 2;
 
+/// A layer that was built.
+pub(crate) type Built = Result<Arc<dyn Module>, Located>;
+
 /// The state of a network that is built layer by layer.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     /// The sizes of the current sequence at one time step.
     pub shape: Vec<usize>,
     /// Whether the current sequence has one time step only.
@@ -133,12 +136,12 @@ impl Builder {
     }
 
     /// A list of layers, or a single layer with the name `name`.
-    pub fn body(&mut self, node: &Node, name: &str) -> Result<Arc<dyn Module>, Located> {
+    pub fn body(&mut self, node: &Node, name: &str) -> Built {
         self.inside(name, |b| b.unnamed_body(node))
     }
 
     /// A list of layers, or a single layer, without a name of its own in paths.
-    pub fn unnamed_body(&mut self, node: &Node) -> Result<Arc<dyn Module>, Located> {
+    pub fn unnamed_body(&mut self, node: &Node) -> Built {
         match &node.content {
             Content::List(_) => Ok(Arc::new(self.sequence(node)?)),
             _ => self.layer(node, false),
@@ -146,10 +149,10 @@ impl Builder {
     }
 
     /// A layer. `named`: whether it may have a name.
-    fn layer(&mut self, node: &Node, named: bool) -> Result<Arc<dyn Module>, Located> {
+    fn layer(&mut self, node: &Node, named: bool) -> Built {
         let path = self.path.join(".");
         let (kind, main) = kind_of(node).map_err(|e| e.or_of(|| format!("layer `{path}`")))?;
-        let owner = || format!("layer `{path}` ({})", kind.name);
+        let owner = || format!("layer `{path}` ({})", kind.name());
         let build = |b: &mut Self| {
             b.count()?;
             (kind.build)(&layer_fields(node, kind, main, named)?, b)
@@ -171,7 +174,7 @@ impl Builder {
         module: impl Module + 'static,
         weights: Option<usize>,
         macs: impl Fn(usize) -> Option<usize>,
-    ) -> Result<Arc<dyn Module>, Located> {
+    ) -> Built {
         let total = weights.and_then(|weights| self.weights.checked_add(weights));
         match total {
             Some(total) if total <= MAX_WEIGHTS => self.weights = total,
@@ -196,6 +199,25 @@ impl Builder {
             per_image: self.one_step,
         });
         Ok(Arc::new(module))
+    }
+
+    /// The same of a layer without weights and multiply-accumulates.
+    pub fn without_weights(
+        &mut self,
+        layer: &LayerFields<'_>,
+        module: impl Module + 'static,
+    ) -> Built {
+        self.leaf(layer.name(), module, Some(0), |_| Some(0))
+    }
+
+    /// The same of a layer that multiplies each of its weights once at a time step.
+    pub fn fully_connected(
+        &mut self,
+        layer: &LayerFields<'_>,
+        module: impl Module + 'static,
+        weights: Option<usize>,
+    ) -> Built {
+        self.leaf(layer.name(), module, weights, |_| weights)
     }
 
     /// The number of elements of the current sequence at one time step, if it is not too large.
@@ -259,14 +281,22 @@ impl Builder {
     }
 
     /// The error of a layer that takes an input with other axes.
-    pub fn wrong_axes(&self, kind: &'static str, expected: &'static str) -> Located {
+    fn wrong_axes(&self, layer: &LayerFields<'_>, expected: &'static str) -> Located {
         let input = self.shape.clone();
         NetworkProblem::Axes {
-            kind,
+            kind: layer.name(),
             expected,
             input,
         }
         .at(None)
+    }
+
+    /// The size of an input `[features]`.
+    pub fn features(&self, layer: &LayerFields<'_>) -> Result<usize, Located> {
+        match self.shape[..] {
+            [features] => Ok(features),
+            _ => Err(self.wrong_axes(layer, "[features]")),
+        }
     }
 
     /// Checks that a window is not larger than the padded input `[C, …]`.
@@ -294,10 +324,10 @@ impl Builder {
     }
 
     /// The number of spatial axes of an input `[C, …]`, 1 to 3.
-    pub fn spatial_axes(&self, kind: &'static str) -> Result<usize, Located> {
+    pub fn spatial_axes(&self, layer: &LayerFields<'_>) -> Result<usize, Located> {
         match self.shape.len() {
             axes @ 2..=4 => Ok(axes - 1),
-            _ => Err(self.wrong_axes(kind, "[C, L], [C, H, W] or [C, D, H, W]")),
+            _ => Err(self.wrong_axes(layer, "[C, L], [C, H, W] or [C, D, H, W]")),
         }
     }
 

@@ -1,13 +1,15 @@
 //! The keys of a layer in a list: its kind, the value of the kind, its name, and values that many kinds have.
 
 use super::Layers;
-use super::kinds::{self, Kind, MainValue};
+use super::kind::{self, Kind, MainValue};
 use super::problem::NetworkProblem;
+use crate::domain::Domain;
 use crate::module::Init;
 use spikelet_core::document::{Content, Fields, Located, Node};
+use spikelet_schema::Choice;
 
 /// A layer of a list: the value after its kind, and its other keys.
-pub(super) struct LayerFields<'a> {
+pub(crate) struct LayerFields<'a> {
     pub kind: &'static Kind,
     /// The value of the key with the name of the kind.
     pub main: Option<&'a Node>,
@@ -15,15 +17,48 @@ pub(super) struct LayerFields<'a> {
 }
 
 impl<'a> LayerFields<'a> {
+    /// The name of the kind.
+    pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
     /// The value of the kind's key, which was checked to be there.
     pub fn main(&self) -> Result<&'a Node, Located> {
         self.main.ok_or_else(|| {
             let problem = NetworkProblem::NeedsValue {
-                kind: self.kind.name,
+                kind: self.name(),
                 expected: self.kind.main.expected(),
             };
             problem.at(self.fields.span())
         })
+    }
+
+    /// The value of the kind's key as a size.
+    pub fn main_size(&self) -> Result<usize, Located> {
+        self.main()?.integer(self.name(), 1..=Layers::MAX_SIZE)
+    }
+
+    /// Whether a flag is set.
+    pub fn flag(&self, key: &str) -> Result<bool, Located> {
+        Ok(self.fields.flag(key)?.unwrap_or(false))
+    }
+
+    /// A number of a domain.
+    pub fn number(&self, key: &str, domain: Domain) -> Result<Option<f64>, Located> {
+        let node = self.fields.get(key);
+        node.map(|node| number(node, key, domain)).transpose()
+    }
+
+    /// The value of a word.
+    pub fn choice<T: Choice>(&self, key: &str) -> Result<Option<T>, Located> {
+        let Some(node) = self.fields.get(key) else {
+            return Ok(None);
+        };
+        let given = node.choice(key, T::NAMES)?;
+        let mut all = T::NAMES.iter().zip(T::ALL);
+        Ok(all
+            .find(|(name, _)| **name == given)
+            .map(|(_, value)| *value))
     }
 
     /// Checks the key `inputs`, if it is given: the sequence has this size on its first axis.
@@ -36,18 +71,19 @@ impl<'a> LayerFields<'a> {
         }
     }
 
-    /// One size for all axes, or a size for each of `axes`; the value of `key`.
-    pub fn sizes(
+    /// One size for all axes, or a size for each of them; the value of `key`.
+    pub fn sizes<const D: usize>(
         &self,
         key: &str,
-        axes: usize,
         least: usize,
-    ) -> Result<Option<Vec<usize>>, Located> {
-        let node = match key == self.kind.name {
-            true => Some(self.main()?),
-            false => self.fields.get(key),
-        };
-        node.map(|node| sizes(node, key, axes, least)).transpose()
+    ) -> Result<Option<[usize; D]>, Located> {
+        let node = self.fields.get(key);
+        node.map(|node| sizes(node, key, least)).transpose()
+    }
+
+    /// The same of the kind's key, at least 1.
+    pub fn main_sizes<const D: usize>(&self) -> Result<[usize; D], Located> {
+        sizes(self.main()?, self.name(), 1)
     }
 }
 
@@ -93,7 +129,7 @@ fn uniform(node: &Node) -> Result<Init, Located> {
 }
 
 /// A list of two numbers, of which the second is not smaller.
-pub(super) fn interval(node: &Node, key: &str) -> Result<[f64; 2], Located> {
+pub(crate) fn interval(node: &Node, key: &str) -> Result<[f64; 2], Located> {
     let wrong = || node.wrong(key, "a list of two numbers, the smaller one first");
     let [low, high] = node.list(key).map_err(|_| wrong())? else {
         return Err(wrong());
@@ -104,28 +140,47 @@ pub(super) fn interval(node: &Node, key: &str) -> Result<[f64; 2], Located> {
     }
 }
 
-/// One size for all axes, or a size for each of `axes`.
-fn sizes(node: &Node, key: &str, axes: usize, least: usize) -> Result<Vec<usize>, Located> {
-    let expected = match axes {
-        1 => format!("an integer from {least} to {}", Layers::MAX_SIZE),
-        _ => format!(
-            "an integer from {least} to {}, or a list of {axes} of them",
-            Layers::MAX_SIZE
-        ),
+/// One size for all axes, or a size for each of them.
+fn sizes<const D: usize>(node: &Node, key: &str, least: usize) -> Result<[usize; D], Located> {
+    let most = Layers::MAX_SIZE;
+    let expected = match D {
+        1 => format!("an integer from {least} to {most}"),
+        _ => format!("an integer from {least} to {most}, or a list of {D} of them"),
     };
     let wrong = || node.wrong(key, expected.clone());
-    let read = |node: &Node| node.integer(key, least..=Layers::MAX_SIZE);
-    match &node.content {
-        Content::List(items) if items.len() == axes => {
-            let read: Result<_, _> = items.iter().map(read).collect();
-            read.map_err(|_| wrong())
-        }
-        _ => Ok(vec![read(node).map_err(|_| wrong())?; axes]),
+    let read = |node: &Node| node.integer(key, least..=most);
+    let made: Result<Vec<usize>, _> = match &node.content {
+        Content::List(items) if items.len() == D => items.iter().map(read).collect(),
+        _ => read(node).map(|size| vec![size; D]),
+    };
+    made.map_err(|_| wrong())?.try_into().map_err(|_| wrong())
+}
+
+/// Checks that the value of `node` divides a size of the input: `what` divide the size and its name.
+pub(crate) fn expect_divisor(
+    node: Option<&Node>,
+    (parts, what): (usize, &'static str),
+    (size, name): (usize, &str),
+) -> Result<(), Located> {
+    if size.is_multiple_of(parts) {
+        return Ok(());
+    }
+    let whole = format!("the {size} {name}");
+    let problem = NetworkProblem::Divisor { what, parts, whole };
+    Err(problem.at(node.and_then(|node| node.span.clone())))
+}
+
+/// A number of a domain.
+pub(crate) fn number(node: &Node, key: &str, domain: Domain) -> Result<f64, Located> {
+    let value = node.number(key)?;
+    match domain.contains(value) {
+        true => Ok(value),
+        false => Err(node.wrong(key, domain.to_string())),
     }
 }
 
 /// The keys of a layer within another one, which has no name and is not built by itself.
-pub(super) fn inner_layer(node: &Node) -> Result<LayerFields<'_>, Located> {
+pub(crate) fn inner_layer(node: &Node) -> Result<LayerFields<'_>, Located> {
     let (kind, main) = kind_of(node)?;
     layer_fields(node, kind, main, false)
 }
@@ -137,11 +192,11 @@ pub(super) fn layer_fields<'a>(
     main: Option<&'a Node>,
     named: bool,
 ) -> Result<LayerFields<'a>, Located> {
-    let mut known = vec![kind.name];
+    let mut known = vec![kind.name()];
     known.extend(kind.keys.iter().map(|key| key.name));
     known.extend(named.then_some("name"));
     known.extend(node.get("layer").map(|_| "layer"));
-    let owner = format!("`{}`", kind.name);
+    let owner = format!("`{}`", kind.name());
     let fields = match &node.content {
         Content::Text(_) => Fields::empty(owner, &known, node.span.clone()),
         _ => Fields::new(node, owner, &known)?,
@@ -152,7 +207,7 @@ pub(super) fn layer_fields<'a>(
             given.main()?;
         }
         (MainValue::None, Some(value)) => {
-            let problem = NetworkProblem::TakesNoValue { kind: kind.name };
+            let problem = NetworkProblem::TakesNoValue { kind: kind.name() };
             return Err(problem.at(value.span.clone()));
         }
         _ => {}
@@ -164,23 +219,23 @@ pub(super) fn layer_fields<'a>(
 pub(super) fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
     let unknown = |name: &str| NetworkProblem::UnknownLayer {
         name: name.to_string(),
-        help: kinds::help_for(name),
+        help: kind::help_for(name),
     };
     match &node.content {
-        Content::Text(name) => match kinds::find(name) {
+        Content::Text(name) => match kind::find(name) {
             Some(kind) => Ok((kind, None)),
             None => Err(unknown(name).at(node.span.clone())),
         },
         Content::Table(entries) => {
             if let Some(layer) = node.get("layer") {
                 let name = layer.text("layer")?;
-                let kind = kinds::find(name);
+                let kind = kind::find(name);
                 let kind = kind.ok_or_else(|| unknown(name).at(layer.span.clone()))?;
-                return Ok((kind, node.get(kind.name)));
+                return Ok((kind, node.get(kind.name())));
             }
             let mut found = entries
                 .iter()
-                .filter_map(|e| Some((e, kinds::find(&e.key)?)));
+                .filter_map(|e| Some((e, kind::find(&e.key)?)));
             match (found.next(), found.next()) {
                 (Some((first, _)), Some((second, _))) => Err(NetworkProblem::TwoKinds {
                     first: first.key.clone(),
@@ -188,10 +243,10 @@ pub(super) fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Loc
                 }
                 .at(second.span.clone())),
                 (Some((entry, kind)), None) => Ok((kind, Some(&entry.value))),
-                (None, _) => Err(match kinds::misspelt(entries) {
+                (None, _) => Err(match kind::misspelt(entries) {
                     Some(entry) => unknown(&entry.key).at(entry.span.clone()),
                     None => NetworkProblem::NoKind {
-                        help: kinds::names(),
+                        help: kind::names(),
                     }
                     .at(node.span.clone()),
                 }),
@@ -207,7 +262,7 @@ pub(super) fn is_group(node: &Node) -> bool {
 }
 
 /// The name of a group of layers, which may be empty.
-pub(super) fn group_name(node: &Node) -> Result<&str, Located> {
+pub(crate) fn group_name(node: &Node) -> Result<&str, Located> {
     match node.as_text() {
         Some("") => Ok(""),
         _ => layer_name(node),

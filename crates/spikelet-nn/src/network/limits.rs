@@ -4,7 +4,7 @@
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// The largest number of layers, repeated ones included.
-pub(super) const MAX_LAYERS: usize = 4096;
+pub(crate) const MAX_LAYERS: usize = 4096;
 
 /// The largest number of elements of one sequence at one time step of one image.
 pub(super) const MAX_ELEMENTS: usize = 1 << 32;

@@ -12,7 +12,7 @@ const BESIDE: [&str; 2] = ["surrogate", "reset_grad"];
 
 /// The specification of a neuron: a name, a table with `name` and constants, or a table as
 /// [`from_spec`] takes it. The string `"none"` is JSON's `null`, which TOML does not have.
-pub(super) fn neuron_spec(node: &Node) -> Result<Value, Located> {
+pub(crate) fn neuron_spec(node: &Node) -> Result<Value, Located> {
     if let Some(name) = node.as_text() {
         return Ok(json!({"neuron": name}));
     }
@@ -68,7 +68,7 @@ pub(super) fn neuron_table(spec: &Value) -> Value {
 }
 
 /// The neuron of a specification. Constants that cannot be trainable are an error here already.
-pub(super) fn neuron_of(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
+pub(crate) fn neuron_of(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
     let constants = &spec["params"];
     // The error of a wrong surrogate is typed only here.
     for surrogate in [spec.get("surrogate"), constants.get("surrogate")] {
@@ -80,7 +80,7 @@ pub(super) fn neuron_of(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError
 }
 
 /// A wrong neuron with the position of the constant or the name that is wrong.
-pub(super) fn neuron_problem(error: DefinitionError, node: Option<&Node>) -> Located {
+pub(crate) fn neuron_problem(error: DefinitionError, node: Option<&Node>) -> Located {
     let span = node.and_then(|node| definition_span(&error, node));
     let span = span.or_else(|| node.and_then(|node| node.span.clone()));
     NetworkProblem::Definition(error).at(span)

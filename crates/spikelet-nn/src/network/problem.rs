@@ -150,7 +150,7 @@ pub enum NetworkProblem {
 
 impl NetworkProblem {
     /// The problem at a position of a document.
-    pub(super) fn at(self, span: Option<Span>) -> Located {
+    pub(crate) fn at(self, span: Option<Span>) -> Located {
         let help = self.help();
         Located::other(self, help).or_at(span)
     }

@@ -81,9 +81,7 @@ impl Spiking {
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
-    if let Some(neuron) = neuron.as_type() {
-        cx.visit(neuron, x.shape());
-    }
+    cx.visit(neuron, x.shape());
     let layout = StepDefinition::new(neuron).map_err(wrong)?;
     layout.check_params(neuron).map_err(wrong)?;
     if let Some(warning) = warning(neuron) {

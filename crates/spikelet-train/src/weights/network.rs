@@ -4,7 +4,7 @@ use super::value::NeuronRules;
 use spikelet_core::Result;
 use spikelet_graph::DType;
 use spikelet_nn::module::{Context, Mode, Module, Tree};
-use std::any::Any;
+use spikelet_nn::neuron::Neuron;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -41,11 +41,11 @@ impl NetworkTensors {
     pub fn trace(
         module: &dyn Module,
         input: &[usize],
-        rules: fn(&dyn Any) -> Option<NeuronRules>,
+        rules: fn(&dyn Neuron) -> Option<NeuronRules>,
     ) -> Result<Self> {
         let neurons = Rc::new(RefCell::new(Vec::<OurNeuron>::new()));
         let found = neurons.clone();
-        let visit = move |path: &str, neuron: &dyn Any, shape: &[usize]| {
+        let visit = move |path: &str, neuron: &dyn Neuron, shape: &[usize]| {
             let mut neurons = found.borrow_mut();
             // A neuron in a loop is visited more than once.
             if !neurons.iter().any(|known| known.path == path) {

@@ -12,9 +12,8 @@
 use super::entry::Transform;
 use super::network::{NetworkTensors, join, split};
 use super::rules::Rules;
-use super::value::NeuronRules;
-use spikelet_nn::neuron::{If, Lif, NorseLif};
-use std::any::Any;
+use super::value::{NeuronRules, flag};
+use spikelet_nn::neuron::Neuron;
 
 pub(super) const RULES: Rules = Rules {
     neuron,
@@ -23,18 +22,16 @@ pub(super) const RULES: Rules = Rules {
     extras: |_, _, _| vec![],
 };
 
-fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
-    if let Some(cell) = neuron.downcast_ref::<NorseLif>() {
-        let is_plain = cell.common.trainable.is_empty();
-        return is_plain.then(|| NeuronRules::new("LIFCell"));
-    }
-    if let Some(lif) = neuron.downcast_ref::<Lif>() {
-        let is_plain = lif.decay_input && lif.common.trainable.is_empty();
-        return is_plain.then(|| NeuronRules::new("LIFBoxCell").note(
+fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let is_plain = neuron.common().trainable.is_empty();
+    match neuron.declaration().name {
+        "norse_lif" if is_plain => Some(NeuronRules::new("LIFCell")),
+        "lif" if is_plain && flag(neuron, "decay_input") => Some(NeuronRules::new("LIFBoxCell").note(
             "construct it with tau_mem_inv = 1 / (dt tau); Norse fires above the threshold, not at it",
-        ));
+        )),
+        "if" => Some(NeuronRules::new("IAFCell")),
+        _ => None,
     }
-    neuron.is::<If>().then(|| NeuronRules::new("IAFCell"))
 }
 
 fn tensor(network: &NetworkTensors, name: &str) -> Option<(String, Transform)> {

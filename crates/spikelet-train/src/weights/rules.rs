@@ -3,12 +3,12 @@
 use super::entry::{MapConstant, Transform};
 use super::network::{NetworkTensors, OurNeuron};
 use super::value::NeuronRules;
-use std::any::Any;
+use spikelet_nn::neuron::Neuron;
 
 /// The names of a framework.
 pub(super) struct Rules {
     /// The names and constants of a neuron; `None` if the framework has no such neuron.
-    pub neuron: fn(&dyn Any) -> Option<NeuronRules>,
+    pub neuron: fn(&dyn Neuron) -> Option<NeuronRules>,
     /// The path in the framework of the neuron at a path.
     pub neuron_path: fn(&NetworkTensors, &str) -> String,
     /// The name in the framework of a tensor that is not a neuron's; `None` if it has no place for it.

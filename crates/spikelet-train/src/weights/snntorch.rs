@@ -21,11 +21,10 @@
 use super::entry::{MapConstant, Transform};
 use super::network::{NetworkTensors, OurNeuron, join, split};
 use super::rules::Rules;
-use super::value::{Formula, NeuronRules, Relation, integer, matrix, scalar};
-use spikelet_nn::neuron::{
-    Alpha, Common, FireOn, If, Lif, Neuron, Plif, RLeakyCell, RSynapticCell, Synaptic,
+use super::value::{
+    Formula, NeuronRules, Relation, ValueRule, flag, integer, matrix, number, scalar,
 };
-use std::any::Any;
+use spikelet_nn::neuron::{FireOn, Neuron};
 
 pub(super) const RULES: Rules = Rules {
     neuron,
@@ -40,117 +39,95 @@ const SUBTRACTS_AT_ONCE: &str = "construct it with reset_delay=False; the two di
 
 const AT_ONCE: &str = "construct it with reset_delay=False";
 
-fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
-    if let Some(cell) = neuron.downcast_ref::<RLeakyCell>() {
-        let resets_to_zero =
-            cell.common.resets && cell.reset_delay && cell.common.v_reset.is_some();
-        let drops_input = resets_to_zero && !cell.keeps_input;
-        if resets_to_zero && cell.keeps_input && cell.one_to_one {
-            return None;
+fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let common = neuron.common();
+    let resets_to_zero = common.resets && common.v_reset.is_some();
+    let keeps_input = flag(neuron, "keeps_input");
+    match neuron.declaration().name {
+        "rleaky" => {
+            let one_to_one = flag(neuron, "one_to_one");
+            let resets_late = resets_to_zero && flag(neuron, "reset_delay");
+            if resets_late && keeps_input && one_to_one {
+                return None;
+            }
+            Some(NeuronRules {
+                needs_feedback: resets_late && !keeps_input && !one_to_one,
+                ..leaky(NeuronRules::new("Leaky"), neuron)?
+            })
         }
-        let needs_feedback = drops_input && !cell.one_to_one;
-        let rules = leaky(NeuronRules::new("Leaky"), cell)?;
-        return Some(NeuronRules {
-            needs_feedback,
-            ..rules
-        });
-    }
-    if let Some(cell) = neuron.downcast_ref::<RSynapticCell>() {
-        let rules = factor(
-            NeuronRules::new("Synaptic"),
-            "alpha",
-            cell.alpha,
-            cell.common(),
-        );
         // The reset of `Synaptic` drops the input.
-        let resets_to_zero = cell.common().resets && cell.common().v_reset.is_some();
-        if resets_to_zero && cell.neuron.keeps_input {
-            return None;
+        "rsynaptic" if resets_to_zero && keeps_input => None,
+        "rsynaptic" => leaky(
+            NeuronRules::new("Synaptic").same(neuron, &["alpha"])?,
+            neuron,
+        ),
+        "synaptic" => {
+            // A reset to zero is another one in `Leaky`.
+            let is_leaky = number(neuron, "alpha") == Some(0.0)
+                && common.v_reset.is_none()
+                && !common.trainable.contains_key("alpha");
+            let rules = match is_leaky {
+                true => NeuronRules::new("Leaky"),
+                false => NeuronRules::new("Synaptic").same(neuron, &["alpha"])?,
+            };
+            shared(rules.same(neuron, &["beta"])?, neuron)
         }
-        return leaky(rules, &cell.neuron);
+        "alpha" => shared(
+            NeuronRules::new("Alpha").same(neuron, &["alpha", "beta"])?,
+            neuron,
+        ),
+        "lif" if !flag(neuron, "decay_input") => {
+            let rules = NeuronRules::new("Leaky");
+            resets_at_once(
+                rules.stored(neuron, "tau", "beta", Formula::TauOfBeta)?,
+                neuron,
+            )
+        }
+        "plif" if !flag(neuron, "decay_input") => {
+            let mut rules = NeuronRules::new("Leaky");
+            rules.values.push(ValueRule {
+                ours: "w",
+                theirs: "beta",
+                constant: Some(-(number(neuron, "init_tau")? - 1.0).ln()),
+                stored: true,
+                relation: Relation {
+                    formula: Formula::WOfBeta,
+                    ..Relation::SAME
+                },
+            });
+            resets_at_once(rules, neuron)
+        }
+        "if" => resets_at_once(NeuronRules::new("Leaky").fixed("beta", scalar(1.0)), neuron),
+        _ => None,
     }
-    if let Some(cell) = neuron.downcast_ref::<Synaptic>() {
-        // A reset to zero is another one in `Leaky`.
-        let is_leaky = cell.alpha == 0.0
-            && cell.common.v_reset.is_none()
-            && !is_trained(&cell.common, "alpha");
-        let class = if is_leaky { "Leaky" } else { "Synaptic" };
-        let rules = NeuronRules::new(class);
-        let rules = match class {
-            "Leaky" => rules,
-            _ => factor(rules, "alpha", cell.alpha, &cell.common),
-        };
-        let rules = factor(rules, "beta", cell.beta, &cell.common);
-        return shared(rules, &cell.common);
-    }
-    if let Some(cell) = neuron.downcast_ref::<Alpha>() {
-        let rules = factor(NeuronRules::new("Alpha"), "alpha", cell.alpha, &cell.common);
-        return shared(factor(rules, "beta", cell.beta, &cell.common), &cell.common);
-    }
-    if let Some(lif) = neuron.downcast_ref::<Lif>().filter(|lif| !lif.decay_input) {
-        let beta = Relation::new(Formula::TauOfBeta, &lif.common, "tau");
-        let rules = NeuronRules::new("Leaky").stored("tau", "beta", lif.tau, beta);
-        return resets_at_once(rules, &lif.common);
-    }
-    if let Some(plif) = neuron
-        .downcast_ref::<Plif>()
-        .filter(|plif| !plif.decay_input)
-    {
-        let beta = Relation {
-            formula: Formula::WOfBeta,
-            ..Relation::SAME
-        };
-        let rules =
-            NeuronRules::new("Leaky").stored("w", "beta", -(plif.init_tau - 1.0).ln(), beta);
-        return resets_at_once(rules, &plif.common);
-    }
-    let own = neuron.downcast_ref::<If>()?;
-    resets_at_once(
-        NeuronRules::new("Leaky").fixed("beta", scalar(1.0)),
-        own.common(),
-    )
-}
-
-fn is_trained(common: &Common, name: &str) -> bool {
-    common.trainable.contains_key(name)
-}
-
-/// A decay factor, of the same name in both.
-fn factor(rules: NeuronRules, name: &'static str, value: f64, common: &Common) -> NeuronRules {
-    rules.stored(
-        name,
-        name,
-        value,
-        Relation::new(Formula::Same, common, name),
-    )
 }
 
 /// The rest of a neuron with the resets of snnTorch.
-fn leaky(rules: NeuronRules, cell: &RLeakyCell) -> Option<NeuronRules> {
-    let common = &cell.common;
-    let mut rules = factor(rules, "beta", cell.beta, common);
-    if cell.one_to_one {
-        let same = || Relation::new(Formula::Same, common, "feedback");
-        rules = rules.stored("feedback", "V", cell.feedback, same());
-        rules = rules.stored("feedback", "recurrent.V", cell.feedback, same());
+fn leaky(rules: NeuronRules, neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let mut rules = rules.same(neuron, &["beta"])?;
+    if flag(neuron, "one_to_one") {
+        for theirs in ["V", "recurrent.V"] {
+            rules = rules.stored(neuron, "feedback", theirs, Formula::Same)?;
+        }
     }
-    if !cell.reset_delay {
+    if !flag(neuron, "reset_delay") {
         rules = rules.note(AT_ONCE);
     }
-    shared(rules, common)
+    shared(rules, neuron)
 }
 
 /// The rest of a neuron that resets in the step of its spike.
-fn resets_at_once(rules: NeuronRules, common: &Common) -> Option<NeuronRules> {
-    let rules = match common.v_reset {
+fn resets_at_once(rules: NeuronRules, neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let rules = match neuron.common().v_reset {
         Some(_) => rules,
         None => rules.note(SUBTRACTS_AT_ONCE),
     };
-    shared(rules, common)
+    shared(rules, neuron)
 }
 
 /// Threshold, reset and factor of the spikes.
-fn shared(rules: NeuronRules, common: &Common) -> Option<NeuronRules> {
+fn shared(rules: NeuronRules, neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let common = neuron.common();
     if common.fire_on != FireOn::Charged {
         return None;
     }
@@ -161,8 +138,7 @@ fn shared(rules: NeuronRules, common: &Common) -> Option<NeuronRules> {
         // snnTorch resets to 0 only.
         (true, Some(_)) => return None,
     };
-    let same = Relation::new(Formula::Same, common, "v_threshold");
-    let rules = rules.stored("v_threshold", "threshold", common.v_threshold, same);
+    let rules = rules.stored(neuron, "v_threshold", "threshold", Formula::Same)?;
     let rules = rules.fixed("graded_spikes_factor", scalar(1.0));
     Some(rules.fixed("reset_mechanism_val", integer(reset)))
 }

@@ -11,9 +11,8 @@
 use super::entry::Transform;
 use super::network::{NetworkTensors, join, split};
 use super::rules::Rules;
-use super::value::{Formula, NeuronRules, Relation};
-use spikelet_nn::neuron::{AdLifCell, LeakyIntegrator, SparchLif};
-use std::any::Any;
+use super::value::NeuronRules;
+use spikelet_nn::neuron::Neuron;
 
 pub(super) const RULES: Rules = Rules {
     neuron,
@@ -22,39 +21,14 @@ pub(super) const RULES: Rules = Rules {
     extras: |_, _, _| vec![],
 };
 
-fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
-    let trained = |class: &'static str,
-                   common: &spikelet_nn::neuron::Common,
-                   names: &[(&'static str, f64)]| {
-        names
-            .iter()
-            .fold(NeuronRules::new(class), |rules, &(name, value)| {
-                rules.stored(
-                    name,
-                    name,
-                    value,
-                    Relation::new(Formula::Same, common, name),
-                )
-            })
+fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let (class, constants): (_, &[_]) = match neuron.declaration().name {
+        "sparch_lif" => ("LIFLayer", &["alpha"]),
+        "adlif" => ("adLIFLayer", &["alpha", "beta", "a", "b"]),
+        "leaky_integrator" => ("ReadoutLayer", &["alpha"]),
+        _ => return None,
     };
-    if let Some(cell) = neuron.downcast_ref::<SparchLif>() {
-        return Some(trained("LIFLayer", &cell.common, &[("alpha", cell.alpha)]));
-    }
-    if let Some(cell) = neuron.downcast_ref::<AdLifCell>() {
-        let values = [
-            ("alpha", cell.alpha),
-            ("beta", cell.beta),
-            ("a", cell.a),
-            ("b", cell.b),
-        ];
-        return Some(trained("adLIFLayer", &cell.common, &values));
-    }
-    let cell = neuron.downcast_ref::<LeakyIntegrator>()?;
-    Some(trained(
-        "ReadoutLayer",
-        &cell.common,
-        &[("alpha", cell.alpha)],
-    ))
+    NeuronRules::new(class).same(neuron, constants)
 }
 
 /// The path of the layer at a path of the network: its position among layers of neurons.

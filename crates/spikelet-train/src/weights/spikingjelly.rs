@@ -15,12 +15,8 @@
 use super::entry::{MapConstant, Transform};
 use super::network::{NetworkTensors, OurNeuron, join, split};
 use super::rules::Rules;
-use super::value::{Formula, NeuronRules, Relation, matrix, scalar};
-use spikelet_nn::neuron::{
-    Clif, CubaLif, Eif, GatedLif, If, Ilif, Izhikevich, Klif, Liaf, Lif, MaskedPsn, Neuron,
-    NonSpikingIf, NonSpikingLif, OtttLif, Plif, Psn, Qif, SlidingPsn, SlttLif,
-};
-use std::any::Any;
+use super::value::{Formula, NeuronRules, matrix, number, scalar};
+use spikelet_nn::neuron::Neuron;
 
 pub(super) const RULES: Rules = Rules {
     neuron,
@@ -41,66 +37,37 @@ const GATED: [&str; 8] = [
     "v_threshold",
 ];
 
-fn neuron(neuron: &dyn Any) -> Option<NeuronRules> {
-    if let Some(lif) = neuron.downcast_ref::<Lif>() {
-        let relation = Relation::new(Formula::TauOfW, lif.common(), "tau");
-        return Some(NeuronRules::new("LIFNode").trained("tau", "w", lif.tau, relation));
-    }
-    if let Some(masked) = neuron.downcast_ref::<MaskedPsn>() {
-        let rules = NeuronRules::new("MaskedPSN").parameters(&["weight", "bias"]);
-        let rules = rules.fixed("_lambda_", scalar(masked.lambda));
-        return Some(NeuronRules {
-            window: Some(masked.k),
-            ..rules
-        });
-    }
-    // Types with the same parameters in both, or without any.
-    let classes: [(bool, NeuronRules); 17] = [
-        (neuron.is::<If>(), NeuronRules::new("IFNode")),
-        (
-            neuron.is::<Plif>(),
-            NeuronRules::new("ParametricLIFNode").parameter("w"),
-        ),
-        (neuron.is::<Qif>(), NeuronRules::new("QIFNode")),
-        (neuron.is::<Eif>(), NeuronRules::new("EIFNode")),
-        (
-            neuron.is::<Izhikevich>(),
-            NeuronRules::new("IzhikevichNode"),
-        ),
-        (
-            neuron.is::<Klif>(),
-            NeuronRules::new("KLIFNode").parameter("k"),
-        ),
-        (neuron.is::<Liaf>(), NeuronRules::new("LIAFNode")),
-        (neuron.is::<CubaLif>(), NeuronRules::new("CUBALIFNode")),
-        (
-            neuron.is::<GatedLif>(),
-            NeuronRules::new("GatedLIFNode").parameters(&GATED),
-        ),
-        (neuron.is::<Ilif>(), NeuronRules::new("ILIFNode")),
-        (neuron.is::<Clif>(), NeuronRules::new("CLIFNode")),
-        (
-            neuron.is::<Psn>(),
-            NeuronRules::new("PSN").parameters(&["weight", "bias"]),
-        ),
-        (
-            neuron.is::<SlidingPsn>(),
-            NeuronRules::new("SlidingPSN").parameters(&["weight", "bias"]),
-        ),
-        (neuron.is::<SlttLif>(), NeuronRules::new("SLTTLIFNode")),
-        (neuron.is::<OtttLif>(), NeuronRules::new("OTTTLIFNode")),
-        (
-            neuron.is::<NonSpikingIf>(),
-            NeuronRules::new("NonSpikingIFNode"),
-        ),
-        (
-            neuron.is::<NonSpikingLif>(),
-            NeuronRules::new("NonSpikingLIFNode"),
-        ),
-    ];
-    classes
-        .into_iter()
-        .find_map(|(is, rules)| is.then_some(rules))
+fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
+    let class = NeuronRules::new;
+    let rules = match neuron.declaration().name {
+        "lif" => return class("LIFNode").trained(neuron, "tau", "w", Formula::TauOfW),
+        "masked_psn" => {
+            let rules = class("MaskedPSN").parameters(&["weight", "bias"]);
+            NeuronRules {
+                window: Some(number(neuron, "k")? as usize),
+                ..rules.fixed("_lambda_", scalar(number(neuron, "lambda")?))
+            }
+        }
+        "plif" => class("ParametricLIFNode").parameter("w"),
+        "klif" => class("KLIFNode").parameter("k"),
+        "gated_lif" => class("GatedLIFNode").parameters(&GATED),
+        "psn" => class("PSN").parameters(&["weight", "bias"]),
+        "sliding_psn" => class("SlidingPSN").parameters(&["weight", "bias"]),
+        "if" => class("IFNode"),
+        "qif" => class("QIFNode"),
+        "eif" => class("EIFNode"),
+        "izhikevich" => class("IzhikevichNode"),
+        "liaf" => class("LIAFNode"),
+        "cuba_lif" => class("CUBALIFNode"),
+        "ilif" => class("ILIFNode"),
+        "clif" => class("CLIFNode"),
+        "sltt_lif" => class("SLTTLIFNode"),
+        "ottt_lif" => class("OTTTLIFNode"),
+        "non_spiking_if" => class("NonSpikingIFNode"),
+        "non_spiking_lif" => class("NonSpikingLIFNode"),
+        _ => return None,
+    };
+    Some(rules)
 }
 
 fn neuron_path(network: &NetworkTensors, path: &str) -> String {

@@ -1,7 +1,7 @@
 //! The names of the constants of a neuron in a framework, and the relations of their values.
 
 use spikelet_nir::Tensor;
-use spikelet_nn::neuron::{Bound, Common};
+use spikelet_nn::neuron::{Bound, Neuron};
 
 /// A constant of a neuron that a framework stores, or that is trained in one of both.
 #[derive(Clone, Debug)]
@@ -64,13 +64,6 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// The relation of a constant, which may be trained with a bound.
-    pub(super) fn new(formula: Formula, common: &Common, name: &str) -> Self {
-        let trained = common.trainable.get(name);
-        let bound = trained.map_or(Bound::None, |how| how.bound);
-        Self { formula, bound }
-    }
-
     /// The relation of parameters of the same value.
     pub(super) const SAME: Self = Self {
         formula: Formula::Same,
@@ -146,46 +139,53 @@ impl NeuronRules {
         names.iter().fold(self, |rules, name| rules.parameter(name))
     }
 
-    /// A constant that the framework stores, whether it is trained or not.
-    #[must_use]
+    /// A constant that the framework stores, whether it is trained or not; `None` if the neuron has no such field.
     pub fn stored(
         self,
+        neuron: &dyn Neuron,
         ours: &'static str,
         theirs: &'static str,
-        value: f64,
-        relation: Relation,
-    ) -> Self {
-        self.constant(ours, theirs, value, relation, true)
+        formula: Formula,
+    ) -> Option<Self> {
+        self.constant(neuron, ours, theirs, formula, true)
     }
 
-    /// A constant that the framework stores if it is trained.
-    #[must_use]
+    /// A constant that the framework stores if it is trained; `None` if the neuron has no such field.
     pub fn trained(
         self,
+        neuron: &dyn Neuron,
         ours: &'static str,
         theirs: &'static str,
-        value: f64,
-        relation: Relation,
-    ) -> Self {
-        self.constant(ours, theirs, value, relation, false)
+        formula: Formula,
+    ) -> Option<Self> {
+        self.constant(neuron, ours, theirs, formula, false)
+    }
+
+    /// Constants of the same name and value, which the framework stores.
+    pub fn same(self, neuron: &dyn Neuron, names: &[&'static str]) -> Option<Self> {
+        let stored =
+            |rules: Self, name: &&'static str| rules.stored(neuron, name, name, Formula::Same);
+        names.iter().try_fold(self, stored)
     }
 
     fn constant(
         mut self,
+        neuron: &dyn Neuron,
         ours: &'static str,
         theirs: &'static str,
-        value: f64,
-        relation: Relation,
+        formula: Formula,
         stored: bool,
-    ) -> Self {
+    ) -> Option<Self> {
+        let trained = neuron.common().trainable.get(ours);
+        let bound = trained.map_or(Bound::None, |how| how.bound);
         self.values.push(ValueRule {
             ours,
             theirs,
-            constant: Some(value),
+            constant: Some(number(neuron, ours)?),
             stored,
-            relation,
+            relation: Relation { formula, bound },
         });
-        self
+        Some(self)
     }
 
     /// An entry with a fixed value.
@@ -202,9 +202,21 @@ impl NeuronRules {
     }
 }
 
+/// The value of a field of a neuron.
+pub(super) fn number(neuron: &dyn Neuron, field: &str) -> Option<f64> {
+    let mut all = spikelet_schema::domains(neuron).into_iter();
+    all.find(|(name, ..)| *name == field)
+        .map(|(_, value, _)| value)
+}
+
+/// Whether a field of a neuron is set.
+pub(super) fn flag(neuron: &dyn Neuron, field: &str) -> bool {
+    spikelet_schema::to_json(neuron).get(field) == Some(&true.into())
+}
+
 /// A single number, F32.
 pub(super) fn scalar(value: f64) -> Tensor {
-    number(
+    element(
         spikelet_nir::Dtype::F32,
         (value as f32).to_le_bytes().to_vec(),
     )
@@ -212,7 +224,7 @@ pub(super) fn scalar(value: f64) -> Tensor {
 
 /// A single integer, I64.
 pub(super) fn integer(value: i64) -> Tensor {
-    number(spikelet_nir::Dtype::I64, value.to_le_bytes().to_vec())
+    element(spikelet_nir::Dtype::I64, value.to_le_bytes().to_vec())
 }
 
 /// A tensor, F32, of as many values as the shape has.
@@ -220,6 +232,6 @@ pub(super) fn matrix(shape: &[usize], values: &[f32]) -> Tensor {
     Tensor::from_f32(shape, values).expect("as many values as the shape has")
 }
 
-fn number(dtype: spikelet_nir::Dtype, bytes: Vec<u8>) -> Tensor {
+fn element(dtype: spikelet_nir::Dtype, bytes: Vec<u8>) -> Tensor {
     Tensor::new(dtype, vec![], bytes).expect("the bytes of one element")
 }

@@ -3,22 +3,25 @@
 //! Tokens are the positions of `[T, N, C, …]`. There is no softmax: products and sums of spikes are small integers, and
 //! a neuron fires on them. Only the potentials of neurons pass from step to step.
 
-mod self_attention;
-mod spike_driven;
-mod token;
-
-pub use self_attention::SelfAttention;
-pub use spike_driven::SpikeDrivenAttention;
-pub use token::TokenAttention;
-
 use super::images::{channels_last, channels_second};
+use super::pointwise::WEIGHTS;
 use super::{BatchNorm, Pointwise, WeightShape};
 use crate::module::{Context, Init, Module};
+use crate::network::LayerKey;
+use crate::network::keys::{BIAS, BIAS_INIT, INIT, MOMENTUM};
+use crate::network::kind::{Builder, Built, LayerFields, MainValue, key, layers};
 use crate::neuron::Neuron;
 use crate::{LayerProblem, domain};
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use std::sync::Arc;
+
+layers! {
+    mod self_attention: SelfAttention => SELF_ATTENTION;
+    mod token: TokenAttention => TOKEN_ATTENTION;
+    mod spike_driven: SpikeDrivenAttention => SPIKE_DRIVEN_ATTENTION;
+}
 
 /// What the three kinds of attention have in common.
 #[derive(Clone, Debug)]
@@ -147,4 +150,45 @@ fn untokened(tokens: &Var, like: &[usize]) -> Var {
     shape.extend(&like[3..]);
     shape.push(tokens.dim(2));
     channels_second(&channels_last(tokens).reshape(shape))
+}
+
+const HEADS: MainValue = MainValue::Required(key!(heads: "integer", "the number of heads"));
+
+const PRODUCT_NEURON: LayerKey =
+    key!(product_neuron: "neuron" = "null", "the neuron of the products; by default the network's");
+
+/// A kind's own keys, and those of all kinds of attention.
+macro_rules! keys {
+    ($($own:expr),*) => {
+        &[$($own,)* super::PRODUCT_NEURON, super::BIAS, super::WEIGHTS, super::INIT, super::BIAS_INIT, super::MOMENTUM]
+    };
+}
+
+use keys;
+
+/// Adds an attention with so many `maps` of all channels, and `products` beside them for each element of its output.
+fn leaf(
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+    module: impl Module + 'static,
+    maps: usize,
+    products: usize,
+) -> Built {
+    let of_maps = b.shape[0].checked_mul(maps);
+    let weights = of_maps.and_then(|n| n.checked_mul(b.shape[0]));
+    b.leaf(layer.name(), module, weights, |elements| {
+        elements.checked_mul(of_maps?.checked_add(products)?)
+    })
+}
+
+fn parts(layer: &LayerFields<'_>, b: &Builder) -> Result<AttentionParts, Located> {
+    b.spatial_axes(layer)?;
+    let (heads, channels) = (layer.main_size()?, b.shape[0]);
+    let product_neuron = b.neuron_of(layer.fields.get("product_neuron"))?;
+    let mut parts = AttentionParts::new(channels, heads, b.neuron.clone(), product_neuron);
+    parts.bias = layer.flag("bias")?;
+    parts.momentum = layer.fields.number("momentum")?.unwrap_or(parts.momentum);
+    parts.shape = layer.choice("weights")?.unwrap_or(parts.shape);
+    [parts.weight_init, parts.bias_init] = layer.inits(channels)?;
+    Ok(parts)
 }

@@ -6,9 +6,10 @@
 //! Sources: Z. Zhou et al., *Spikformer: when spiking neural network meets transformer*, ICLR 2023; C. Zhou et al.,
 //! *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
-use super::{AttentionParts, untokened};
+use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::kind::{Kind, key};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 
@@ -101,3 +102,25 @@ impl Module for SelfAttention {
 }
 
 print_as_tree!(SelfAttention);
+
+/// `{ self-attention = 12, scale = 0.125, product_neuron = { name = "lif", v_threshold = 0.5 } }`
+pub(crate) const SELF_ATTENTION: Kind = Kind {
+    names: &["self-attention"],
+    types: &["SelfAttention"],
+    summary: "spiking self attention between the positions of a map",
+    main: HEADS,
+    keys: keys![
+        key!(scale: "number" = "0.125", "the factor of the products"),
+        key!(state_across_samples: "flag" = "false", "whether states of neurons are carried from sample to sample, as in some programs")
+    ],
+    example: (&[4, 6, 6], "{ self-attention = 2 }"),
+    build: |layer, b| {
+        let mut module = SelfAttention::new(parts(layer, b)?);
+        module.scale = layer.fields.number("scale")?.unwrap_or(module.scale);
+        module.state_across_samples = layer.flag("state_across_samples")?;
+        let (channels, tokens) = (b.shape[0], b.shape[1..].iter().product::<usize>());
+        let head = channels / layer.main()?.integer(layer.name(), 1..=channels)?;
+        let products = head.min(tokens).saturating_mul(2);
+        leaf(layer, b, module, 4, products)
+    },
+};

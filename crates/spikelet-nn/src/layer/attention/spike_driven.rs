@@ -8,8 +8,9 @@
 //! CIFAR10-DVS, k and v are filtered over 3 × 3 pixels, and k·v and q·m over 3 × 3 tokens and channels of a head.
 
 use super::super::Pool;
-use super::{AttentionParts, untokened};
+use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::kind::{Kind, key};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 
@@ -97,3 +98,17 @@ impl Module for SpikeDrivenAttention {
 }
 
 print_as_tree!(SpikeDrivenAttention);
+
+/// `{ spike-driven-attention = 8, filters = true }`
+pub(crate) const SPIKE_DRIVEN_ATTENTION: Kind = Kind {
+    names: &["spike-driven-attention"],
+    types: &["SpikeDrivenAttention"],
+    summary: "attention of potentials by sums of spikes",
+    main: HEADS,
+    keys: keys![key!(filters: "flag" = "false", "whether values are filtered by spikes")],
+    example: (&[4, 6, 6], "{ spike-driven-attention = 2 }"),
+    build: |layer, b| {
+        let module = SpikeDrivenAttention::new(parts(layer, b)?).filters(layer.flag("filters")?);
+        leaf(layer, b, module, 4, 0)
+    },
+};

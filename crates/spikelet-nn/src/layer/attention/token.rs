@@ -5,8 +5,9 @@
 //!
 //! Source: C. Zhou et al., *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
-use super::{AttentionParts, untokened};
+use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::network::kind::Kind;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -60,3 +61,17 @@ impl Module for TokenAttention {
 }
 
 print_as_tree!(TokenAttention);
+
+/// `{ token-attention = 8 }`
+pub(crate) const TOKEN_ATTENTION: Kind = Kind {
+    names: &["token-attention"],
+    types: &["TokenAttention"],
+    summary: "attention of positions by the spikes of their queries",
+    main: HEADS,
+    keys: keys![],
+    example: (&[4, 6, 6], "{ token-attention = 2 }"),
+    build: |layer, b| {
+        let module = TokenAttention::new(parts(layer, b)?);
+        leaf(layer, b, module, 3, 0)
+    },
+};

@@ -5,11 +5,13 @@
 //!
 //! Source: snnTorch's `SynapticDelay`.
 
+use super::MAX_DELAY;
 use super::interpolation::{gaussian, triangle};
 use super::line::{MAX_LAGS, convolve, indices, with_history};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::kind::{Kind, MainValue, key};
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -165,3 +167,28 @@ impl Module for AxonalDelay {
         Tree::fields(self)
     }
 }
+
+/// `{ axonal-delay = 30 }`
+pub(crate) const AXONAL_DELAY: Kind = Kind {
+    names: &["axonal-delay", "delay", "synaptic-delay"],
+    types: &["AxonalDelay"],
+    summary: "a learned delay for each channel",
+    main: MainValue::Required(key!(max_delay: "integer", "the longest delay")),
+    keys: &[
+        key!(sigma: "number" = "null", "the width of the kernels; by default linear interpolation"),
+        key!(trainable: "flag" = "true", "whether the delays are trained"),
+    ],
+    example: (&[8], "{ axonal-delay = 3 }"),
+    build: |layer, b| {
+        let most = layer.main()?.integer(layer.name(), 0..=MAX_DELAY)?;
+        let channels = b.shape[0];
+        let trainable = layer.fields.flag("trainable")?.unwrap_or(true);
+        let mut module = AxonalDelay::new(channels, most).trainable(trainable);
+        if let Some(sigma) = layer.number("sigma", Domain::above(0.0))? {
+            module = module.interpolation(DelayInterpolation::Gaussian { sigma });
+        }
+        b.leaf(layer.name(), module, Some(channels), |elements| {
+            elements.checked_mul(most + 1)
+        })
+    },
+};

@@ -16,12 +16,16 @@ use super::delayed_linear::{delayed_product, one_tap_kernel};
 use super::interpolation::gaussian;
 use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
 use super::width;
+use super::{MAX_DELAY, read_width};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{BIAS, INPUTS, OUT_FEATURES};
+use crate::network::kind::{Kind, key};
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// What is added to a sum of taps before it divides them.
 const EPSILON: f64 = 1e-7;
@@ -30,7 +34,7 @@ const EPSILON: f64 = 1e-7;
 const LEAST_WIDTH: f64 = 0.27;
 
 /// The kernel of [`Dcls1d`] during training.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum DclsVersion {
     /// A Gaussian around the position.
@@ -286,3 +290,38 @@ impl Module for Dcls1d {
         Tree::fields(self)
     }
 }
+
+/// `{ dcls = 256, kernel_size = 25 }`
+pub(crate) const DCLS: Kind = Kind {
+    names: &["dcls", "dcls1d"],
+    types: &["Dcls1d"],
+    summary: "fully connected layer with a learned delay for each synapse",
+    main: OUT_FEATURES,
+    keys: &[
+        INPUTS,
+        key!(kernel_size: "integer", "the number of steps that delays cover"),
+        key!(kernel_count: "integer" = "1", "the number of kernels of a synapse"),
+        key!(version: "text" = "\"gaussian\"", "the shape of kernels: `gaussian`, `max` or `v1`"),
+        key!(width: "number" = "0.23", "the width of the kernels in time steps"),
+        BIAS,
+    ],
+    example: (&[8], "{ dcls = 6, kernel_size = 5 }"),
+    build: |layer, b| {
+        let (outputs, inputs) = (layer.main_size()?, b.features(layer)?);
+        layer.expect_inputs(inputs)?;
+        let fields = &layer.fields;
+        let taps = fields.require("kernel_size", "the number of steps that delays cover")?;
+        let taps = taps.integer("kernel_size", 1..=MAX_DELAY)?;
+        let count = fields.integer("kernel_count", 1..=64)?.unwrap_or(1);
+        let mut module = Dcls1d::new(inputs, outputs, taps)
+            .kernel_count(count)
+            .bias(layer.flag("bias")?);
+        module.version = layer.choice("version")?.unwrap_or_default();
+        module.width = read_width(layer)?.unwrap_or(module.width);
+        let weights = inputs.checked_mul(outputs);
+        let weights = weights.and_then(|all| all.checked_mul(count));
+        // A position for each weight.
+        let all = weights.and_then(|weights| weights.checked_mul(2));
+        b.leaf(layer.name(), module, all, |_| weights)
+    },
+};

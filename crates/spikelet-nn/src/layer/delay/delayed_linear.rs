@@ -3,8 +3,11 @@
 //! y[t, o] = b[o] + Σ_c weight[o, c]·x[t − delay[o, c], c]
 
 use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
+use super::{MAX_DELAY_KEY, max_delay};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{BIAS, INPUTS, OUT_FEATURES};
+use crate::network::kind::Kind;
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
@@ -135,3 +138,20 @@ impl Module for DelayedLinear {
         Tree::fields(self)
     }
 }
+
+/// `{ delayed-linear = 256, max_delay = 10 }`
+pub(crate) const DELAYED_LINEAR: Kind = Kind {
+    names: &["delayed-linear", "delay-linear"],
+    types: &["DelayedLinear"],
+    summary: "fully connected layer with a fixed delay for each synapse",
+    main: OUT_FEATURES,
+    keys: &[INPUTS, MAX_DELAY_KEY, BIAS],
+    example: (&[8], "{ delayed-linear = 6, max_delay = 3 }"),
+    build: |layer, b| {
+        let (outputs, inputs) = (layer.main_size()?, b.features(layer)?);
+        layer.expect_inputs(inputs)?;
+        let bias = layer.flag("bias")?;
+        let module = DelayedLinear::new(inputs, outputs, max_delay(layer)?).bias(bias);
+        b.fully_connected(layer, module, inputs.checked_mul(outputs))
+    },
+};

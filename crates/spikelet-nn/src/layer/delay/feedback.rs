@@ -7,9 +7,14 @@
 
 use super::line::{LINE, MAX_LAGS, expect_features, indices};
 use super::width;
+use super::{MAX_DELAY_KEY, max_delay, read_width};
 use crate::domain::{Constant, Domain};
 use crate::layer::Dropout;
+use crate::layer::Recurrent;
+use crate::layer::dropout::PROBABILITY;
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{DROPOUT_P, NEURON};
+use crate::network::kind::{Kind, key};
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
@@ -248,3 +253,36 @@ impl Module for DelayedFeedback {
         Tree::fields(self)
     }
 }
+
+/// `{ delayed-recurrent = "lif", max_delay = 30 }`: neurons with this feedback.
+pub(crate) const DELAYED_RECURRENT: Kind = Kind {
+    names: &["delayed-recurrent", "delrec"],
+    types: &["DelayedRecurrent"],
+    summary: "neurons with recurrent connections with learned delays",
+    main: NEURON,
+    keys: &[
+        MAX_DELAY_KEY,
+        key!(synaptic: "flag" = "false", "whether each synapse has a delay; else each neuron that fires"),
+        key!(spread: "flag" = "false", "whether each neuron that fires has a learned spread"),
+        key!(width: "number" = "0.0", "the width of the kernels in time steps"),
+        DROPOUT_P,
+    ],
+    example: (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#),
+    build: |layer, b| {
+        let (neuron, features) = (b.neuron_of(layer.main)?, b.features(layer)?);
+        let mut feedback = DelayedFeedback::new(features, max_delay(layer)?)
+            .synaptic(layer.flag("synaptic")?)
+            .spread(layer.flag("spread")?);
+        feedback.width = read_width(layer)?.unwrap_or(feedback.width);
+        let dropout = layer.number("dropout_p", PROBABILITY)?;
+        feedback.dropout = dropout.unwrap_or(feedback.dropout);
+        let weights = features.checked_mul(features);
+        let delays = match feedback.synaptic {
+            true => weights,
+            false => Some(features),
+        };
+        let all = weights.and_then(|weights| weights.checked_add(delays?));
+        let module = Recurrent::through(neuron, feedback);
+        b.leaf(layer.name(), module, all, |_| weights)
+    },
+};

@@ -1,8 +1,10 @@
 //! Empty steps behind a sequence, in which delayed spikes arrive.
 
+use super::MAX_DELAY;
 use super::line::MAX_LAGS;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -47,3 +49,17 @@ impl Module for PadTime {
         Tree::fields(self)
     }
 }
+
+/// `{ pad-time = 12 }`
+pub(crate) const PAD_TIME: Kind = Kind {
+    names: &["pad-time"],
+    types: &["PadTime"],
+    summary: "steps of zeros behind a sequence, in which delayed spikes arrive",
+    main: MainValue::Required(key!(steps: "integer", "the number of steps")),
+    keys: &[],
+    example: (&[8], "{ pad-time = 2 }"),
+    build: |layer, b| {
+        let steps = layer.main()?.integer(layer.name(), 0..=MAX_DELAY)?;
+        b.without_weights(layer, PadTime::new(steps))
+    },
+};

@@ -1,9 +1,11 @@
 //! Weights and LIF neurons with EventProp's backward pass.
 
-use super::{EventPropTime, Factors, Product};
+use super::{DT, EventPropTime, Factors, Product, TAU_M, TAU_S, sizes};
 use crate::domain::{Constant, Domain};
 use crate::layer::{Linear, feedback::off_diagonal};
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::{INIT, NEURONS};
+use crate::network::kind::{Kind, key};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
@@ -218,3 +220,34 @@ impl Module for EventPropLif {
         Some(self)
     }
 }
+
+/// `{ eventprop-lif = 256, tau_m = 20.0, tau_s = 5.0, dt = 1.0, feedback = true }`
+pub(crate) const EVENTPROP_LIF: Kind = Kind {
+    names: &["eventprop-lif"],
+    types: &["EventPropLif"],
+    summary: "fully connected layer and LIF neurons with exponential synapses, trained by EventProp",
+    main: NEURONS,
+    keys: &[
+        TAU_M,
+        TAU_S,
+        DT,
+        key!(v_threshold: "number" = "1.0", "the threshold, above 0"),
+        key!(feedback: "flag" = "false", "whether there are connections between the neurons"),
+        key!(self_connections: "flag" = "false", "whether these include connections of neurons to themselves"),
+        INIT,
+    ],
+    example: (&[8], "{ eventprop-lif = 6, feedback = true }"),
+    build: |layer, b| {
+        let (inputs, neurons, time) = sizes(layer, b)?;
+        let mut module = EventPropLif::new(inputs, neurons, time)
+            .recurrent(layer.flag("feedback")?)
+            .self_connections(layer.flag("self_connections")?);
+        let threshold = layer.number("v_threshold", Domain::above(0.0))?;
+        module.v_threshold = threshold.unwrap_or(module.v_threshold);
+        module.weight_init = layer.init(neurons)?;
+        let fed_back = if module.recurrent { neurons } else { 0 };
+        let rows = inputs.checked_add(fed_back);
+        let weights = rows.and_then(|rows| rows.checked_mul(neurons));
+        b.fully_connected(layer, module, weights)
+    },
+};

@@ -29,19 +29,20 @@
 //! Source: Wunderlich and Pehle, Scientific Reports 11, 2021; Nowotny, Turner and Knight, Loss shaping enhances exact
 //! gradient learning with EventProp in spiking neural networks, 2022; the compiler `EventPropCompiler` of ml_genn.
 
-mod first_spike;
-mod lif;
-mod readout;
-
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
+use crate::network::LayerKey;
+use crate::network::kind::{Builder, LayerFields, key, layers};
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 
-pub use first_spike::FirstSpikeTime;
-pub use lif::EventPropLif;
-pub use readout::EventPropReadout;
+layers! {
+    mod lif: EventPropLif => EVENTPROP_LIF;
+    mod readout: EventPropReadout => EVENTPROP_READOUT;
+    mod first_spike: FirstSpikeTime;
+}
 
 /// The constants of a membrane with exponential synapses on a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,4 +131,22 @@ impl Product {
             spikes: x.linear(&weight.detach()),
         }
     }
+}
+
+const TAU_M: LayerKey =
+    key!(tau_m: "number" = "20.0", "the time constant of the membrane, above 0");
+const TAU_S: LayerKey =
+    key!(tau_s: "number" = "5.0", "the time constant of the synapses, above 0, in the same unit");
+const DT: LayerKey = key!(dt: "number" = "1.0", "the length of a step, above 0, in the same unit");
+
+/// Inputs, neurons, and the constants of time.
+fn sizes(layer: &LayerFields<'_>, b: &Builder) -> Result<(usize, usize, EventPropTime), Located> {
+    let (neurons, inputs) = (layer.main_size()?, b.features(layer)?);
+    let constant = |key, default| Ok(layer.number(key, Domain::above(0.0))?.unwrap_or(default));
+    let time = EventPropTime {
+        tau_m: constant("tau_m", 20.0)?,
+        tau_s: constant("tau_s", 5.0)?,
+        dt: constant("dt", 1.0)?,
+    };
+    Ok((inputs, neurons, time))
 }

@@ -1,8 +1,10 @@
 //! Weights and leaky integrators with EventProp's backward pass.
 
-use super::{EventPropTime, Product};
+use super::{DT, EventPropTime, Product, TAU_M, TAU_S, sizes};
 use crate::layer::Linear;
 use crate::module::{Context, Init, Module, Tree};
+use crate::network::keys::INIT;
+use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
@@ -92,3 +94,19 @@ impl Module for EventPropReadout {
         Some(self)
     }
 }
+
+/// `{ eventprop-readout = 10, tau_m = 20.0, tau_s = 5.0, dt = 1.0 }`
+pub(crate) const EVENTPROP_READOUT: Kind = Kind {
+    names: &["eventprop-readout"],
+    types: &["EventPropReadout"],
+    summary: "fully connected layer and leaky integrators with exponential synapses, trained by EventProp",
+    main: MainValue::Required(key!(features: "integer", "the number of outputs")),
+    keys: &[TAU_M, TAU_S, DT, INIT],
+    example: (&[8], "{ eventprop-readout = 3 }"),
+    build: |layer, b| {
+        let (inputs, outputs, time) = sizes(layer, b)?;
+        let mut module = EventPropReadout::new(inputs, outputs, time);
+        module.weight_init = layer.init(outputs)?;
+        b.fully_connected(layer, module, inputs.checked_mul(outputs))
+    },
+};

@@ -38,7 +38,10 @@ mod tests {
         };
         let (whole, half) = (cosine(None), cosine(Some(32.0)));
         for epoch in [0.0, 3.5, 16.0, 32.0] {
-            assert_eq!(half.factor(epoch, 64.0, &[]), whole.factor(epoch, 32.0, &[]));
+            assert_eq!(
+                half.factor(epoch, 64.0, &[]),
+                whole.factor(epoch, 32.0, &[])
+            );
         }
         assert_eq!(half.factor(50.0, 64.0, &[]), half.factor(32.0, 64.0, &[]));
         assert!(whole.factor(50.0, 64.0, &[]) > half.factor(50.0, 64.0, &[]));

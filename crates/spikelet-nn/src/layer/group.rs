@@ -1,14 +1,14 @@
-//! `{ name = "stage1", layers = […], repeat = 2 }`: layers with a common name. With `repeat`, copies with weights
-//! of their own, named `0`, `1` ….
+//! Layers in sequence as one layer of files; in programs, a [`Sequential`] in another one.
 
-use super::keys::key;
-use super::{Kind, MainValue};
 use crate::module::Sequential;
+use crate::network::kind::{Kind, MainValue, key};
 use crate::network::limits::MAX_LAYERS;
 use std::sync::Arc;
 
-pub(super) const LAYERS: Kind = Kind {
-    name: "layers",
+/// `{ name = "stage1", layers = […], repeat = 2 }`: layers with a common name. With `repeat`, copies with weights
+/// of their own, named `0`, `1` ….
+pub(crate) const LAYERS: Kind = Kind {
+    names: &["layers", "sequential"],
     types: &["Group"],
     summary: "layers in sequence, with a common name or repeated",
     main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
