@@ -302,7 +302,7 @@ fn a_checkpoint_must_be_finite_and_its_numbers_in_range() {
         let text = r#"{"oops":1}"#.to_string();
         file.metadata.insert("settings".to_string(), text);
     });
-    assert!(matches!(found, CheckpointProblem::MissingFields(_)));
+    assert!(matches!(found, CheckpointProblem::Settings(_)));
 }
 
 /// A network of a program's own, with what a chain of layers does not have.

@@ -268,6 +268,16 @@ pub struct KeyValue {
     pub field: Option<&'static Field>,
 }
 
+impl KeyValue {
+    /// Its path, such as `optimizer.lr`; the key alone where a value is one table.
+    pub fn path(&self) -> String {
+        match self.table {
+            "" => self.key.clone(),
+            table => format!("{table}.{}", self.key),
+        }
+    }
+}
+
 /// A field that is visited, or the name of a flattened member of a family.
 enum Visited<'a> {
     Field(&'static Field, &'a dyn FieldValue),

@@ -35,9 +35,15 @@ pub fn member_over<T: Family + ?Sized>(
     fields: Map<String, Value>,
 ) -> Result<Arc<T>, Failure> {
     let family = T::registry().family;
+    let own = present.record().declaration().name;
+    let name = fields.get("name").and_then(Value::as_str).unwrap_or(own);
+    let owner = format!("the {family} `{name}`");
     let table = Node::from_json(&fields.into());
     let read = table.and_then(|table| T::registry().read_over(family, present, &table));
-    read.map_err(|error| Failure::argument(error.problem.to_string(), error.problem.help()))
+    read.map_err(|error| {
+        let problem = format!("{owner}: {}", error.problem);
+        Failure::argument(problem, error.problem.help())
+    })
 }
 
 /// The names of all members of a family.

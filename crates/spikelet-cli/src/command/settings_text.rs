@@ -4,12 +4,17 @@ use crate::args::value;
 use serde_json::{Map, Value, json};
 use spikelet::human::thousands;
 use spikelet::network::Network;
+use spikelet::schema::to_keys;
 use spikelet::train::Settings;
 
-/// `settings: batch_size=32, seed=7`; `None` if all settings are the defaults of the network. All of them are in
-/// `experiment.toml`.
+/// `settings: training.batch_size=32, training.seed=7`; `None` if all settings are the defaults of the network. All of them are
+/// in `experiment.toml`.
 pub fn settings_text(network: &Network, settings: &Settings) -> Option<String> {
-    let changed = changed(json!(Settings::of_network(network)), json!(settings));
+    let [defaults, own] = [&Settings::of_network(network), settings].map(|settings| {
+        let keys = to_keys(settings).into_iter();
+        Value::Object(keys.map(|pair| (pair.path(), pair.value)).collect())
+    });
+    let changed = changed(defaults, own);
     (!changed.is_empty()).then(|| format!("settings: {}", value::list(&changed)))
 }
 
@@ -80,7 +85,7 @@ mod tests {
             ..settings
         };
         let text = settings_text(&network, &settings);
-        assert_eq!(text.as_deref(), Some("settings: batch_size=32, seed=7"));
+        assert_eq!(text.as_deref(), Some("settings: training.batch_size=32, training.seed=7"));
         let recipe = recipes::find("mnist-fc-spikingflow").expect("it is known");
         let preset = recipe.experiment().expect("it is sound").network;
         let text = network_text(&preset, 1234);

@@ -146,7 +146,7 @@ fn keys_are_set_by_their_dotted_names() {
         &["--set:1:11", "no key `lrr`", "did you mean `lr`"],
     );
     let message = complaint(&["train", "--set", "training.epochs=many"], 2);
-    mentions(&message, &["`epochs` is \"many\"", "an integer"]);
+    mentions(&message, &["`epochs` is \"many\"", "a whole number"]);
     let message = complaint(&["train", "--set", "optimiser.lr=1"], 2);
     mentions(&message, &["optimiser"]);
 }
@@ -179,7 +179,7 @@ fn a_setting_that_differs_from_the_resumed_run_is_named() {
         &text.replace("lr = 0.002", "lr = 0.5"),
     );
     let message = complaint(&["train", &other, "--resume", &run], 1);
-    mentions(&message, &["learning_rate", "0.002", "0.5"]);
+    mentions(&message, &["optimizer.lr", "0.002", "0.5"]);
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_network_of_convolutions_is_planned_with_its_own_images() {
     ];
     let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
     assert_eq!(plan["network"]["bias"], false);
-    assert_eq!(plan["settings"]["loss"], "mse");
+    assert_eq!(plan["settings"]["loss"]["name"], "mse");
     let preset = [
         "--preset",
         "spikingflow",
@@ -170,9 +170,9 @@ fn a_network_of_convolutions_is_trained_then_shown() {
     ];
     let lines = said_json(&[&words[..], &TINY].concat());
     let settings = &lines[0]["settings"];
-    let noise = settings["augment"]["noise"].as_f64().expect("a number");
+    let noise = settings["data"]["augment"][1]["noise"].as_f64().expect("a number");
     assert!((noise - 0.05).abs() < 1e-6, "{noise}");
-    let mean = settings["normalize"]["mean"][0].as_f64();
+    let mean = settings["data"]["normalize"]["mean"][0].as_f64();
     assert!(mean > Some(0.05) && mean < Some(0.5), "{mean:?}");
     assert_eq!(settings["schedule"]["then"]["name"], "cosine");
     assert!(lines[1]["test_loss"].as_f64() > Some(0.0));

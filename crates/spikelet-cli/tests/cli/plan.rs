@@ -26,8 +26,8 @@ fn a_plan_lists_its_kernels_and_their_times() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let plan = &said_json(&["plan", "--batch-size", "8", "--preset", "spikingflow"])[0];
-    assert_eq!(plan["settings"]["time_steps"], 50);
-    assert_eq!(plan["settings"]["batch_size"], 8);
+    assert_eq!(plan["settings"]["training"]["time_steps"], 50);
+    assert_eq!(plan["settings"]["training"]["batch_size"], 8);
     assert!(
         plan["kernels"]
             .as_array()

@@ -35,7 +35,7 @@ fn runs_are_listed_and_compared() {
             "1/1",
             "2/2",
             "finished",
-            "learning_rate",
+            "optimizer.lr",
             "0.01",
             "skipped runs/notes: there is no run in it",
         ],
@@ -55,7 +55,7 @@ fn runs_are_listed_and_compared() {
         &text,
         &[
             "network.hidden",
-            "learning_rate",
+            "optimizer.lr",
             "0.01",
             "best validation accuracy",
         ],
@@ -67,7 +67,7 @@ fn runs_are_listed_and_compared() {
     assert_eq!((&epochs["a"], &epochs["b"]), (&1.0.into(), &2.0.into()));
 
     let compared = said_in(folder, &["runs", "runs/a", "runs/b"]);
-    mentions(&compared, &["learning_rate", "best validation accuracy"]);
+    mentions(&compared, &["optimizer.lr", "best validation accuracy"]);
     // A run that was killed before its first checkpoint.
     std::fs::create_dir(folder.join("runs/killed")).expect("a folder");
     std::fs::write(folder.join("runs/killed/.lock"), "").expect("written");

@@ -211,9 +211,9 @@ fn an_experiment_file_is_swept_by_its_dotted_keys() {
         .map(|start| &start["settings"])
         .map(|s| {
             (
-                s["learning_rate"].clone(),
-                s["batch_size"].clone(),
-                s["seed"].clone(),
+                s["optimizer"]["lr"].clone(),
+                s["training"]["batch_size"].clone(),
+                s["training"]["seed"].clone(),
             )
         })
         .collect();

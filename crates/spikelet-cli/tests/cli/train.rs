@@ -118,7 +118,7 @@ fn a_batch_is_no_larger_than_the_training_set() {
     // The plan is that of the run, and the run is resumed with the same batches.
     let words = ["plan", "-T", "2", "--set", "data.train_images=10", "--json"];
     let plan: serde_json::Value = serde_json::from_str(&said(&words)).expect("JSON");
-    assert_eq!(plan["settings"]["batch_size"], 9);
+    assert_eq!(plan["settings"]["training"]["batch_size"], 9);
     let words = ["train", "--resume", &out, "--batch-size", "128"];
     mentions(&said(&words), &["nothing to do"]);
 }
@@ -142,7 +142,7 @@ fn a_network_is_trained_step_by_step() {
             propagation,
         ];
         let lines = said_json(&[&words[..], &SMALL[..]].concat());
-        assert_eq!(lines[0]["settings"]["propagation"], propagation);
+        assert_eq!(lines[0]["settings"]["training"]["propagation"], propagation);
         ["train_loss", "test_loss"]
             .map(|key| lines[1][key].as_f64().expect("a number"))
             .to_vec()

@@ -70,17 +70,6 @@ impl Fingerprint {
         self
     }
 
-    /// Adds each field of a struct, for example of settings.
-    #[must_use]
-    pub fn with_fields(mut self, fields: &impl Serialize) -> Self {
-        if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(fields) {
-            let fields = fields.into_iter();
-            self.0
-                .extend(fields.map(|(name, value)| (name, value.to_string())));
-        }
-        self
-    }
-
     /// The first name, in alphabetical order, whose values differ: this fingerprint's value, then the
     /// other's. A missing value is `nothing`.
     pub fn difference(&self, other: &Self) -> Option<(String, [String; 2])> {

@@ -259,6 +259,6 @@ fn a_precision_has_a_name() {
     let unknown = "fp8".parse::<Precision>();
     assert_snapshot!(unknown.unwrap_err(), @r"
     no precision is called `fp8`
-      help: did you mean `f16`?
+      help: the names are f32, tf32, bf16, f16
     ");
 }

@@ -284,7 +284,7 @@ mod tests {
         let problem = sound.check(&size).expect_err("too large").to_string();
         assert_eq!(
             problem,
-            "its settings.batch_size is 1000000000, expected at most 900, the number of training samples"
+            "its training.batch_size is 1000000000, expected at most 900, the number of training samples"
         );
     }
 

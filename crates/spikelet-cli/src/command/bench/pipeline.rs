@@ -117,7 +117,7 @@ impl Pipeline {
                 "idle": row.idle.map(|(real, _)| real), "predicted_idle": row.idle.map(|(_, p)| p),
                 "device_bytes": row.held, "batch_size": settings.batch_size,
                 "time_steps": settings.time_steps, "precision": settings.precision,
-                "encoder": settings.encoder,
+                "encoder": settings.encoder.to_string(),
             }));
         }
         console.say(format!(

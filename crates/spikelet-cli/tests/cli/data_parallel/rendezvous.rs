@@ -30,7 +30,7 @@ fn different_settings_of_two_ranks_are_an_error_on_both() {
     for output in start_each([&of_rate("0.5"), &of_rate("0.25")]).map(end) {
         assert_eq!(code(&output), 1);
         let message = stderr(&output);
-        mentions(&message, &["learning_rate", "0.5", "0.25"]);
+        mentions(&message, &["optimizer.lr", "0.5", "0.25"]);
     }
 }
 
