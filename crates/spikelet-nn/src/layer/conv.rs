@@ -4,7 +4,7 @@
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, ConvDescription, Description, Init, Module, Tree};
 use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
 use crate::network::layer_fields::expect_divisor;
@@ -14,7 +14,6 @@ use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;
-use std::any::Any;
 
 /// Convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
 ///
@@ -192,8 +191,17 @@ impl<const D: usize> Module for Conv<D> {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Conv(ConvDescription {
+            inputs: self.inputs,
+            outputs: self.outputs,
+            kernel: &self.kernel,
+            stride: &self.stride,
+            padding: &self.padding,
+            dilation: &self.dilation,
+            groups: self.groups,
+            bias: self.bias,
+        })
     }
 }
 

@@ -4,11 +4,10 @@
 
 use super::Linear;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// The product of spikes with a square weight matrix: `[…, features] → […, features]`. The feedback of
 /// [`Recurrent`](super::Recurrent).
@@ -149,7 +148,12 @@ impl Module for Feedback {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Linear {
+            inputs: self.features,
+            outputs: self.features,
+            bias: self.bias,
+            zero_diagonal: self.zero_diagonal,
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use crate::network::keys::{BIAS, BIAS_INIT, INIT, INPUTS, OUT_FEATURES};
 use crate::network::kind::{Builder, Kind, LayerFields};
 use crate::synapses::Synapses;
@@ -12,7 +12,6 @@ use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::MatMul;
-use std::any::Any;
 
 /// Fully connected layer: `[…, in] → […, out]`.
 ///
@@ -137,8 +136,13 @@ impl Module for Linear {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Linear {
+            inputs: self.inputs,
+            outputs: self.outputs,
+            bias: self.bias,
+            zero_diagonal: false,
+        }
     }
 }
 

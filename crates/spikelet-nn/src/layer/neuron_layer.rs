@@ -7,7 +7,7 @@
 
 use super::dropout::PROBABILITY;
 use super::{BatchNorm1d, Dropout, Feedback, Linear, Recurrent};
-use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::LayerKey;
 use crate::network::keys::DROPOUT_P;
 use crate::network::kind::{Builder, Built, LayerFields, key};
@@ -18,7 +18,6 @@ use crate::neuron::trainables;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
-use std::any::Any;
 
 /// The parts of a [`NeuronLayer`].
 #[derive(Clone, Debug)]
@@ -48,20 +47,6 @@ impl<N> NeuronLayerParts<N> {
             feedback: None,
             dropout: None,
             bidirectional: false,
-        }
-    }
-}
-
-impl<N: Neuron> NeuronLayerParts<N> {
-    /// The parts with the neuron as a module.
-    pub fn as_modules(&self) -> NeuronLayerParts<&dyn Module> {
-        NeuronLayerParts {
-            linear: self.linear,
-            norm: self.norm,
-            neuron: &self.neuron,
-            feedback: self.feedback,
-            dropout: self.dropout,
-            bidirectional: self.bidirectional,
         }
     }
 }
@@ -310,8 +295,16 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
         }
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        let parts = &self.parts;
+        Description::NeuronLayer(NeuronLayerParts {
+            linear: parts.linear,
+            norm: parts.norm,
+            neuron: &parts.neuron,
+            feedback: parts.feedback,
+            dropout: parts.dropout,
+            bidirectional: parts.bidirectional,
+        })
     }
 }
 

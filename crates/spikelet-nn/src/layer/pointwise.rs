@@ -11,7 +11,6 @@ use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
-use std::any::Any;
 
 /// The shape of the weight of a [`Pointwise`], which is that of the layer that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
@@ -130,10 +129,6 @@ impl Module for Pointwise {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

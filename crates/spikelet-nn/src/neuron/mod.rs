@@ -88,7 +88,8 @@ use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use spikelet_schema::{Record, Schema, registry};
+use spikelet_schema::{Record, Role, Schema, registry};
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -298,6 +299,39 @@ pub trait Neuron: Record + Debug + Send + Sync {
     fn readout(&self, _seq: &Var) -> Option<Var> {
         None
     }
+}
+
+impl dyn Neuron + '_ {
+    /// The value of the field of this key, which may be that of a flattened struct; `None` if there is no such field of
+    /// this type.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let neuron: &dyn Neuron = &SlttLif::default();
+    /// assert_eq!(neuron.get::<f64>("tau"), Some(&2.0));
+    /// assert_eq!(neuron.get::<f64>("alpha"), None);
+    /// ```
+    pub fn get<T: 'static>(&self, key: &str) -> Option<&T> {
+        field(self, key)
+    }
+
+    /// Its name in [`NEURONS`]; `None` for a neuron of another program, whose name may be the same.
+    pub fn known_name(&self) -> Option<&'static str> {
+        let name = self.declaration().name;
+        let own = NEURONS.named(name).ok()?;
+        let [known, given] = [own.as_type()?, self.as_type()?].map(Any::type_id);
+        (known == given).then_some(name)
+    }
+}
+
+/// The field of this key in a record or a struct that is flattened into it.
+fn field<'a, T: 'static>(record: &'a (impl Record + ?Sized), key: &str) -> Option<&'a T> {
+    let mut fields = record.declaration().fields.iter().enumerate();
+    fields.find_map(|(index, field)| match field.role {
+        Role::Flatten => self::field(record.field(index).record()?, key),
+        _ if field.key == key => (record.field(index) as &dyn Any).downcast_ref(),
+        _ => None,
+    })
 }
 
 /// All neurons, for glob imports.

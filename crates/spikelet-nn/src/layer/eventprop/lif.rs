@@ -10,7 +10,6 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use std::any::Any;
 use std::sync::Arc;
 
 /// Weights and LIF neurons with exponential synapses: spikes `[T, N, in] → [T, N, out]`, trained by EventProp on a
@@ -214,10 +213,6 @@ impl Module for EventPropLif {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

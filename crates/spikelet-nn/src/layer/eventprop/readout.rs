@@ -9,7 +9,6 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use std::any::Any;
 use std::sync::Arc;
 
 /// Weights and leaky integrators with exponential synapses, which do not fire: spikes `[T, N, in] →` potentials
@@ -88,10 +87,6 @@ impl Module for EventPropReadout {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 
