@@ -168,10 +168,7 @@ fn a_readout_over_time_is_not_part_of_the_graph() {
         ("TimeMean", Sequential::new().add(If::new()).add(TimeMean)),
         (
             "Sum",
-            Sequential::new().add(NonSpikingIf {
-                readout: Some(Readout::Sum),
-                ..NonSpikingIf::default()
-            }),
+            Sequential::new().add(If::new().fires(false).readout(Readout::Sum)),
         ),
     ];
     for (name, net) in readouts {

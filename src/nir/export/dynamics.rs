@@ -35,7 +35,7 @@ impl Dynamics {
             v_start,
             approximation: None,
             own_spike: None,
-            readout: neuron.get("readout").copied().flatten(),
+            readout: c.common.readout,
         })
     }
 }
@@ -84,10 +84,10 @@ pub(super) fn low_pass(c: &Constants<'_>) -> Result<Dynamics> {
 }
 
 impl Constants<'_> {
-    /// Threshold and reset; none of a neuron whose membrane is read out.
+    /// Threshold and reset; none of a neuron that does not fire.
     pub(super) fn fire(&self, reset_delay: bool) -> Result<Option<Fire>, NirError> {
         let common = self.common;
-        if self.neuron.get::<Option<Readout>>("readout").is_some() {
+        if !common.fires {
             return Ok(None);
         }
         if !common.resets {

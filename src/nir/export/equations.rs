@@ -20,12 +20,12 @@ pub(super) fn find(
         common: neuron.common(),
     };
     let dynamics: fn(&Constants<'_>) -> Result<Dynamics> = match neuron.known_name() {
-        Some("if" | "non_spiking_if") => |c| integrator(c, c.all(1.0), c.start()?),
+        Some("if") => |c| integrator(c, c.all(1.0), c.start()?),
         Some("half_threshold_if") => |c| {
             let v_start = c.get_or("v_start", 0.5 * c.common.v_threshold)?;
             integrator(c, c.all(1.0), v_start)
         },
-        Some("lif" | "non_spiking_lif" | "sltt_lif" | "ottt_lif") => |c| leaky(c, c.get("tau")?),
+        Some("lif" | "ottt_lif") => |c| leaky(c, c.get("tau")?),
         Some("refractory_lif") => |c| {
             Ok(Dynamics {
                 approximation: Some(
@@ -60,8 +60,8 @@ pub(super) fn find(
         Some("rsynaptic") => late_reset::rsynaptic,
         Some("sparch_lif") => late_reset::sparch,
         Some("norse_lif") => norse,
-        Some("nir_i" | "nir_if") => |c| integrator(c, c.get("r")?, c.get_or("v_start", 0.0)?),
-        Some("nir_li" | "nir_lif") => |c| {
+        Some("nir_if") => |c| integrator(c, c.get("r")?, c.get_or("v_start", 0.0)?),
+        Some("nir_lif") => |c| {
             let equation = Equation::Leaky {
                 tau: c.get("tau")?,
                 r: c.get("r")?,
@@ -69,7 +69,7 @@ pub(super) fn find(
             };
             Dynamics::new(c, equation, c.get_or("v_start", 0.0)?)
         },
-        Some("nir_cuba_li" | "nir_cuba_lif") => |c| {
+        Some("nir_cuba_lif") => |c| {
             let equation = Equation::CurrentBased {
                 tau_syn: c.get("tau_syn")?,
                 tau_mem: c.get("tau_mem")?,

@@ -31,14 +31,9 @@ mod leaky_integrator;
 mod liaf;
 mod lif;
 mod masked_psn;
-mod nir_cuba_li;
 mod nir_cuba_lif;
-mod nir_i;
 mod nir_if;
-mod nir_li;
 mod nir_lif;
-mod non_spiking_if;
-mod non_spiking_lif;
 mod norse_lif;
 mod ops;
 mod ottt_lif;
@@ -57,7 +52,6 @@ mod scope;
 mod se_adlif;
 mod silif;
 mod sliding_psn;
-mod sltt_lif;
 mod sparch_lif;
 pub(crate) mod spiking;
 mod step;
@@ -293,12 +287,6 @@ pub trait Neuron: Record + Debug + Send + Sync {
     fn charge_seq(&self, _cx: &Context, _x_seq: &Var) -> Result<Option<Var>> {
         Ok(None)
     }
-
-    /// The readout: reduces the output sequence `[T, N, …]` to one value for all steps, `[N, …]`; by
-    /// default the sequence is the output.
-    fn readout(&self, _seq: &Var) -> Option<Var> {
-        None
-    }
 }
 
 impl dyn Neuron + '_ {
@@ -307,7 +295,7 @@ impl dyn Neuron + '_ {
     ///
     /// ```
     /// use spikelet_nn::prelude::*;
-    /// let neuron: &dyn Neuron = &SlttLif::default();
+    /// let neuron: &dyn Neuron = &RefractoryLif::default();
     /// assert_eq!(neuron.get::<f64>("tau"), Some(&2.0));
     /// assert_eq!(neuron.get::<f64>("alpha"), None);
     /// ```
@@ -342,12 +330,10 @@ pub mod members {
         eif::Eif, eprop_alif::EpropAlif, gated_lif::GatedLif, half_threshold_if::HalfThresholdIf,
         heaviside::Heaviside, if_node::If, ilif::Ilif, izhikevich::Izhikevich, klif::Klif,
         leaky_integrator::LeakyIntegrator, liaf::Liaf, lif::Lif, masked_psn::MaskedPsn,
-        nir_cuba_li::NirCubaLi, nir_cuba_lif::NirCubaLif, nir_i::NirI, nir_if::NirIf,
-        nir_li::NirLi, nir_lif::NirLif, non_spiking_if::NonSpikingIf,
-        non_spiking_lif::NonSpikingLif, norse_lif::NorseLif, ottt_lif::OtttLif, plif::Plif,
-        psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif, rleaky::RLeakyCell,
-        rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell, sliding_psn::SlidingPsn,
-        sltt_lif::SlttLif, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
+        nir_cuba_lif::NirCubaLif, nir_if::NirIf, nir_lif::NirLif, norse_lif::NorseLif,
+        ottt_lif::OtttLif, plif::Plif, psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif,
+        rleaky::RLeakyCell, rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell,
+        sliding_psn::SlidingPsn, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
         ternary_lif::TernaryLif, yin_alif::YinAlif,
     };
 }
@@ -356,13 +342,19 @@ registry! {
     /// All neurons.
     pub static NEURONS: dyn Neuron = "neuron" {
         If, Lif, Plif, Qif, Eif, Izhikevich, Klif, Liaf, CubaLif, GatedLif, Ilif, Clif, Raf,
-        HalfThresholdIf, SlttLif, OtttLif, TernaryIf, TernaryLif, Psn, MaskedPsn, SlidingPsn,
-        NonSpikingIf, NonSpikingLif, Alif, Adex, Synaptic, Alpha, Brf, RefractoryLif, SparchLif,
+        HalfThresholdIf, OtttLif, TernaryIf, TernaryLif, Psn, MaskedPsn, SlidingPsn,
+        Alif, Adex, Synaptic, Alpha, Brf, RefractoryLif, SparchLif,
         AdLifCell, SiLifCell, CSiLifCell, DecayLif, SeAdLifCell, EfAdLifCell, EpropAlif, YinAlif,
-        RLeakyCell, RSynapticCell, NorseLif, LeakyIntegrator, NirI, NirIf, NirLi, NirLif, NirCubaLi,
+        RLeakyCell, RSynapticCell, NorseLif, LeakyIntegrator, NirIf, NirLif,
         NirCubaLif, Heaviside,
     }
     or {
+        "non_spiking_if" = "if", "fires = false";
+        "non_spiking_lif" = "lif", "fires = false";
+        "sltt_lif" = "lif", "reset_grad = 'detach'\ntime_grad = false";
+        "nir_i" = "nir_if", "fires = false";
+        "nir_li" = "nir_lif", "fires = false";
+        "nir_cuba_li" = "nir_cuba_lif", "fires = false";
         "soft_pulse_if" = "if", "reset_grad = 'soft'\nsurrogate = { name = 'sigmoid', alpha = 1.0 }";
         "soft_pulse_lif" = "lif", "tau = 100.0\nreset_grad = 'soft'\nsurrogate = { name = 'sigmoid', alpha = 1.0 }";
     }

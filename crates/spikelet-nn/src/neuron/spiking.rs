@@ -168,9 +168,9 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         let v = state_seqs.iter().find(|(name, _)| *name == "v");
         cx.count_neurons(ops, analog, &out, v.map(|(_, v)| v));
     }
-    if let Some(decoded) = neuron.readout(&out) {
+    if let Some(readout) = neuron.common().readout {
         cx.expect_all_steps(neuron.name())?;
-        out = decoded.repeat_over_time(1);
+        out = readout.over_time(&out).repeat_over_time(1);
     }
     if cx.watches() {
         cx.record("x_seq", &x);
