@@ -4,6 +4,7 @@
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
+use super::setters;
 use crate::module::{Context, ConvDescription, Description, Init, Module, Tree};
 use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
@@ -106,26 +107,7 @@ impl<const D: usize> Conv<D> {
         self
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
-
-    /// Sets the initialization of the bias.
-    #[must_use]
-    pub fn bias_init(mut self, init: Init) -> Self {
-        self.bias_init = Some(init);
-        self
-    }
+    setters!(bias, weight_init, bias_init);
 
     pub(crate) fn op(&self) -> ConvOp {
         ConvOp {

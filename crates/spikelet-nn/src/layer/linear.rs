@@ -2,6 +2,7 @@
 //!
 //! y = x·Wᵀ + b over the last axis; time and batch are folded together.
 
+use super::setters;
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Init, Module, Tree};
@@ -47,26 +48,7 @@ impl Linear {
         }
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
-
-    /// Sets the initialization of the bias.
-    #[must_use]
-    pub fn bias_init(mut self, init: Init) -> Self {
-        self.bias_init = Some(init);
-        self
-    }
+    setters!(bias, weight_init, bias_init);
 
     /// W·x + b over the last axis. The weight has so many axes of one element behind `[out, in]`.
     pub(super) fn map(&self, cx: &Context, x: &Var, unit_axes: usize) -> Var {

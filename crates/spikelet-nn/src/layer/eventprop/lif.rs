@@ -2,7 +2,7 @@
 
 use super::{DT, EventPropTime, Factors, Product, TAU_M, TAU_S, sizes};
 use crate::domain::{Constant, Domain};
-use crate::layer::{Linear, feedback::off_diagonal};
+use crate::layer::{Linear, feedback::off_diagonal, setters};
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::keys::{INIT, NEURONS};
 use crate::network::kind::{Kind, key};
@@ -88,12 +88,7 @@ impl EventPropLif {
         self
     }
 
-    /// Sets the initialization of `weight`.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
+    setters!(weight_init);
 
     /// All time steps in one scan.
     fn scan(&self, cx: &Context, input: &Product, [v, x]: [&Var; 2]) -> Var {
