@@ -105,7 +105,7 @@ fn the_neuron_of_sparch_subtracts_in_the_step_of_the_spike() {
 
 /// A layer whose weights let its neurons fire, behind which are readout neurons.
 fn check_layer<K: NeuronLayerKind>(layer: NeuronLayer<K>) {
-    let layer = layer.linear(|linear| linear.weight_init(Init::Uniform { bound: 4.0 }));
+    let layer = layer.with(|parts| parts.linear.weight_init = Some(Init::Uniform { bound: 4.0 }));
     let net = Sequential::new().add(layer);
     let own = store(&net, &[6]);
     check(K::NAME, &net, own, &[6], true);
