@@ -422,6 +422,18 @@ mod tests {
     }
 
     #[test]
+    fn a_neuron_that_does_not_fire_returns_its_potential_and_is_not_reset() {
+        for name in NEURONS.names() {
+            let neuron = from_spec(&json!({"name": name, "fires": false})).expect(name);
+            let step = derive(&*neuron).expect(name);
+            assert_eq!(neuron.output_kind(), OutputKind::Real, "{name}");
+            if let Some(v) = step.states.iter().position(|state| state == "v") {
+                assert!(step.next[v].same_value(&step.outputs[0].value), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn the_neurons_of_softbp_are_settings() {
         let common = Common::soft_pulse();
         let lif: &dyn Neuron = &Lif {
