@@ -55,12 +55,19 @@ pub struct Common {
     #[schema(default = true)]
     pub spiking: bool,
     /// Whether the neuron fires; else it is a membrane that is not reset, and its output is the potential H.
+    ///
+    /// As an output layer: Lee et al., Enabling spike-based backpropagation for training deep neural network architectures,
+    /// Frontiers in Neuroscience 14:119, 2020; Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
+    /// neurons, NeurIPS 2018; SpikingJelly's `NonSpikingIFNode` and `NonSpikingLIFNode`.
     #[schema(default = true)]
     pub fires: bool,
     /// The readout, one value of the output for all time steps: last, max, max_abs, mean, sum or softmax_sum; none: every
     /// step is returned.
     pub readout: Option<Readout>,
     /// Whether gradients pass from a step to the one before it; else training stores no earlier steps.
+    ///
+    /// Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking neural networks, ICCV 2023;
+    /// SpikingJelly's `SLTTLIFNode`.
     #[schema(default = true)]
     pub time_grad: bool,
     /// The constants that are trained: names, or a table of names and settings such as granularities.
