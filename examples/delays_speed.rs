@@ -28,10 +28,7 @@ fn network(hidden: usize, taps: usize, delays: bool) -> Sequential {
             false => Box::new(Linear::new(inputs, outputs)),
         }
     };
-    let readout = NonSpikingLif {
-        neuron: lif(),
-        ..NonSpikingLif::default()
-    };
+    let readout = lif().fires(false);
     let mut net = Sequential::new();
     for inputs in [INPUTS, hidden] {
         net = net

@@ -11,13 +11,11 @@ const T: usize = 40;
 const N: usize = 32;
 
 fn main() -> Result<()> {
-    let readout = NonSpikingLif {
-        neuron: Lif {
-            decay_input: false,
-            ..Lif::new(2.0)
-        },
-        ..NonSpikingLif::default()
-    };
+    let readout = Lif {
+        decay_input: false,
+        ..Lif::new(2.0)
+    }
+    .fires(false);
     let net = Sequential::new()
         .add(Linear::new(1, 64).bias(true))
         .add(

@@ -160,9 +160,8 @@ fn neurons_that_were_built_in_code_are_checked_when_they_are_traced() {
     };
     let expected = "`v_c` of neuron `qif` is NaN; it must be a finite number";
     assert_eq!(refused(&nan, &shape), expected);
-    let start = NonSpikingIf::default().v_reset(f64::NAN);
-    let expected =
-        "the state `v` of neuron `non_spiking_if` starts from NaN; it must be a finite number";
+    let start = If::new().fires(false).v_reset(f64::NAN);
+    let expected = "the state `v` of neuron `if` starts from NaN; it must be a finite number";
     assert_eq!(refused(&start, &shape), expected);
     assert!(If::new().v_reset(f64::NAN).run(&[[1.0]]).is_err());
 }
@@ -182,7 +181,7 @@ fn the_threshold_of_a_soft_reset_is_above_0() -> Result<()> {
     let cell = Lif::new(2.0).v_reset(-70.0).v_threshold(-50.0);
     assert_eq!(cell.run(&[[30.0], [60.0]])?, [[0.0], [1.0]]);
     // Neurons without a threshold do not ask.
-    let read_out = NonSpikingIf::default().v_reset(2.0);
+    let read_out = If::new().fires(false).v_reset(2.0);
     assert_eq!(read_out.run(&[[0.5]])?, [[2.5]]);
     let cx = Context::new(Mode::EVAL, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [4, 2, 3]);

@@ -24,10 +24,7 @@ fn settings() -> Settings {
 
 /// Real numbers all the way: the second product of two huge numbers is too large for f32.
 fn runs_away() -> Sequential {
-    let membrane = NonSpikingLif {
-        readout: Some(Readout::Last),
-        ..NonSpikingLif::default()
-    };
+    let membrane = Lif::new(2.0).fires(false).readout(Readout::Last);
     let positive_part = Liaf {
         threshold_related: false,
         ..Liaf::default()

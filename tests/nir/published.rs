@@ -105,7 +105,7 @@ fn the_neuron_of_sparch_subtracts_in_the_step_of_the_spike() {
 
 /// A layer whose weights let its neurons fire, behind which are readout neurons.
 fn check_layer<K: NeuronLayerKind>(layer: NeuronLayer<K>) {
-    let layer = layer.linear(|linear| linear.weight_init(Init::Uniform { bound: 4.0 }));
+    let layer = layer.with(|parts| parts.linear.weight_init = Some(Init::Uniform { bound: 4.0 }));
     let net = Sequential::new().add(layer);
     let own = store(&net, &[6]);
     check(K::NAME, &net, own, &[6], true);
@@ -168,10 +168,7 @@ fn a_readout_over_time_is_not_part_of_the_graph() {
         ("TimeMean", Sequential::new().add(If::new()).add(TimeMean)),
         (
             "Sum",
-            Sequential::new().add(NonSpikingIf {
-                readout: Some(Readout::Sum),
-                ..NonSpikingIf::default()
-            }),
+            Sequential::new().add(If::new().fires(false).readout(Readout::Sum)),
         ),
     ];
     for (name, net) in readouts {

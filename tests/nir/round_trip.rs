@@ -66,7 +66,7 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
         },
     );
     check_resets("plif", Plif::new(2.5));
-    check_resets("sltt_lif", SlttLif::default());
+    check_resets("sltt_lif", Lif::new(2.0).time_grad(false));
     check_resets("ottt_lif", OtttLif::default());
     let soft_pulse = Lif {
         common,
@@ -131,18 +131,20 @@ fn neurons_with_an_exact_form_fire_the_same_spikes() {
 
 #[test]
 fn neurons_that_never_fire_have_the_same_potentials() {
-    check_neuron("non_spiking_if", NonSpikingIf::default());
-    check_neuron("non_spiking_lif", NonSpikingLif::default());
+    check_neuron("if", If::new().fires(false));
+    check_neuron("lif", Lif::new(2.0).fires(false));
+    check_neuron("cuba_lif", CubaLif::default().fires(false));
     check_neuron("leaky_integrator", LeakyIntegrator::new(4.0));
     check_neuron(
         "nir_i",
-        NirI {
+        NirIf {
             r: 0.1,
-            ..NirI::default()
-        },
+            ..NirIf::default()
+        }
+        .fires(false),
     );
-    check_neuron("nir_li", NirLi::default());
-    check_neuron("nir_cuba_li", NirCubaLi::default());
+    check_neuron("nir_li", NirLif::default().fires(false));
+    check_neuron("nir_cuba_li", NirCubaLif::default().fires(false));
 }
 
 #[test]
@@ -269,7 +271,7 @@ fn recurrent_layers_are_cycles() {
             Sequential::new()
                 .add(Rnn::new(lif(), 6, 8).bias(true))
                 .add_named("input", Linear::new(8, 3))
-                .add(NonSpikingLif::default()),
+                .add(Lif::new(2.0).fires(false)),
         ),
     ];
     for (name, net) in nets {

@@ -7,30 +7,26 @@ use super::refused;
 use super::writer::Writer;
 use spikelet_core::Result;
 use spikelet_nir::{Affine, Dtype, NodeKind, Tensor};
-use spikelet_nn::layer::BatchNorm;
 
-pub(super) fn fold<const D: usize>(
+/// `scale` is the weight, if it is a constant; then there is no bias.
+pub(super) fn fold(
     writer: &mut Writer<'_>,
     path: &str,
-    norm: &BatchNorm<D>,
+    channels: usize,
+    epsilon: f64,
+    scale: Option<f64>,
 ) -> Result<()> {
-    if norm.time_steps.is_some() {
-        return Err(refused::temporal_batch_norm(path).into());
-    }
-    let [mean, variance] = ["running_mean", "running_var"].map(|name| writer.tensor(path, name));
-    let (mean, variance) = (mean?.to_f64(), variance?.to_f64());
-    let (weight, bias) = match norm.affine {
-        true => (
-            writer.tensor(path, "weight")?.to_f64(),
-            writer.tensor(path, "bias")?.to_f64(),
-        ),
-        false => (vec![norm.scale; norm.channels], vec![0.0; norm.channels]),
+    let stored = |name| writer.tensor(path, name).map(|tensor| tensor.to_f64());
+    let (mean, variance) = (stored("running_mean")?, stored("running_var")?);
+    let (weight, bias) = match scale {
+        None => (stored("weight")?, stored("bias")?),
+        Some(scale) => (vec![scale; channels], vec![0.0; channels]),
     };
     let factor: Vec<f64> = (weight.iter().zip(&variance))
-        .map(|(weight, variance)| weight / (variance + norm.epsilon).sqrt())
+        .map(|(weight, variance)| weight / (variance + epsilon).sqrt())
         .collect();
     let shift = |before: &[f64]| -> Vec<f64> {
-        (0..norm.channels)
+        (0..channels)
             .map(|c| (before[c] - mean[c]) * factor[c] + bias[c])
             .collect()
     };
@@ -39,23 +35,19 @@ pub(super) fn fold<const D: usize>(
         return Err(refused::batch_norm(path).into());
     };
     match &mut node.kind {
-        NodeKind::Linear(linear) if linear.weight.shape()[0] == norm.channels => {
-            let zeros = vec![0.0; norm.channels];
+        NodeKind::Linear(linear) if linear.weight.shape()[0] == channels => {
+            let zeros = vec![0.0; channels];
             node.kind = NodeKind::Affine(Affine {
                 weight: scaled(&linear.weight, &factor)?,
-                bias: like(&linear.weight, &[norm.channels], &shift(&zeros))?,
+                bias: like(&linear.weight, &[channels], &shift(&zeros))?,
             });
         }
-        NodeKind::Affine(affine) if affine.bias.shape() == [norm.channels] => {
-            affine.bias = like(
-                &affine.bias,
-                &[norm.channels],
-                &shift(&affine.bias.to_f64()),
-            )?;
+        NodeKind::Affine(affine) if affine.bias.shape() == [channels] => {
+            affine.bias = like(&affine.bias, &[channels], &shift(&affine.bias.to_f64()))?;
             affine.weight = scaled(&affine.weight, &factor)?;
         }
-        NodeKind::Conv1d(conv) | NodeKind::Conv2d(conv) if conv.bias.shape() == [norm.channels] => {
-            conv.bias = like(&conv.bias, &[norm.channels], &shift(&conv.bias.to_f64()))?;
+        NodeKind::Conv1d(conv) | NodeKind::Conv2d(conv) if conv.bias.shape() == [channels] => {
+            conv.bias = like(&conv.bias, &[channels], &shift(&conv.bias.to_f64()))?;
             conv.weight = scaled(&conv.weight, &factor)?;
         }
         _ => return Err(refused::batch_norm(path).into()),

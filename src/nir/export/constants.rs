@@ -3,13 +3,14 @@
 use super::super::error::NirError;
 use super::refused;
 use super::writer::Writer;
-use spikelet_nn::neuron::{Common, Granularity};
+use spikelet_nn::neuron::{Common, Granularity, Neuron};
 
 /// The constants of a neuron: numbers, or tensors of the store where they are trained.
 pub(super) struct Constants<'a> {
     pub(super) writer: &'a Writer<'a>,
     /// The path of the neuron.
     pub(super) path: &'a str,
+    pub(super) neuron: &'a dyn Neuron,
     pub(super) common: &'a Common,
 }
 
@@ -23,8 +24,21 @@ impl Constants<'_> {
         vec![value; self.count()]
     }
 
-    /// The constant `name`, whose value is a number unless it is trained.
-    pub(super) fn get(&self, name: &'static str, value: f64) -> Result<Vec<f64>, NirError> {
+    /// The field of this key.
+    ///
+    /// # Panics
+    /// When the neuron has no such field: the caller knows its name.
+    pub(super) fn field<T: Copy + 'static>(&self, key: &str) -> T {
+        *self.neuron.get(key).expect("a field of the neuron")
+    }
+
+    /// The constant in the field of this name.
+    pub(super) fn get(&self, name: &'static str) -> Result<Vec<f64>, NirError> {
+        self.get_or(name, self.field(name))
+    }
+
+    /// The constant `name`, which has this value unless it is trained.
+    pub(super) fn get_or(&self, name: &'static str, value: f64) -> Result<Vec<f64>, NirError> {
         let Some(how) = self.common.trainable.get(name) else {
             return Ok(self.all(value));
         };

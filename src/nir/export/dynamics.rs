@@ -4,7 +4,7 @@ use super::super::error::NirError;
 use super::constants::Constants;
 use super::refused;
 use spikelet_core::Result;
-use spikelet_nn::neuron::{Common, Discretization, FireOn, Readout};
+use spikelet_nn::neuron::{Discretization, FireOn, Readout};
 
 /// A neuron in the form of NIR. Each constant has a value for each neuron.
 #[derive(Clone, Debug)]
@@ -24,17 +24,19 @@ pub(super) struct Dynamics {
 }
 
 impl Dynamics {
-    /// Forward Euler, without spikes.
-    pub(super) fn new(equation: Equation, v_start: Vec<f64>) -> Self {
-        Self {
+    /// The form of a neuron with the default reset, which may come one step after the spike.
+    pub(super) fn new(c: &Constants<'_>, equation: Equation, v_start: Vec<f64>) -> Result<Self> {
+        let neuron = c.neuron;
+        let euler = Discretization::EulerSeq;
+        Ok(Self {
             equation,
-            discretization: Discretization::EulerSeq,
-            fire: None,
+            discretization: *neuron.get("discretization").unwrap_or(&euler),
+            fire: c.fire(*neuron.get("reset_delay").unwrap_or(&false))?,
             v_start,
             approximation: None,
             own_spike: None,
-            readout: None,
-        }
+            readout: c.common.readout,
+        })
     }
 }
 
@@ -72,18 +74,22 @@ pub(super) struct Fire {
 }
 
 /// V = α·V + (1 − α)·X
-pub(super) fn low_pass(c: &Constants<'_>, alpha: f64) -> Result<Dynamics> {
+pub(super) fn low_pass(c: &Constants<'_>) -> Result<Dynamics> {
     let equation = Equation::Leaky {
-        tau: c.time_constants("alpha", alpha)?,
+        tau: c.time_constants("alpha")?,
         r: c.all(1.0),
         v_leak: c.all(0.0),
     };
-    Ok(Dynamics::new(equation, c.get("v_start", 0.0)?))
+    Dynamics::new(c, equation, c.get_or("v_start", 0.0)?)
 }
 
 impl Constants<'_> {
-    /// Threshold and reset of a neuron with the default reset.
-    pub(super) fn spiking(&self, common: &Common) -> Result<Option<Fire>, NirError> {
+    /// Threshold and reset; none of a neuron that does not fire.
+    pub(super) fn fire(&self, reset_delay: bool) -> Result<Option<Fire>, NirError> {
+        let common = self.common;
+        if !common.fires {
+            return Ok(None);
+        }
         if !common.resets {
             return Err(refused::no_reset(self.path));
         }
@@ -93,43 +99,28 @@ impl Constants<'_> {
         if !common.spiking || !common.surrogate.is_binary() {
             return Err(refused::not_spikes(self.path));
         }
+        let v_reset = |v_reset| self.get_or("v_reset", v_reset);
         Ok(Some(Fire {
-            v_threshold: self.get("v_threshold", common.v_threshold)?,
-            v_reset: match common.v_reset {
-                Some(v_reset) => Some(self.get("v_reset", v_reset)?),
-                None => None,
-            },
+            v_threshold: self.get("v_threshold")?,
+            v_reset: common.v_reset.map(v_reset).transpose()?,
             strict: common.strict,
-            reset_delay: false,
-        }))
-    }
-
-    /// The same of a neuron whose reset may come one step after the spike.
-    pub(super) fn late(
-        &self,
-        common: &Common,
-        reset_delay: bool,
-    ) -> Result<Option<Fire>, NirError> {
-        let fire = self.spiking(common)?;
-        Ok(fire.map(|fire| Fire {
             reset_delay,
-            ..fire
         }))
     }
 
     /// The potential before the first step: that of the hard reset, or a trained one.
     pub(super) fn start(&self) -> Result<Vec<f64>, NirError> {
-        self.get("v_start", self.common.v_start())
+        self.get_or("v_start", self.common.v_start())
     }
 
-    /// I = α·I + X, H = β·V + I, with the names and values of α and β. Input and current are not scaled: a·τ = 1.
+    /// I = α·I + X, H = β·V + I, with the names of α and β. Input and current are not scaled: a·τ = 1.
     pub(super) fn undivided_current(
         &self,
-        alpha: (&'static str, f64),
-        beta: (&'static str, f64),
+        alpha: &'static str,
+        beta: &'static str,
     ) -> Result<Equation, NirError> {
-        let tau_syn = self.time_constants(alpha.0, alpha.1)?;
-        let tau_mem = self.time_constants(beta.0, beta.1)?;
+        let tau_syn = self.time_constants(alpha)?;
+        let tau_mem = self.time_constants(beta)?;
         Ok(Equation::CurrentBased {
             r: tau_mem.clone(),
             w_in: tau_syn.clone(),
@@ -140,12 +131,8 @@ impl Constants<'_> {
     }
 
     /// The Euler time constants 1/(1 − d) of decay factors d.
-    pub(super) fn time_constants(
-        &self,
-        name: &'static str,
-        value: f64,
-    ) -> Result<Vec<f64>, NirError> {
-        let decays = self.get(name, value)?;
+    pub(super) fn time_constants(&self, name: &'static str) -> Result<Vec<f64>, NirError> {
+        let decays = self.get(name)?;
         match decays.iter().find(|decay| **decay >= 1.0) {
             Some(decay) => Err(refused::no_decay(self.path, name, *decay)),
             None => Ok(decays
@@ -155,20 +142,16 @@ impl Constants<'_> {
         }
     }
 
-    /// Refuses trained initial values of states other than the potential.
-    pub(super) fn no_other_start(&self) -> Result<(), NirError> {
+    /// Refuses initial values that NIR does not have: random ones, and trained ones of states other than the potential.
+    pub(super) fn check_start(&self) -> Result<(), NirError> {
         let names = self.common.trainable.keys();
         let mut others = names.filter(|name| name.ends_with("_start") && *name != "v_start");
         match others.next() {
             Some(name) => Err(refused::other_start(self.path, name)),
+            None if self.neuron.get("random_start") == Some(&true) => {
+                Err(refused::random_start(self.path))
+            }
             None => Ok(()),
-        }
-    }
-
-    pub(super) fn no_random_start(&self, has_one: bool) -> Result<(), NirError> {
-        match has_one {
-            true => Err(refused::random_start(self.path)),
-            false => Ok(()),
         }
     }
 }

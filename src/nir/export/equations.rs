@@ -1,177 +1,127 @@
 //! The dynamics of each neuron that has a form in NIR.
 
 use super::constants::Constants;
-use super::dynamics::{Dynamics, Equation, Fire, low_pass};
+use super::dynamics::{Dynamics, Equation, low_pass};
 use super::late_reset;
 use super::writer::Writer;
 use spikelet_core::Result;
-use spikelet_nn::neuron::{
-    CubaLif, DecayLif, Discretization, HalfThresholdIf, Heaviside, If, LeakyIntegrator, Lif,
-    Neuron, NirCubaLi, NirCubaLif, NirI, NirIf, NirLi, NirLif, NonSpikingIf, NonSpikingLif,
-    NorseLif, OtttLif, Plif, RLeakyCell, RSynapticCell, RefractoryLif, SlttLif, SparchLif,
-    Synaptic,
-};
-use std::any::Any;
+use spikelet_nn::neuron::{Discretization, Neuron};
 
-/// The dynamics of the neurons that have a form in NIR.
-pub(super) fn find(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Option<Dynamics>> {
-    macro_rules! neurons {
-        ($($type:ty => $dynamics:expr,)*) => {
-            $(if let Some(neuron) = any.downcast_ref::<$type>() {
-                let constants = Constants { writer, path, common: neuron.common() };
-                constants.no_other_start()?;
-                let of: fn(&$type, &Constants<'_>) -> Result<Dynamics> = $dynamics;
-                return Ok(Some(of(neuron, &constants)?));
-            })*
-        };
-    }
-    neurons! {
-        If => |n, c| integrator(c, c.spiking(&n.common)?),
-        HalfThresholdIf => |n, c| Ok(Dynamics {
-            v_start: c.get("v_start", 0.5 * n.common.v_threshold)?,
-            ..integrator(c, c.spiking(n.common())?)?
-        }),
-        Lif => |n, c| leaky(c, n.tau, n.decay_input),
-        SlttLif => |n, c| leaky(c, n.neuron.tau, n.neuron.decay_input),
-        OtttLif => |n, c| leaky(c, n.neuron.tau, n.neuron.decay_input),
-        RefractoryLif => |n, c| Ok(Dynamics {
-            approximation: Some("NIR has no refractory period; as an approximation there is none"),
-            ..leaky(c, n.neuron.tau, n.neuron.decay_input)?
-        }),
-        Plif => |n, c| {
-            let rates = c.parameter("w", n.granularity)?.into_iter().map(|w| 1.0 / (1.0 + (-w).exp()));
-            let tau = rates.map(|rate| 1.0 / rate).collect();
-            leaky_from(c, tau, n.decay_input)
+/// The dynamics of a neuron, if it has a form in NIR.
+pub(super) fn find(
+    writer: &Writer<'_>,
+    path: &str,
+    neuron: &dyn Neuron,
+) -> Result<Option<Dynamics>> {
+    let c = &Constants {
+        writer,
+        path,
+        neuron,
+        common: neuron.common(),
+    };
+    let dynamics: fn(&Constants<'_>) -> Result<Dynamics> = match neuron.known_name() {
+        Some("if") => |c| integrator(c, c.all(1.0), c.start()?),
+        Some("half_threshold_if") => |c| {
+            let v_start = c.get_or("v_start", 0.5 * c.common.v_threshold)?;
+            integrator(c, c.all(1.0), v_start)
         },
-        NonSpikingLif => |n, c| Ok(Dynamics {
-            fire: None,
-            readout: n.readout,
-            ..leaky(c, n.neuron.tau, n.neuron.decay_input)?
-        }),
-        NonSpikingIf => |n, c| Ok(Dynamics { readout: n.readout, ..integrator(c, None)? }),
-        LeakyIntegrator => |n, c| {
-            c.no_random_start(n.random_start)?;
-            Ok(Dynamics { readout: n.readout, ..low_pass(c, n.alpha)? })
+        Some("lif" | "ottt_lif") => |c| leaky(c, c.get("tau")?),
+        Some("refractory_lif") => |c| {
+            Ok(Dynamics {
+                approximation: Some(
+                    "NIR has no refractory period; as an approximation there is none",
+                ),
+                ..leaky(c, c.get("tau")?)?
+            })
         },
-        DecayLif => |n, c| {
+        Some("plif") => |c| {
+            let w = c.parameter("w", c.field("granularity"))?.into_iter();
+            let rates = w.map(|w| 1.0 / (1.0 + (-w).exp()));
+            leaky(c, rates.map(|rate| 1.0 / rate).collect())
+        },
+        Some("leaky_integrator") => low_pass,
+        Some("decay_lif") => |c| {
             let equation = Equation::Leaky {
-                tau: c.get("tau_u", n.tau_u)?,
+                tau: c.get("tau_u")?,
                 r: c.all(1.0),
                 v_leak: c.all(0.0),
             };
             Ok(Dynamics {
                 discretization: Discretization::ExactSeq,
-                fire: c.spiking(&n.common)?,
-                ..Dynamics::new(equation, c.start()?)
+                ..Dynamics::new(c, equation, c.start()?)?
             })
         },
-        CubaLif => |n, c| {
-            let equation = c.undivided_current(("c_decay", n.c_decay), ("v_decay", n.v_decay))?;
-            Ok(Dynamics {
-                fire: c.spiking(&n.common)?,
-                ..Dynamics::new(equation, c.start()?)
-            })
+        Some("cuba_lif") => |c| {
+            let equation = c.undivided_current("c_decay", "v_decay")?;
+            Dynamics::new(c, equation, c.start()?)
         },
-        Synaptic => |n, c| late_reset::synaptic(c, n),
-        RLeakyCell => |n, c| late_reset::rleaky(c, n),
-        RSynapticCell => |n, c| late_reset::rsynaptic(c, n),
-        SparchLif => |n, c| late_reset::sparch(c, n),
-        NorseLif => |n, c| {
-            // The current before its decay, I[t−1] + X[t], is that of a neuron with w_in = τ_syn.
-            let dt = c.get("dt", n.dt)?;
-            let tau = |name, value| -> Result<Vec<f64>> {
-                let rates = c.get(name, value)?;
-                Ok(rates.iter().zip(&dt).map(|(rate, dt)| 1.0 / (rate * dt)).collect())
+        Some("synaptic") => late_reset::synaptic,
+        Some("rleaky") => late_reset::rleaky,
+        Some("rsynaptic") => late_reset::rsynaptic,
+        Some("sparch_lif") => late_reset::sparch,
+        Some("norse_lif") => norse,
+        Some("nir_if") => |c| integrator(c, c.get("r")?, c.get_or("v_start", 0.0)?),
+        Some("nir_lif") => |c| {
+            let equation = Equation::Leaky {
+                tau: c.get("tau")?,
+                r: c.get("r")?,
+                v_leak: c.get("v_leak")?,
             };
-            let tau_syn = tau("tau_syn_inv", n.tau_syn_inv)?;
+            Dynamics::new(c, equation, c.get_or("v_start", 0.0)?)
+        },
+        Some("nir_cuba_lif") => |c| {
             let equation = Equation::CurrentBased {
-                tau_mem: tau("tau_mem_inv", n.tau_mem_inv)?,
-                r: c.all(1.0),
-                v_leak: c.get("v_leak", n.v_leak)?,
-                w_in: tau_syn.clone(),
-                tau_syn,
+                tau_syn: c.get("tau_syn")?,
+                tau_mem: c.get("tau_mem")?,
+                r: c.get("r")?,
+                v_leak: c.get("v_leak")?,
+                w_in: c.get("w_in")?,
             };
-            Ok(Dynamics {
-                fire: c.spiking(&n.common)?,
-                ..Dynamics::new(equation, c.get("v_start", n.v_leak)?)
-            })
+            Dynamics::new(c, equation, c.get_or("v_start", 0.0)?)
         },
-        NirI => |n, c| Ok(Dynamics { readout: n.readout, ..nir_integrator(c, n.r, None)? }),
-        NirIf => |n, c| nir_integrator(c, n.r, c.late(&n.common, n.reset_delay)?),
-        NirLi => |n, c| Ok(Dynamics { fire: None, readout: n.readout, ..nir_leaky(c, &n.neuron)? }),
-        NirLif => |n, c| nir_leaky(c, n),
-        NirCubaLi => |n, c| Ok(Dynamics { fire: None, readout: n.readout, ..nir_current(c, &n.neuron)? }),
-        NirCubaLif => |n, c| nir_current(c, n),
-        Heaviside => |n, c| Ok(Dynamics {
-            fire: c.spiking(&n.common)?,
-            ..Dynamics::new(Equation::Threshold, c.all(0.0))
-        }),
-    }
-    Ok(None)
+        Some("heaviside") => |c| Dynamics::new(c, Equation::Threshold, c.all(0.0)),
+        _ => return Ok(None),
+    };
+    c.check_start()?;
+    dynamics(c).map(Some)
 }
 
-/// H = V + X
-fn integrator(c: &Constants<'_>, fire: Option<Fire>) -> Result<Dynamics> {
-    let equation = Equation::Integrator { r: c.all(1.0) };
-    Ok(Dynamics {
-        fire,
-        ..Dynamics::new(equation, c.start()?)
-    })
+/// H = V + r·X
+fn integrator(c: &Constants<'_>, r: Vec<f64>, v_start: Vec<f64>) -> Result<Dynamics> {
+    Dynamics::new(c, Equation::Integrator { r }, v_start)
 }
 
 /// H = V + (X − (V − v_rest))/τ, or with X undivided.
-fn leaky(c: &Constants<'_>, tau: f64, decay_input: bool) -> Result<Dynamics> {
-    let tau = c.get("tau", tau)?;
-    leaky_from(c, tau, decay_input)
-}
-
-fn leaky_from(c: &Constants<'_>, tau: Vec<f64>, decay_input: bool) -> Result<Dynamics> {
-    let r = match decay_input {
+fn leaky(c: &Constants<'_>, tau: Vec<f64>) -> Result<Dynamics> {
+    let r = match c.field("decay_input") {
         true => c.all(1.0),
         false => tau.clone(),
     };
     let v_leak = match c.common.v_reset {
-        Some(v_reset) => c.get("v_reset", v_reset)?,
+        Some(v_reset) => c.get_or("v_reset", v_reset)?,
         None => c.all(0.0),
     };
-    Ok(Dynamics {
-        fire: c.spiking(c.common)?,
-        ..Dynamics::new(Equation::Leaky { tau, r, v_leak }, c.start()?)
-    })
+    Dynamics::new(c, Equation::Leaky { tau, r, v_leak }, c.start()?)
 }
 
-fn nir_integrator(c: &Constants<'_>, r: f64, fire: Option<Fire>) -> Result<Dynamics> {
-    let equation = Equation::Integrator { r: c.get("r", r)? };
-    Ok(Dynamics {
-        fire,
-        ..Dynamics::new(equation, c.get("v_start", 0.0)?)
-    })
-}
-
-fn nir_leaky(c: &Constants<'_>, n: &NirLif) -> Result<Dynamics> {
-    let equation = Equation::Leaky {
-        tau: c.get("tau", n.tau)?,
-        r: c.get("r", n.r)?,
-        v_leak: c.get("v_leak", n.v_leak)?,
+/// The current before its decay, I[t−1] + X[t], is that of a neuron with w_in = τ_syn.
+fn norse(c: &Constants<'_>) -> Result<Dynamics> {
+    let dt = c.get("dt")?;
+    let tau = |name| -> Result<Vec<f64>> {
+        let rates = c.get(name)?;
+        Ok(rates
+            .iter()
+            .zip(&dt)
+            .map(|(rate, dt)| 1.0 / (rate * dt))
+            .collect())
     };
-    Ok(Dynamics {
-        discretization: n.discretization,
-        fire: c.late(&n.common, n.reset_delay)?,
-        ..Dynamics::new(equation, c.get("v_start", 0.0)?)
-    })
-}
-
-fn nir_current(c: &Constants<'_>, n: &NirCubaLif) -> Result<Dynamics> {
+    let tau_syn = tau("tau_syn_inv")?;
     let equation = Equation::CurrentBased {
-        tau_syn: c.get("tau_syn", n.tau_syn)?,
-        tau_mem: c.get("tau_mem", n.tau_mem)?,
-        r: c.get("r", n.r)?,
-        v_leak: c.get("v_leak", n.v_leak)?,
-        w_in: c.get("w_in", n.w_in)?,
+        tau_mem: tau("tau_mem_inv")?,
+        r: c.all(1.0),
+        v_leak: c.get("v_leak")?,
+        w_in: tau_syn.clone(),
+        tau_syn,
     };
-    Ok(Dynamics {
-        discretization: n.discretization,
-        fire: c.late(&n.common, n.reset_delay)?,
-        ..Dynamics::new(equation, c.get("v_start", 0.0)?)
-    })
+    Dynamics::new(c, equation, c.get_or("v_start", c.field("v_leak"))?)
 }

@@ -2,7 +2,6 @@
 
 use super::super::choices::FeedbackFrom;
 use super::super::error::NirError;
-use super::super::import::GraphModule;
 use super::writer::Writer;
 use super::{batch_norm, graph_module, neurons, refused};
 use spikelet_core::Result;
@@ -11,81 +10,72 @@ use spikelet_nir::{
     Affine, Conv as ConvNode, Delay, Flatten as FlattenNode, Linear as LinearNode, NodeKind,
     Padding, Pool as PoolNode, Scale, Sizes, Tensor,
 };
-use spikelet_nn::layer::{
-    BatchNorm1d, BatchNorm2d, Conv, Dropout, Dropout2d, Feedback, FixedDelay, Flatten, Join,
-    Linear, NeuronLayerParts, Pool2d, Recurrent, Reshape, Residual, Rnn, Scale as ScaleLayer,
-    SoftmaxSum, TimeLast, TimeMax, TimeMean, TimeSum, Voting, neuron_layer_parts,
-};
-use spikelet_nn::module::Module;
-use std::any::Any;
+use spikelet_nn::layer::{Join, NeuronLayerParts, Recurrent};
+use spikelet_nn::module::{ConvDescription, Description, Module};
+use spikelet_nn::neuron::Neuron;
 
 /// Adds the nodes of a module, which has this path in the network.
 pub(super) fn add(writer: &mut Writer<'_>, path: &str, module: &dyn Module) -> Result<()> {
-    let Some(any) = module.as_any() else {
-        let chain = module.chain();
-        if chain.is_empty() && module.tree().kind() != "Sequential" {
-            return Err(refused::module(path, &module.tree()).into());
-        }
-        for (name, child) in chain {
-            add(writer, &joined(path, &name), &*child)?;
-        }
-        return Ok(());
-    };
+    let description = module.describe();
+    if let Description::Sequence(modules) = description {
+        let mut modules = modules.into_iter();
+        return modules.try_for_each(|(name, module)| add(writer, &joined(path, name), module));
+    }
     if let Some(readout) = writer.readout() {
         return Err(refused::behind_readout(path, readout).into());
     }
-    if let Some(linear) = any.downcast_ref::<Linear>() {
-        add_linear(writer, path, linear)
-    } else if let Some(conv) = any.downcast_ref::<Conv<1>>() {
-        add_conv(writer, path, conv)
-    } else if let Some(conv) = any.downcast_ref::<Conv<2>>() {
-        add_conv(writer, path, conv)
-    } else if let Some(pool) = any.downcast_ref::<Pool2d>() {
-        add_pool(writer, path, pool)
-    } else if let Some(norm) = any.downcast_ref::<BatchNorm1d>() {
-        batch_norm::fold(writer, path, norm)
-    } else if let Some(norm) = any.downcast_ref::<BatchNorm2d>() {
-        batch_norm::fold(writer, path, norm)
-    } else if any.is::<Flatten>() {
-        add_flatten(writer, path);
-        Ok(())
-    } else if let Some(reshape) = any.downcast_ref::<Reshape>() {
-        add_reshape(writer, path, reshape)
-    } else if any.is::<Dropout>() || any.is::<Dropout2d>() {
-        // Does nothing in evaluation.
-        Ok(())
-    } else if let Some(delay) = any.downcast_ref::<FixedDelay>() {
-        add_delay(writer, path, delay)
-    } else if let Some(rnn) = any.downcast_ref::<Rnn>() {
-        add_linear(writer, &joined(path, "input"), rnn.input())?;
-        add_recurrent(writer, path, rnn.recurrent())
-    } else if let Some(recurrent) = any.downcast_ref::<Recurrent>() {
-        add_recurrent(writer, path, recurrent)
-    } else if let Some(parts) = neuron_layer_parts(any) {
-        add_neuron_layer(writer, path, &parts)
-    } else if let Some(residual) = any.downcast_ref::<Residual>() {
-        add_residual(writer, path, residual)
-    } else if let Some(scale) = any.downcast_ref::<ScaleLayer>() {
-        add_scale(writer, path, scale)
-    } else if let Some(voting) = any.downcast_ref::<Voting>() {
-        add_voting(writer, path, voting)
-    } else if let Some(graph) = any.downcast_ref::<GraphModule>() {
-        graph_module::add(writer, path, graph)
-    } else if is_readout(any) {
-        writer.read_out(path, module.tree().kind().to_string());
-        Ok(())
-    } else {
-        neurons::add(writer, path, module, any).map(drop)
+    match description {
+        Description::Linear {
+            inputs,
+            outputs,
+            bias,
+            zero_diagonal,
+        } => {
+            if writer.shape != [inputs] {
+                let expected = format!("[{inputs}]");
+                return Err(refused::wrong_input(path, &writer.shape, &expected).into());
+            }
+            let kind = linear(writer, path, bias, zero_diagonal)?;
+            writer.push(path, kind, vec![outputs]);
+            Ok(())
+        }
+        Description::Conv(conv) if conv.kernel.len() < 3 => add_conv(writer, path, &conv),
+        Description::Pool(pooling, &[height, width]) => {
+            add_pool(writer, path, pooling, [height, width])
+        }
+        Description::BatchNorm {
+            each_step: true, ..
+        } => Err(refused::temporal_batch_norm(path).into()),
+        Description::BatchNorm {
+            channels,
+            epsilon,
+            scale,
+            ..
+        } => batch_norm::fold(writer, path, channels, epsilon, scale),
+        Description::Flatten => {
+            add_flatten(writer, path);
+            Ok(())
+        }
+        Description::Reshape(shape) => add_reshape(writer, path, shape),
+        Description::Identity => Ok(()),
+        Description::Delay(delays) => add_delay(writer, path, delays),
+        Description::Recurrent(recurrent) => add_recurrent(writer, path, recurrent),
+        Description::NeuronLayer(parts) => add_neuron_layer(writer, path, &parts),
+        Description::Branches(branches, Join::Add) => add_sum(writer, path, branches),
+        Description::Branches(_, join) => Err(refused::join(path, join).into()),
+        Description::Scale(factor) => add_scale(writer, path, factor),
+        Description::Voting(votes) => add_voting(writer, path, votes),
+        Description::Readout => {
+            writer.read_out(path, module.tree().kind().to_string());
+            Ok(())
+        }
+        Description::Neuron(neuron) => neurons::add(writer, path, neuron).map(drop),
+        Description::Other(any) => match any.downcast_ref() {
+            Some(graph) => graph_module::add(writer, path, graph),
+            None => Err(refused::module(path, module.tree().kind()).into()),
+        },
+        _ => Err(refused::module(path, module.tree().kind()).into()),
     }
-}
-
-/// Whether a module reduces time to one step.
-fn is_readout(any: &dyn Any) -> bool {
-    any.is::<TimeSum>()
-        || any.is::<TimeMean>()
-        || any.is::<TimeMax>()
-        || any.is::<TimeLast>()
-        || any.is::<SoftmaxSum>()
 }
 
 /// The path of a child.
@@ -97,26 +87,9 @@ fn joined(path: &str, child: &str) -> String {
     }
 }
 
-fn add_linear(writer: &mut Writer<'_>, path: &str, linear: &Linear) -> Result<()> {
-    if writer.shape != [linear.inputs] {
-        let expected = format!("[{}]", linear.inputs);
-        return Err(refused::wrong_input(path, &writer.shape, &expected).into());
-    }
-    let weight = writer.parameter(path, "weight")?;
-    let kind = match linear.bias {
-        true => NodeKind::Affine(Affine {
-            weight,
-            bias: writer.parameter(path, "bias")?,
-        }),
-        false => NodeKind::Linear(LinearNode { weight }),
-    };
-    writer.push(path, kind, vec![linear.outputs]);
-    Ok(())
-}
-
 /// The means of a class as a product with weights 1/votes.
-fn add_voting(writer: &mut Writer<'_>, path: &str, voting: &Voting) -> Result<()> {
-    let (shape, votes) = (writer.shape.clone(), voting.votes.max(1));
+fn add_voting(writer: &mut Writer<'_>, path: &str, votes: usize) -> Result<()> {
+    let (shape, votes) = (writer.shape.clone(), votes.max(1));
     let &[features] = &shape[..] else {
         return Err(refused::wrong_input(path, &shape, "[features]").into());
     };
@@ -134,13 +107,14 @@ fn add_voting(writer: &mut Writer<'_>, path: &str, voting: &Voting) -> Result<()
 }
 
 /// Adds both branches; their outputs are added where their edges end at the same node.
-fn add_residual(writer: &mut Writer<'_>, path: &str, layer: &Residual) -> Result<()> {
-    if layer.joined_by() != Join::Add {
-        return Err(refused::join(path, layer.joined_by()).into());
-    }
+fn add_sum(
+    writer: &mut Writer<'_>,
+    path: &str,
+    branches: [(&str, Option<&dyn Module>); 2],
+) -> Result<()> {
     let before = writer.sources();
     let mut ends = vec![];
-    for (name, branch) in layer.branches() {
+    for (name, branch) in branches {
         writer.continue_from(before.clone());
         if let Some(branch) = branch {
             add(writer, &joined(path, name), branch)?;
@@ -160,11 +134,11 @@ fn add_residual(writer: &mut Writer<'_>, path: &str, layer: &Residual) -> Result
     Ok(())
 }
 
-fn add_scale(writer: &mut Writer<'_>, path: &str, layer: &ScaleLayer) -> Result<()> {
+fn add_scale(writer: &mut Writer<'_>, path: &str, factor: Option<f64>) -> Result<()> {
     let shape = writer.shape.clone();
-    let factors = match layer.channels {
-        Some(_) => writer.tensor(path, "scale")?.to_f64(),
-        None => vec![layer.factor],
+    let factors = match factor {
+        Some(factor) => vec![factor],
+        None => writer.tensor(path, "scale")?.to_f64(),
     };
     let count: usize = shape.iter().product();
     let of = |k: usize| factors[k * factors.len() / count.max(1)] as f32;
@@ -191,15 +165,17 @@ fn windows(size: usize, padding: usize, span: usize, stride: usize) -> Option<us
     Some((size + 2 * padding).checked_sub(span)? / stride.max(1) + 1)
 }
 
-fn add_conv<const D: usize>(writer: &mut Writer<'_>, path: &str, conv: &Conv<D>) -> Result<()> {
-    let shape = writer.shape.clone();
-    let expected =
-        || refused::wrong_input(path, &shape, &format!("[{}] and {D} sizes", conv.inputs));
-    if shape.len() != D + 1 || shape[0] != conv.inputs {
+fn add_conv(writer: &mut Writer<'_>, path: &str, conv: &ConvDescription<'_>) -> Result<()> {
+    let (shape, axes) = (writer.shape.clone(), conv.kernel.len());
+    let expected = || {
+        let expected = format!("[{}] and {axes} sizes", conv.inputs);
+        refused::wrong_input(path, &shape, &expected)
+    };
+    if shape.len() != axes + 1 || shape[0] != conv.inputs {
         return Err(expected().into());
     }
     let mut output = vec![conv.outputs];
-    for axis in 0..D {
+    for axis in 0..axes {
         let span = conv.dilation[axis] * (conv.kernel[axis] - 1) + 1;
         let size = windows(shape[1 + axis], conv.padding[axis], span, conv.stride[axis]);
         output.push(size.ok_or_else(expected)?);
@@ -214,13 +190,13 @@ fn add_conv<const D: usize>(writer: &mut Writer<'_>, path: &str, conv: &Conv<D>)
     let node = ConvNode {
         input_shape: conv_sizes(&shape[1..]),
         weight,
-        stride: conv_sizes(&conv.stride),
-        padding: Padding::Sizes(conv_sizes(&conv.padding)),
-        dilation: conv_sizes(&conv.dilation),
+        stride: conv_sizes(conv.stride),
+        padding: Padding::Sizes(conv_sizes(conv.padding)),
+        dilation: conv_sizes(conv.dilation),
         groups: conv.groups as i64,
         bias,
     };
-    let kind = match D {
+    let kind = match axes {
         1 => NodeKind::Conv1d(node),
         _ => NodeKind::Conv2d(node),
     };
@@ -228,8 +204,13 @@ fn add_conv<const D: usize>(writer: &mut Writer<'_>, path: &str, conv: &Conv<D>)
     Ok(())
 }
 
-fn add_pool(writer: &mut Writer<'_>, path: &str, pool: &Pool2d) -> Result<()> {
-    if pool.pooling() == Pooling::Max {
+fn add_pool(
+    writer: &mut Writer<'_>,
+    path: &str,
+    pooling: Pooling,
+    sizes: [Window; 2],
+) -> Result<()> {
+    if pooling == Pooling::Max {
         return Err(refused::max_pooling(path).into());
     }
     let shape = writer.shape.clone();
@@ -238,8 +219,8 @@ fn add_pool(writer: &mut Writer<'_>, path: &str, pool: &Pool2d) -> Result<()> {
     };
     let (mut kernels, mut strides, mut paddings) = (vec![], vec![], vec![]);
     let mut output = vec![channels];
-    for (size, window) in [height, width].into_iter().zip(pool.windows()) {
-        let &Window::Sliding {
+    for (size, window) in [height, width].into_iter().zip(sizes) {
+        let Window::Sliding {
             kernel,
             stride,
             padding,
@@ -249,7 +230,7 @@ fn add_pool(writer: &mut Writer<'_>, path: &str, pool: &Pool2d) -> Result<()> {
         else {
             return Err(refused::adaptive_pooling(path).into());
         };
-        let counts = pool.pooling()
+        let counts = pooling
             == Pooling::Average {
                 count_padding: true,
             };
@@ -281,21 +262,21 @@ fn add_flatten(writer: &mut Writer<'_>, path: &str) {
     writer.push(path, NodeKind::Flatten(node), vec![features]);
 }
 
-fn add_reshape(writer: &mut Writer<'_>, path: &str, reshape: &Reshape) -> Result<()> {
-    match reshape.shape[..] {
-        _ if reshape.shape == writer.shape => Ok(()),
+fn add_reshape(writer: &mut Writer<'_>, path: &str, shape: &[usize]) -> Result<()> {
+    match *shape {
+        _ if shape == writer.shape => Ok(()),
         [features] if features == writer.shape.iter().product::<usize>() => {
             add_flatten(writer, path);
             Ok(())
         }
-        _ => Err(refused::reshape(path, &writer.shape, &reshape.shape).into()),
+        _ => Err(refused::reshape(path, &writer.shape, shape).into()),
     }
 }
 
-fn add_delay(writer: &mut Writer<'_>, path: &str, delay: &FixedDelay) -> Result<()> {
+fn add_delay(writer: &mut Writer<'_>, path: &str, delays: &[usize]) -> Result<()> {
     let shape = writer.shape.clone();
     let count = shape.iter().product();
-    let steps = match delay.delays[..] {
+    let steps = match *delays {
         [all] => vec![all as f64; count],
         _ => writer.tensor(path, "delay")?.to_f64(),
     };
@@ -313,7 +294,11 @@ fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> 
     if !recurrent.feeds_outputs() {
         return Err(refused::recurrent(path).into());
     }
-    let name = add_neuron(writer, path, recurrent.neuron())?;
+    let neuron_path = joined(path, "neuron");
+    let Description::Neuron(neuron) = recurrent.neuron().describe() else {
+        return Err(refused::module(&neuron_path, recurrent.neuron().tree().kind()).into());
+    };
+    let name = neurons::add(writer, &neuron_path, neuron)?;
     add_feedback(writer, path, &name, recurrent.feedback())?;
     if recurrent.returns_last() {
         writer.read_out(path, "TimeLast".to_string());
@@ -325,28 +310,19 @@ fn add_recurrent(writer: &mut Writer<'_>, path: &str, recurrent: &Recurrent) -> 
 fn add_neuron_layer(
     writer: &mut Writer<'_>,
     path: &str,
-    parts: &NeuronLayerParts<&dyn Module>,
+    parts: &NeuronLayerParts<&dyn Neuron>,
 ) -> Result<()> {
     if parts.bidirectional {
         return Err(refused::bidirectional(path).into());
     }
-    add_linear(writer, &joined(path, "linear"), &parts.linear)?;
+    add(writer, &joined(path, "linear"), &parts.linear)?;
     if let Some(norm) = &parts.norm {
-        batch_norm::fold(writer, &joined(path, "norm"), norm)?;
+        add(writer, &joined(path, "norm"), norm)?;
     }
-    let name = add_neuron(writer, path, parts.neuron)?;
+    let name = neurons::add(writer, &joined(path, "neuron"), parts.neuron)?;
     match &parts.feedback {
         Some(feedback) => add_feedback(writer, path, &name, feedback),
         None => Ok(()),
-    }
-}
-
-/// The neuron of the layer `path`; returns the name of its node.
-fn add_neuron(writer: &mut Writer<'_>, path: &str, neuron: &dyn Module) -> Result<String> {
-    let path = joined(path, "neuron");
-    match neuron.as_any() {
-        Some(any) => neurons::add(writer, &path, neuron, any),
-        None => Err(refused::module(&path, &neuron.tree()).into()),
     }
 }
 
@@ -358,13 +334,15 @@ fn add_feedback(
     feedback: &dyn Module,
 ) -> Result<()> {
     let feedback_path = joined(path, "feedback");
-    let kind = match feedback.as_any() {
-        Some(any) => feedback_node(writer, &feedback_path, any)?,
-        None => None,
+    let Description::Linear {
+        bias,
+        zero_diagonal,
+        ..
+    } = feedback.describe()
+    else {
+        return Err(refused::module(&feedback_path, feedback.tree().kind()).into());
     };
-    let Some(kind) = kind else {
-        return Err(refused::module(&feedback_path, &feedback.tree()).into());
-    };
+    let kind = linear(writer, &feedback_path, bias, zero_diagonal)?;
     let back = writer.insert(&feedback_path, kind);
     writer.cycle(&feedback_path, FeedbackFrom::Source)?;
     writer.connect(name, &back);
@@ -372,15 +350,8 @@ fn add_feedback(
     Ok(())
 }
 
-/// The weights on the way back, if they are those of a linear layer.
-fn feedback_node(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Option<NodeKind>> {
-    let (bias, zero_diagonal) = if let Some(linear) = any.downcast_ref::<Linear>() {
-        (linear.bias, false)
-    } else if let Some(feedback) = any.downcast_ref::<Feedback>() {
-        (feedback.bias, feedback.zero_diagonal)
-    } else {
-        return Ok(None);
-    };
+/// The node of a linear layer.
+fn linear(writer: &Writer<'_>, path: &str, bias: bool, zero_diagonal: bool) -> Result<NodeKind> {
     let mut weight = writer.tensor(path, "weight")?;
     if zero_diagonal {
         let (mut values, size) = (weight.to_f64(), weight.shape[0]);
@@ -391,11 +362,11 @@ fn feedback_node(writer: &Writer<'_>, path: &str, any: &dyn Any) -> Result<Optio
         weight = spikelet_graph::Tensor::f64(weight.shape.clone(), values).cast(dtype);
     }
     let weight = super::writer::parameter(&weight)?;
-    Ok(Some(match bias {
+    Ok(match bias {
         true => NodeKind::Affine(Affine {
             weight,
             bias: writer.parameter(path, "bias")?,
         }),
         false => NodeKind::Linear(LinearNode { weight }),
-    }))
+    })
 }

@@ -3,24 +3,18 @@
 use super::writer::Writer;
 use super::{equations, refused, steps};
 use spikelet_core::Result;
-use spikelet_nn::module::Module;
-use std::any::Any;
+use spikelet_nn::neuron::Neuron;
 
 /// Adds the node of a neuron, and returns its name.
-pub(super) fn add(
-    writer: &mut Writer<'_>,
-    path: &str,
-    module: &dyn Module,
-    any: &dyn Any,
-) -> Result<String> {
-    let found = equations::find(writer, path, any)?;
-    let Some(dynamics) = found else {
-        return Err(refused::module(path, &module.tree()).into());
+pub(super) fn add(writer: &mut Writer<'_>, path: &str, neuron: &dyn Neuron) -> Result<String> {
+    let kind = neuron.declaration().type_name;
+    let Some(dynamics) = equations::find(writer, path, neuron)? else {
+        return Err(refused::module(path, kind).into());
     };
     if let Some(text) = dynamics.approximation
         && !writer.options.approximate
     {
-        return Err(refused::approximation(path, &module.tree(), text).into());
+        return Err(refused::approximation(path, kind, text).into());
     }
     let name = steps::add(writer, path, &dynamics)?;
     if let Some(readout) = dynamics.readout {

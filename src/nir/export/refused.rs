@@ -2,7 +2,6 @@
 
 use super::super::error::NirError;
 use spikelet_nn::layer::Join;
-use spikelet_nn::module::Tree;
 
 /// The reason why a neuron has no form in NIR, by the name of its type.
 fn reason(kind: &str) -> Option<&'static str> {
@@ -36,8 +35,7 @@ const NO_FORM: &str =
     "train the network with `nir_lif`, `lif`, `if` or `cuba_lif`, or keep it in spikelet's files";
 
 /// A module without a form in NIR.
-pub(super) fn module(path: &str, tree: &Tree) -> NirError {
-    let kind = tree.kind();
+pub(super) fn module(path: &str, kind: &str) -> NirError {
     match reason(kind) {
         Some(reason) => NirError::node(
             path,
@@ -54,10 +52,10 @@ pub(super) fn module(path: &str, tree: &Tree) -> NirError {
 }
 
 /// A neuron with an approximation that was not asked for.
-pub(super) fn approximation(path: &str, tree: &Tree, text: &str) -> NirError {
+pub(super) fn approximation(path: &str, kind: &str, text: &str) -> NirError {
     NirError::node(
         path,
-        format!("`{}` has no exact form in NIR: {text}", tree.kind()),
+        format!("`{kind}` has no exact form in NIR: {text}"),
         "allow it with --approximate, or `ExportOptions::approximate`",
     )
 }

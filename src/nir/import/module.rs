@@ -8,8 +8,7 @@ use super::schedule::{Schedule, Source, Stage};
 use spikelet_core::Result;
 use spikelet_graph::{Tensor, Var};
 use spikelet_nir::Graph;
-use spikelet_nn::module::{Context, Module, Tree};
-use std::any::Any;
+use spikelet_nn::module::{Context, Description, Module, Tree};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -323,8 +322,8 @@ impl Module for GraphModule {
         nodes.fold(tree, |tree, node| tree.child(&node.path, &node.part))
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Other(self)
     }
 }
 

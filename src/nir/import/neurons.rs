@@ -7,8 +7,7 @@ use super::semantics::NodeSemantics;
 use spikelet_graph::Tensor;
 use spikelet_nir::{NodeKind, Tensor as NirTensor};
 use spikelet_nn::neuron::{
-    Common, Granularity, Heaviside, Neuron, NirCubaLi, NirCubaLif, NirI, NirIf, NirLi, NirLif,
-    Trainable,
+    Common, Granularity, Heaviside, Neuron, NirCubaLif, NirIf, NirLif, Trainable,
 };
 use std::sync::Arc;
 
@@ -32,6 +31,7 @@ pub(super) fn build(
             reset_grad: options.reset_grad,
             strict: semantics.fires == Fires::Above,
             v_reset: (semantics.reset == Reset::Value).then_some(0.0),
+            fires: !matches!(kind, NodeKind::I(_) | NodeKind::Li(_) | NodeKind::CubaLi(_)),
             ..Common::default()
         },
     };
@@ -50,9 +50,9 @@ pub(super) fn build(
     let neuron: Arc<dyn Neuron> = match kind {
         NodeKind::I(n) => {
             values.set("r", &n.r, |r| dt * r);
-            Arc::new(NirI {
+            Arc::new(NirIf {
                 common: values.common.clone(),
-                ..NirI::default()
+                ..NirIf::default()
             })
         }
         NodeKind::If(n) => {
@@ -68,10 +68,7 @@ pub(super) fn build(
             values.tau("tau", &n.tau, dt);
             values.set("r", &n.r, |r| r);
             values.leak(&n.v_leak, semantics);
-            Arc::new(NirLi {
-                neuron: lif(values.common.clone()),
-                readout: None,
-            })
+            Arc::new(lif(values.common.clone()))
         }
         NodeKind::Lif(n) => {
             values.tau("tau", &n.tau, dt);
@@ -90,10 +87,7 @@ pub(super) fn build(
             values.set("r", &n.r, |r| r);
             values.leak(&n.v_leak, semantics);
             values.optional("w_in", n.w_in.as_ref(), 1.0);
-            Arc::new(NirCubaLi {
-                neuron: cuba(values.common.clone()),
-                readout: None,
-            })
+            Arc::new(cuba(values.common.clone()))
         }
         NodeKind::CubaLif(n) => {
             values.tau("tau_syn", &n.tau_syn, dt);

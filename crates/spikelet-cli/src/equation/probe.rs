@@ -25,7 +25,7 @@ pub fn is_symbol(name: &str) -> bool {
 pub struct Seen {
     /// H as the neuron writes it.
     pub charge: Expr,
-    /// S, from H.
+    /// S, from H; 0 of a neuron that does not fire.
     pub fire: Expr,
     /// The arguments of the surrogate, from H.
     pub arguments: Vec<Expr>,
@@ -36,7 +36,7 @@ impl Seen {
     fn shared() -> Shared {
         Arc::new(Mutex::new(Self {
             charge: Expr::symbol(H),
-            fire: Expr::symbol(S),
+            fire: Expr::constant(0.0),
             arguments: vec![],
         }))
     }

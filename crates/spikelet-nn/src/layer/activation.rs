@@ -9,7 +9,6 @@ use crate::module::{Context, Module, Tree};
 use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// The name under which an activation records its output if the trace is [watched](Context::watching).
 pub(crate) const ACTIVATION: &str = "activation_seq";
@@ -91,10 +90,6 @@ impl Module for Activation {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

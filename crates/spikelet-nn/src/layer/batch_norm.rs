@@ -20,7 +20,7 @@
 use super::images::{channels_last, channels_second, expect};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use crate::network::keys::{EPSILON, MOMENTUM};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use crate::sequence;
@@ -28,7 +28,6 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
 use spikelet_graph::{DType, TensorType, Var};
-use std::any::Any;
 use std::sync::Arc;
 
 /// Batch normalization of `[T, N, C, …]` with `D` axes after the channels; with `D` = 1, of `[T, N, C]` too.
@@ -339,8 +338,13 @@ impl<const D: usize> Module for BatchNorm<D> {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::BatchNorm {
+            channels: self.channels,
+            epsilon: self.epsilon,
+            scale: (!self.affine).then_some(self.scale),
+            each_step: self.time_steps.is_some(),
+        }
     }
 }
 

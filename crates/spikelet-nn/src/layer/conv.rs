@@ -4,7 +4,8 @@
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
-use crate::module::{Context, Init, Module, Tree};
+use super::setters;
+use crate::module::{Context, ConvDescription, Description, Init, Module, Tree};
 use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
 use crate::network::layer_fields::expect_divisor;
@@ -14,7 +15,6 @@ use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;
-use std::any::Any;
 
 /// Convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
 ///
@@ -107,26 +107,7 @@ impl<const D: usize> Conv<D> {
         self
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
-
-    /// Sets the initialization of the bias.
-    #[must_use]
-    pub fn bias_init(mut self, init: Init) -> Self {
-        self.bias_init = Some(init);
-        self
-    }
+    setters!(bias, weight_init, bias_init);
 
     pub(crate) fn op(&self) -> ConvOp {
         ConvOp {
@@ -192,8 +173,17 @@ impl<const D: usize> Module for Conv<D> {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Conv(ConvDescription {
+            inputs: self.inputs,
+            outputs: self.outputs,
+            kernel: &self.kernel,
+            stride: &self.stride,
+            padding: &self.padding,
+            dilation: &self.dilation,
+            groups: self.groups,
+            bias: self.bias,
+        })
     }
 }
 

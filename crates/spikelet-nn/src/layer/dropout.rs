@@ -4,13 +4,12 @@
 //! steps, or drawn at each step.
 
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Description, Module, Tree};
 use crate::network::kind::{Kind, LayerFields, MainValue, key};
 use crate::network::layer_fields::number;
 use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::{RandomAxes, Var};
-use std::any::Any;
 
 /// A probability below 1: otherwise nothing would remain.
 pub(super) const PROBABILITY: Domain = Domain::at_least(0.0).below(1.0);
@@ -104,8 +103,8 @@ impl Module for Dropout {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Identity
     }
 }
 
@@ -121,8 +120,8 @@ impl Module for Dropout2d {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Identity
     }
 }
 

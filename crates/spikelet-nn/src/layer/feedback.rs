@@ -2,13 +2,12 @@
 //!
 //! y = s·W₀ᵀ + b, with W₀ the weight with a diagonal of zeros, if neurons have no connection to themselves.
 
-use super::Linear;
+use super::{Linear, setters};
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// The product of spikes with a square weight matrix: `[…, features] → […, features]`. The feedback of
 /// [`Recurrent`](super::Recurrent).
@@ -53,31 +52,12 @@ impl Feedback {
         }
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
+    setters!(bias, weight_init, bias_init);
 
     /// Sets whether neurons have no connection to themselves.
     #[must_use]
     pub fn zero_diagonal(mut self, yes: bool) -> Self {
         self.zero_diagonal = yes;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = init;
-        self
-    }
-
-    /// Sets the initialization of the bias.
-    #[must_use]
-    pub fn bias_init(mut self, init: Init) -> Self {
-        self.bias_init = init;
         self
     }
 }
@@ -149,7 +129,12 @@ impl Module for Feedback {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Linear {
+            inputs: self.features,
+            outputs: self.features,
+            bias: self.bias,
+            zero_diagonal: self.zero_diagonal,
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! Merges the feature axes.
 
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Description, Module, Tree};
 use crate::network::kind::{Kind, MainValue};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// `[T, N, …] → [T, N, features]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,8 +19,8 @@ impl Module for Flatten {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Flatten
     }
 }
 

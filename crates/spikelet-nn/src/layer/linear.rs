@@ -2,9 +2,10 @@
 //!
 //! y = x·Wᵀ + b over the last axis; time and batch are folded together.
 
+use super::setters;
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use crate::network::keys::{BIAS, BIAS_INIT, INIT, INPUTS, OUT_FEATURES};
 use crate::network::kind::{Builder, Kind, LayerFields};
 use crate::synapses::Synapses;
@@ -12,7 +13,6 @@ use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::MatMul;
-use std::any::Any;
 
 /// Fully connected layer: `[…, in] → […, out]`.
 ///
@@ -48,26 +48,7 @@ impl Linear {
         }
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
-
-    /// Sets the initialization of the bias.
-    #[must_use]
-    pub fn bias_init(mut self, init: Init) -> Self {
-        self.bias_init = Some(init);
-        self
-    }
+    setters!(bias, weight_init, bias_init);
 
     /// W·x + b over the last axis. The weight has so many axes of one element behind `[out, in]`.
     pub(super) fn map(&self, cx: &Context, x: &Var, unit_axes: usize) -> Var {
@@ -137,8 +118,13 @@ impl Module for Linear {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Linear {
+            inputs: self.inputs,
+            outputs: self.outputs,
+            bias: self.bias,
+            zero_diagonal: false,
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Layers: one file each.
 
 mod images;
+mod setters;
 
 pub use crate::neuron::spiking::{Spiking, spiking};
 pub(crate) use feedback::off_diagonal;
 pub use images::Sizes;
 pub(crate) use images::channels_last;
+pub(crate) use setters::setters;
 
 use crate::network::kind::layers;
 

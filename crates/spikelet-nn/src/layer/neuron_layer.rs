@@ -7,7 +7,7 @@
 
 use super::dropout::PROBABILITY;
 use super::{BatchNorm1d, Dropout, Feedback, Linear, Recurrent};
-use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::LayerKey;
 use crate::network::keys::DROPOUT_P;
 use crate::network::kind::{Builder, Built, LayerFields, key};
@@ -18,7 +18,6 @@ use crate::neuron::trainables;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
-use std::any::Any;
 
 /// The parts of a [`NeuronLayer`].
 #[derive(Clone, Debug)]
@@ -48,20 +47,6 @@ impl<N> NeuronLayerParts<N> {
             feedback: None,
             dropout: None,
             bidirectional: false,
-        }
-    }
-}
-
-impl<N: Neuron> NeuronLayerParts<N> {
-    /// The parts with the neuron as a module.
-    pub fn as_modules(&self) -> NeuronLayerParts<&dyn Module> {
-        NeuronLayerParts {
-            linear: self.linear,
-            norm: self.norm,
-            neuron: &self.neuron,
-            feedback: self.feedback,
-            dropout: self.dropout,
-            bidirectional: self.bidirectional,
         }
     }
 }
@@ -116,6 +101,21 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
         &self.parts
     }
 
+    /// Changes the parts, such as the initialization of the weights. Sizes stay.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let layer = RadLif::new(20, 16).with(|parts| {
+    ///     parts.linear.weight_init = Some(Init::Orthogonal);
+    ///     parts.dropout = Some(Dropout::new(0.1)); // one mask for all time steps
+    /// });
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut NeuronLayerParts<K::Neuron>)) -> Self {
+        change(&mut self.parts);
+        self
+    }
+
     /// Changes the neuron.
     ///
     /// ```
@@ -126,13 +126,6 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
     #[must_use]
     pub fn neuron(mut self, change: impl FnOnce(K::Neuron) -> K::Neuron) -> Self {
         self.parts.neuron = change(self.parts.neuron);
-        self
-    }
-
-    /// Changes the weights of the input, such as their initialization. Sizes stay.
-    #[must_use]
-    pub fn linear(mut self, change: impl FnOnce(Linear) -> Linear) -> Self {
-        self.parts.linear = change(self.parts.linear);
         self
     }
 
@@ -173,13 +166,6 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
         self
     }
 
-    /// Sets the normalization of the weighted input.
-    #[must_use]
-    pub fn norm(mut self, norm: BatchNorm1d) -> Self {
-        self.parts.norm = Some(norm);
-        self
-    }
-
     /// Sets whether spikes are fed back; with orthogonal weights, unless the published layer has others.
     #[must_use]
     pub fn recurrent(mut self, yes: bool) -> Self {
@@ -192,36 +178,20 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
         self
     }
 
-    /// Changes the feedback, if there is any.
-    ///
-    /// ```
-    /// use spikelet_nn::prelude::*;
-    /// let layer = RadLif::new(20, 16).feedback(|weights| weights.zero_diagonal(false));
-    /// assert!(!layer.parts().feedback.is_some_and(|weights| weights.zero_diagonal));
-    /// ```
-    #[must_use]
-    pub fn feedback(mut self, change: impl FnOnce(Feedback) -> Feedback) -> Self {
-        self.parts.feedback = self.parts.feedback.map(change);
-        self
-    }
-
     /// Sets whether neurons have no connection to themselves, if there is feedback.
     #[must_use]
-    pub fn zero_diagonal(self, yes: bool) -> Self {
-        self.feedback(|weights| weights.zero_diagonal(yes))
+    pub fn zero_diagonal(mut self, yes: bool) -> Self {
+        self.parts.feedback = self
+            .parts
+            .feedback
+            .map(|weights| weights.zero_diagonal(yes));
+        self
     }
 
     /// Drops spikes with probability `p` during training, with a new mask at each time step.
     #[must_use]
     pub fn dropout(mut self, p: f64) -> Self {
         self.parts.dropout = Some(Dropout::new(p).each_step(true));
-        self
-    }
-
-    /// Drops spikes with probability `p` during training, with one mask for all time steps of a sequence.
-    #[must_use]
-    pub fn dropout_of_sequences(mut self, p: f64) -> Self {
-        self.parts.dropout = Some(Dropout::new(p));
         self
     }
 
@@ -310,8 +280,16 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
         }
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        let parts = &self.parts;
+        Description::NeuronLayer(NeuronLayerParts {
+            linear: parts.linear,
+            norm: parts.norm,
+            neuron: &parts.neuron,
+            feedback: parts.feedback,
+            dropout: parts.dropout,
+            bidirectional: parts.bidirectional,
+        })
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::neuron_layer::{KEYS, build};
 use super::{BatchNorm1d, Feedback, NeuronLayer, NeuronLayerParts};
-use crate::module::{Init, Module};
+use crate::module::Init;
 use crate::network::keys::NEURONS;
 use crate::network::kind::Kind;
 use crate::neuron::{
     AdLifCell, CSiLifCell, DecayLif, EfAdLifCell, LeakyIntegrator, NorseLif, RLeakyCell,
     RSynapticCell, SeAdLifCell, SiLifCell, SparchLif, YinAlif,
 };
-use std::any::Any;
 
 /// Batch normalization and feedback of sparch: momentum 0.05, no connections of neurons to themselves.
 fn sparch<N>(mut parts: NeuronLayerParts<N>, recurrent: bool) -> NeuronLayerParts<N> {
@@ -100,23 +99,6 @@ macro_rules! kinds {
                example: (&[8], concat!("{ ", $name, " = 6 }")),
                build: build::<kind::$kind>,
            }),*]
-        }
-
-        /// The parts of a published layer of neurons, for programs that translate networks into other forms; `None` for
-        /// a module of another type.
-        ///
-        /// ```
-        /// use spikelet_nn::layer::neuron_layer_parts;
-        /// use spikelet_nn::prelude::*;
-        /// let layer = RLeaky::new(20, 16);
-        /// let parts = layer.as_any().and_then(neuron_layer_parts);
-        /// assert_eq!(parts.map(|parts| parts.linear.outputs), Some(16));
-        /// ```
-        pub fn neuron_layer_parts(any: &dyn Any) -> Option<NeuronLayerParts<&dyn Module>> {
-            $(if let Some(layer) = any.downcast_ref::<$kind>() {
-                return Some(layer.parts().as_modules());
-            })*
-            None
         }
     };
 }

@@ -2,8 +2,8 @@
 //!
 //! y = W·x + b for the channels of each position: a convolution with a window of one element, as matrix product.
 
-use super::Linear;
 use super::images::{channels_last, channels_second, expect};
+use super::{Linear, setters};
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::LayerKey;
 use crate::network::keys::{BIAS, BIAS_INIT, INIT};
@@ -11,7 +11,6 @@ use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
-use std::any::Any;
 
 /// The shape of the weight of a [`Pointwise`], which is that of the layer that it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
@@ -79,31 +78,12 @@ impl Pointwise {
         }
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
+    setters!(bias, weight_init, bias_init);
 
     /// Sets the shape of the weight.
     #[must_use]
     pub fn shape(mut self, shape: WeightShape) -> Self {
         self.shape = shape;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
-
-    /// Sets the initialization of the bias.
-    #[must_use]
-    pub fn bias_init(mut self, init: Init) -> Self {
-        self.bias_init = Some(init);
         self
     }
 }
@@ -130,10 +110,6 @@ impl Module for Pointwise {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

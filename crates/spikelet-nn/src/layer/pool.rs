@@ -2,14 +2,13 @@
 
 use super::images::{Sizes, channels_last, channels_second, expect};
 use crate::LayerProblem;
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Description, Module, Tree};
 use crate::network::LayerKey;
 use crate::network::keys::{DILATION, PADDING};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
-use std::any::Any;
 
 /// Pools `[T, N, C, …]` over `D` axes.
 ///
@@ -72,16 +71,6 @@ impl<const D: usize> Pool<D> {
             windows: outputs.map(|outputs| Window::Adaptive { outputs }),
             unused: None,
         }
-    }
-
-    /// The pooling.
-    pub fn pooling(&self) -> Pooling {
-        self.pooling
-    }
-
-    /// The windows, one for each axis.
-    pub fn windows(&self) -> &[Window; D] {
-        &self.windows
     }
 
     /// Sets an attribute of the windows.
@@ -158,8 +147,8 @@ impl<const D: usize> Module for Pool<D> {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Pool(self.pooling, &self.windows)
     }
 }
 

@@ -15,7 +15,6 @@ use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// The largest number of steps of the activation: f32 counts them exactly.
 const MOST_LEVELS: u32 = 1 << 20;
@@ -87,10 +86,6 @@ impl Module for Qcfs {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

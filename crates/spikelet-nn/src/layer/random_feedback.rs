@@ -11,7 +11,6 @@ use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// Linear layer with feedback weights of its own: `[…, in] → […, out]`.
 ///
@@ -81,9 +80,5 @@ impl Module for RandomFeedback {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }

@@ -6,14 +6,13 @@
 //! neurons, NeurIPS 2018; SpikingJelly's `LinearRecurrentContainer`.
 
 use super::{Linear, TimeLast};
-use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::LayerKey;
 use crate::network::keys::{BIAS, NEURON};
 use crate::network::kind::{Kind, key};
 use crate::neuron::State;
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// A neuron whose spikes are fed back to it: `[T, N, …] → [T, N, …]`, one time step after the other.
 /// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`, which starts from zeros
@@ -145,8 +144,8 @@ impl Module for Recurrent {
         tree.child("neuron", &*self.neuron)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Recurrent(self)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Changes the feature axes.
 
 use crate::LayerProblem;
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Description, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// `[T, N, …] → [T, N, shape]`, with the same number of elements.
 ///
@@ -50,7 +49,7 @@ impl Module for Reshape {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Reshape(&self.shape)
     }
 }

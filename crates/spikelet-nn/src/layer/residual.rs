@@ -6,7 +6,7 @@
 use super::dropout::{PROBABILITY, drop_samples};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::NetworkProblem;
 use crate::network::kind::{Kind, LayerFields, MainValue, key};
 use crate::network::layer_fields::group_name;
@@ -14,7 +14,6 @@ use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
-use std::any::Any;
 use std::sync::Arc;
 
 /// The function that combines the main branch `a` and the shortcut `b` of a residual block.
@@ -117,21 +116,6 @@ impl Residual {
 }
 
 impl Residual {
-    /// The main branch and the shortcut with their names in paths, for programs that translate networks; without a module
-    /// of its own, the shortcut is the input.
-    pub fn branches(&self) -> [(&str, Option<&dyn Module>); 2] {
-        let [main, shortcut] = &self.names;
-        [
-            (main, Some(&*self.main)),
-            (shortcut, self.shortcut.as_deref()),
-        ]
-    }
-
-    /// The function that combines the branches.
-    pub fn joined_by(&self) -> Join {
-        self.join
-    }
-
     /// The main branch without those that are dropped.
     fn dropped(&self, cx: &Context, a: Var) -> Result<Var> {
         let domain = match self.join {
@@ -184,8 +168,13 @@ impl Module for Residual {
         }
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        let [main, shortcut] = &self.names;
+        let branches = [
+            (main.as_str(), Some(&*self.main)),
+            (shortcut, self.shortcut.as_deref()),
+        ];
+        Description::Branches(branches, self.join)
     }
 }
 

@@ -4,12 +4,11 @@
 
 use super::recurrent::{LAST, LOCAL_GRADIENT};
 use super::{Linear, Recurrent};
-use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::keys::{BIAS, CELL, NEURONS};
 use crate::network::kind::Kind;
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// A linear layer, then a neuron whose spikes are fed back to it: `[T, N, in] → [T, N, hidden]`.
 ///
@@ -56,16 +55,6 @@ impl Rnn {
         self
     }
 
-    /// The weights of the input.
-    pub fn input(&self) -> &Linear {
-        &self.input
-    }
-
-    /// The neuron and its feedback.
-    pub fn recurrent(&self) -> &Recurrent {
-        &self.recurrent
-    }
-
     /// Returns only the last time step, `[1, N, hidden]`.
     #[must_use]
     pub fn last(mut self) -> Self {
@@ -93,8 +82,8 @@ impl Module for Rnn {
         tree.children_of(self.recurrent.tree())
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Sequence(vec![("input", &self.input), ("", &self.recurrent)])
     }
 }
 

@@ -2,11 +2,10 @@
 
 use super::images::expect;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// `[T, N, C, …] → [T, N, C, …]`: y = factor·x, with one factor or one for each channel. Factors are not trained.
 ///
@@ -71,8 +70,8 @@ impl Module for Scale {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Scale(self.channels.is_none().then_some(self.factor))
     }
 }
 

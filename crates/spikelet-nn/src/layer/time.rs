@@ -1,11 +1,10 @@
 //! Reductions over time, and modules that run step by step or on all steps at once.
 
-use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::kind::{Kind, MainValue};
 use crate::neuron::Readout;
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// Defines a reduction of a sequence to one value for all time steps, and its kind in files.
 macro_rules! reductions {
@@ -26,8 +25,8 @@ macro_rules! reductions {
                 Tree::fields(self)
             }
 
-            fn as_any(&self) -> Option<&dyn Any> {
-                Some(self)
+            fn describe(&self) -> Description<'_> {
+                Description::Readout
             }
         }
 

@@ -5,12 +5,11 @@
 
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Description, Module, Tree};
 use crate::network::kind::{Kind, MainValue, key};
 use crate::network::layer_fields::expect_divisor;
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// The mean of `votes` consecutive features: `[…, classes · votes] → […, classes]`.
 ///
@@ -59,8 +58,8 @@ impl Module for Voting {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Voting(self.votes)
     }
 }
 

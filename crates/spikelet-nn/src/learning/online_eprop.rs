@@ -25,7 +25,6 @@ use crate::neuron::Neuron;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
-use std::any::Any;
 use std::sync::Arc;
 
 /// How the outputs are compared with the target.
@@ -425,10 +424,6 @@ impl Module for OnlineEprop {
         Tree::for_type::<Self>()
             .settings(settings)
             .child("neuron", &self.neuron)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        None
     }
 }
 

@@ -17,7 +17,6 @@ use serde_json::{Map, Value};
 use spikelet_core::Result;
 use spikelet_core::document::{Located, Node};
 use spikelet_graph::Var;
-use std::any::Any;
 use std::sync::Arc;
 
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
@@ -205,10 +204,6 @@ impl Module for Plastic {
             .child("synapses", &*self.changing.synapses)
             .child("neuron", &*self.neuron)
             .child_tree("rule", Tree::fields(&self.changing.rule))
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

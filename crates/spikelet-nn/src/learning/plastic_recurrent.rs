@@ -8,7 +8,6 @@ use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::network::kind::{Kind, MainValue, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// Neurons with recurrent connections whose weights change by a learning rule: `[T, N, …] → [T, N, …]`, with
 /// S\[t\] = neuron(X\[t\] + W·S\[t−1\]).
@@ -136,10 +135,6 @@ impl Module for PlasticRecurrent {
             .child(FEEDBACK, &*self.changing.synapses)
             .child("neuron", &*self.neuron)
             .child_tree("rule", Tree::fields(&self.changing.rule))
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

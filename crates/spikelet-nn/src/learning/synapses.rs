@@ -6,7 +6,6 @@ use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{ConvPart, MatMul};
-use std::any::Any;
 
 /// A layer that is linear in its parameter `weight`.
 pub trait PlasticSynapses: Module {
@@ -44,10 +43,6 @@ impl Module for Box<dyn PlasticSynapses> {
 
     fn tree(&self) -> Tree {
         (**self).tree()
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        (**self).as_any()
     }
 }
 

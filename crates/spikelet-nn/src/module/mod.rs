@@ -6,6 +6,7 @@
 //! its modules with `[1, N, …]` for one step after the other.
 
 mod context;
+mod description;
 mod init;
 mod propagation;
 mod sequential;
@@ -20,6 +21,7 @@ pub use context::{
     Chunk, ChunkState, Context, CountedKind, CountedLayer, LearnedStart, Mode, Traced, TracedState,
     TracedTensor, TracedTensors,
 };
+pub use description::{ConvDescription, Description};
 pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
@@ -32,7 +34,6 @@ pub(crate) use tree::print_as_tree;
 use crate::{LayerError, LayerProblem};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -68,17 +69,17 @@ pub trait Module: Send + Sync {
         Tree::for_type::<Self>()
     }
 
-    /// The module itself, for programs that translate networks into other forms and know its type. By default none:
-    /// such programs cannot translate the module.
+    /// The computation of the module, for programs that translate networks into other forms. By default it has no description,
+    /// and such programs refuse the module.
     ///
     /// ```
+    /// use spikelet_nn::module::Description;
     /// use spikelet_nn::prelude::*;
     /// let module: Box<dyn Module> = Box::new(Linear::new(4, 3));
-    /// let linear = module.as_any().and_then(|any| any.downcast_ref::<Linear>());
-    /// assert_eq!(linear.map(|linear| linear.outputs), Some(3));
+    /// assert!(matches!(module.describe(), Description::Linear { outputs: 3, .. }));
     /// ```
-    fn as_any(&self) -> Option<&dyn Any> {
-        None
+    fn describe(&self) -> Description<'_> {
+        Description::Opaque
     }
 }
 
@@ -98,8 +99,8 @@ macro_rules! pointers {
                 (**self).tree()
             }
 
-            fn as_any(&self) -> Option<&dyn Any> {
-                (**self).as_any()
+            fn describe(&self) -> Description<'_> {
+                (**self).describe()
             }
         }
     )*};

@@ -1,6 +1,6 @@
 //! Modules in sequence.
 
-use super::{Context, Module, Tree, check_names, links, print_as_tree};
+use super::{Context, Description, Module, Tree, check_names, links, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::sync::Arc;
@@ -73,6 +73,11 @@ impl Module for Sequential {
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         let links = self.modules.iter().map(|(name, m)| links(name, m));
         links.flatten().collect()
+    }
+
+    fn describe(&self) -> Description<'_> {
+        let modules = self.modules.iter();
+        Description::Sequence(modules.map(|(name, m)| (name.as_str(), &**m)).collect())
     }
 
     fn tree(&self) -> Tree {

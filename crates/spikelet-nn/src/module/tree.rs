@@ -47,20 +47,17 @@ impl Tree {
             .replace(" { ", "(")
             .replace(" }", ")")
             .replace(": ", "=");
-        let text = [
-            "common=Common(",
-            "neuron=Lif(",
-            "neuron=If(",
-            "neuron=NirLif(",
-            "neuron=NirCubaLif(",
-        ]
-        .into_iter()
-        .fold(text, |text, wrapper| unwrapped(&text, wrapper));
+        let text = ["common=Common(", "neuron=Lif(", "neuron=If("]
+            .into_iter()
+            .fold(text, |text, wrapper| unwrapped(&text, wrapper));
         let usual = [
             ", spiking=true",
             ", strict=false",
             ", fire_on=Charged",
             ", resets=true",
+            ", fires=true",
+            ", readout=None",
+            ", time_grad=true",
             ", trainable={}",
             ", unused=None",
             ", weight_init=None",

@@ -1,6 +1,6 @@
 //! The constants of all neurons: threshold, reset, surrogate.
 
-use super::{Neuron, OutputKind, Trainable};
+use super::{Neuron, OutputKind, Readout, Trainable};
 use crate::surrogate::{Sigmoid, Surrogate};
 use spikelet_schema::{RecordMut, Schema, flattened_mut};
 use std::collections::BTreeMap;
@@ -54,6 +54,22 @@ pub struct Common {
     /// Whether the output is spikes; else it is the surrogate's primitive, for gradient checks.
     #[schema(default = true)]
     pub spiking: bool,
+    /// Whether the neuron fires; else it is a membrane that is not reset, and its output is the potential H.
+    ///
+    /// As an output layer: Lee et al., Enabling spike-based backpropagation for training deep neural network architectures,
+    /// Frontiers in Neuroscience 14:119, 2020; Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
+    /// neurons, NeurIPS 2018; SpikingJelly's `NonSpikingIFNode` and `NonSpikingLIFNode`.
+    #[schema(default = true)]
+    pub fires: bool,
+    /// The readout, one value of the output for all time steps: last, max, max_abs, mean, sum or softmax_sum; none: every
+    /// step is returned.
+    pub readout: Option<Readout>,
+    /// Whether gradients pass from a step to the one before it; else training stores no earlier steps.
+    ///
+    /// Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking neural networks, ICCV 2023;
+    /// SpikingJelly's `SLTTLIFNode`.
+    #[schema(default = true)]
+    pub time_grad: bool,
     /// The constants that are trained: names, or a table of names and settings such as granularities.
     ///
     /// All constants of the equations can be trained, including `v_threshold` and `v_reset`, and `<state>_start`, the initial
@@ -81,9 +97,14 @@ impl Common {
         self.v_rest()
     }
 
-    /// The kind of the output of a neuron whose output is its spikes.
+    /// Whether the surrogate draws random numbers for the spikes.
+    pub fn draws(&self) -> bool {
+        self.fires && self.spiking && self.surrogate.needs_noise()
+    }
+
+    /// The kind of the output of a neuron whose output is its spikes if it fires.
     pub fn output_kind(&self) -> OutputKind {
-        match (self.spiking, self.surrogate.is_binary()) {
+        match (self.fires && self.spiking, self.surrogate.is_binary()) {
             (true, true) => OutputKind::Spikes,
             (true, false) => OutputKind::Counts,
             (false, _) => OutputKind::Real,
@@ -139,6 +160,34 @@ pub trait NeuronExt: Neuron + RecordMut + Sized {
     #[must_use]
     fn resets(mut self, yes: bool) -> Self {
         self.common_mut().resets = yes;
+        self
+    }
+
+    /// With `false`, the neuron is a membrane that is not reset, and its output is the potential.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let v = Lif::new(2.0).fires(false).run(&[[0.5], [0.75]])?;
+    /// assert_eq!(v, [[0.25], [0.5]]);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    #[must_use]
+    fn fires(mut self, yes: bool) -> Self {
+        self.common_mut().fires = yes;
+        self
+    }
+
+    /// Sets the readout: one value of the output for all time steps.
+    #[must_use]
+    fn readout(mut self, readout: Readout) -> Self {
+        self.common_mut().readout = Some(readout);
+        self
+    }
+
+    /// With `false`, no gradient passes from a step to the one before it.
+    #[must_use]
+    fn time_grad(mut self, yes: bool) -> Self {
+        self.common_mut().time_grad = yes;
         self
     }
 

@@ -1,6 +1,5 @@
 //! Leaky integrator with an exact decay, which never fires: for the readout of classes.
 
-use super::readout::membrane;
 use super::sparch_lif::{alpha_limits, clamped};
 use super::{Common, Neuron, Readout, Scope, State};
 use spikelet_expr::Expr;
@@ -29,12 +28,10 @@ pub struct LeakyIntegrator {
     /// Decay factor; e^(−1/τ) of a time constant τ in steps.
     #[schema(default = (-1.0_f64 / 15.0).exp(), from = 0.0, to = 1.0)]
     pub alpha: f64,
-    /// Last, max, max_abs, mean, sum or softmax_sum over time; none: every step is returned.
-    pub readout: Option<Readout>,
     /// Whether V starts from random values on [0, 1).
     pub random_start: bool,
-    /// Trainable constants; threshold and surrogate do not matter.
-    #[schema(flatten)]
+    /// Trainable constants and readout.
+    #[schema(flatten, default = Common { fires: false, ..Common::default() })]
     pub common: Common,
 }
 
@@ -53,26 +50,18 @@ impl LeakyIntegrator {
         let alpha = ("alpha".to_string(), clamped(alpha_limits()));
         Self {
             alpha: 0.9,
-            readout: Some(Readout::SoftmaxSum),
             random_start: true,
             common: Common {
+                fires: false,
+                readout: Some(Readout::SoftmaxSum),
                 trainable: [alpha].into(),
                 ..Common::default()
             },
         }
     }
-
-    /// Sets the readout over time.
-    #[must_use]
-    pub fn readout(mut self, readout: Readout) -> Self {
-        self.readout = Some(readout);
-        self
-    }
 }
 
 impl Neuron for LeakyIntegrator {
-    membrane!();
-
     fn states(&self) -> Vec<State> {
         vec![State::new("v", 0.0).random(self.random_start)]
     }

@@ -31,14 +31,9 @@ mod leaky_integrator;
 mod liaf;
 mod lif;
 mod masked_psn;
-mod nir_cuba_li;
 mod nir_cuba_lif;
-mod nir_i;
 mod nir_if;
-mod nir_li;
 mod nir_lif;
-mod non_spiking_if;
-mod non_spiking_lif;
 mod norse_lif;
 mod ops;
 mod ottt_lif;
@@ -57,7 +52,6 @@ mod scope;
 mod se_adlif;
 mod silif;
 mod sliding_psn;
-mod sltt_lif;
 mod sparch_lif;
 pub(crate) mod spiking;
 mod step;
@@ -88,7 +82,8 @@ use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use spikelet_schema::{Record, Schema, registry};
+use spikelet_schema::{Record, Role, Schema, registry};
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -292,12 +287,39 @@ pub trait Neuron: Record + Debug + Send + Sync {
     fn charge_seq(&self, _cx: &Context, _x_seq: &Var) -> Result<Option<Var>> {
         Ok(None)
     }
+}
 
-    /// The readout: reduces the output sequence `[T, N, …]` to one value for all steps, `[N, …]`; by
-    /// default the sequence is the output.
-    fn readout(&self, _seq: &Var) -> Option<Var> {
-        None
+impl dyn Neuron + '_ {
+    /// The value of the field of this key, which may be that of a flattened struct; `None` if there is no such field of
+    /// this type.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let neuron: &dyn Neuron = &RefractoryLif::default();
+    /// assert_eq!(neuron.get::<f64>("tau"), Some(&2.0));
+    /// assert_eq!(neuron.get::<f64>("alpha"), None);
+    /// ```
+    pub fn get<T: 'static>(&self, key: &str) -> Option<&T> {
+        field(self, key)
     }
+
+    /// Its name in [`NEURONS`]; `None` for a neuron of another program, whose name may be the same.
+    pub fn known_name(&self) -> Option<&'static str> {
+        let name = self.declaration().name;
+        let own = NEURONS.named(name).ok()?;
+        let [known, given] = [own.as_type()?, self.as_type()?].map(Any::type_id);
+        (known == given).then_some(name)
+    }
+}
+
+/// The field of this key in a record or a struct that is flattened into it.
+fn field<'a, T: 'static>(record: &'a (impl Record + ?Sized), key: &str) -> Option<&'a T> {
+    let mut fields = record.declaration().fields.iter().enumerate();
+    fields.find_map(|(index, field)| match field.role {
+        Role::Flatten => self::field(record.field(index).record()?, key),
+        _ if field.key == key => (record.field(index) as &dyn Any).downcast_ref(),
+        _ => None,
+    })
 }
 
 /// All neurons, for glob imports.
@@ -308,12 +330,10 @@ pub mod members {
         eif::Eif, eprop_alif::EpropAlif, gated_lif::GatedLif, half_threshold_if::HalfThresholdIf,
         heaviside::Heaviside, if_node::If, ilif::Ilif, izhikevich::Izhikevich, klif::Klif,
         leaky_integrator::LeakyIntegrator, liaf::Liaf, lif::Lif, masked_psn::MaskedPsn,
-        nir_cuba_li::NirCubaLi, nir_cuba_lif::NirCubaLif, nir_i::NirI, nir_if::NirIf,
-        nir_li::NirLi, nir_lif::NirLif, non_spiking_if::NonSpikingIf,
-        non_spiking_lif::NonSpikingLif, norse_lif::NorseLif, ottt_lif::OtttLif, plif::Plif,
-        psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif, rleaky::RLeakyCell,
-        rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell, sliding_psn::SlidingPsn,
-        sltt_lif::SlttLif, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
+        nir_cuba_lif::NirCubaLif, nir_if::NirIf, nir_lif::NirLif, norse_lif::NorseLif,
+        ottt_lif::OtttLif, plif::Plif, psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif,
+        rleaky::RLeakyCell, rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell,
+        sliding_psn::SlidingPsn, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
         ternary_lif::TernaryLif, yin_alif::YinAlif,
     };
 }
@@ -322,13 +342,19 @@ registry! {
     /// All neurons.
     pub static NEURONS: dyn Neuron = "neuron" {
         If, Lif, Plif, Qif, Eif, Izhikevich, Klif, Liaf, CubaLif, GatedLif, Ilif, Clif, Raf,
-        HalfThresholdIf, SlttLif, OtttLif, TernaryIf, TernaryLif, Psn, MaskedPsn, SlidingPsn,
-        NonSpikingIf, NonSpikingLif, Alif, Adex, Synaptic, Alpha, Brf, RefractoryLif, SparchLif,
+        HalfThresholdIf, OtttLif, TernaryIf, TernaryLif, Psn, MaskedPsn, SlidingPsn,
+        Alif, Adex, Synaptic, Alpha, Brf, RefractoryLif, SparchLif,
         AdLifCell, SiLifCell, CSiLifCell, DecayLif, SeAdLifCell, EfAdLifCell, EpropAlif, YinAlif,
-        RLeakyCell, RSynapticCell, NorseLif, LeakyIntegrator, NirI, NirIf, NirLi, NirLif, NirCubaLi,
+        RLeakyCell, RSynapticCell, NorseLif, LeakyIntegrator, NirIf, NirLif,
         NirCubaLif, Heaviside,
     }
     or {
+        "non_spiking_if" = "if", "fires = false";
+        "non_spiking_lif" = "lif", "fires = false";
+        "sltt_lif" = "lif", "reset_grad = 'detach'\ntime_grad = false";
+        "nir_i" = "nir_if", "fires = false";
+        "nir_li" = "nir_lif", "fires = false";
+        "nir_cuba_li" = "nir_cuba_lif", "fires = false";
         "soft_pulse_if" = "if", "reset_grad = 'soft'\nsurrogate = { name = 'sigmoid', alpha = 1.0 }";
         "soft_pulse_lif" = "lif", "tau = 100.0\nreset_grad = 'soft'\nsurrogate = { name = 'sigmoid', alpha = 1.0 }";
     }
@@ -396,6 +422,18 @@ mod tests {
             let new = from_spec(&json!({"name": name, "v_threshold": 0.75}));
             assert_eq!(*old.expect("an old form"), *new.expect("a table"));
             assert_eq!(*named, *NEURONS.named(name).expect("it has defaults"));
+        }
+    }
+
+    #[test]
+    fn a_neuron_that_does_not_fire_returns_its_potential_and_is_not_reset() {
+        for name in NEURONS.names() {
+            let neuron = from_spec(&json!({"name": name, "fires": false})).expect(name);
+            let step = derive(&*neuron).expect(name);
+            assert_eq!(neuron.output_kind(), OutputKind::Real, "{name}");
+            if let Some(v) = step.states.iter().position(|state| state == "v") {
+                assert!(step.next[v].same_value(&step.outputs[0].value), "{name}");
+            }
         }
     }
 

@@ -1,9 +1,9 @@
-//! The readout of a membrane.
+//! The readout over time.
 
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
 
-/// One value for all time steps of a membrane that does not fire.
+/// One value for all time steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum Readout {
@@ -50,31 +50,3 @@ impl Readout {
         }
     }
 }
-
-/// Defines an `impl Neuron` with a field `readout`: it does not fire or reset; its output is the membrane
-/// potential.
-macro_rules! membrane {
-    () => {
-        fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
-            Expr::constant(0.0)
-        }
-
-        fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-            h.clone()
-        }
-
-        fn output(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-            h.clone()
-        }
-
-        fn output_kind(&self) -> $crate::neuron::OutputKind {
-            $crate::neuron::OutputKind::Real
-        }
-
-        fn readout(&self, seq: &spikelet_graph::Var) -> Option<spikelet_graph::Var> {
-            Some(self.readout?.over_time(seq))
-        }
-    };
-}
-
-pub(super) use membrane;

@@ -78,6 +78,10 @@ impl RLeakyCell {
         }
     }
 
+    fn resets(&self) -> bool {
+        self.common.resets && self.common.fires
+    }
+
     /// R, whether the potential after the last step was above the threshold.
     fn late(n: &Scope) -> Expr {
         n.step(&(n.state("v") - n.v_threshold()))
@@ -87,7 +91,7 @@ impl RLeakyCell {
     pub(super) fn before_charge(&self, n: &Scope) -> Expr {
         let v = n.state("v");
         match n.v_reset() {
-            Some(v_reset) if self.keeps_input && self.common.resets => {
+            Some(v_reset) if self.keeps_input && self.resets() => {
                 Expr::select(Self::late(n), v_reset, v)
             }
             _ => v,
@@ -97,7 +101,7 @@ impl RLeakyCell {
     /// H, the charged potential after the late reset.
     pub(super) fn after_late_reset(&self, n: &Scope, charged: Expr) -> Expr {
         match n.v_reset() {
-            _ if !self.common.resets => charged,
+            _ if !self.resets() => charged,
             None => &charged - Self::late(n) * n.v_threshold(),
             Some(_) if self.keeps_input => charged,
             Some(v_reset) => Expr::select(Self::late(n), v_reset, charged),
@@ -109,7 +113,7 @@ impl RLeakyCell {
         if self.one_to_one {
             n.set_state("fired", s.clone());
         }
-        if self.reset_delay || !self.common.resets {
+        if self.reset_delay || !self.resets() {
             return h.clone();
         }
         let s = match self.common.reset_grad {

@@ -74,7 +74,7 @@ pub fn run(
         cx.tracer().output(name, var);
         names.push(name.to_string());
     };
-    let decoded = neuron.readout(&made.out).is_some();
+    let decoded = neuron.common().readout.is_some();
     let (out_name, out) = match decoded {
         true => ("out", made.out.reshape(&made.out.shape()[1..])),
         false => ("spike_seq", made.out.clone()),

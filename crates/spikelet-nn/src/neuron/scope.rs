@@ -36,7 +36,11 @@ impl<'a> Scope<'a> {
 
     /// A state before this step, such as `v`.
     pub fn state(&self, name: &str) -> Expr {
-        self.declared(name, &self.states, "state")
+        let state = self.declared(name, &self.states, "state");
+        match self.common.time_grad {
+            true => state,
+            false => state.detach(),
+        }
     }
 
     /// A trainable parameter, within its bound.
@@ -159,7 +163,11 @@ impl<'a> Scope<'a> {
     /// V after the default reset: [`Scope::hard_reset`] to v_reset, or [`Scope::soft_reset`] by v_threshold without
     /// a v_reset. All resets return H for a neuron that is [not reset](Common::resets).
     pub fn reset(&self, h: &Expr, s: &Expr) -> Expr {
-        self.reset_by(h, s, &self.v_threshold())
+        match self.common.fires {
+            true => self.reset_by(h, s, &self.v_threshold()),
+            // Its threshold is no constant of its equations.
+            false => h.clone(),
+        }
     }
 
     /// As [`Scope::reset`], with another threshold.
@@ -172,7 +180,7 @@ impl<'a> Scope<'a> {
 
     /// V = H − S·drop
     pub fn soft_reset(&self, h: &Expr, s: &Expr, drop: &Expr) -> Expr {
-        if !self.common.resets {
+        if !(self.common.resets && self.common.fires) {
             return h.clone();
         }
         let back = match self.common.reset_grad {
@@ -185,7 +193,7 @@ impl<'a> Scope<'a> {
     /// V = S·v_reset + (1 − S)·H. For a spike it selects instead of multiplying, so that an infinite or
     /// NaN H is discarded when the neuron fires.
     pub fn hard_reset(&self, h: &Expr, s: &Expr, v_reset: &Expr, v_threshold: &Expr) -> Expr {
-        if !self.common.resets {
+        if !(self.common.resets && self.common.fires) {
             return h.clone();
         }
         let reset_grad = self.common.reset_grad;

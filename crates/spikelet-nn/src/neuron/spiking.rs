@@ -4,12 +4,11 @@ use super::scope::NOISE;
 use super::step::{StepDefinition, parts};
 use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused, warning};
 use crate::LayerProblem;
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Description, Module, Tree};
 use crate::neuron_ops::NeuronOps;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{RandomAxes, Var};
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,8 +27,8 @@ impl<N: Neuron> Module for N {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        self.as_type()
+    fn describe(&self) -> Description<'_> {
+        Description::Neuron(self)
     }
 }
 
@@ -43,8 +42,8 @@ impl Module for Arc<dyn Neuron> {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        (**self).as_type()
+    fn describe(&self) -> Description<'_> {
+        Description::Neuron(&**self)
     }
 }
 
@@ -169,9 +168,9 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         let v = state_seqs.iter().find(|(name, _)| *name == "v");
         cx.count_neurons(ops, analog, &out, v.map(|(_, v)| v));
     }
-    if let Some(decoded) = neuron.readout(&out) {
+    if let Some(readout) = neuron.common().readout {
         cx.expect_all_steps(neuron.name())?;
-        out = decoded.repeat_over_time(1);
+        out = readout.over_time(&out).repeat_over_time(1);
     }
     if cx.watches() {
         cx.record("x_seq", &x);

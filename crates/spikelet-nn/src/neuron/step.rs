@@ -215,7 +215,7 @@ impl StepDefinition {
         let starts = states.iter().map(|s| learned.find(&start(s.name), s.reset));
         let common = neuron.common();
         let mut inputs = vec!["x"];
-        if common.surrogate.needs_noise() && common.spiking {
+        if common.draws() {
             inputs.push(NOISE);
         }
         inputs.extend(sequences.iter().map(|s| s.name.as_str()));
@@ -363,7 +363,11 @@ fn write(
     let n = Scope::new(neuron);
     let charge = neuron.charge(&n, Expr::symbol("x"));
     let h = hand_on(CHARGED, &charge);
-    let fire = neuron.fire(&n, &n.fires_on(&h));
+    let fires = neuron.common().fires;
+    let fire = match fires {
+        true => neuron.fire(&n, &n.fires_on(&h)),
+        false => Expr::constant(0.0),
+    };
     let s = hand_on(FIRED, &fire);
     let states = neuron.states();
     // A neuron without states has no reset and does not use its constants.
@@ -371,7 +375,10 @@ fn write(
         true => h.clone(),
         false => neuron.reset(&n, &h, &s),
     };
-    let output = neuron.output(&n, &h, &s);
+    let output = match fires {
+        true => neuron.output(&n, &h, &s),
+        false => h.clone(),
+    };
     if let Some(problem) = n.problem() {
         return Err(problem);
     }

@@ -21,7 +21,9 @@ const STEPS: usize = 32;
 /// ```
 pub fn warning(neuron: &dyn Neuron) -> Option<String> {
     let common = neuron.common();
-    let v_reset = common.v_reset.filter(|_| !neuron.states().is_empty())?;
+    let v_reset = common
+        .v_reset
+        .filter(|_| common.fires && !neuron.states().is_empty())?;
     if v_reset < common.v_threshold || !fires_for_ever(neuron)? {
         return None;
     }

@@ -87,7 +87,7 @@ impl Definition {
         let inner = spec.get("recurrent");
         let neuron = neuron::from_spec(inner.unwrap_or(&spec)).map_err(Error::other)?;
         let common = neuron.common();
-        if common.surrogate.needs_noise() && common.spiking {
+        if common.draws() {
             return Err(Error::invalid(
                 "the surrogate of a neuron",
                 "it draws random numbers, which this layer does not do",

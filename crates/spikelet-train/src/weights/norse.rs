@@ -23,8 +23,10 @@ pub(super) const RULES: Rules = Rules {
 };
 
 fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
-    let is_plain = neuron.common().trainable.is_empty();
+    let common = neuron.common();
+    let is_plain = common.trainable.is_empty();
     match neuron.declaration().name {
+        _ if !common.fires => None,
         "norse_lif" if is_plain => Some(NeuronRules::new("LIFCell")),
         "lif" if is_plain && flag(neuron, "decay_input") => Some(NeuronRules::new("LIFBoxCell").note(
             "construct it with tau_mem_inv = 1 / (dt tau); Norse fires above the threshold, not at it",

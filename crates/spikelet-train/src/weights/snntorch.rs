@@ -128,7 +128,7 @@ fn resets_at_once(rules: NeuronRules, neuron: &dyn Neuron) -> Option<NeuronRules
 /// Threshold, reset and factor of the spikes.
 fn shared(rules: NeuronRules, neuron: &dyn Neuron) -> Option<NeuronRules> {
     let common = neuron.common();
-    if common.fire_on != FireOn::Charged {
+    if common.fire_on != FireOn::Charged || !common.fires {
         return None;
     }
     let reset = match (common.resets, common.v_reset) {

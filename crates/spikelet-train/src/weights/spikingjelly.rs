@@ -39,7 +39,12 @@ const GATED: [&str; 8] = [
 
 fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
     let class = NeuronRules::new;
+    let common = neuron.common();
     let rules = match neuron.declaration().name {
+        "if" if !common.fires => class("NonSpikingIFNode"),
+        "lif" if !common.fires => class("NonSpikingLIFNode"),
+        _ if !common.fires => return None,
+        "lif" if !common.time_grad => class("SLTTLIFNode"),
         "lif" => return class("LIFNode").trained(neuron, "tau", "w", Formula::TauOfW),
         "masked_psn" => {
             let rules = class("MaskedPSN").parameters(&["weight", "bias"]);
@@ -61,10 +66,7 @@ fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
         "cuba_lif" => class("CUBALIFNode"),
         "ilif" => class("ILIFNode"),
         "clif" => class("CLIFNode"),
-        "sltt_lif" => class("SLTTLIFNode"),
         "ottt_lif" => class("OTTTLIFNode"),
-        "non_spiking_if" => class("NonSpikingIFNode"),
-        "non_spiking_lif" => class("NonSpikingLIFNode"),
         _ => return None,
     };
     Some(rules)

@@ -211,7 +211,7 @@ pub(super) fn number(neuron: &dyn Neuron, field: &str) -> Option<f64> {
 
 /// Whether a field of a neuron is set.
 pub(super) fn flag(neuron: &dyn Neuron, field: &str) -> bool {
-    spikelet_schema::to_json(neuron).get(field) == Some(&true.into())
+    neuron.get(field) == Some(&true)
 }
 
 /// A single number, F32.

@@ -52,7 +52,7 @@ pub fn ottt(given: &Given<'_>) -> Result<Results> {
 /// Computes a case of the kind `sltt`.
 pub fn sltt(given: &Given<'_>) -> Result<Results> {
     let c: Constants = given.constants()?;
-    let neuron = || SlttLif { neuron: c.lif() };
+    let neuron = || c.lif().time_grad(false);
     let build = |[features, hidden, classes]: [usize; 3]| {
         Sequential::new()
             .add_named("0", Linear::new(features, hidden).bias(true))

@@ -50,7 +50,10 @@ pub fn network(spec: &Spec, trace: &mut Trace<'_>) -> Result<()> {
     let first = constants
         .layer([inputs, hidden], factors)?
         .bias(trace.has("param.fc1.bias"))
-        .feedback(|weights| weights.bias(trace.has("param.lif1.recurrent.bias")));
+        .with(|parts| {
+            let bias = trace.has("param.lif1.recurrent.bias");
+            parts.feedback = parts.feedback.map(|weights| weights.bias(bias));
+        });
     let s1 = trace.layer("1", &first, x)?;
     let factors = [constants.alpha_out, constants.beta_out];
     let second = constants

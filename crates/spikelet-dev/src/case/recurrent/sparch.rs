@@ -82,7 +82,7 @@ impl Place<'_> {
             let norm = BatchNorm1d::new(features)
                 .epsilon(bn.eps)
                 .momentum(bn.momentum);
-            layer = layer.norm(norm);
+            layer = layer.with(|parts| parts.norm = Some(norm));
         }
         let batch = x.shape().get(1).copied().unwrap_or(0);
         let first = format!("init.{}{}", self.prefix, states[0].1);

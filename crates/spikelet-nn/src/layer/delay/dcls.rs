@@ -18,6 +18,7 @@ use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
 use super::width;
 use super::{MAX_DELAY, read_width};
 use crate::domain::{Constant, Domain};
+use crate::layer::setters;
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::keys::{BIAS, INPUTS, OUT_FEATURES};
 use crate::network::kind::{Kind, key};
@@ -127,24 +128,12 @@ impl Dcls1d {
         self
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
+    setters!(bias, weight_init);
 
     /// Sets the width σ before training.
     #[must_use]
     pub fn width(mut self, sigma: f64) -> Self {
         self.width = sigma;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
         self
     }
 

@@ -5,6 +5,7 @@
 use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
 use super::{MAX_DELAY_KEY, max_delay};
 use crate::domain::{Constant, Domain};
+use crate::layer::setters;
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::keys::{BIAS, INPUTS, OUT_FEATURES};
 use crate::network::kind::Kind;
@@ -58,19 +59,7 @@ impl DelayedLinear {
         }
     }
 
-    /// Sets whether a bias is added.
-    #[must_use]
-    pub fn bias(mut self, yes: bool) -> Self {
-        self.bias = yes;
-        self
-    }
-
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
+    setters!(bias, weight_init);
 }
 
 /// The sum Σ_c weight[o, c]·xp[t + lags − lag[o, c], c] for a sequence with its history, `[lags + T, N, in]`. `lag` is

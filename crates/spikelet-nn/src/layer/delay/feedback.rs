@@ -9,9 +9,8 @@ use super::line::{LINE, MAX_LAGS, expect_features, indices};
 use super::width;
 use super::{MAX_DELAY_KEY, max_delay, read_width};
 use crate::domain::{Constant, Domain};
-use crate::layer::Dropout;
-use crate::layer::Recurrent;
 use crate::layer::dropout::PROBABILITY;
+use crate::layer::{Dropout, Recurrent, setters};
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::keys::{DROPOUT_P, NEURON};
 use crate::network::kind::{Kind, key};
@@ -115,12 +114,7 @@ impl DelayedFeedback {
         self
     }
 
-    /// Sets the initialization of the weight.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = init;
-        self
-    }
+    setters!(weight_init);
 
     /// Sets the distribution of the delays before training.
     #[must_use]

@@ -5,11 +5,10 @@
 use super::line::{MAX_LAGS, with_history};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
-use crate::module::{Context, Init, Module, Tree};
+use crate::module::{Context, Description, Init, Module, Tree};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
-use std::any::Any;
 
 /// A delay of a whole number of steps for each neuron: `[T, N, …] → [T, N, …]`. Delays are not trained.
 ///
@@ -88,7 +87,7 @@ impl Module for FixedDelay {
         Tree::fields(self)
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn describe(&self) -> Description<'_> {
+        Description::Delay(&self.delays)
     }
 }

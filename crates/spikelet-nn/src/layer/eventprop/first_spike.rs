@@ -6,7 +6,6 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use std::any::Any;
 use std::sync::Arc;
 
 /// The time of each neuron's first spike: `[T, N, …] → [1, N, …]`, k·dt for a first spike in step k (from 0), T·dt for a
@@ -44,9 +43,5 @@ impl Module for FirstSpikeTime {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }

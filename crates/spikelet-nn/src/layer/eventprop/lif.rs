@@ -2,7 +2,7 @@
 
 use super::{DT, EventPropTime, Factors, Product, TAU_M, TAU_S, sizes};
 use crate::domain::{Constant, Domain};
-use crate::layer::{Linear, feedback::off_diagonal};
+use crate::layer::{Linear, feedback::off_diagonal, setters};
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::keys::{INIT, NEURONS};
 use crate::network::kind::{Kind, key};
@@ -10,7 +10,6 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use std::any::Any;
 use std::sync::Arc;
 
 /// Weights and LIF neurons with exponential synapses: spikes `[T, N, in] → [T, N, out]`, trained by EventProp on a
@@ -89,12 +88,7 @@ impl EventPropLif {
         self
     }
 
-    /// Sets the initialization of `weight`.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
+    setters!(weight_init);
 
     /// All time steps in one scan.
     fn scan(&self, cx: &Context, input: &Product, [v, x]: [&Var; 2]) -> Var {
@@ -214,10 +208,6 @@ impl Module for EventPropLif {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Weights and leaky integrators with EventProp's backward pass.
 
 use super::{DT, EventPropTime, Product, TAU_M, TAU_S, sizes};
-use crate::layer::Linear;
+use crate::layer::{Linear, setters};
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::keys::INIT;
 use crate::network::kind::{Kind, MainValue, key};
@@ -9,7 +9,6 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use std::any::Any;
 use std::sync::Arc;
 
 /// Weights and leaky integrators with exponential synapses, which do not fire: spikes `[T, N, in] →` potentials
@@ -40,12 +39,7 @@ impl EventPropReadout {
         }
     }
 
-    /// Sets the initialization of `weight`.
-    #[must_use]
-    pub fn weight_init(mut self, init: Init) -> Self {
-        self.weight_init = Some(init);
-        self
-    }
+    setters!(weight_init);
 
     fn recurrence(&self) -> Recurrence {
         let f = self.time.factors();
@@ -88,10 +82,6 @@ impl Module for EventPropReadout {
 
     fn tree(&self) -> Tree {
         Tree::fields(self)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
     }
 }
 

@@ -131,7 +131,7 @@ fn check(neuron: &dyn Neuron, constants: &Map<String, Value>) -> Result<bool, Fa
     let fused = "--style fused has a kernel for it";
     let common = neuron.common();
     // The kernels have the derivative of the surrogate, and the step function forward.
-    if !common.spiking {
+    if !(common.spiking && common.fires) {
         return Err(Failure::argument(
             "auto_cuda's kernels fire with the step Θ(H − v_threshold), this neuron does not",
             fused,
