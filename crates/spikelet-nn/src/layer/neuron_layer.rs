@@ -282,14 +282,14 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
 
     fn describe(&self) -> Description<'_> {
         let parts = &self.parts;
-        Description::NeuronLayer(NeuronLayerParts {
+        Description::NeuronLayer(Box::new(NeuronLayerParts {
             linear: parts.linear,
             norm: parts.norm,
             neuron: &parts.neuron,
             feedback: parts.feedback,
             dropout: parts.dropout,
             bidirectional: parts.bidirectional,
-        })
+        }))
     }
 }
 

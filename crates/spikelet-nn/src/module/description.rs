@@ -24,7 +24,7 @@ pub enum Description<'a> {
     /// A neuron `neuron`, whose spikes are its input in the next step through the module `feedback`.
     Recurrent(&'a Recurrent),
     /// A published layer of neurons.
-    NeuronLayer(NeuronLayerParts<&'a dyn Neuron>),
+    NeuronLayer(Box<NeuronLayerParts<&'a dyn Neuron>>),
     /// X·`weight`ᵀ + `bias`.
     Linear {
         /// The number of features of the input.
