@@ -204,6 +204,7 @@ fn of_kind(kind: &Kind, field: &Field) -> String {
         Kind::Optional(of) => format!("{}, or {}", of_kind(of, field), field.none),
         Kind::Table(declaration) => {
             let fields = declaration.fields_of_tables().into_iter();
+            let fields = fields.filter(|(_, field)| field.role != Role::Rest);
             let keys: Vec<&str> = fields.map(|(_, field)| field.key_in_files()).collect();
             format!("a table with {}", keys.join(", "))
         }

@@ -1,7 +1,7 @@
 //! The settings of training.
 
 use crate::optim::schedule::Cosine;
-use crate::optim::{Clip, LrSchedule, Optimizer, decays};
+use crate::optim::{Adam, Clip, LrSchedule, Optimizer, decays};
 use crate::{Normalization, ParameterGroup, Penalty};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
@@ -35,7 +35,7 @@ pub struct Settings {
     #[schema(table = "loss", none = "ignore", from = 0, to = 1 << 20)]
     pub unlabeled: Option<i64>,
     /// How parameters are updated.
-    #[schema(flatten, table = "optimizer")]
+    #[schema(flatten, table = "optimizer", default = Adam::default().into())]
     pub optimizer: Member<dyn Optimizer>,
     /// Learning rate before the schedule.
     #[schema(table = "optimizer", key = "lr", default = 2e-3, at_least = 0)]

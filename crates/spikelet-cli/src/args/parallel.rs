@@ -163,7 +163,9 @@ impl ParallelArgs {
         let name = device_of(&world, device.name()).map_err(|error| Failure::wrong(&error))?;
         let kind = name.split(':').next().unwrap_or_default();
         let keys = to_keys(settings).into_iter();
-        let run = keys.fold(Fingerprint::new(), |run, pair| run.with(pair.path(), pair.value));
+        let run = keys.fold(Fingerprint::new(), |run, pair| {
+            run.with(pair.path(), pair.value)
+        });
         let run = run
             .with("network", serde_json::json!(network))
             .with("data set", data)

@@ -11,6 +11,7 @@ use spikelet::loss::LOSSES;
 use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
 use spikelet::optim::{OPTIMIZERS, Optimizer};
+use spikelet::schema::to_json;
 use spikelet::train::Settings;
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -36,8 +37,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = losses())]
     loss: Option<String>,
 
-    /// Label smoothing of the losses cross-entropy and tet [default: 0]
-    #[arg(hide_short_help = true, long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, help = described_from::<PRESET>("Label smoothing of the losses cross-entropy and tet", label_smoothing), long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
     label_smoothing: Option<f64>,
 
     /// Execution order of layers and time steps [default: layer-by-layer]
@@ -315,6 +315,14 @@ fn optimizers() -> String {
 
 fn weight_decay(settings: &Settings) -> String {
     settings.optimizer.weight_decay().to_string()
+}
+
+fn label_smoothing(settings: &Settings) -> String {
+    let smoothing = to_json(&*settings.loss).remove("label_smoothing");
+    smoothing
+        .and_then(|value| value.as_f64())
+        .unwrap_or(0.0)
+        .to_string()
 }
 
 fn loss_name(settings: &Settings) -> String {

@@ -85,7 +85,10 @@ mod tests {
             ..settings
         };
         let text = settings_text(&network, &settings);
-        assert_eq!(text.as_deref(), Some("settings: training.batch_size=32, training.seed=7"));
+        assert_eq!(
+            text.as_deref(),
+            Some("settings: training.batch_size=32, training.seed=7")
+        );
         let recipe = recipes::find("mnist-fc-spikingflow").expect("it is known");
         let preset = recipe.experiment().expect("it is sound").network;
         let text = network_text(&preset, 1234);

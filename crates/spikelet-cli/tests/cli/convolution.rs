@@ -146,7 +146,7 @@ fn a_network_of_convolutions_is_planned_with_its_own_images() {
     ];
     let plan = &said_json(&[&words[..], &preset].concat())[0];
     assert_eq!(plan["network"]["neuron"]["params"]["tau"], 50.0);
-    assert_eq!(plan["settings"]["encoder"], "poisson");
+    assert_eq!(plan["settings"]["encoder"]["name"], "poisson");
 }
 
 #[test]
@@ -170,11 +170,13 @@ fn a_network_of_convolutions_is_trained_then_shown() {
     ];
     let lines = said_json(&[&words[..], &TINY].concat());
     let settings = &lines[0]["settings"];
-    let noise = settings["data"]["augment"][1]["noise"].as_f64().expect("a number");
+    let noise = settings["data"]["augment"][1]["noise"]
+        .as_f64()
+        .expect("a number");
     assert!((noise - 0.05).abs() < 1e-6, "{noise}");
     let mean = settings["data"]["normalize"]["mean"][0].as_f64();
     assert!(mean > Some(0.05) && mean < Some(0.5), "{mean:?}");
-    assert_eq!(settings["schedule"]["then"]["name"], "cosine");
+    assert_eq!(settings["schedule"]["warm_up"], 0.5);
     assert!(lines[1]["test_loss"].as_f64() > Some(0.0));
     assert_eq!(lines[2]["event"], "done");
 

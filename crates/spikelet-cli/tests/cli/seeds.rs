@@ -119,7 +119,10 @@ fn seeds_are_trained_one_after_another_and_summarized() {
     );
     assert_eq!(modified(&last), before);
     // The commands for runs find them.
-    mentions(&said_in(folder, &["runs"]), &["seed-0", "seed-2              2"]);
+    mentions(
+        &said_in(folder, &["runs"]),
+        &["seed-0", "seed-2              2"],
+    );
     mentions(&said_in(folder, &["watch", "runs/mnist-fc"]), &["seed-2"]);
 }
 

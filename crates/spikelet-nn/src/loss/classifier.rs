@@ -55,6 +55,9 @@ pub(super) fn log_softmax(scores: &[f64]) -> Vec<f64> {
 mod tests {
     use super::super::{LOSSES, Mse};
     use super::*;
+    use crate::runtime::{Program, VarStore};
+    use spikelet_graph::op::HostTensor;
+    use spikelet_graph::{DType, Tensor, Tracer};
 
     #[test]
     fn losses_of_samples_are_those_of_training() {
@@ -69,6 +72,58 @@ mod tests {
         let mean = -(0..3).map(log).sum::<f64>() / 3.0;
         let expected = 0.7 * cross_entropy + 0.3 * mean;
         assert!((smooth.of_sample(&scores, 1) - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_loss_of_a_batch_is_the_mean_of_its_samples_with_the_gradient_of_its_differences() {
+        let scores = [[0.5, 0.25, -1.0], [0.1, 2.0, 0.3]];
+        let labels = [0, 2];
+        for entry in LOSSES.entries {
+            let loss = (entry.default)();
+            let tracer = Tracer::new(DType::F32);
+            let x = tracer.parameter("x", [2, 3]);
+            let y = tracer.input("y", DType::I64, [2]);
+            let output = StepOutputs::new(vec![x.reshape([1, 2, 3])]);
+            let found = loss.apply(&output, &x, &y);
+            let grad = &tracer.gradients(&found, &[&x])[0];
+            tracer.output("loss", &found);
+            tracer.output("grad", grad);
+            let mut store = VarStore::new(crate::device::cpu().expect("a CPU"));
+            let flat: Vec<f32> = scores.as_flattened().iter().map(|&x| x as f32).collect();
+            store
+                .insert("x", &Tensor::f32([2, 3], flat))
+                .expect("a tensor");
+            let graph = tracer.finish().expect("a graph");
+            let mut program = Program::new(graph, &mut store).expect("a program");
+            program
+                .run_with([("y", HostTensor::I64(&labels))])
+                .expect("a run");
+            let mean = |scores: &[[f64; 3]; 2]| {
+                let each = scores.iter().zip(labels);
+                each.map(|(scores, label)| loss.of_sample(scores, label as usize))
+                    .sum::<f64>()
+                    / 2.0
+            };
+            let name = loss.name();
+            let of_batch = program.scalar("loss").expect("a scalar");
+            assert!(
+                (of_batch - mean(&scores)).abs() < 1e-6,
+                "{name}: {of_batch}"
+            );
+            let grad = program.get("grad").expect("a gradient").to_f64();
+            for (k, found) in grad.into_iter().enumerate() {
+                let moved = |by: f64| {
+                    let mut moved = scores;
+                    moved.as_flattened_mut()[k] += by;
+                    mean(&moved)
+                };
+                let expected = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!(
+                    (found - expected).abs() < 1e-6,
+                    "{name}, {k}: {found}, {expected}"
+                );
+            }
+        }
     }
 
     #[test]
