@@ -71,6 +71,13 @@ def optimizers(muon):
         make = optim.AdamW if decoupled else optim.Adam
         return 0.02, constants, lambda ps, lr: make(ps.values(), lr=lr, betas=betas, weight_decay=weight_decay)
 
+    def adafactor(beta2_decay=-0.8, d=1.0, weight_decay=0.0):
+        constants = dict(beta2_decay=beta2_decay, d=d, weight_decay=weight_decay)
+        # The precision of f32, although the steps are computed in f64.
+        return 0.05, dict(name="adafactor", **constants), lambda ps, lr: optim.Adafactor(
+            ps.values(), lr=lr, eps=(2.0**-23, 1e-3), **constants
+        )
+
     def rmsprop(alpha=0.99, centered=False, momentum=0.0, weight_decay=0.0):
         constants = dict(
             name="rmsprop", alpha=alpha, centered=centered, momentum=momentum, weight_decay=weight_decay
@@ -109,6 +116,8 @@ def optimizers(muon):
         "adam": adam(),
         "adam-decay": adam(weight_decay=0.1, betas=(0.8, 0.95)),
         "adamw": adam(decoupled=True, weight_decay=0.1),
+        "adafactor": adafactor(),
+        "adafactor-decay": adafactor(beta2_decay=-0.5, d=1.2, weight_decay=0.1),
         "rmsprop": rmsprop(),
         "rmsprop-centered": rmsprop(alpha=0.9, centered=True, momentum=0.7, weight_decay=0.02),
         "lion": lion(),

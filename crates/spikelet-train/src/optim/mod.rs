@@ -22,6 +22,7 @@ pub use update::{
 spikelet_schema::members! {
     /// All optimizers.
     pub static OPTIMIZERS: dyn Optimizer = "optimizer" {
+        adafactor: Adafactor;
         adam: Adam;
         adamw: AdamW;
         lamb: Lamb;
