@@ -47,6 +47,7 @@ members! {
     pub static LOSSES: dyn Loss = "loss" {
         mse: Mse;
         cross_entropy: CrossEntropy, cross_entropy;
+        focal: Focal;
         tet: Tet, regularized_tet, tet;
     }
 }
