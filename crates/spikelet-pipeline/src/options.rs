@@ -91,6 +91,7 @@ impl BuildEngine for PipelineOptions {
         }
         let unsupported = [
             ("accumulated gradients", settings.accumulate != 1),
+            ("noise on gradients", settings.gradient_noise.is_some()),
             ("averages of the weights", settings.ema.is_some()),
             ("groups of parameters", !settings.groups.is_empty()),
             ("mixed images", settings.mixes()),

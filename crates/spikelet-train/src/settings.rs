@@ -52,6 +52,9 @@ pub struct Settings {
     /// Largest absolute value of a gradient.
     #[schema(table = "optimizer", above = 0)]
     pub clip_value: Option<f64>,
+    /// Variance of noise on the gradients in the first step, which falls with the steps t as 1 / (1 + t)^0.55.
+    #[schema(table = "optimizer", above = 0)]
+    pub gradient_noise: Option<f64>,
     /// Parameters with values of their own, of which the first group that matches applies: \[{ parameters = "*.bias", lr = 1e-4 }\].
     #[schema(table = "optimizer")]
     pub groups: Vec<ParameterGroup>,

@@ -4,12 +4,14 @@
 //! [`Optimizer`], whose documentation has an example.
 
 mod clip;
+mod gradient_noise;
 mod limited;
 mod optimizer;
 pub mod schedule;
 mod update;
 
 pub use clip::{Clip, grad_norm, squares};
+pub(crate) use gradient_noise::GradientNoise;
 pub use limited::Limited;
 pub(crate) use optimizer::decays;
 pub use optimizer::{Optimizer, StateSpec};

@@ -23,7 +23,7 @@ pub struct Update<'a> {
     pub states: &'a [Var],
     /// The scalars that change at each step, in the order of [`Optimizer::scalars`]; of shape `[]`.
     pub scalars: &'a [Var],
-    guard: &'a UpdateGuard,
+    pub(super) guard: &'a UpdateGuard,
 }
 
 /// The operands of an elementwise update, for one element of a parameter.

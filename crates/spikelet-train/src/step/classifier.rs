@@ -220,6 +220,7 @@ impl<'a> Step<'a> {
             .layer_decay(settings.layer_decay)
             .accumulate(settings.accumulate)
             .clip(settings.clip())
+            .gradient_noise(settings.gradient_noise)
             .ema(settings.ema)
             .precision(settings.precision)
             .propagation(settings.propagation)

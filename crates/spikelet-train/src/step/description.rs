@@ -49,6 +49,9 @@ impl Step<'_> {
         if let Some(factor) = self.groups.layer_decay {
             description["layer_decay"] = factor.into();
         }
+        if let Some(eta) = self.groups.gradient_noise {
+            description["gradient_noise"] = eta.into();
+        }
         Ok(description)
     }
 

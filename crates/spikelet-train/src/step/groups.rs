@@ -1,7 +1,7 @@
 //! Parameter groups: which parameters are trained, by which optimizer, with which learning rate.
 
 use super::error::StepError;
-use crate::optim::{Optimizer, decays};
+use crate::optim::{GradientNoise, Optimizer, decays};
 use glob::Pattern;
 use spikelet_nn::module::{Traced, TracedTensor};
 use std::sync::Arc;
@@ -72,6 +72,8 @@ pub(super) struct Groups {
     pub(super) matrices_decay_only: bool,
     /// The factor of the learning rate from each layer to the one before it, if layers have different ones.
     pub(super) layer_decay: Option<f64>,
+    /// The variance of noise on the gradients in the first step.
+    pub(super) gradient_noise: Option<f64>,
 }
 
 /// A trained parameter.
@@ -138,6 +140,9 @@ impl Groups {
                             .optimizer
                             .with_weight_decay(0.0)
                             .unwrap_or(group.optimizer);
+                    }
+                    if let Some(eta) = self.gradient_noise {
+                        group.optimizer = Arc::new(GradientNoise::new(group.optimizer, eta));
                     }
                     if let (Some(factor), Ok(above)) = (self.layer_decay, i32::try_from(above)) {
                         group.learning_rate *= factor.powi(above);

@@ -361,6 +361,13 @@ impl<'a> Step<'a> {
         self
     }
 
+    /// Adds noise to the gradients, after they are clipped: normal with the variance `eta` / (1 + t)^0.55 in step t.
+    #[must_use]
+    pub fn gradient_noise(mut self, eta: impl Into<Option<f64>>) -> Self {
+        self.groups.gradient_noise = eta.into();
+        self
+    }
+
     /// Keeps an exponential moving average of all trained parameters and of buffers:
     /// average ← decay · average + (1 − decay) · value after each update; see [`TrainStep::averaged`].
     #[must_use]

@@ -351,6 +351,9 @@ impl Step<'_> {
                     }
                     None => grads,
                 };
+                if self.groups.gradient_noise.is_some() {
+                    cx.generator();
+                }
                 averages = self.trace_updates(&cx, &traced, &assignment, &grads, &guard);
             }
         }

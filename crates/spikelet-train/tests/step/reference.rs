@@ -4,6 +4,7 @@ use super::support::{HIDDEN, N, Reference, batch, linear_net, regression, store,
 use spikelet_graph::op::HostTensor;
 use spikelet_train::optim::{Clip, Sgd};
 use spikelet_train::prelude::*;
+use spikelet_train::{Outputs, Step};
 
 /// The learning rates of the two layers.
 const RATES: [f64; 2] = [0.02, 0.05];
@@ -174,5 +175,43 @@ fn gradients_activations_and_outputs_can_be_read() -> Result<()> {
     assert_eq!(step.activation("lif.spike_seq")?.shape, [1, N, HIDDEN]);
     assert_eq!(step.output("y")?.shape, [N, 1]);
     assert!(step.gradient("fc.weight").is_err());
+    Ok(())
+}
+
+#[test]
+fn noise_on_gradients_has_the_variance_of_its_step_and_falls() -> Result<()> {
+    let net = Linear::new(64, 256);
+    let moved = |eta: Option<f64>| -> Result<Vec<Vec<f64>>> {
+        let step = Step::new(|cx, inputs| {
+            let y = net.forward(cx, inputs["x"].repeat_over_time(1))?;
+            Ok(Outputs::loss(y.mean_all() * 0.0))
+        });
+        let step = step.batch_size(1).input("x", DType::F32, [64]);
+        let step = step.optimizer(Sgd::default(), 1.0).gradient_noise(eta);
+        let mut store = store()?;
+        let mut train = step.compile(&mut store)?;
+        let mut weights = vec![store.get("weight")?.to_f64()];
+        for _ in 0..4 {
+            train.run([("x", HostTensor::F32(&[1.0; 64]))])?;
+            weights.push(store.get("weight")?.to_f64());
+        }
+        let steps = weights.windows(2);
+        let steps = steps.map(|pair| pair[0].iter().zip(&pair[1]).map(|(a, b)| a - b).collect());
+        Ok(steps.collect())
+    };
+    assert!(moved(None)?.concat().iter().all(|moved| *moved == 0.0));
+    let (first, again) = (moved(Some(0.04))?, moved(Some(0.04))?);
+    assert_eq!(first, again);
+    for (t, noise) in first.iter().enumerate() {
+        let count = noise.len() as f64;
+        let mean = noise.iter().sum::<f64>() / count;
+        let variance = noise.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+        let expected = 0.04 / (1.0 + t as f64).powf(0.55);
+        let near = (variance / expected - 1.0).abs() < 0.05 && mean.abs() < 0.01;
+        assert!(
+            near,
+            "step {t}: mean {mean}, variance {variance}, expected {expected}"
+        );
+    }
     Ok(())
 }
