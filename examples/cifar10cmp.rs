@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     // The complete batch, a fifth of the time steps per chunk.
     let settings = Settings {
         batch_size: count,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         time_steps,
         learning_rate,
         ..preset

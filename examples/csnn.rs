@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         batch_size: 32,
         epochs: 3,
         learning_rate: 5e-3,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     };
     let trainer = Trainer::new(csnn(8), settings).backend(device);

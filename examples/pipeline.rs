@@ -18,7 +18,7 @@ fn main() -> Result<()> {
     let settings = Settings {
         time_steps: 8,
         batch_size: BATCH,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     };
     let images = (0..BATCH * WIDTH).map(|k| (k * 37 % 256) as f32 / 64.0);

@@ -50,7 +50,7 @@ fn settings(batch_size: usize, epochs: usize) -> Settings {
         batch_size,
         epochs,
         time_steps: 3,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         schedule: LrSchedule::default(),
         optimizer: Sgd::default().into(),
         learning_rate: 0.05,
@@ -104,7 +104,7 @@ fn ranks_draw_what_one_would_draw_for_all_their_images() -> Result<()> {
             .add(Lif::new(2.0))
     };
     let drawn = |batch_size| Settings {
-        encoder: Poisson::default().into(),
+        encoder: Poisson.into(),
         ..settings(batch_size, 2)
     };
     let one = Trainer::new(net(), drawn(48)).fit(&data)?;
@@ -128,7 +128,7 @@ fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
     let data = synthetic::digits_of(0, 64, 1700);
     let still = Settings {
         learning_rate: 1e-30,
-        encoder: Poisson::default().into(),
+        encoder: Poisson.into(),
         ..settings(8, 1)
     };
     let one = Trainer::new(network(), still.clone()).fit(&data)?;

@@ -17,7 +17,7 @@ fn settings() -> Settings {
         epochs: 2,
         learning_rate: 1e25,
         schedule: LrSchedule::default(),
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     }
 }

@@ -131,7 +131,7 @@ fn settings() -> Settings {
     Settings {
         batch_size: 32,
         epochs: 1,
-        encoder: Poisson::default().into(),
+        encoder: Poisson.into(),
         ..Settings::of_network(&csnn())
     }
 }

@@ -75,7 +75,7 @@ fn a_step_trains_what_forward_runs_and_is_drawn_task_by_task() -> Result<()> {
         time_steps: 4,
         batch_size: 8,
         learning_rate: 0.1,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     };
     let partition = net.partition(3, Some(2))?;

@@ -70,7 +70,7 @@ pub fn linear() -> Case {
             time_steps: 6,
             batch_size: 8,
             learning_rate: 1e-2,
-            encoder: Direct::default().into(),
+            encoder: Direct.into(),
             ..Settings::default()
         },
     }
@@ -79,7 +79,7 @@ pub fn linear() -> Case {
 /// With draws of an encoder and of two layers.
 pub fn drawing() -> Case {
     let mut case = linear();
-    case.settings.encoder = Poisson::default().into();
+    case.settings.encoder = Poisson.into();
     case.module = Arc::new(
         Sequential::new()
             .add(Flatten)

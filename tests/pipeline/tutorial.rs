@@ -24,7 +24,7 @@ fn the_network_of_the_tutorial_learns_and_spikes_alike_from_a_constant_image() -
     let preset = recipes::find("cifar10-net-spikingflow").expect("it is known");
     let settings = Settings {
         batch_size: BATCH,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         time_steps: STEPS,
         learning_rate: 1e-2,
         ..preset.experiment()?.settings

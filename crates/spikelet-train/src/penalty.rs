@@ -15,7 +15,7 @@ use std::fmt::Debug;
 /// use spikelet_train::penalty::{Penalty, RateBounds, SpikeCount};
 /// use spikelet_train::Settings;
 /// let penalties = vec![
-///     Penalty::new(SpikeCount {}, "fc.*", 1e-3),
+///     Penalty::new(SpikeCount, "fc.*", 1e-3),
 ///     Penalty::new(RateBounds { low: 0.01, high: 0.3 }, "*", 0.5),
 /// ];
 /// let settings = Settings { penalties, ..Settings::default() };
@@ -50,7 +50,7 @@ registry! {
 
 /// The spikes of a neuron, mean over neurons and samples: [`loss::spike_count`].
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
-pub struct SpikeCount {}
+pub struct SpikeCount;
 
 impl PenaltyKind for SpikeCount {
     fn of(&self, spike_seq: &Var) -> Var {
@@ -60,7 +60,7 @@ impl PenaltyKind for SpikeCount {
 
 /// The square of the spikes of all neurons, mean over the samples: [`loss::spike_count_squared`].
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
-pub struct SpikeCountSquared {}
+pub struct SpikeCountSquared;
 
 impl PenaltyKind for SpikeCountSquared {
     fn of(&self, spike_seq: &Var) -> Var {

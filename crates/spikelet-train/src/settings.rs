@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[schema(check = Self::check_together)]
 pub struct Settings {
     /// How an image becomes a sequence.
-    #[schema(flatten, table = "encoder", default = encoder::Poisson::default().into())]
+    #[schema(flatten, table = "encoder", default = encoder::Poisson.into())]
     pub encoder: Member<dyn Encoder>,
     /// The loss of the scores.
     #[schema(flatten, table = "loss")]
@@ -177,7 +177,7 @@ impl Settings {
     /// Sets what differs for sequences of this many time steps: no encoder, and cross entropy.
     pub fn use_sequences(&mut self, time_steps: usize) {
         self.time_steps = time_steps;
-        self.encoder = encoder::Direct::default().into();
+        self.encoder = encoder::Direct.into();
         self.loss = CrossEntropy::new().into();
     }
 
@@ -314,7 +314,7 @@ mod tests {
         let tet = |epsilon| Tet {
             cross_entropy: smoothed(epsilon),
         };
-        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(Mse {}.into()));
+        assert!(check(tet(0.1).into()) && check(smoothed(0.0).into()) && check(Mse.into()));
         assert!(!check(tet(1.0).into()) && !check(smoothed(f64::NAN).into()));
     }
 }

@@ -20,7 +20,7 @@ fn settings(epochs: usize) -> Settings {
         time_steps: 2,
         batch_size: 32,
         epochs,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     }
 }

@@ -315,7 +315,7 @@ fn recurrent_layers_and_neurons_alone_are_counted() -> Result<()> {
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     let settings = Settings {
         time_steps: T,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     };
     let (_, counts) = count_operations(&net, &settings, &digits, &mut store)?;

@@ -228,7 +228,7 @@ fn settings_for_images_are_refused() {
         change(&mut settings);
         refused(settings, &split())
     };
-    assert!(of(|s| s.encoder = Poisson::default().into()).contains("poisson"));
+    assert!(of(|s| s.encoder = Poisson.into()).contains("poisson"));
     assert!(of(|s| s.time_steps = 9).contains("the sequences have 4"));
     assert!(of(|s| s.mixup = Some(0.2)).contains("mixup"));
     assert!(of(|s| s.augment.flip = true).contains("image"));

@@ -27,7 +27,7 @@ fn settings() -> Settings {
         batch_size: 16,
         epochs: 4,
         learning_rate: 1e-2,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         ..Settings::default()
     }
 }

@@ -8,7 +8,6 @@ use spikelet::distributed::{
     Address, Fingerprint, Launcher, RankGroup, Role, Secret, Timeouts, World,
 };
 use spikelet::network::Network;
-use spikelet::schema::to_keys;
 use spikelet::train::Settings;
 use spikelet::train::experiment::Experiment;
 use std::ffi::OsString;
@@ -162,11 +161,8 @@ impl ParallelArgs {
     ) -> Result<(Arc<RankGroup>, String), Failure> {
         let name = device_of(&world, device.name()).map_err(|error| Failure::wrong(&error))?;
         let kind = name.split(':').next().unwrap_or_default();
-        let keys = to_keys(settings).into_iter();
-        let run = keys.fold(Fingerprint::new(), |run, pair| {
-            run.with(pair.path(), pair.value)
-        });
-        let run = run
+        let run = Fingerprint::new()
+            .with_fields(settings)
             .with("network", serde_json::json!(network))
             .with("data set", data)
             .with("kind of device", kind)

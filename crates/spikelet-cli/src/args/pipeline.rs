@@ -64,7 +64,7 @@ impl PipelineArgs {
     /// Sets the given options in an experiment.
     pub fn put(&self, experiment: &mut Experiment) {
         if self.static_input {
-            experiment.settings.encoder = Direct::default().into();
+            experiment.settings.encoder = Direct.into();
         }
         let device = &mut experiment.device;
         if !self.pipeline.is_empty() {

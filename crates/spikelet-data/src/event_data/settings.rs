@@ -10,9 +10,9 @@ use spikelet_schema::{Member, Schema};
 /// ```
 /// use spikelet_data::FrameSettings;
 ///
-/// let settings = FrameSettings { rule: Some("time=16".parse()?), size: Some([48, 48]), ..FrameSettings::default() };
+/// let settings = FrameSettings { rule: Some("time=8".parse()?), size: Some([48, 48]), ..FrameSettings::default() };
 /// let json = serde_json::to_value(&settings).unwrap_or_default();
-/// assert_eq!(json["frames"], serde_json::json!({"time": 16}));
+/// assert_eq!(json["frames"], serde_json::json!({"time": 8}));
 /// # Ok::<(), spikelet_schema::document::DocumentError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Schema)]

@@ -70,6 +70,26 @@ impl Fingerprint {
         self
     }
 
+    /// Adds the fields of a struct by their paths, such as `optimizer.lr` of settings.
+    #[must_use]
+    pub fn with_fields(mut self, fields: &impl Serialize) -> Self {
+        self.add("", serde_json::to_value(fields).unwrap_or_default());
+        self
+    }
+
+    fn add(&mut self, path: &str, value: serde_json::Value) {
+        let serde_json::Value::Object(fields) = value else {
+            self.0.insert(path.to_string(), value.to_string());
+            return;
+        };
+        for (name, value) in fields {
+            match path {
+                "" => self.add(&name, value),
+                path => self.add(&format!("{path}.{name}"), value),
+            }
+        }
+    }
+
     /// The first name, in alphabetical order, whose values differ: this fingerprint's value, then the
     /// other's. A missing value is `nothing`.
     pub fn difference(&self, other: &Self) -> Option<(String, [String; 2])> {

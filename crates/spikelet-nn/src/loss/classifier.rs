@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn losses_of_samples_are_those_of_training() {
         let scores = [0.5, 0.25, 0.0];
-        let mse = Mse {}.of_sample(&scores, 0);
+        let mse = Mse.of_sample(&scores, 0);
         assert!((mse - (0.25 + 0.0625) / 3.0).abs() < 1e-12);
         let sum: f64 = scores.iter().map(|score: &f64| score.exp()).sum();
         let log = |k: usize| (scores[k].exp() / sum).ln();

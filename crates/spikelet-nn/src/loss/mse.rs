@@ -10,7 +10,7 @@ use spikelet_schema::Schema;
 /// Firing rates can reach these targets, while the softmax of rates between 0 and 1 cannot approach a one-hot
 /// distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Schema)]
-pub struct Mse {}
+pub struct Mse;
 
 impl Loss for Mse {
     fn apply(&self, _: &StepOutputs, scores: &Var, labels: &Var) -> Var {

@@ -24,7 +24,7 @@ impl TrainedLayers {
         let settings = Settings {
             time_steps,
             // That of networks without spikes, and so of converted ones.
-            encoder: Direct::default().into(),
+            encoder: Direct.into(),
             batch_size: settings.batch_size.min(dataset.train_samples.max(1)),
             ..settings.clone()
         };

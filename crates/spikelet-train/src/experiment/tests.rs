@@ -119,7 +119,7 @@ fn every_setting_is_written_and_read() {
         high: 0.25,
     };
     let penalties = [
-        Penalty::new(SpikeCount {}, "4", 6e-4),
+        Penalty::new(SpikeCount, "4", 6e-4),
         Penalty::new(bounds, "*", 1.0),
     ];
     assert_eq!(settings.penalties, penalties);

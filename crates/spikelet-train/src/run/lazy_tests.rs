@@ -38,7 +38,7 @@ fn settings(ranks: usize) -> Settings {
         batch_size: 20 / ranks,
         evaluation_batch: Some(10),
         validation: 0.2,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         augment: Augment {
             transforms: vec![RandomErasing::default().into()],
             ..Augment::default()

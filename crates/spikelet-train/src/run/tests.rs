@@ -48,7 +48,7 @@ fn settings(ranks: usize) -> Settings {
         batch_size: 32 / ranks,
         evaluation_batch: Some(10),
         validation: 0.2,
-        penalties: vec![Penalty::new(SpikeCount {}, "*", 1e-2)],
+        penalties: vec![Penalty::new(SpikeCount, "*", 1e-2)],
         ..Settings::default()
     }
 }

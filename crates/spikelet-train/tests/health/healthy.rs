@@ -67,7 +67,7 @@ fn few(epochs: usize, seed: u64) -> Settings {
 #[test]
 fn mnist_fc_with_poisson_spikes() -> Result<()> {
     let settings = Settings {
-        encoder: Poisson::default().into(),
+        encoder: Poisson.into(),
         time_steps: 8,
         validation: 0.1,
         ..few(4, 11)

@@ -31,8 +31,8 @@ pub fn settings() -> Settings {
         batch_size: 16,
         epochs: 8,
         learning_rate: 1e-3,
-        encoder: Direct::default().into(),
-        loss: loss::Mse {}.into(),
+        encoder: Direct.into(),
+        loss: loss::Mse.into(),
         validation: 0.0,
         ..Settings::default()
     }

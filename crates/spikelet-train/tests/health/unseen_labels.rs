@@ -26,7 +26,7 @@ pub fn settings(epochs: usize, seed: u64) -> Settings {
         epochs,
         seed,
         learning_rate: 2e-3,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
         schedule: LrSchedule::default(),
@@ -89,7 +89,7 @@ fn recurrent_neurons_with_shuffled_digits() {
         .add(Recurrent::new(If::new(), 60))
         .add(Linear::new(60, 10));
     let settings = Settings {
-        loss: loss::Mse {}.into(),
+        loss: loss::Mse.into(),
         ..settings(14, 84)
     };
     sick(net, settings, &data);
@@ -268,7 +268,7 @@ fn five_gratings_with_random_labels_and_rmsprop() {
 fn twenty_five_patterns_with_random_labels_and_a_squared_error() {
     let data = with_random_labels(&prototypes(124, 25, [1, 8, 8], 50.0, [1000, 500]), 9);
     let settings = Settings {
-        loss: loss::Mse {}.into(),
+        loss: loss::Mse.into(),
         ..settings(15, 124)
     };
     sick(mlp(64, 150, 25), settings, &data);

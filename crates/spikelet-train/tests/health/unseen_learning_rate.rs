@@ -56,7 +56,7 @@ fn settings(learning_rate: f64, epochs: usize, seed: u64) -> Settings {
         epochs,
         seed,
         learning_rate,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
         schedule: LrSchedule::default(),
@@ -137,7 +137,7 @@ fn spiking_outputs_with_sgd_at_1000() {
             ..Sgd::default()
         }
         .into(),
-        loss: loss::Mse {}.into(),
+        loss: loss::Mse.into(),
         ..settings(1000.0, 10, 64)
     };
     sick(net, 5, settings, &data);

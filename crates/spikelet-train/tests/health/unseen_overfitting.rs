@@ -43,7 +43,7 @@ fn settings(epochs: usize, seed: u64) -> Settings {
         epochs,
         seed,
         learning_rate: 3e-3,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         validation: 0.0,
         schedule: LrSchedule::default(),
@@ -83,7 +83,7 @@ fn gratings_with_noisy_labels_and_a_squared_error() {
         .add(If::new())
         .add(Linear::new(128, 4));
     let settings = Settings {
-        loss: loss::Mse {}.into(),
+        loss: loss::Mse.into(),
         ..settings(60, 52)
     };
     sick(net, settings, &with_label_noise(&data, 0.4, 12));

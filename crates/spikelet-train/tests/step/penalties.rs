@@ -40,7 +40,7 @@ fn settings(learning_rate: f64, penalties: Vec<Penalty>) -> Settings {
         time_steps: T,
         batch_size: N,
         learning_rate,
-        encoder: Direct::default().into(),
+        encoder: Direct.into(),
         loss: loss::CrossEntropy::new().into(),
         penalties,
         ..Settings::default()
@@ -100,8 +100,8 @@ fn the_loss_of_training_has_the_penalties_of_the_spikes_and_that_of_evaluations_
 -> Result<()> {
     let (net, batch) = (net(), batch()?);
     let kinds: [Member<dyn PenaltyKind>; 6] = [
-        SpikeCount {}.into(),
-        SpikeCountSquared {}.into(),
+        SpikeCount.into(),
+        SpikeCountSquared.into(),
         RateTarget { target: 0.2 }.into(),
         RateBounds {
             low: 0.05,
@@ -150,7 +150,7 @@ fn the_loss_of_training_has_the_penalties_of_the_spikes_and_that_of_evaluations_
 fn gradients_are_those_of_the_loss_and_of_the_penalty() -> Result<()> {
     let (net, batch) = (net(), batch()?);
     let gradient = |weight: f64| {
-        let penalty = Penalty::new(SpikeCountSquared {}, "hidden", weight);
+        let penalty = Penalty::new(SpikeCountSquared, "hidden", weight);
         let step = Step::classifier(&net, &settings(0.0, vec![penalty]), SHAPE)?;
         let mut step = step.read_gradients("*").compile(&mut store()?)?;
         step.run_batch(&batch)?;
@@ -171,7 +171,7 @@ fn gradients_are_those_of_the_loss_and_of_the_penalty() -> Result<()> {
 fn penalties_lower_the_number_of_spikes() -> Result<()> {
     let (net, batch) = (net(), batch()?);
     let spikes_after = |weight: f64| {
-        let penalty = Penalty::new(SpikeCount {}, "hidden", weight);
+        let penalty = Penalty::new(SpikeCount, "hidden", weight);
         let settings = settings(1e-3, vec![penalty]);
         let step = Step::classifier(&net, &settings, SHAPE)?.read_activations("hidden.spike_seq");
         let mut step = step.compile(&mut store()?)?;
@@ -189,7 +189,7 @@ fn penalties_lower_the_number_of_spikes() -> Result<()> {
 #[test]
 fn a_pattern_without_a_layer_is_answered_with_the_layers() -> Result<()> {
     let net = net();
-    let penalty = Penalty::new(SpikeCount {}, "fc*", 1.0);
+    let penalty = Penalty::new(SpikeCount, "fc*", 1.0);
     let settings = settings(0.0, vec![penalty]);
     let step = Step::classifier(&net, &settings, SHAPE)?;
     let compiled = step.compile(&mut store()?);

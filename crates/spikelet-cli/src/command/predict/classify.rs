@@ -162,6 +162,6 @@ mod tests {
         assert_eq!(found.probability(1), None);
         assert_eq!(found.certainty(1), ("score", 1002.0));
         assert_eq!(found.best(), Some(1));
-        assert_eq!(Prediction::new(&[0.0; 3], &Mse {}).best(), None);
+        assert_eq!(Prediction::new(&[0.0; 3], &Mse).best(), None);
     }
 }
