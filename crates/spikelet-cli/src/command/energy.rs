@@ -2,7 +2,7 @@
 
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
-use crate::args::EvaluationArgs;
+use crate::args::{EvaluationArgs, words};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Value, json};
@@ -31,29 +31,11 @@ use std::time::Instant;
 ])]
 pub struct EnergyOf {
     /// How often a weight is read from memory
-    #[arg(long, value_name = "READS", value_enum, default_value_t = Reads::EachOperation)]
-    weight_reads: Reads,
+    #[arg(long, value_name = "READS", value_parser = words::<WeightReads>(), default_value_t)]
+    weight_reads: WeightReads,
 
     #[command(flatten)]
     evaluation: EvaluationArgs,
-}
-
-/// [`WeightReads`] on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Reads {
-    /// For each synaptic operation
-    EachOperation,
-    /// Once in each time step
-    EachPass,
-}
-
-impl From<Reads> for WeightReads {
-    fn from(reads: Reads) -> Self {
-        match reads {
-            Reads::EachOperation => Self::EachOperation,
-            Reads::EachPass => Self::EachPass,
-        }
-    }
 }
 
 impl EnergyOf {
@@ -69,7 +51,7 @@ impl EnergyOf {
                 Precision::F32 | Precision::Tf32 => NumberFormat::F32,
                 Precision::Bf16 | Precision::F16 => NumberFormat::F16,
             },
-            reads: self.weight_reads.into(),
+            reads: self.weight_reads,
             counts,
         };
         let estimates = report.estimates()?;

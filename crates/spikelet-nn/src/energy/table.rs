@@ -1,20 +1,24 @@
 //! Published energies of operations.
 
 use crate::DefinitionError;
-use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
 /// The format of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum NumberFormat {
     /// 32-bit floating point.
+    #[default]
     F32,
-    /// 16-bit floating point, IEEE half precision or bfloat16.
+    /// 16-bit floating point.
+    ///
+    /// IEEE half precision or bfloat16.
     F16,
     /// 32-bit integers.
     I32,
-    /// 8-bit integers, whose products are accumulated in 32-bit integers.
+    /// 8-bit integers.
+    ///
+    /// Products are accumulated in 32-bit integers.
     I8,
 }
 
@@ -33,16 +37,6 @@ impl NumberFormat {
         match self {
             Self::I8 => Self::I32,
             other => other,
-        }
-    }
-
-    /// The format in words.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::F32 => "32-bit floating point",
-            Self::F16 => "16-bit floating point",
-            Self::I32 => "32-bit integers",
-            Self::I8 => "8-bit integers",
         }
     }
 }
