@@ -237,7 +237,7 @@ impl Estimate {
         assumptions.push(LEFT_OUT.to_string());
         Ok(Self {
             subject: format!("spiking network, {}", format.summary()),
-            table: table.name.to_string(),
+            table: table.name.clone(),
             layers: counts.layers.iter().map(of_layer).collect(),
             assumptions,
         })
@@ -317,7 +317,7 @@ impl Estimate {
         assumptions.push(LEFT_OUT.to_string());
         Ok(Self {
             subject: format!("artificial network of the same shape, {}", format.summary()),
-            table: table.name.to_string(),
+            table: table.name.clone(),
             layers: counts.layers.iter().map(of_layer).collect(),
             assumptions,
         })
