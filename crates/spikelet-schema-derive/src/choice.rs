@@ -3,14 +3,14 @@
 use crate::options::{Options, documentation, kebab};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DataEnum, DeriveInput, Fields};
+use syn::{DataEnum, DeriveInput, Fields, LitStr};
 
 pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
-    let own = Options::of(&input.attrs, &["name", "crate"])?;
+    let own = Options::of(&input.attrs, &["name", "crate", "snake_case"])?;
     let schema = own.schema();
-    let family = own.name.map_or_else(
+    let family = own.name.as_ref().map_or_else(
         || kebab(&input.ident.to_string()).replace('-', " "),
-        |name| name.value(),
+        LitStr::value,
     );
     let (mut variants, mut words, mut summaries, mut aliases) = (vec![], vec![], vec![], vec![]);
     for variant in &data.variants {
@@ -25,11 +25,11 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
             let ident = &variant.ident;
             aliases.push(quote!((#alias, Self::#ident)));
         }
-        words.push(
-            options
-                .name
-                .map_or_else(|| kebab(&variant.ident.to_string()), |name| name.value()),
-        );
+        let word = || match (kebab(&variant.ident.to_string()), own.snake_case) {
+            (word, true) => word.replace('-', "_"),
+            (word, false) => word,
+        };
+        words.push(options.name.map_or_else(word, |name| name.value()));
         summaries.push(summary(&documentation(&variant.attrs)));
         variants.push(&variant.ident);
     }

@@ -27,6 +27,7 @@ use spikelet_schema::Schema;
 ///
 /// With several ranks the gradient is that of the rank's own batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
+#[schema(snake_case)]
 #[non_exhaustive]
 pub enum Monitor {
     /// Firing rates.
@@ -36,7 +37,6 @@ pub enum Monitor {
     /// Membrane potentials, and their distance to the threshold.
     Potential,
     /// Synaptic operations of layers with weights.
-    #[schema(name = "synaptic_operations")]
     SynapticOperations,
     /// Norms of gradients.
     Gradient,

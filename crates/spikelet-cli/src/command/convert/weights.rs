@@ -29,7 +29,7 @@ impl Convert {
             None | Some(OutputFormat::Framework(_)) => WeightFormat::of_extension(&self.out),
             Some(_) => None,
         };
-        let to = to.ok_or_else(|| self.wrong_output("weights", WeightFormat::NAMES))?;
+        let to = to.ok_or_else(|| self.wrong_output("weights", &WeightFormat::NAMES.join(", ")))?;
         let Source {
             from,
             mut weights,
