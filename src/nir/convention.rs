@@ -1,10 +1,8 @@
 //! The time steps of other frameworks.
 
 use super::choices::{FeedbackFrom, Fires, Reset, VStart};
-use super::error::NirError;
 use spikelet_nn::neuron::Discretization;
-use std::fmt;
-use std::str::FromStr;
+use spikelet_schema::Schema;
 
 /// A framework whose time steps are used.
 ///
@@ -21,7 +19,8 @@ use std::str::FromStr;
 /// the potentials of IF neurons; that is not part of a convention.
 ///
 /// Norse 1.1.0 writes time constants that are too small by its dt of 1e-3: its files have steps of 1e-6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(crate = spikelet_schema)]
 pub enum Convention {
     /// snnTorch 1.0.
     Snntorch,
@@ -36,26 +35,6 @@ pub enum Convention {
 }
 
 impl Convention {
-    /// All conventions.
-    pub const ALL: &[Self] = &[
-        Self::Snntorch,
-        Self::Norse,
-        Self::Spikingjelly,
-        Self::Sinabs,
-        Self::Rockpool,
-    ];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Snntorch => "snntorch",
-            Self::Norse => "norse",
-            Self::Spikingjelly => "spikingjelly",
-            Self::Sinabs => "sinabs",
-            Self::Rockpool => "rockpool",
-        }
-    }
-
     pub(super) fn choices(self) -> Choices {
         let euler = Choices {
             dt: Some(1e-4),
@@ -97,25 +76,6 @@ impl Convention {
                 ..exact
             },
         }
-    }
-}
-
-impl fmt::Display for Convention {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Convention {
-    type Err = NirError;
-
-    fn from_str(name: &str) -> Result<Self, NirError> {
-        let found = Self::ALL.iter().copied().find(|known| known.name() == name);
-        found.ok_or_else(|| NirError::Choice {
-            what: "the convention".to_string(),
-            given: name.to_string(),
-            expected: "snntorch, norse, spikingjelly, sinabs, rockpool".to_string(),
-        })
     }
 }
 

@@ -27,16 +27,6 @@ pub enum NirError {
         /// What to do.
         help: String,
     },
-    /// An option or a value of the metadata that is not known.
-    #[error("{what} is `{given}`; expected {expected}\n  help: use one of these values")]
-    Choice {
-        /// The option or the entry of the metadata.
-        what: String,
-        /// The given value.
-        given: String,
-        /// The known values.
-        expected: String,
-    },
     /// Input sequences that do not match the graph.
     #[error("input `{input}`: {problem}\n  help: {help}")]
     Input {

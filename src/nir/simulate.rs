@@ -8,6 +8,7 @@ use spikelet_graph::{Backend, DType, Tensor, Var};
 use spikelet_nir::Graph;
 use spikelet_nn::module::{Context, Mode};
 use spikelet_nn::runtime::host;
+use spikelet_schema::Schema;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use std::sync::Arc;
 pub(super) const SINGLE: &str = "x";
 
 /// The sequences that a simulation returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
+#[schema(crate = spikelet_schema)]
 pub enum Record {
     /// `NODE/out` of each Output.
     #[default]

@@ -95,6 +95,8 @@ impl OtherError for spikelet_events::Error {}
 
 impl OtherError for spikelet_schema::document::DocumentError {}
 
+impl OtherError for spikelet_schema::UnknownName {}
+
 impl Error {
     /// An [`Error::Other`].
     pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 
 /// The type of the elements of a tensor of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
 #[non_exhaustive]
 pub enum ElementType {
     /// Bytes: pixels, tokens.
@@ -19,18 +19,6 @@ pub enum ElementType {
     Bits,
     /// Events of a camera or a cochlea. See [`Events`](crate::Events).
     Events,
-}
-
-impl fmt::Display for ElementType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::U8 => "u8",
-            Self::I64 => "i64",
-            Self::F32 => "f32",
-            Self::Bits => "bits",
-            Self::Events => "events",
-        })
-    }
 }
 
 /// The description of one named tensor of a sample: its name, type and shape, and how samples become a batch.

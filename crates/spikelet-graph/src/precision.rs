@@ -20,8 +20,9 @@ pub enum Precision {
     Tf32,
     /// Products and sequences in bf16: the range of f32, 7 bits of mantissa.
     Bf16,
-    /// Products and sequences in f16: 10 bits of mantissa, magnitudes from 6·10⁻⁸ to 65504. Small
-    /// gradients underflow and large ones overflow: scale the loss.
+    /// Products and sequences in f16: 10 bits of mantissa, magnitudes from 6·10⁻⁸ to 65504.
+    ///
+    /// Small gradients underflow and large ones overflow: scale the loss.
     F16,
 }
 

@@ -1,10 +1,9 @@
 //! The schedules.
 
-use serde::Serialize;
+use spikelet_schema::Schema;
 
 /// The order of forward and backward passes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Schema)]
 pub enum PipelineSchedule {
     /// 1F1B, which needs less memory, unless fill-drain is predicted to be 10 % faster.
     #[default]
@@ -14,14 +13,6 @@ pub enum PipelineSchedule {
     FillDrain,
     /// One forward, one backward (1F1B; Narayanan et al., SOSP 2019). The number of micro-batches in flight
     /// on a stage is the number of stages from it to the last one.
+    #[schema(name = "1f1b")]
     OneForwardOneBackward,
-}
-
-impl PipelineSchedule {
-    /// The schedules with their names on the command line.
-    pub const NAMES: [(&'static str, Self); 3] = [
-        ("auto", Self::Auto),
-        ("fill-drain", Self::FillDrain),
-        ("1f1b", Self::OneForwardOneBackward),
-    ];
 }

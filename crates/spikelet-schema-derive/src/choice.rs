@@ -1,18 +1,18 @@
 //! Enums without fields: a value is one of several words.
 
-use crate::options::{Options, kebab};
+use crate::options::{Options, documentation, kebab};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DataEnum, DeriveInput, Fields};
+use syn::{DataEnum, DeriveInput, Fields, LitStr};
 
 pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
-    let own = Options::of(&input.attrs, &["name", "crate"])?;
+    let own = Options::of(&input.attrs, &["name", "crate", "snake_case"])?;
     let schema = own.schema();
-    let family = own.name.map_or_else(
+    let family = own.name.as_ref().map_or_else(
         || kebab(&input.ident.to_string()).replace('-', " "),
-        |name| name.value(),
+        LitStr::value,
     );
-    let (mut variants, mut words, mut aliases) = (vec![], vec![], vec![]);
+    let (mut variants, mut words, mut summaries, mut aliases) = (vec![], vec![], vec![], vec![]);
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
             return Err(syn::Error::new_spanned(
@@ -25,11 +25,12 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
             let ident = &variant.ident;
             aliases.push(quote!((#alias, Self::#ident)));
         }
-        words.push(
-            options
-                .name
-                .map_or_else(|| kebab(&variant.ident.to_string()), |name| name.value()),
-        );
+        let word = || match (kebab(&variant.ident.to_string()), own.snake_case) {
+            (word, true) => word.replace('-', "_"),
+            (word, false) => word,
+        };
+        words.push(options.name.map_or_else(word, |name| name.value()));
+        summaries.push(summary(&documentation(&variant.attrs)));
         variants.push(&variant.ident);
     }
     let (ty, count) = (&input.ident, words.len());
@@ -48,6 +49,13 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 }
             }
 
+            /// The first paragraph of the value's doc comment, without the dot at its end.
+            pub const fn summary(self) -> &'static str {
+                match self {
+                    #(Self::#variants => #summaries,)*
+                }
+            }
+
             /// The value of a word, in any case of its letters.
             ///
             /// # Errors
@@ -60,6 +68,7 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         impl #schema::Choice for #ty {
             const ALL: &'static [Self] = &Self::ALL;
             const NAMES: &'static [&'static str] = &Self::NAMES;
+            const SUMMARIES: &'static [&'static str] = &[#(#summaries),*];
             const ALIASES: &'static [(&'static str, Self)] = &[#(#aliases),*];
         }
 
@@ -113,4 +122,10 @@ pub(crate) fn derive(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
             }
         }
     })
+}
+
+/// The first paragraph of a doc comment on one line, without the dot at its end.
+fn summary(doc: &str) -> String {
+    let first = doc.split("\n\n").next().unwrap_or_default();
+    first.replace('\n', " ").trim_end_matches('.').to_string()
 }

@@ -26,6 +26,7 @@ pub(crate) struct Options {
     pub rest: bool,
     pub skip: bool,
     pub own_value: bool,
+    pub snake_case: bool,
 }
 
 impl Options {
@@ -57,6 +58,7 @@ impl Options {
                     "flatten" => options.flatten = true,
                     "skip" => options.skip = true,
                     "own_value" => options.own_value = true,
+                    "snake_case" => options.snake_case = true,
                     limit => {
                         let value = expression(meta.value()?)?;
                         let method = match (limit, options.domain.is_empty()) {

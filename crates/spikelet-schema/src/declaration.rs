@@ -193,6 +193,9 @@ pub trait Choice: Copy + PartialEq + 'static {
     /// Their words.
     const NAMES: &'static [&'static str];
 
+    /// The first paragraphs of their doc comments.
+    const SUMMARIES: &'static [&'static str];
+
     /// Other words, with their values.
     const ALIASES: &'static [(&'static str, Self)];
 }

@@ -94,8 +94,8 @@ pub use registry::{
 /// | `table = "training"` | the table that has the key, of a struct that is read from several: see [`read_tables`] |
 /// | `skip` | the field is in no notation |
 ///
-/// Of an enum without fields: `ALL`, `NAMES`, `name`, `find`, [`Choice`], [`FieldValue`], `Display`, `FromStr` and serde's
-/// traits. A variant is written in lower case with `-`, or as `#[schema(name = "…")]` says; `_` is read as `-`. A variant with
+/// Of an enum without fields: `ALL`, `NAMES`, `name`, `summary`, `find`, [`Choice`], [`FieldValue`], `Display`, `FromStr` and serde's
+/// traits. A variant is written in lower case with `-`, or as `#[schema(name = "…")]` says, or with `_` if the enum has `#[schema(snake_case)]`; `_` is read as `-`. A variant with
 /// `#[schema(alias = "…")]` is read from this word too.
 pub use spikelet_schema_derive::Schema;
 

@@ -207,7 +207,7 @@ fn neurons_and_constants_that_do_not_fit_are_named() {
     assert!(
         error
             .to_string()
-            .contains("snnTorch has no place for `adlif (SeAdLifCell)`"),
+            .contains("snnTorch 1.0 has no place for `adlif (SeAdLifCell)`"),
         "{error}"
     );
 

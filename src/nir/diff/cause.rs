@@ -3,10 +3,12 @@
 use super::compare::Comparison;
 use super::side::Runnable;
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 use std::fmt;
 
 /// A cause of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(crate = spikelet_schema)]
 pub enum Cause {
     /// Reset to a value, or by subtraction of the threshold.
     Reset,
@@ -17,6 +19,7 @@ pub enum Cause {
     /// The way from one step to the next.
     Discretization,
     /// The length of a step.
+    #[schema(name = "dt")]
     StepLength,
     /// The potential before the first step.
     VStart,
@@ -38,35 +41,6 @@ pub enum Cause {
     InputScale,
     /// Other values of parameters.
     Parameters,
-}
-
-impl Cause {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Reset => "reset",
-            Self::ResetDelay => "reset-delay",
-            Self::Fires => "fires",
-            Self::Discretization => "discretization",
-            Self::StepLength => "dt",
-            Self::VStart => "v-start",
-            Self::Feedback => "feedback",
-            Self::Convention => "convention",
-            Self::Dtype => "dtype",
-            Self::TransposedWeight => "transposed-weight",
-            Self::FlippedKernel => "flipped-kernel",
-            Self::SwappedLayers => "swapped-layers",
-            Self::MissingBias => "missing-bias",
-            Self::InputScale => "input-scale",
-            Self::Parameters => "parameters",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// The network that was changed for a trial.

@@ -2,51 +2,28 @@
 
 use spikelet_graph::Tensor;
 use spikelet_nir::NodeKind;
+use spikelet_schema::Schema;
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// A sequence of a layer. The order is that of the computation within a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A sequence of a layer. The order is that of the computation within a step. Its word is the end of the name in files: `lif/out`
+/// is the output of `lif`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Schema)]
+#[schema(crate = spikelet_schema)]
 pub enum Quantity {
-    /// The current.
+    /// Current.
+    #[schema(name = "i")]
     Current,
-    /// The potential before the reset.
+    /// Potential before the reset.
+    #[schema(name = "h")]
     PotentialBeforeReset,
-    /// The output: spikes, or values of layers that are no neurons.
+    /// Output.
+    ///
+    /// Spikes, or values of layers that are no neurons.
+    #[schema(name = "out")]
     Output,
-    /// The potential after the reset.
+    /// Potential after the reset.
+    #[schema(name = "v")]
     Potential,
-}
-
-impl Quantity {
-    /// All quantities.
-    pub const ALL: &[Self] = &[
-        Self::Current,
-        Self::PotentialBeforeReset,
-        Self::Output,
-        Self::Potential,
-    ];
-
-    /// The end of the name in files: `lif/out` is the output of `lif`.
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::Current => "i",
-            Self::PotentialBeforeReset => "h",
-            Self::Output => "out",
-            Self::Potential => "v",
-        }
-    }
-}
-
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Current => "current",
-            Self::PotentialBeforeReset => "potential before the reset",
-            Self::Output => "output",
-            Self::Potential => "potential after the reset",
-        })
-    }
 }
 
 /// All layers of a network.

@@ -91,7 +91,7 @@ impl Runnable {
         let expanded = self.graph.expand().map_err(NirError::from)?;
         let layer = |path: &str| {
             let value = |quantity: Quantity| {
-                let name = format!("{path}/{}", quantity.suffix());
+                let name = format!("{path}/{}", quantity.name());
                 let sequence = Sequence::new(traces.sequences.get(&name)?);
                 Some((quantity, sequence))
             };
@@ -102,7 +102,7 @@ impl Runnable {
             Layer {
                 name: path.to_string(),
                 kind: kind.unwrap_or(LayerKind::Other),
-                values: Quantity::ALL.iter().copied().filter_map(value).collect(),
+                values: Quantity::ALL.into_iter().filter_map(value).collect(),
             }
         };
         let layers = imported.module.execution_order().map(layer);

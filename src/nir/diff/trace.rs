@@ -138,10 +138,7 @@ fn input_name(name: &str) -> Option<&str> {
         return Some(name);
     }
     let input = name.strip_prefix(INPUT)?;
-    let is_quantity = Quantity::ALL
-        .iter()
-        .any(|quantity| quantity.suffix() == input);
-    (!is_quantity).then_some(input)
+    (!Quantity::NAMES.contains(&input)).then_some(input)
 }
 
 /// The layer and the quantity of a sequence; none for inputs of neurons, and labels and scores beside recordings.
@@ -160,9 +157,9 @@ fn split(name: &str) -> Option<(&str, Quantity)> {
     });
     let parts = name.rsplit_once('/').and_then(|(layer, end)| {
         let quantity = Quantity::ALL
-            .iter()
-            .find(|quantity| quantity.suffix() == end)?;
-        Some((layer, *quantity))
+            .into_iter()
+            .find(|quantity| quantity.name() == end)?;
+        Some((layer, quantity))
     });
     Some(recorded.or(parts).unwrap_or((name, Quantity::Output)))
 }

@@ -16,12 +16,11 @@ mod neuron;
 mod parallel;
 mod picture;
 mod pipeline;
-mod precision;
 mod preset;
-mod propagation;
 mod schedule;
 mod settings;
 pub mod value;
+mod words;
 
 pub use arch::capability;
 pub use augment::{AugmentArgs, normalization_of};
@@ -38,13 +37,12 @@ pub use neuron::{NeuronArgs, defaults, overlay, surrogate_constants};
 pub use parallel::ParallelArgs;
 pub use picture::svg_path;
 pub use pipeline::PipelineArgs;
-pub use precision::precisions;
 pub use preset::PresetArgs;
-pub use propagation::propagations;
 pub use schedule::ScheduleArgs;
 pub use settings::{SettingsArgs, described, not_negative, per_network, positive, share};
 use std::ops::Range;
 pub use value::Setting;
+pub use words::words;
 
 /// A variable of the environment, if it is set to something.
 pub fn variable(name: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Pipelines on the command line.
 
-use super::{DeviceArgs, count, open_device};
+use super::{DeviceArgs, count, open_device, words};
 use crate::failure::Failure;
 use spikelet::encoder::Direct;
 use spikelet::graph::Backend;
@@ -38,16 +38,12 @@ pub struct PipelineArgs {
 
     /// Order of forward and backward passes; auto is 1f1b, which needs less memory, unless
     /// fill-drain is predicted to be at least 10 % faster
-    #[arg(hide_short_help = true, long, value_name = "ORDER", default_value = "auto", value_parser = schedules(), requires = "pipeline")]
-    pipeline_schedule: String,
+    #[arg(hide_short_help = true, long, value_name = "ORDER", default_value = "auto", value_parser = words::<PipelineSchedule>(), requires = "pipeline")]
+    pipeline_schedule: PipelineSchedule,
 
     /// Feed the image itself at each time step: the same as --encoder direct
     #[arg(hide_short_help = true, long)]
     pub static_input: bool,
-}
-
-fn schedules() -> clap::builder::PossibleValuesParser {
-    PipelineSchedule::NAMES.map(|(name, _)| name).into()
 }
 
 fn stages(text: &str) -> Result<Stages, String> {
@@ -113,9 +109,6 @@ impl PipelineArgs {
             StageReplicas::from(devices.collect::<Vec<_>>())
         };
         let devices: Vec<StageReplicas> = teams.iter().map(team).collect();
-        let schedule = PipelineSchedule::NAMES
-            .into_iter()
-            .find(|(n, _)| *n == self.pipeline_schedule);
         let whole = experiment.settings.batch_size.div_ceil(names.len());
         Ok(Some(PipelineOptions {
             devices,
@@ -123,7 +116,7 @@ impl PipelineArgs {
             config: PipelineConfig {
                 split_size: experiment.device.split_size.unwrap_or(whole),
                 time_chunk: self.time_chunk,
-                schedule: schedule.map_or(PipelineSchedule::Auto, |(_, schedule)| schedule),
+                schedule: self.pipeline_schedule,
             },
             timeline: trace,
         }))

@@ -2,7 +2,7 @@
 
 use super::named::{member_over, named, names_of};
 use super::preset::own_preset;
-use super::{count, precisions, propagations};
+use super::{count, words};
 use crate::failure::Failure;
 use serde_json::{Map, Value};
 use spikelet::MemoryBudget;
@@ -41,7 +41,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     label_smoothing: Option<f64>,
 
     /// Execution order of layers and time steps [default: layer-by-layer]
-    #[arg(hide_short_help = true, long, value_name = "ORDER", value_parser = propagations())]
+    #[arg(hide_short_help = true, long, value_name = "ORDER", value_parser = words::<Propagation>())]
     propagation: Option<Propagation>,
 
     /// Momentum of SGD, RMSprop or Muon [default: of SGD 0.9, or that of a network trained by SGD; of
@@ -64,7 +64,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     nesterov: bool,
 
     /// Number format of matrix products and sequences [default: f32]
-    #[arg(long, value_name = "TYPE", value_parser = precisions())]
+    #[arg(long, value_name = "TYPE", value_parser = words::<Precision>())]
     precision: Option<Precision>,
 
     /// Mixed precision: the same as --precision bf16

@@ -2,7 +2,7 @@
 
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
-use crate::args::EvaluationArgs;
+use crate::args::{EvaluationArgs, words};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use spikelet::human::{bytes, duration, percent, thousands};
 use spikelet::log::Console;
 use spikelet::module::Precision;
 use spikelet::train::count_operations;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -31,28 +32,24 @@ use std::time::Instant;
 ])]
 pub struct EnergyOf {
     /// How often a weight is read from memory
-    #[arg(long, value_name = "READS", value_enum, default_value_t = Reads::EachOperation)]
-    weight_reads: Reads,
+    #[arg(long, value_name = "READS", value_parser = words::<WeightReads>(), default_value_t)]
+    weight_reads: WeightReads,
+
+    /// Cost table: horowitz-45nm, horowitz-45nm-memory, or a TOML file; several, separated by commas [default: the
+    /// published ones]
+    #[arg(long, value_name = "TABLE", value_delimiter = ',', value_parser = cost_table)]
+    cost_table: Vec<CostTable>,
 
     #[command(flatten)]
     evaluation: EvaluationArgs,
 }
 
-/// [`WeightReads`] on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Reads {
-    /// For each synaptic operation
-    EachOperation,
-    /// Once in each time step
-    EachPass,
-}
-
-impl From<Reads> for WeightReads {
-    fn from(reads: Reads) -> Self {
-        match reads {
-            Reads::EachOperation => Self::EachOperation,
-            Reads::EachPass => Self::EachPass,
-        }
+/// A published table, or that of a file.
+fn cost_table(text: &str) -> Result<CostTable, String> {
+    let of_file = |path| CostTable::read(path).map_err(|error| error.to_string());
+    match Path::new(text) {
+        path if path.extension().is_some_and(|text| text == "toml") => of_file(path),
+        _ => CostTable::find(text).map_err(|error| error.to_string()),
     }
 }
 
@@ -69,8 +66,12 @@ impl EnergyOf {
                 Precision::F32 | Precision::Tf32 => NumberFormat::F32,
                 Precision::Bf16 | Precision::F16 => NumberFormat::F16,
             },
-            reads: self.weight_reads.into(),
+            reads: self.weight_reads,
             counts,
+            tables: match self.cost_table.is_empty() {
+                true => CostTable::published().into(),
+                false => self.cost_table,
+            },
         };
         let estimates = report.estimates()?;
         console.say_json(&json!({
@@ -105,17 +106,16 @@ struct Report {
     format: NumberFormat,
     reads: WeightReads,
     counts: NetworkCounts,
+    tables: Vec<CostTable>,
 }
 
 impl Report {
     /// The estimates of each cost table: the spiking network, the artificial one, its 8-bit version.
     fn estimates(&self) -> Result<Vec<[Estimate; 3]>, Failure> {
-        let tables = CostTable::NAMES.into_iter().map(|name| {
-            let table = CostTable::find(name)?;
-            let artificial =
-                |format| Estimate::artificial(&self.counts, &table, format, self.reads);
+        let tables = self.tables.iter().map(|table| {
+            let artificial = |format| Estimate::artificial(&self.counts, table, format, self.reads);
             Ok([
-                Estimate::spiking(&self.counts, &table, self.format, self.reads)?,
+                Estimate::spiking(&self.counts, table, self.format, self.reads)?,
                 artificial(self.format)?,
                 artificial(NumberFormat::I8)?,
             ])

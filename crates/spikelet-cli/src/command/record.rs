@@ -3,11 +3,9 @@
 use super::sequences::read_sequences;
 use super::trained::Trained;
 use super::{examples, path_text, say_table};
-use crate::args::{EvaluationArgs, range};
+use crate::args::{EvaluationArgs, range, words};
 use crate::failure::Failure;
 use crate::table::Table;
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use serde_json::json;
 use spikelet::data::{ArraySpec, SequenceLabels, StepShape};
 use spikelet::human::{bytes, duration, percent, thousands};
@@ -64,9 +62,9 @@ pub struct Record {
         value_name = "VALUES",
         default_value = "spikes",
         value_delimiter = ',',
-        value_enum
+        value_parser = words::<Recorded>()
     )]
-    values: Vec<Value>,
+    values: Vec<Recorded>,
 
     /// Test images, counted from 0, without END [default: the first 100]
     #[arg(long, value_name = "START..END", value_parser = range)]
@@ -89,29 +87,6 @@ pub struct Record {
     evaluation: EvaluationArgs,
 }
 
-/// [`Recorded`] on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Value(Recorded);
-
-impl ValueEnum for Value {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Value; Recorded::ALL.len()] = {
-            let mut all = [Value(Recorded::Spikes); Recorded::ALL.len()];
-            let mut k = 0;
-            while k < all.len() {
-                all[k] = Value(Recorded::ALL[k]);
-                k += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()))
-    }
-}
-
 /// The array of a file with others that is the input.
 const INPUT: &str = "input_seq";
 
@@ -128,7 +103,7 @@ impl Record {
         let recording = others.iter().fold(Recording::new(first), Recording::layers);
         let all = samples.samples.dataset().len();
         let mut recording = recording
-            .values(self.values.iter().map(|value| value.0))
+            .values(self.values.iter().copied())
             .samples(self.samples.clone().unwrap_or(0..all.min(FEW)));
         if self.at_rest {
             recording = recording.at_rest();

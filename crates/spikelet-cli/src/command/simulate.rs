@@ -1,7 +1,7 @@
 //! `spikelet simulate`
 
 use super::{examples, path_text, say_table};
-use crate::args::DeviceArgs;
+use crate::args::{DeviceArgs, words};
 use crate::failure::Failure;
 use crate::table::Table;
 use clap::ValueEnum;
@@ -15,8 +15,10 @@ use spikelet::nir::{
     SimulateOptions, StepLengthFrom, Traces, VStart,
 };
 use spikelet::problem_and_help;
+use spikelet::schema::UnknownName;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -49,8 +51,8 @@ pub struct Simulate {
     out: PathBuf,
 
     /// Sequences to write
-    #[arg(long, value_name = "WHICH", default_value = "output", value_enum)]
-    record: Recorded,
+    #[arg(long, value_name = "WHICH", default_value = "output", value_parser = words::<Record>())]
+    record: Record,
 
     /// Type of all computations; f64 runs on the CPU
     #[arg(long, value_name = "TYPE", default_value = "f32", value_enum)]
@@ -73,7 +75,7 @@ pub(super) struct Steps {
     pub(super) dt: Option<f64>,
 
     /// The way from one step to the next: euler, euler-seq, exact or exact-seq [default: euler-seq]
-    #[arg(long, value_name = "NAME", value_parser = discretization)]
+    #[arg(long, value_name = "NAME", value_parser = choice::<Discretization>)]
     discretization: Option<Discretization>,
 
     /// Reset of a neuron that fired: value (v_reset) or subtract (the threshold) [default: value]
@@ -107,7 +109,7 @@ impl Steps {
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "dt" => self.dt = Some(crate::args::positive(value)?),
-            "discretization" => self.discretization = Some(discretization(value)?),
+            "discretization" => self.discretization = Some(choice(value)?),
             "reset" => self.reset = Some(choice(value)?),
             "reset-delay" => self.reset_delay = value.parse().map_err(|_| "use true or false")?,
             "fires" => self.fires = Some(choice(value)?),
@@ -125,19 +127,9 @@ impl Steps {
     }
 }
 
-fn choice<T: std::str::FromStr<Err = NirError>>(text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|error: NirError| first_line(&error.to_string()))
-}
-
-fn discretization(text: &str) -> Result<Discretization, String> {
-    let parsed = text.parse::<Discretization>();
+fn choice<T: FromStr<Err = UnknownName>>(text: &str) -> Result<T, String> {
+    let parsed = text.parse::<T>();
     parsed.map_err(|error| error.to_string().replace("\n  help: ", "; "))
-}
-
-/// A message without its help, which clap replaces.
-fn first_line(message: &str) -> String {
-    problem_and_help(message).0.to_string()
 }
 
 impl From<Steps> for ImportOptions {
@@ -153,23 +145,6 @@ impl From<Steps> for ImportOptions {
             convention: steps.convention,
             ..Self::default()
         }
-    }
-}
-
-/// [`Record`] on the command line.
-#[derive(Clone, Copy, Debug)]
-struct Recorded(Record);
-
-impl ValueEnum for Recorded {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self(Record::Output), Self(Record::All)]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(match self.0 {
-            Record::Output => "output",
-            Record::All => "all",
-        }))
     }
 }
 
@@ -204,7 +179,7 @@ impl Simulate {
         let inputs = nir::read_inputs(&self.input)?;
         let options = SimulateOptions {
             import: self.steps.into(),
-            record: self.record.0,
+            record: self.record,
             float: self.dtype.0,
             device: Some(device),
         };

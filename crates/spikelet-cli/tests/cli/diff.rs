@@ -93,8 +93,8 @@ fn different_networks_have_the_exit_status_1_and_a_cause() {
         &stdout(&output),
         &[
             "first difference: layer `if`, step 1, sample 0, neuron [0]",
-            "output                      0  1",
-            "potential before the reset  1  –",
+            "Output                      0  1",
+            "Potential before the reset  1  –",
             "cause: fires\n",
             "with this change of A, nothing differs: fires ge",
         ],

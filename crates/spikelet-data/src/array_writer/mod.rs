@@ -3,6 +3,7 @@
 mod npz;
 mod safetensors;
 
+use spikelet_schema::Schema;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -37,7 +38,7 @@ impl ArrayFormat {
 }
 
 /// The type of the elements of a written array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
 pub enum ArrayType {
     /// Bytes.
     U8,
@@ -55,16 +56,6 @@ impl ArrayType {
             Self::U8 => 1,
             Self::F32 => 4,
             Self::I64 => 8,
-        }
-    }
-
-    /// The name: `u8`, `i64` or `f32`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::I64 => "i64",
-            Self::F32 => "f32",
         }
     }
 }

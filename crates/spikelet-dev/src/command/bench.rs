@@ -7,7 +7,7 @@ use spikelet::log::Console;
 use spikelet::module::{Context, Init, Module, Precision, Propagation};
 use spikelet::prelude::{Atan, Lif, NeuronExt};
 use spikelet::runtime::VarStore;
-use spikelet_cli::args::{DeviceArgs, count, precisions, propagations};
+use spikelet_cli::args::{DeviceArgs, count, words};
 use spikelet_cli::command::bench::copy::{COPY, Copy, USUAL};
 use spikelet_cli::command::bench::measure::{Measurement, Repeats};
 use spikelet_cli::command::bench::passes::{Backward, Passes};
@@ -50,11 +50,11 @@ pub struct LinearLif {
     batch_size: usize,
 
     /// Number format of matrix products and sequences
-    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = precisions())]
+    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = words::<Precision>())]
     precision: Precision,
 
     /// Execution order of layers and time steps
-    #[arg(help_heading = "Size", long, value_name = "ORDER", default_value = "layer-by-layer", value_parser = propagations())]
+    #[arg(help_heading = "Size", long, value_name = "ORDER", default_value = "layer-by-layer", value_parser = words::<Propagation>())]
     propagation: Propagation,
 
     #[command(flatten)]

@@ -8,9 +8,14 @@ use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "hdf5")]
 use crate::spiking_audio::SpikingAudioFile;
 use crate::{EventBuffer, Options, Recording, Sensor};
+use spikelet_schema::Schema;
 
 /// The part of a data set that a sample belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// ```
+/// assert_eq!(spikelet_events::Split::Valid.name(), "valid");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
 pub enum Split {
     /// Training.
     Train,
@@ -20,29 +25,6 @@ pub enum Split {
     Test,
     /// The set has no splits of its own.
     All,
-}
-
-impl Split {
-    /// The name in lower case.
-    ///
-    /// ```
-    /// assert_eq!(spikelet_events::Split::Valid.name(), "valid");
-    /// ```
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Train => "train",
-            Self::Valid => "valid",
-            Self::Test => "test",
-            Self::All => "all",
-        }
-    }
-}
-
-impl fmt::Display for Split {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// The part of a file that is a sample.

@@ -3,6 +3,7 @@
 use super::{CostTable, LayerCounts, MemoryCosts, NetworkCounts, NumberFormat};
 use serde::Serialize;
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
@@ -62,13 +63,16 @@ impl fmt::Display for Energy {
 }
 
 /// How often a weight is read from the memory that holds the parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum WeightReads {
-    /// For each synaptic operation: event-driven hardware without reuse.
+    /// For each synaptic operation.
+    ///
+    /// Event-driven hardware without reuse.
     #[default]
     EachOperation,
-    /// Once in each forward pass: hardware that keeps a weight for all operations of a pass.
+    /// Once in each time step.
+    ///
+    /// Hardware that keeps a weight for all operations of a pass.
     EachPass,
 }
 
@@ -202,7 +206,7 @@ impl Estimate {
             format!(
                 "Every neuron is updated at every time step, in {}: its additions, and its comparisons as \
                  additions ({} pJ); its multiplications, and its divisions as multiplications ({} pJ).",
-                sum.describe(),
+                sum.summary(),
                 figure(table.add(sum)),
                 figure(table.multiply(sum))
             ),
@@ -232,8 +236,8 @@ impl Estimate {
         }
         assumptions.push(LEFT_OUT.to_string());
         Ok(Self {
-            subject: format!("spiking network, {}", format.describe()),
-            table: table.name.to_string(),
+            subject: format!("spiking network, {}", format.summary()),
+            table: table.name.clone(),
             layers: counts.layers.iter().map(of_layer).collect(),
             assumptions,
         })
@@ -312,11 +316,8 @@ impl Estimate {
         }
         assumptions.push(LEFT_OUT.to_string());
         Ok(Self {
-            subject: format!(
-                "artificial network of the same shape, {}",
-                format.describe()
-            ),
-            table: table.name.to_string(),
+            subject: format!("artificial network of the same shape, {}", format.summary()),
+            table: table.name.clone(),
             layers: counts.layers.iter().map(of_layer).collect(),
             assumptions,
         })

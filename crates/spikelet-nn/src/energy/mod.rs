@@ -48,5 +48,5 @@ pub use counts::{LayerCounts, NetworkCounts};
 pub use error::EnergyError;
 pub use estimate::{Energy, Estimate, LayerEnergy, WeightReads};
 pub use neurobench::{NeuroBench, NeuronOperations, SynapticOperations};
-pub use table::{CostTable, MemoryCosts, NumberFormat};
+pub use table::{Cache, CostTable, MemoryCosts, NumberFormat};
 pub use traffic::MemoryTraffic;

@@ -1,20 +1,24 @@
-//! Published energies of operations.
+//! Energies of operations.
 
-use crate::DefinitionError;
-use serde::{Deserialize, Serialize};
-use spikelet_core::Result;
+use spikelet_schema::document::{Document, DocumentError};
+use spikelet_schema::{Schema, UnknownName};
+use std::path::Path;
 
 /// The format of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 pub enum NumberFormat {
     /// 32-bit floating point.
+    #[default]
     F32,
-    /// 16-bit floating point, IEEE half precision or bfloat16.
+    /// 16-bit floating point.
+    ///
+    /// IEEE half precision or bfloat16.
     F16,
     /// 32-bit integers.
     I32,
-    /// 8-bit integers, whose products are accumulated in 32-bit integers.
+    /// 8-bit integers.
+    ///
+    /// Products are accumulated in 32-bit integers.
     I8,
 }
 
@@ -35,51 +39,66 @@ impl NumberFormat {
             other => other,
         }
     }
+}
 
-    /// The format in words.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::F32 => "32-bit floating point",
-            Self::F16 => "16-bit floating point",
-            Self::I32 => "32-bit integers",
-            Self::I8 => "8-bit integers",
-        }
+/// A memory of a [`CostTable`].
+#[derive(Clone, Debug, PartialEq, Schema)]
+pub struct Cache {
+    /// Size.
+    #[schema(required, default = 1, at_least = 1, unit = "bytes")]
+    pub size: u64,
+    /// Energy of an access to 64 bits.
+    #[schema(required, at_least = 0, unit = "pJ")]
+    pub energy: f64,
+}
+
+impl Cache {
+    fn of_kib((size, energy): (u64, f64)) -> Self {
+        let size = size << 10;
+        Self { size, energy }
     }
 }
 
-/// The energy of memory accesses.
-#[derive(Clone, Debug, PartialEq)]
+/// The energy of memory accesses; by default the figures of `horowitz-45nm-memory`.
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct MemoryCosts {
-    /// The size of each cache in bytes, ascending, and the energy of an access to 64 bits, in pJ.
-    pub caches: Vec<(u64, f64)>,
-    /// The lowest and the highest energy of an access to 64 bits of DRAM, in pJ.
+    /// The caches.
+    #[schema(required, default = [(8, 10.0), (32, 20.0), (1024, 100.0)].map(Cache::of_kib).to_vec())]
+    pub caches: Vec<Cache>,
+    /// The lowest and the highest energy of an access to 64 bits of DRAM.
+    #[schema(required, default = [1300.0, 2600.0], at_least = 0, unit = "pJ")]
     pub dram: [f64; 2],
 }
 
 impl MemoryCosts {
+    /// The smallest cache that holds `bytes`.
+    fn cache(&self, bytes: u64) -> Option<&Cache> {
+        let caches = self.caches.iter().filter(|cache| bytes <= cache.size);
+        caches.min_by_key(|cache| cache.size)
+    }
+
     /// The lowest and the highest energy of an access to one bit of data that take `bytes` together, in pJ: that
     /// of the smallest cache that holds them, or else of DRAM.
     pub fn per_bit(&self, bytes: u64) -> [f64; 2] {
-        let cache = self.caches.iter().find(|(size, _)| bytes <= *size);
-        let of_word = cache.map_or(self.dram, |(_, energy)| [*energy; 2]);
+        let of_word = self
+            .cache(bytes)
+            .map_or(self.dram, |cache| [cache.energy; 2]);
         of_word.map(|energy| energy / 64.0)
     }
 
     /// The memory that [`MemoryCosts::per_bit`] selects, in words.
     pub fn level(&self, bytes: u64) -> String {
-        match self.caches.iter().find(|(size, _)| bytes <= *size) {
-            Some((size, _)) => format!("a cache of {} KiB", size / 1024),
+        match self.cache(bytes) {
+            Some(cache) => format!("a cache of {} KiB", cache.size / 1024),
             None => "DRAM".to_string(),
         }
     }
 }
 
-/// A published table of the energy of operations.
-///
-/// | name | |
-/// |---|---|
-/// | `horowitz-45nm` | arithmetic only |
-/// | `horowitz-45nm-memory` | arithmetic and memory accesses |
+/// The names of the published tables.
+const PUBLISHED: [&str; 2] = ["horowitz-45nm", "horowitz-45nm-memory"];
+
+/// A table of the energy of operations. By default it is `horowitz-45nm`.
 ///
 /// ```
 /// use spikelet_nn::energy::{CostTable, NumberFormat};
@@ -91,64 +110,72 @@ impl MemoryCosts {
 ///
 /// Source: M. Horowitz, *Computing's energy problem (and what we can do about it)*, ISSCC 2014: rough energies in
 /// 45 nm at 0.9 V.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Schema)]
 pub struct CostTable {
-    /// The name.
-    pub name: &'static str,
-    /// The publication, and the technology of the figures.
-    pub source: &'static str,
-    /// Energies of an addition and of a multiplication in pJ, for f32, f16, i32, i8.
-    arithmetic: [[f64; 2]; 4],
-    /// Energies of memory accesses, if they are in the table.
+    /// Name.
+    #[schema(required, default = PUBLISHED[0].to_string())]
+    pub name: String,
+    /// Publication, and the technology of the figures.
+    #[schema(required, default = "M. Horowitz, Computing's energy problem, ISSCC 2014, 45 nm, 0.9 V".to_string())]
+    pub source: String,
+    /// An addition and a multiplication of 32-bit floating point.
+    #[schema(required, default = [0.9, 3.7], at_least = 0, unit = "pJ")]
+    pub f32: [f64; 2],
+    /// An addition and a multiplication of 16-bit floating point.
+    #[schema(required, default = [0.4, 1.1], at_least = 0, unit = "pJ")]
+    pub f16: [f64; 2],
+    /// An addition and a multiplication of 32-bit integers.
+    #[schema(required, default = [0.1, 3.1], at_least = 0, unit = "pJ")]
+    pub i32: [f64; 2],
+    /// An addition and a multiplication of 8-bit integers.
+    #[schema(required, default = [0.03, 0.2], at_least = 0, unit = "pJ")]
+    pub i8: [f64; 2],
+    /// Memory accesses. If they are left out, estimates leave them out.
     pub memory: Option<MemoryCosts>,
 }
 
-const HOROWITZ: &str = "M. Horowitz, Computing's energy problem, ISSCC 2014, 45 nm, 0.9 V";
-
-/// An addition and a multiplication of f32, f16, i32, i8.
-const HOROWITZ_ARITHMETIC: [[f64; 2]; 4] = [[0.9, 3.7], [0.4, 1.1], [0.1, 3.1], [0.03, 0.2]];
-
 impl CostTable {
-    /// The names of all tables.
-    pub const NAMES: [&str; 2] = ["horowitz-45nm", "horowitz-45nm-memory"];
+    /// The published tables: `horowitz-45nm`, which has arithmetic only, and `horowitz-45nm-memory`.
+    pub fn published() -> [Self; 2] {
+        let memory = Self {
+            name: PUBLISHED[1].to_string(),
+            memory: Some(MemoryCosts::default()),
+            ..Self::default()
+        };
+        [Self::default(), memory]
+    }
 
-    /// The table of this name.
+    /// The published table of this name.
     ///
     /// # Errors
-    /// [`DefinitionError::UnknownName`].
-    pub fn find(name: &str) -> Result<Self> {
-        let memory = || MemoryCosts {
-            caches: vec![(8 << 10, 10.0), (32 << 10, 20.0), (1 << 20, 100.0)],
-            dram: [1300.0, 2600.0],
-        };
-        let (name, memory) = match name {
-            "horowitz-45nm" => (Self::NAMES[0], None),
-            "horowitz-45nm-memory" => (Self::NAMES[1], Some(memory())),
-            _ => {
-                return Err(DefinitionError::UnknownName {
-                    family: "cost table",
-                    name: name.to_string(),
-                    known: Self::NAMES.to_vec(),
-                }
-                .into());
-            }
-        };
-        Ok(Self {
-            name,
-            source: HOROWITZ,
-            arithmetic: HOROWITZ_ARITHMETIC,
-            memory,
-        })
+    /// When no table has this name; the error names the closest one.
+    pub fn find(name: &str) -> Result<Self, UnknownName> {
+        let mut tables = Self::published().into_iter();
+        tables
+            .find(|table| table.name == name)
+            .ok_or_else(|| UnknownName {
+                family: "cost table",
+                given: name.to_string(),
+                known: PUBLISHED.to_vec(),
+            })
+    }
+
+    /// Reads a table from a TOML file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a key is unknown, missing or wrong.
+    pub fn read(path: &Path) -> Result<Self, DocumentError> {
+        let document = Document::read(path)?;
+        spikelet_schema::read(document.root()).map_err(|error| document.error(error))
     }
 
     fn of(&self, format: NumberFormat) -> [f64; 2] {
-        let at = match format {
-            NumberFormat::F32 => 0,
-            NumberFormat::F16 => 1,
-            NumberFormat::I32 => 2,
-            NumberFormat::I8 => 3,
-        };
-        self.arithmetic[at]
+        match format {
+            NumberFormat::F32 => self.f32,
+            NumberFormat::F16 => self.f16,
+            NumberFormat::I32 => self.i32,
+            NumberFormat::I8 => self.i8,
+        }
     }
 
     /// The energy of an addition, in pJ.
@@ -178,22 +205,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figures_are_those_of_the_publication() {
-        for name in CostTable::NAMES {
-            let table = CostTable::find(name).expect("it is known");
-            assert_eq!(table.name, name);
-            let each = [
-                (NumberFormat::F32, 0.9, 3.7),
-                (NumberFormat::F16, 0.4, 1.1),
-                (NumberFormat::I32, 0.1, 3.1),
-                (NumberFormat::I8, 0.03, 0.2),
-            ];
-            for (format, add, multiply) in each {
-                assert_eq!((table.add(format), table.multiply(format)), (add, multiply));
-            }
-            assert_eq!(table.memory.is_some(), name.ends_with("memory"));
+    fn a_table_is_read_from_a_file() {
+        let read = |text: &str| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(&file, text).expect("it is written");
+            CostTable::read(file.path())
+        };
+        let arithmetic = "name = 'chip'\nsource = 'measured'\nf32 = [2, 5]\nf16 = [1, 2]\ni32 = [1, 4]\ni8 = [0.1, 0.4]\n";
+        let memory = "[memory]\ncaches = [{ size = 1024, energy = 8 }]\ndram = [640, 1280]";
+        let table = read(&[arithmetic, memory].concat()).expect("a table");
+        assert_eq!(table.multiply_accumulate(NumberFormat::I8), 1.4);
+        let memory = table.memory.expect("it has memory");
+        assert_eq!(
+            [1024, 1025].map(|bytes| memory.per_bit(bytes)),
+            [[0.125; 2], [10.0, 20.0]]
+        );
+        // No figure of the published table fills a gap.
+        for key in ["name", "source", "f32", "f16", "i32", "i8"] {
+            let lines = arithmetic
+                .lines()
+                .filter(|line| !line.starts_with(&format!("{key} ")));
+            let error = read(&lines.collect::<Vec<_>>().join("\n")).expect_err(key);
+            assert!(error.to_string().contains(&format!("`{key}`")), "{error}");
         }
-        assert!(CostTable::find("horowitz").is_err());
     }
 
     #[test]

@@ -13,15 +13,18 @@ use spikelet_schema::Schema;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Schema)]
 pub enum Propagation {
-    /// Each layer runs all time steps before the next one begins: a linear layer is one product
-    /// for the full sequence, a neuron one kernel that keeps its states in registers or cache.
+    /// Each layer runs all time steps; a neuron is one kernel.
+    ///
+    /// A linear layer is one product for the full sequence; a neuron keeps its states in registers or cache.
     #[default]
     LayerByLayer,
-    /// Each time step runs through all layers before the next one begins; states are carried from
-    /// step to step as ordinary values. A neuron is one kernel per step.
+    /// All layers run one time step after the other.
+    ///
+    /// States are carried from step to step as ordinary values. A neuron is one kernel per step.
     StepByStep,
-    /// Step by step without fusion: charge, fire and reset are separate kernels, as in
-    /// a framework with eager execution; for comparison.
+    /// Step by step, with separate kernels for charge, fire and reset.
+    ///
+    /// As in a framework with eager execution; for comparison.
     StepByStepUnfused,
 }
 

@@ -26,17 +26,16 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_schema::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
+#[schema(snake_case)]
 pub enum Discretization {
     /// Forward Euler: every right-hand side is taken at the step before.
     Euler,
     /// Forward Euler, the current first.
     #[default]
-    #[schema(name = "euler_seq")]
     EulerSeq,
     /// The exact solution of all equations for an input that is constant during the step.
     Exact,
     /// Exact solutions one after the other, the current first.
-    #[schema(name = "exact_seq")]
     ExactSeq,
 }
 

@@ -6,6 +6,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use spikelet::document::DocumentError;
+use spikelet::schema::UnknownName;
 use spikelet::train::{CheckpointError, RecordingError, RunFolderError, StepError, TrainError};
 use spikelet::weights::WeightMapError;
 use spikelet::{DefinitionError, Error, LayerError, RuntimeError};
@@ -103,4 +104,10 @@ pub(super) fn invalid(
     help: impl Into<String>,
 ) -> PyErr {
     raise(Error::invalid(what, problem, help))
+}
+
+/// A name that no member of a family has.
+pub(super) fn unknown(what: &str, error: &UnknownName) -> PyErr {
+    let problem = format!("no {} is called `{}`", error.family, error.given);
+    invalid(what, problem, error.help())
 }

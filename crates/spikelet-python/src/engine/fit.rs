@@ -2,7 +2,7 @@
 
 use super::callbacks::Errors;
 use super::data::PySplit;
-use super::error::{invalid, raise};
+use super::error::{invalid, raise, unknown};
 use super::json::parse;
 use super::model::PyModel;
 use super::samples::PySamples;
@@ -103,14 +103,8 @@ impl RunOptions {
         let mut layers = vec![];
         for text in value["monitor_layers"].as_array().into_iter().flatten() {
             let text = text.as_str().unwrap_or_default();
-            let parsed: Result<LayerMonitors, _> = text.parse();
-            layers.push(parsed.map_err(|error| {
-                invalid(
-                    "monitor_layers",
-                    format!("`{text}`: {error}"),
-                    "give texts such as \"rate=*\"",
-                )
-            })?);
+            let parsed = text.parse::<LayerMonitors>();
+            layers.push(parsed.map_err(|error| unknown("monitor_layers", &error))?);
         }
         Ok(Self {
             folder: text("folder"),

@@ -179,7 +179,7 @@ fn trial_json(trial: &Trial) -> Value {
 fn report_json(report: &DiffReport) -> Value {
     let first = report.first.as_ref().map(|first| {
         json!({
-            "layer_a": first.layer_a, "layer_b": first.layer_b, "sequence": first.quantity.suffix(),
+            "layer_a": first.layer_a, "layer_b": first.layer_b, "sequence": first.quantity,
             "step": first.step, "sample": first.sample, "neuron": first.neuron, "a": first.a, "b": first.b,
         })
     });

@@ -1,11 +1,11 @@
 //! Files with weights, and the names of other frameworks.
 
 use super::array::{Array, Values, numpy_of};
-use super::error::{invalid, raise};
+use super::error::{invalid, raise, unknown};
 use super::model::PyModel;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spikelet::weights::{Framework, InitialWeights, Tensor, UnknownFramework, WeightMap, Weights};
+use spikelet::weights::{Framework, InitialWeights, Tensor, WeightMap, Weights};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -84,12 +84,7 @@ pub(super) fn write_weights(
 }
 
 fn framework(name: &str) -> PyResult<Framework> {
-    match name {
-        "spikelet" => Ok(Framework::Spikelet),
-        name => name.parse().map_err(|error: UnknownFramework| {
-            invalid("framework", error.to_string(), "use one of these")
-        }),
-    }
+    Framework::find(name).map_err(|error| unknown("framework", &error))
 }
 
 impl PyModel {

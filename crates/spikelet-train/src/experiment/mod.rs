@@ -15,7 +15,7 @@ mod write;
 
 pub use data::DataSettings;
 pub use device::DeviceSettings;
-pub use monitors::{LayerMonitors, ParseLayerMonitorsError};
+pub use monitors::LayerMonitors;
 pub use output::OutputSettings;
 
 use crate::folder::EXPERIMENT;

@@ -3,7 +3,7 @@
 use crate::Monitor;
 use serde_json::{Value, json};
 use spikelet_schema::document::{Located, Node};
-use spikelet_schema::{Field, FieldValue, Kind};
+use spikelet_schema::{Field, FieldValue, Kind, UnknownName};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// use spikelet_train::experiment::LayerMonitors;
 /// let given: LayerMonitors = "rate=fc.*".parse()?;
 /// assert_eq!((given.monitors, given.pattern.as_str()), (vec![Monitor::Rate], "fc.*"));
-/// # Ok::<(), spikelet_train::experiment::ParseLayerMonitorsError>(())
+/// # Ok::<(), spikelet_schema::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerMonitors {
@@ -24,30 +24,21 @@ pub struct LayerMonitors {
     pub pattern: String,
 }
 
-/// A text that is no [`LayerMonitors`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are {} and all, as in rate,neurons=fc.*", Monitor::ALL.map(Monitor::name).join(", "))]
-pub struct ParseLayerMonitorsError;
-
 /// The name of all monitors together.
 const ALL: &str = "all";
 
 /// `NAME` or `NAME=PATTERN`.
 impl FromStr for LayerMonitors {
-    type Err = ParseLayerMonitorsError;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ParseLayerMonitorsError> {
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
         let (name, pattern) = text.split_once('=').unwrap_or((text, "*"));
-        let known = Monitor::ALL.into_iter();
-        let monitors: Vec<Monitor> = match name.trim() {
-            ALL => known.collect(),
-            name => known.filter(|monitor| monitor.name() == name).collect(),
+        let monitors = match name.trim() {
+            ALL => Monitor::ALL.to_vec(),
+            name => vec![Monitor::find(name)?],
         };
         let pattern = pattern.trim().to_string();
-        match monitors.is_empty() {
-            true => Err(ParseLayerMonitorsError),
-            false => Ok(Self { monitors, pattern }),
-        }
+        Ok(Self { monitors, pattern })
     }
 }
 

@@ -1,11 +1,17 @@
 //! A problem of a run.
 
 use serde::{Deserialize, Serialize};
+use spikelet_schema::Schema;
 use std::fmt;
 
 /// The kind of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+///
+/// ```
+/// use spikelet_train::health::FindingKind;
+/// assert_eq!(FindingKind::DeadLayer.name(), "dead_layer");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Schema)]
+#[schema(snake_case)]
 #[non_exhaustive]
 pub enum FindingKind {
     /// A loss, gradient or weight is NaN or infinite.
@@ -30,36 +36,6 @@ pub enum FindingKind {
     LossDoesNotFall,
     /// The network fits the training samples better and better, and other samples worse and worse.
     Overfitting,
-}
-
-impl FindingKind {
-    /// The name, as in JSON.
-    ///
-    /// ```
-    /// use spikelet_train::health::FindingKind;
-    /// assert_eq!(FindingKind::DeadLayer.name(), "dead_layer");
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotFinite => "not_finite",
-            Self::ConstantInput => "constant_input",
-            Self::ExplodingGradients => "exploding_gradients",
-            Self::LearningRateTooHigh => "learning_rate_too_high",
-            Self::DeadLayer => "dead_layer",
-            Self::SaturatedLayer => "saturated_layer",
-            Self::VanishingGradients => "vanishing_gradients",
-            Self::NoGradient => "no_gradient",
-            Self::WrongLabels => "wrong_labels",
-            Self::LossDoesNotFall => "loss_does_not_fall",
-            Self::Overfitting => "overfitting",
-        }
-    }
-}
-
-impl fmt::Display for FindingKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// A problem of a run, in words.

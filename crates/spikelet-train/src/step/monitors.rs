@@ -13,6 +13,7 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{DType, Var};
 use spikelet_nn::module::Context;
+use spikelet_schema::Schema;
 
 /// Values of layers that a step measures.
 ///
@@ -25,7 +26,8 @@ use spikelet_nn::module::Context;
 /// | [`Gradient`](Self::Gradient) | training | `PARAMETER.gradient`: root mean square over the batches of the norm of the gradient, before clipping |
 ///
 /// With several ranks the gradient is that of the rank's own batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
+#[schema(snake_case)]
 #[non_exhaustive]
 pub enum Monitor {
     /// Firing rates.
@@ -38,34 +40,6 @@ pub enum Monitor {
     SynapticOperations,
     /// Norms of gradients.
     Gradient,
-}
-
-impl Monitor {
-    /// All monitors.
-    pub const ALL: [Self; 5] = [
-        Self::Rate,
-        Self::Neurons,
-        Self::Potential,
-        Self::SynapticOperations,
-        Self::Gradient,
-    ];
-
-    /// The name, as on the command line.
-    ///
-    /// ```
-    /// use spikelet_train::Monitor;
-    /// let names = ["rate", "neurons", "potential", "synaptic_operations", "gradient"];
-    /// assert_eq!(Monitor::ALL.map(Monitor::name), names);
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Neurons => "neurons",
-            Self::Potential => "potential",
-            Self::SynapticOperations => "synaptic_operations",
-            Self::Gradient => "gradient",
-        }
-    }
 }
 
 impl Monitor {

@@ -8,11 +8,12 @@ use super::trace::{Purpose, check_all};
 use spikelet_core::Result;
 use spikelet_graph::{DType, TensorType, Var};
 use spikelet_nn::module::{Context, Traced};
+use spikelet_schema::Schema;
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// A value of a network, or of a layer of it, at every time step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
 #[non_exhaustive]
 pub enum Recorded {
     /// The spikes: `LAYER.spike_seq`.
@@ -41,40 +42,12 @@ const SEQUENCE: &str = "input_seq";
 
 impl Recorded {
     /// The values of neurons, `[T, N, …]`, without H, which follows from the others.
-    pub const NEURONS: [Self; 3] = [Self::Spikes, Self::Potentials, Self::Inputs];
-
-    /// All values.
-    pub const ALL: [Self; 9] = [
-        Self::Spikes,
-        Self::Potentials,
-        Self::Inputs,
-        Self::Charged,
-        Self::Outputs,
-        Self::Sequence,
-        Self::Weights,
-        Self::Changes,
-        Self::Traces,
-    ];
-
-    /// The name, as on the command line.
     ///
     /// ```
     /// use spikelet_train::Recorded;
     /// assert_eq!(Recorded::NEURONS.map(Recorded::name), ["spikes", "potentials", "inputs"]);
     /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Spikes => "spikes",
-            Self::Potentials => "potentials",
-            Self::Inputs => "inputs",
-            Self::Charged => "charged",
-            Self::Outputs => "outputs",
-            Self::Sequence => "sequence",
-            Self::Weights => "weights",
-            Self::Changes => "changes",
-            Self::Traces => "traces",
-        }
-    }
+    pub const NEURONS: [Self; 3] = [Self::Spikes, Self::Potentials, Self::Inputs];
 
     /// Whether it is a value of a learning rule, which layers have only while they learn.
     pub fn is_of_rule(self) -> bool {

@@ -8,9 +8,8 @@ use super::framework::Framework;
 pub enum WeightMapError {
     /// The network has neurons or tensors that the framework does not have.
     #[error(
-        "{framework} has no place for {}\n  help: give the layer a neuron that {framework} has; the guide's page of the \
-         framework lists them",
-        list(names)
+        "{} has no place for {}\n  help: give the layer a neuron that it has; the guide's page of the framework lists them",
+        framework.summary(), list(names)
     )]
     NoCounterpart {
         /// The framework.
@@ -20,7 +19,8 @@ pub enum WeightMapError {
     },
     /// Two tensors would have the same name.
     #[error(
-        "`{name}` of {framework} would be two tensors\n  help: give the layers of the network other names"
+        "`{name}` of {} would be two tensors\n  help: give the layers of the network other names",
+        framework.summary()
     )]
     Twice {
         /// The framework.

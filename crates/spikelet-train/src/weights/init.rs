@@ -193,7 +193,7 @@ impl fmt::Display for InitialWeights {
         let plural = if count == 1 { "" } else { "s" };
         write!(f, "{count} tensor{plural} of {}", self.file.display())?;
         if self.framework != Framework::Spikelet {
-            write!(f, " ({})", self.framework)?;
+            write!(f, " ({})", self.framework.summary())?;
         }
         let quoted = |names: &[String]| {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

@@ -36,7 +36,7 @@ mod value;
 
 pub use entry::{MapConstant, MapEntry, Transform};
 pub use error::WeightMapError;
-pub use framework::{Framework, UnknownFramework};
+pub use framework::Framework;
 pub use import::{ConstantDifference, Import};
 pub use init::InitialWeights;
 pub use map::WeightMap;

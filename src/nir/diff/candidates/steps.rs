@@ -33,10 +33,7 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
         found.extend(resets(situation));
     }
     if situation.has(|kind| fires(kind) || matches!(kind, NodeKind::Threshold(_))) {
-        let others = Fires::ALL
-            .iter()
-            .copied()
-            .filter(|fires| *fires != now.fires);
+        let others = Fires::ALL.into_iter().filter(|fires| *fires != now.fires);
         found.extend(others.map(|fires| {
             option(Cause::Fires, format!("fires {fires}"), move |o| {
                 o.fires = Some(fires)
@@ -49,8 +46,7 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
         found.push(option(Cause::StepLength, change, move |o| o.dt = Some(dt)));
     }
     let starts = VStart::ALL
-        .iter()
-        .copied()
+        .into_iter()
         .filter(|start| *start != now.v_start);
     let rests = situation.has(rests_elsewhere);
     found.extend(starts.filter(|_| rests).map(|start| {
@@ -60,8 +56,7 @@ pub(super) fn candidates(situation: &Situation<'_>) -> Vec<Candidate> {
     }));
     if has_cycle(situation) {
         let others = FeedbackFrom::ALL
-            .iter()
-            .copied()
+            .into_iter()
             .filter(|from| *from != now.feedback);
         found.extend(others.map(|from| {
             option(Cause::Feedback, format!("feedback {from}"), move |o| {
@@ -83,11 +78,7 @@ fn resets(situation: &Situation<'_>) -> Vec<Candidate> {
     };
     let delay = !now.reset_delay;
     let mut found = vec![];
-    for reset in Reset::ALL
-        .iter()
-        .copied()
-        .filter(|reset| *reset != now.reset)
-    {
+    for reset in Reset::ALL.into_iter().filter(|reset| *reset != now.reset) {
         found.push(option(Cause::Reset, format!("reset {reset}"), move |o| {
             o.reset = Some(reset);
         }));
@@ -99,11 +90,7 @@ fn resets(situation: &Situation<'_>) -> Vec<Candidate> {
             o.reset_delay = Some(delay);
         },
     ));
-    for reset in Reset::ALL
-        .iter()
-        .copied()
-        .filter(|reset| *reset != now.reset)
-    {
+    for reset in Reset::ALL.into_iter().filter(|reset| *reset != now.reset) {
         let change = format!("reset {reset}, {}", late(delay));
         found.push(option(Cause::ResetDelay, change, move |o| {
             o.reset = Some(reset);
@@ -197,7 +184,7 @@ fn has_cycle(situation: &Situation<'_>) -> bool {
 pub(super) fn conventions(situation: &Situation<'_>) -> Vec<Candidate> {
     let now = situation.semantics.dt;
     let mut found = vec![];
-    for convention in Convention::ALL.iter().copied() {
+    for convention in Convention::ALL {
         let own = convention
             .choices()
             .dt

@@ -5,7 +5,7 @@ use super::copy::{COPY, Copy};
 use super::measure::{Measurement, Repeats};
 use super::passes::{Backward, Passes};
 use super::{dtype, is_cpu, measured, peak};
-use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, svg_path, value};
+use crate::args::{DeviceArgs, NeuronArgs, neuron_names, svg_path, value, words};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::machine;
@@ -62,7 +62,7 @@ pub struct Neuron {
     dtype: Vec<DType>,
 
     /// Execution order of time steps and kernels; several, separated by commas [default: all]
-    #[arg(help_heading = "Size", long, value_name = "ORDER", value_delimiter = ',', value_parser = propagations())]
+    #[arg(help_heading = "Size", long, value_name = "ORDER", value_delimiter = ',', value_parser = words::<Propagation>())]
     propagation: Vec<Propagation>,
 
     /// Write a bar chart of the times: .svg

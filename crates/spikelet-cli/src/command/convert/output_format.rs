@@ -1,6 +1,7 @@
 //! Formats of outputs by name.
 
 use crate::command::data::writable;
+use spikelet::schema::Schema;
 use spikelet::weights::Framework;
 use spikelet_events::Format;
 use std::fmt;
@@ -20,28 +21,18 @@ pub enum OutputFormat {
 }
 
 /// A format of weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Schema)]
+#[schema(crate = spikelet::schema)]
 pub enum WeightFormat {
     Safetensors,
     /// A state dict of PyTorch.
+    #[schema(name = "pt")]
     Torch,
     /// NumPy arrays.
     Npz,
 }
 
 impl WeightFormat {
-    /// The names of all.
-    pub const NAMES: &str = "safetensors, pt, npz";
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Safetensors => "safetensors",
-            Self::Torch => "pt",
-            Self::Npz => "npz",
-        }
-    }
-
     /// The format of an extension.
     pub fn of_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
@@ -59,24 +50,18 @@ impl OutputFormat {
     /// # Errors
     /// No format has this name; the message lists all formats.
     pub fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "nir" => Ok(Self::Nir),
-            "safetensors" => Ok(Self::Weights(WeightFormat::Safetensors)),
-            "pt" => Ok(Self::Weights(WeightFormat::Torch)),
-            "npz" => Ok(Self::Weights(WeightFormat::Npz)),
-            _ => {
-                if let Ok(framework) = text.parse() {
-                    return Ok(Self::Framework(framework));
-                }
-                writable(text).map(Self::Events).map_err(|known| {
-                    let frameworks = Framework::ALL.map(Framework::name).join(", ");
-                    let weights = WeightFormat::NAMES;
-                    format!(
-                        "{known}; of graphs: nir; of weights: {weights}; frameworks: {frameworks}"
-                    )
-                })
-            }
+        if text == "nir" {
+            return Ok(Self::Nir);
         }
+        let weights = WeightFormat::find(text).map(Self::Weights);
+        let found = weights.or_else(|_| Framework::find(text).map(Self::Framework));
+        found.or_else(|_| {
+            writable(text).map(Self::Events).map_err(|known| {
+                let weights = WeightFormat::NAMES.join(", ");
+                let frameworks = Framework::NAMES.join(", ");
+                format!("{known}; of graphs: nir; of weights: {weights}; frameworks: {frameworks}")
+            })
+        })
     }
 }
 

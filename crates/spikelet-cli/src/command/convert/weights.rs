@@ -29,7 +29,7 @@ impl Convert {
             None | Some(OutputFormat::Framework(_)) => WeightFormat::of_extension(&self.out),
             Some(_) => None,
         };
-        let to = to.ok_or_else(|| self.wrong_output("weights", WeightFormat::NAMES))?;
+        let to = to.ok_or_else(|| self.wrong_output("weights", &WeightFormat::NAMES.join(", ")))?;
         let Source {
             from,
             mut weights,
@@ -72,7 +72,9 @@ impl Convert {
             console.say(format!("note: {note}"));
         }
         let plural = if tensors == 1 { "" } else { "s" };
-        let of = framework.map_or_else(String::new, |framework| format!(" of {framework}"));
+        let of = framework.map_or_else(String::new, |framework| {
+            format!(" of {}", framework.summary())
+        });
         console.say(format!(
             "{tensors} tensor{plural} → {}{of} in {}",
             to.name(),
@@ -95,7 +97,8 @@ impl Convert {
                         self.file().display()
                     ),
                     format!(
-                        "the names and constants of {framework} follow from the network, which such a checkpoint has"
+                        "the names and constants of {} follow from the network, which such a checkpoint has",
+                        framework.summary()
                     ),
                 ));
             }

@@ -7,7 +7,8 @@ use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::nir::Semantics;
 use spikelet::nir::diff::{
-    Cause, DiffOptions, DiffReport, FirstDifference, LayerDifference, OutputDifference, Trial,
+    Cause, DiffOptions, DiffReport, FirstDifference, LayerDifference, OutputDifference, Quantity,
+    Trial,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -37,19 +38,14 @@ pub fn json(
     };
     let first = report.first.as_ref().map(|first| {
         json!({
-            "layer_a": first.layer_a, "layer_b": first.layer_b, "sequence": first.quantity.suffix(),
+            "layer_a": first.layer_a, "layer_b": first.layer_b, "sequence": first.quantity,
             "step": first.step, "sample": first.sample, "neuron": first.neuron,
             "a": first.a, "b": first.b, "h_a": first.h[0], "h_b": first.h[1],
         })
     });
     let layer = |layer: &LayerDifference| {
-        let sequences: Vec<_> = layer
-            .quantities
-            .iter()
-            .map(|quantity| quantity.suffix())
-            .collect();
         json!({
-            "layer_a": layer.layer_a, "layer_b": layer.layer_b, "sequences": sequences,
+            "layer_a": layer.layer_a, "layer_b": layer.layer_b, "sequences": layer.quantities,
             "elements": layer.elements, "differing": layer.differing,
             "first_step": layer.first_step, "largest": layer.largest,
         })
@@ -141,11 +137,11 @@ fn say_first(console: &Console, first: &FirstDifference) {
     );
     console.say(console.bold(place));
     let mut table = Table::new(&["", "A", "B"]).right(&[1, 2]);
-    table.row([first.quantity.to_string(), number(first.a), number(first.b)]);
-    let is_h = first.quantity.suffix() == "h";
-    if !is_h && first.h.iter().any(Option::is_some) {
+    let row = |quantity: Quantity, a, b| [quantity.summary().to_string(), a, b];
+    table.row(row(first.quantity, number(first.a), number(first.b)));
+    if first.quantity != Quantity::PotentialBeforeReset && first.h.iter().any(Option::is_some) {
         let [a, b] = first.h.map(|h| h.map_or("–".to_string(), number));
-        table.row(["potential before the reset".to_string(), a, b]);
+        table.row(row(Quantity::PotentialBeforeReset, a, b));
     }
     for line in table.lines() {
         console.say(format!("  {line}"));
@@ -174,7 +170,7 @@ fn say_layers(console: &Console, layers: &[LayerDifference]) {
         let sequences: Vec<_> = layer
             .quantities
             .iter()
-            .map(|quantity| quantity.suffix())
+            .map(|quantity| quantity.name())
             .collect();
         let name = match layer.layer_a == layer.layer_b {
             true => layer.layer_a.clone(),
