@@ -264,8 +264,8 @@ pub struct KeyValue {
     pub key: String,
     /// The value; `null` where it is not set.
     pub value: Json,
-    /// The field; `None` for the name of a member of a family.
-    pub field: Option<&'static Field>,
+    /// The field; of the name of a flattened member of a family, that of the member.
+    pub field: &'static Field,
 }
 
 impl KeyValue {
@@ -281,7 +281,7 @@ impl KeyValue {
 /// A field that is visited, or the name of a flattened member of a family.
 enum Visited<'a> {
     Field(&'static Field, &'a dyn FieldValue),
-    Name(&'static str),
+    Name(&'static Field, &'static str),
 }
 
 /// Visits the fields of a value, of flattened structs and of flattened members of families, each with its table.
@@ -299,7 +299,7 @@ fn each<'a, R: Record + ?Sized>(
         match (field.role, value.record(), value.member()) {
             (Role::Flatten, Some(inner), _) => each(inner, table, visit),
             (Role::Flatten, None, Some(member)) => {
-                visit(table, Visited::Name(member.declaration().name));
+                visit(table, Visited::Name(field, member.declaration().name));
                 each(member, table, visit);
             }
             _ => visit(table, Visited::Field(field, value)),
@@ -315,7 +315,6 @@ pub fn to_keys(record: &dyn Record) -> Vec<KeyValue> {
             let Json::Object(rest) = value.write() else {
                 return;
             };
-            let field = Some(field);
             found.extend(rest.into_iter().map(|(key, value)| KeyValue {
                 table,
                 key,
@@ -327,13 +326,13 @@ pub fn to_keys(record: &dyn Record) -> Vec<KeyValue> {
             table,
             key: field.key.to_string(),
             value: value.write(),
-            field: Some(field),
+            field,
         }),
-        Visited::Name(name) => found.push(KeyValue {
+        Visited::Name(field, name) => found.push(KeyValue {
             table,
             key: "name".to_string(),
             value: Json::from(name),
-            field: None,
+            field,
         }),
     });
     found

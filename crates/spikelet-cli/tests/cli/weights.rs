@@ -215,7 +215,10 @@ fn a_training_starts_from_weights_of_a_framework() {
     said_in(folder, &[&once[..], &["--neuron", "plif"]].concat());
     let file = "runs/mnist-fc/latest/last.safetensors";
     let shown = said_in(folder, &["convert", file, "w.pt", "--to", "spikingjelly"]);
-    assert!(shown.contains("→ pt of SpikingJelly 2.0 in w.pt"), "{shown}");
+    assert!(
+        shown.contains("→ pt of SpikingJelly 2.0 in w.pt"),
+        "{shown}"
+    );
     let message = complaint_in(folder, &["convert", "w.pt", "x.pt", "--to", "norse"]);
     mentions(&message, &["w.pt is no checkpoint of `spikelet train`"]);
     let message = complaint_in(folder, &["convert", file, "x.pt", "--to", "norse"]);

@@ -4,7 +4,7 @@ use super::{Experiment, NETWORK, TABLES};
 use serde_json::{Map, Value};
 use spikelet_data::FrameSettings;
 use spikelet_nn::network::{Network, layer_kinds};
-use spikelet_schema::{Field, KeyValue, Schema, to_keys};
+use spikelet_schema::{Field, KeyValue, Kind, Role, Schema, to_keys};
 
 /// The longest line of a value.
 const WIDTH: usize = 90;
@@ -33,30 +33,38 @@ pub(super) fn text(experiment: &Experiment) -> String {
 fn table_text<'k>(table: &str, summary: &str, keys: impl Iterator<Item = &'k KeyValue>) -> String {
     let mut text = format!("# {summary}\n[{table}]\n");
     for pair in keys {
-        let value = match (&pair.value, pair.field) {
-            (Value::Null, Some(field)) => string(field.none),
-            (value, _) => pretty(value, 0),
+        let value = match &pair.value {
+            Value::Null => string(pair.field.none),
+            value => pretty(value, 0),
         };
         let line = format!("{} = {value}", quoted(&pair.key));
         text.push_str(&line);
-        if let Some(field) = pair.field.filter(|_| !line.contains('\n')) {
+        if !line.contains('\n') {
             let blank = COMMENT.saturating_sub(line.chars().count()).max(2);
-            text.push_str(&format!("{}# {}", " ".repeat(blank), comment(field)));
+            text.push_str(&format!("{}# {}", " ".repeat(blank), comment(pair.field)));
         }
         text.push('\n');
     }
     text
 }
 
-/// The meaning of a key: the first sentence of its documentation.
+/// The meaning of a key: the first sentence of its documentation, and the word for a value that is not set. Of the name of a
+/// member of a family, all names.
 fn comment(field: &Field) -> String {
+    let kind = (field.kind)();
+    if let (Role::Flatten, Kind::Member { names, .. }) = (field.role, &kind) {
+        return names().join(", ");
+    }
     let summary = field.summary();
     let end = summary.find(". ").map_or(summary.len(), |dot| dot + 1);
-    let sentence = summary[..end].trim_end_matches('.');
-    match field.unit {
-        "" => sentence.to_string(),
-        unit => format!("{sentence}, in {unit}"),
+    let mut text = summary[..end].trim_end_matches('.').to_string();
+    if !field.unit.is_empty() {
+        text.push_str(&format!(", in {}", field.unit));
     }
+    if matches!(kind, Kind::Optional(_)) && !text.contains(&format!("`{}`", field.none)) {
+        text.push_str(&format!("; or \"{}\"", field.none));
+    }
+    text
 }
 
 fn network_text(network: &Network) -> String {
