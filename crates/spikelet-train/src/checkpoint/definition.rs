@@ -84,8 +84,7 @@ impl RunDefinition {
             return Ok(Self::Step(parse("step", step)?));
         }
         let entry = |name| super::entry(metadata, name);
-        let settings: Settings = spikelet_schema::from_json(entry("settings")?)
-            .map_err(|error| CheckpointProblem::Settings(error.problem.to_string()))?;
+        let settings: Settings = spikelet_schema::from_json(entry("settings")?)?;
         Ok(Self::Classifier {
             network: parse("network", entry("network")?)?,
             settings: Box::new(settings),

@@ -1,5 +1,6 @@
 //! The errors of checkpoints.
 
+use spikelet_core::document::Located;
 use spikelet_graph::TensorType;
 use std::fmt;
 use std::path::PathBuf;
@@ -111,6 +112,13 @@ pub enum CheckpointProblem {
     /// The checkpoint belongs to another run.
     #[error("it belongs to another run: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     OtherRun(Vec<Difference>),
+}
+
+/// Settings that are refused.
+impl From<Located> for CheckpointProblem {
+    fn from(error: Located) -> Self {
+        Self::Settings(error.problem.to_string())
+    }
 }
 
 impl CheckpointProblem {

@@ -66,10 +66,8 @@ impl CheckpointInfo {
                 .map_err(|e| CheckpointProblem::NotACheckpoint(format!("{name}: {e}")))?;
             let value = match name {
                 "progress" if earlier => upgrade::progress(value),
-                "settings" if earlier => upgrade::settings(value)
-                    .map_err(|error| CheckpointProblem::Settings(error.problem.to_string()))?,
-                "step" if earlier => upgrade::step(value)
-                    .map_err(|error| CheckpointProblem::Settings(error.problem.to_string()))?,
+                "settings" if earlier => upgrade::settings(value)?,
+                "step" if earlier => upgrade::step(value)?,
                 _ => value,
             };
             metadata.insert(name.to_string(), value);

@@ -90,12 +90,9 @@ pub(super) fn settings(settings: Value) -> Result<Value, Located> {
                 put("training", "memory_budget", text.into());
             }
             (field, value) => {
-                let own = Settings::DECLARATION.fields.iter();
-                let table = own
-                    .filter(|own| own.key == field)
-                    .map(|own| own.table)
-                    .next();
-                put(table.unwrap_or("training"), field, value);
+                let mut own = Settings::DECLARATION.fields.iter();
+                let own = own.find(|own| own.key == field);
+                put(own.map_or("training", |own| own.table), field, value);
             }
         }
     }
