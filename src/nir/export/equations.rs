@@ -29,7 +29,7 @@ pub(super) fn find(
         Some("refractory_lif") => |c| {
             Ok(Dynamics {
                 approximation: Some(
-                    "NIR has no refractory period; as an approximation there is none",
+                    "NIR has no refractory period; the approximation leaves it out",
                 ),
                 ..leaky(c, c.get("tau")?)?
             })
