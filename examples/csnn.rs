@@ -12,11 +12,11 @@ fn csnn(channels: usize) -> Sequential {
     Sequential::new()
         .add_named("encoder", StaticInput(encoder)) // [T, N, C, 28, 28], computed for one step
         .add(neuron())
-        .add(Pool2d::max(2)) // 14 × 14
+        .add(MaxPool2d::new(2)) // 14 × 14
         .add(Conv2d::new(channels, channels, 3).padding(1))
         .add(BatchNorm2d::new(channels))
         .add(neuron())
-        .add(Pool2d::max(2)) // 7 × 7
+        .add(MaxPool2d::new(2)) // 7 × 7
         .add(Flatten)
         .add(Linear::new(channels * 7 * 7, 64))
         .add(neuron())

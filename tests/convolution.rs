@@ -176,23 +176,23 @@ fn maxima_are_those_of_plain_loops() -> Result<()> {
     let slide = |window| Axis::Sliding(window, false);
     let reach = |window| Axis::Sliding(window, true);
     let blocks = slide([2, 2, 0, 1]);
-    check_pool(Pool1d::max(2), [7], true, true, [blocks])?;
-    check_pool(Pool2d::max(2), [4, 6], true, true, [blocks; 2])?;
-    check_pool(Pool2d::max(2), [5, 7], true, true, [blocks; 2])?;
-    check_pool(Pool3d::max(2), [2, 5, 4], true, true, [blocks; 3])?;
-    let overlapping = Pool2d::max(3).stride(2).padding(1);
+    check_pool(MaxPool1d::new(2), [7], true, true, [blocks])?;
+    check_pool(MaxPool2d::new(2), [4, 6], true, true, [blocks; 2])?;
+    check_pool(MaxPool2d::new(2), [5, 7], true, true, [blocks; 2])?;
+    check_pool(MaxPool3d::new(2), [2, 5, 4], true, true, [blocks; 3])?;
+    let overlapping = MaxPool2d::new(3).stride(2).padding(1);
     check_pool(overlapping, [6, 7], true, true, [slide([3, 2, 1, 1]); 2])?;
-    let dense = Pool2d::max([3, 2]).stride(1);
+    let dense = MaxPool2d::new([3, 2]).stride(1);
     let each = [slide([3, 1, 0, 1]), slide([2, 1, 0, 1])];
     check_pool(dense, [5, 4], true, true, each)?;
-    let wide = Pool2d::max(3).stride(1).dilation([2, 1]).padding(1);
+    let wide = MaxPool2d::new(3).stride(1).dilation([2, 1]).padding(1);
     let each = [slide([3, 1, 1, 2]), slide([3, 1, 1, 1])];
     check_pool(wide, [6, 5], true, true, each)?;
-    let last = Pool2d::max(2).ceil(true);
+    let last = MaxPool2d::new(2).ceil(true);
     check_pool(last, [5, 4], true, true, [reach([2, 2, 0, 1]); 2])?;
-    let last = Pool2d::max(3).stride(2).padding(1).ceil(true);
+    let last = MaxPool2d::new(3).stride(2).padding(1).ceil(true);
     check_pool(last, [6, 8], true, true, [reach([3, 2, 1, 1]); 2])?;
-    let apart = Pool2d::max(2).stride(3).padding(1).ceil(true);
+    let apart = MaxPool2d::new(2).stride(3).padding(1).ceil(true);
     check_pool(apart, [4, 5], true, true, [reach([2, 3, 1, 1]); 2])
 }
 
@@ -201,11 +201,11 @@ fn means_are_those_of_plain_loops() -> Result<()> {
     let slide = |window| Axis::Sliding(window, false);
     let reach = |window| Axis::Sliding(window, true);
     let blocks = slide([2, 2, 0, 1]);
-    check_pool(Pool1d::average(2), [7], false, true, [blocks])?;
-    check_pool(Pool2d::average(2), [4, 6], false, true, [blocks; 2])?;
-    check_pool(Pool3d::average(2), [3, 4, 2], false, true, [blocks; 3])?;
+    check_pool(AvgPool1d::new(2), [7], false, true, [blocks])?;
+    check_pool(AvgPool2d::new(2), [4, 6], false, true, [blocks; 2])?;
+    check_pool(AvgPool3d::new(2), [3, 4, 2], false, true, [blocks; 3])?;
     for count_padding in [true, false] {
-        let padded = Pool2d::average(3).count_padding(count_padding);
+        let padded = AvgPool2d::new(3).count_padding(count_padding);
         let padded = padded.stride(2).padding(1);
         let each = [slide([3, 2, 1, 1]); 2];
         check_pool(padded, [6, 7], false, count_padding, each)?;
@@ -256,7 +256,7 @@ fn adaptive_windows_are_those_of_plain_loops() -> Result<()> {
 
 #[test]
 fn of_equal_maxima_the_first_takes_the_gradient() -> Result<()> {
-    let mut probe = Probe::new(&Pool2d::max(2), Mode::TRAIN, &[1, 1, 1, 2, 4])?;
+    let mut probe = Probe::new(&MaxPool2d::new(2), Mode::TRAIN, &[1, 1, 1, 2, 4])?;
     probe.set_x(vec![0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0])?;
     assert_eq!(probe.run("y")?, [1.0, 1.0]);
     let g = values(2, 7);
@@ -275,10 +275,10 @@ fn network(v_threshold: f64) -> Sequential {
         .add(Conv2d::new(2, 4, 3).padding(1).bias(true))
         .add(BatchNorm2d::new(4))
         .add(Plif::new(2.5).v_threshold(v_threshold))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Residual::new(block))
         .add(Conv2d::new(4, 3, 3).bias(true))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(If::new().v_threshold(v_threshold).v_reset(None))
         .add(Flatten)
         .add(Linear::new(3, 5))
@@ -324,7 +324,7 @@ fn what_is_joined_computes_what_single_operations_compute() -> Result<()> {
     for v_threshold in [0.3, 1.0] {
         let net = Sequential::new()
             .add(Conv2d::new(2, 2, 3).padding(1).bias(true))
-            .add(Pool2d::max(3).stride(1).padding(1))
+            .add(MaxPool2d::new(3).stride(1).padding(1))
             .add(If::new().v_threshold(0.2))
             .add(Dropout2d::new(0.3))
             .add(net(v_threshold));
@@ -398,9 +398,9 @@ fn gradients_through_smooth_neurons_are_those_of_differences() -> Result<()> {
         .add(Conv2d::new(2, 3, 3).padding(1).bias(true))
         .add(BatchNorm2d::new(3))
         .add(Plif::new(2.5).spiking(false).surrogate(Sigmoid::default()))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Conv2d::new(3, 2, 3).bias(true))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Lif::new(2.0).spiking(false).surrogate(Sigmoid::default()))
         .add(AdaptiveAvgPool2d::new(1));
     for mode in [Mode::TRAIN, Mode::EVAL] {
@@ -422,7 +422,7 @@ fn a_network_trains_in_every_order() -> Result<()> {
             .add(Conv2d::new(1, 4, 5).stride(2))
             .add(BatchNorm2d::new(4))
             .add(Lif::new(2.0))
-            .add(Pool2d::max(2))
+            .add(MaxPool2d::new(2))
             .add(Flatten)
             .add(Linear::new(4 * 36, 10))
             .add(Lif::new(2.0).v_threshold(0.5));
@@ -480,7 +480,7 @@ fn graph_error(module: &dyn Module, shape: &[usize]) -> String {
 fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
     let net = Sequential::new()
         .add(Conv2d::new(3, 4, 3))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Conv2d::new(8, 4, 3));
     let found = layer_error(&net, &[2, 2, 3, 12, 12]);
     assert_eq!(found.layer, "convolution `2`");
@@ -506,7 +506,7 @@ fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
             "transposed convolution",
             "[T, N, C, L]",
         ),
-        (Box::new(Pool1d::max(2)), "pooling", "[T, N, C, L]"),
+        (Box::new(MaxPool1d::new(2)), "pooling", "[T, N, C, L]"),
         (
             Box::new(AdaptiveAvgPool3d::new(2)),
             "pooling",
@@ -534,7 +534,7 @@ fn sizes_that_leave_nothing_are_refused_by_the_layer() {
     let images = [2, 2, 3, 4, 4];
     let layer = in_net(Box::new(|net| net.add(Conv2d::new(3, 4, 5))), &images);
     assert_eq!(layer, "1");
-    let layer = in_net(Box::new(|net| net.add(Pool2d::max(5))), &images);
+    let layer = in_net(Box::new(|net| net.add(MaxPool2d::new(5))), &images);
     assert_eq!(layer, "1");
     let layer = in_net(
         Box::new(|net| net.add(Conv2d::new(3, 4, 3).groups(2))),
@@ -569,7 +569,7 @@ fn a_kernel_of_no_elements_is_refused() {
     let shape = [2, 2, 3, 6, 6];
     let up = ConvTransposed2d::new(Conv2d::new(3, 4, [3, 0]));
     for module in [
-        Box::new(Pool2d::max([0, 2])) as Box<dyn Module>,
+        Box::new(MaxPool2d::new([0, 2])) as Box<dyn Module>,
         Box::new(Conv2d::new(3, 4, [0, 3])),
         Box::new(up),
     ] {

@@ -15,7 +15,7 @@ fn network() -> Sequential {
         .add(Conv2d::new(2, 4, 3).padding(1))
         .add(BatchNorm2d::new(4))
         .add(Lif::new(2.0).v_threshold(0.3))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Flatten)
         .add(Rnn::new(Lif::new(2.0).v_threshold(0.2), 4 * 17 * 17, 24))
         .add(Linear::new(24, 10))

@@ -76,11 +76,11 @@ fn csnn() -> Result<Case> {
     let spiking = || If::new().surrogate(Atan { alpha: 2.0 });
     let rest = Sequential::new()
         .add_named("if1", spiking())
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add_named("conv2", Conv2d::new(8, 8, 3).padding(1))
         .add_named("bn2", BatchNorm2d::new(8))
         .add_named("if2", spiking())
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Flatten)
         .add_named("fc1", Linear::new(72, 32))
         .add_named("if3", spiking())

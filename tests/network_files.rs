@@ -69,7 +69,7 @@ fn a_residual_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
         .add(BatchNorm2d::new(8))
         .add(Lif::new(2.0))
         .add_named("block", Residual::new(main))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Flatten)
         .add(Linear::new(8 * 7 * 7, 10))
         .add(Lif::new(2.0));
@@ -143,7 +143,7 @@ fn a_branched_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
                 .branch(branch(5))
                 .combine(Combine::Concat),
         )
-        .add(Pool2d::average(2))
+        .add(AvgPool2d::new(2))
         .add(Flatten)
         .add(Linear::new(8 * 7 * 7, 10).bias(true))
         .add(Plif::new(2.0));

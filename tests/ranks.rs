@@ -184,7 +184,7 @@ fn images() -> Sequential {
         .add(Conv2d::new(SHAPE[2], 6, 2))
         .add(BatchNorm2d::new(6))
         .add(If::new())
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
 }
 
 #[test]

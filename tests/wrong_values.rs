@@ -232,21 +232,3 @@ fn a_module_without_a_path_is_called_by_its_kind_alone() {
     let inside = Sequential::new().add(Linear::new(3, 2));
     assert_eq!(layer(&inside, &[4, 2, 7]), "linear `0`");
 }
-
-#[test]
-fn max_pooling_does_not_count_padding() {
-    let shape = [4, 2, 3, 8, 8];
-    let pool = Pool2d::max(2).count_padding(false);
-    let error: LayerError = refused(traced(&pool, &shape));
-    assert_eq!(error.layer, "pooling");
-    assert!(
-        matches!(
-            error.problem,
-            LayerProblem::UnusedSetting {
-                setting: "count_padding"
-            }
-        ),
-        "{error}"
-    );
-    assert!(traced(&Pool2d::average(2).count_padding(false), &shape).is_ok());
-}

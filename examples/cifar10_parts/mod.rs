@@ -41,14 +41,21 @@ pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize, tau: f64) -> M
     let mut rest = Sequential::new();
     for _ in 0..2 {
         rest = rest.add(conv(c)).add(bn()).add(lif());
-        rest = rest.add(conv(c)).add(Pool2d::max(2)).add(bn()).add(lif());
+        rest = rest
+            .add(conv(c))
+            .add(MaxPool2d::new(2))
+            .add(bn())
+            .add(lif());
     }
     let features = c * (SIZE / 8) * (SIZE / 8);
     let rest = rest
         .add(Flatten)
         .add(Linear::new(features, 10).bias(false))
         .add(lif());
-    let second = Sequential::new().add(conv(c)).add(Pool2d::max(2)).add(bn());
+    let second = Sequential::new()
+        .add(conv(c))
+        .add(MaxPool2d::new(2))
+        .add(bn());
     ModelPipeline::new()
         .append(Sequential::new().add(conv(3)).add(bn()), &stage_devices[0])
         .append(lif(), &stage_devices[1])

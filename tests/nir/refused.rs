@@ -191,14 +191,14 @@ fn layers_without_a_form_are_named() {
     let named = |layer: Box<dyn Module>| Sequential::new().add_named("layer", layer);
     let image = [2, 6, 6];
     let cases: Vec<(Box<dyn Module>, &[usize], &str)> = vec![
-        (Box::new(Pool2d::max(2)), &image, "maximum pooling"),
+        (Box::new(MaxPool2d::new(2)), &image, "maximum pooling"),
         (
-            Box::new(Pool2d::average(4).ceil(true)),
+            Box::new(AvgPool2d::new(4).ceil(true)),
             &image,
             "extends beyond the end",
         ),
         (
-            Box::new(Pool2d::average(3).padding(1).count_padding(false)),
+            Box::new(AvgPool2d::new(3).padding(1).count_padding(false)),
             &image,
             "leave padding out",
         ),

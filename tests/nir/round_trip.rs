@@ -187,7 +187,7 @@ fn images_pass_convolutions_batch_norm_and_pooling() {
         .add(Conv2d::new(2, 4, 3).padding(1).stride(2))
         .add(BatchNorm2d::new(4))
         .add(If::new())
-        .add(Pool2d::average(2))
+        .add(AvgPool2d::new(2))
         .add(Dropout::new(0.5))
         .add(Flatten)
         .add(Linear::new(4 * 3 * 2, 6).bias(true))

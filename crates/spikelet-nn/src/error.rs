@@ -325,12 +325,6 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
-    /// A setting that this kind of pooling does not have.
-    #[error("`{setting}` was set, which this kind of pooling does not have")]
-    UnusedSetting {
-        /// The setting.
-        setting: &'static str,
-    },
     /// Two settings that exclude each other.
     #[error("`{0}` and `{1}` exclude each other")]
     Exclusive(&'static str, &'static str),
@@ -452,7 +446,6 @@ impl LayerProblem {
                 let steps = given.shape.first().copied().unwrap_or_default();
                 return format!("build it for {steps} time steps");
             }
-            Self::UnusedSetting { .. } => "remove it: only average pooling counts padding",
             Self::Exclusive(..) => "leave one of them out",
             Self::NoLengths { name, .. } => {
                 return format!("declare it: `.input(\"{name}\", DType::I64, [])` of a `Step`");

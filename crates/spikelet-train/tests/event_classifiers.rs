@@ -30,7 +30,7 @@ fn network() -> Sequential {
         .add(Conv2d::new(2, 4, 3).stride(2))
         .add(BatchNorm2d::new(4))
         .add(Lif::new(2.0))
-        .add(Pool2d::max(2))
+        .add(MaxPool2d::new(2))
         .add(Flatten)
         .add(Linear::new(4 * 8 * 8, 10))
         .add(Lif::new(2.0))

@@ -318,7 +318,7 @@ fn names(file: &RecordedFile) -> Vec<&str> {
 #[test]
 fn values_without_a_form_are_left_out_and_named() -> Result<()> {
     let net = Sequential::new()
-        .add(Pool2d::average(4))
+        .add(AvgPool2d::new(4))
         .add(Flatten)
         .add_named("psn", Psn::default())
         .add_named("both", RadLif::new(49, 4).bidirectional(true))

@@ -18,10 +18,10 @@ IN_FILES = {
     "StaticInput": "static", "Group": "layers", "NetworkNeuron": "neuron",
 }  # fmt: skip
 
-#: Classes that are no types of Rust: `Pool::max`, `Pool::average`, `Sequential` (which is a network in Python), a neuron as it is,
+#: Classes that are no types of Rust: `Sequential` (which is a network in Python), a neuron as it is,
 #: `Recurrent` through `DelayedFeedback`, and names of settings of other neurons.
 NOT_IN_RUST = {"Group", "NetworkNeuron", "DelayedRecurrent", "SoftPulseIf", "SoftPulseLif", "NonSpikingIf", "NonSpikingLif", "SlttLif", "NirI", "NirLi",
-    "NirCubaLi"} | {f"{kind}Pool{axes}d" for kind in ("Max", "Avg") for axes in (1, 2, 3)}
+    "NirCubaLi"}
 
 
 def declared():

@@ -72,7 +72,7 @@ pub(super) fn adaptive_pooling(path: &str) -> NirError {
     NirError::node(
         path,
         "adaptive pooling has windows of different sizes; NIR's windows have one size",
-        "use `Pool2d::average` with the size of the windows",
+        "use `AvgPool2d` with the size of the windows",
     )
 }
 

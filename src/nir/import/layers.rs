@@ -4,7 +4,7 @@ use super::super::error::NirError;
 use super::part::{Built, Padded, Part, SumPool};
 use spikelet_graph::Tensor;
 use spikelet_nir::{Conv, NodeKind, NodeShape, Padding, Pool, Sizes, Tensor as NirTensor};
-use spikelet_nn::layer::{Conv as ConvLayer, FixedDelay, Linear, Pool2d, Reshape};
+use spikelet_nn::layer::{AvgPool2d, Conv as ConvLayer, FixedDelay, Linear, Reshape};
 
 /// The part of a node that is no neuron.
 pub(super) fn build(
@@ -132,12 +132,12 @@ fn convolution<const N: usize>(
     Ok(Padded { layer, zeros })
 }
 
-fn average(path: &str, pool: &Pool) -> Result<Padded<Pool2d, 2>, NirError> {
+fn average(path: &str, pool: &Pool) -> Result<Padded<AvgPool2d, 2>, NirError> {
     let kernel = sizes::<2>(path, "kernel_size", &pool.kernel_size)?;
     let stride = sizes::<2>(path, "stride", &pool.stride)?;
     let padding = sizes::<2>(path, "padding", &pool.padding)?;
     Ok(Padded {
-        layer: Pool2d::average(kernel).stride(stride),
+        layer: AvgPool2d::new(kernel).stride(stride),
         zeros: padding.map(|zeros| [zeros; 2]),
     })
 }

@@ -3,7 +3,7 @@
 use spikelet_core::Result;
 use spikelet_graph::op::Conv as ConvOp;
 use spikelet_graph::{Tensor, Var};
-use spikelet_nn::layer::{Conv, FixedDelay, Linear, Pool2d, Reshape};
+use spikelet_nn::layer::{AvgPool2d, Conv, FixedDelay, Linear, Reshape};
 use spikelet_nn::module::{Context, Init, Module, Tree};
 use spikelet_nn::neuron::Neuron;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) enum Part {
     },
     Conv1d(Padded<Conv<1>, 1>),
     Conv2d(Padded<Conv<2>, 2>),
-    AvgPool(Padded<Pool2d, 2>),
+    AvgPool(Padded<AvgPool2d, 2>),
     SumPool(SumPool),
     Reshape(Reshape),
     Delay(FixedDelay),

@@ -91,7 +91,7 @@ pub(super) fn conv(sizes: &Sizes<'_>) -> Result<Reference> {
     let module = Sequential::new()
         .add_named("conv1", sizes.conv("conv1")?)
         .add_named("bn1", sizes.batch_norm("bn1")?)
-        .add_named("pool", Pool2d::max(2))
+        .add_named("pool", MaxPool2d::new(2))
         .add_named("lif1", leaky(sizes, "lif1"))
         .add_named("flatten", Flatten)
         .add_named("fc", sizes.linear("fc")?)

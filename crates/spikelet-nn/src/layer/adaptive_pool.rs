@@ -3,13 +3,13 @@
 //!
 //! Window k of K has the elements from ⌊k·n/K⌋ to ⌈(k + 1)·n/K⌉ of n.
 
-use super::Pool;
 use super::images::Sizes;
+use super::pool::pool;
 use crate::module::{Context, Module, Tree};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use spikelet_core::Result;
 use spikelet_graph::Var;
-use spikelet_graph::op::Pooling;
+use spikelet_graph::op::{Pooling, Window};
 
 /// Adaptive average pooling of `[T, N, C, …]` over `D` axes: the mean of each window.
 ///
@@ -59,7 +59,8 @@ macro_rules! adaptive {
 
         impl<const D: usize> Module for $type<D> {
             fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-                Pool::adaptive($pooling, self.outputs).forward(cx, x)
+                let windows = self.outputs.map(|outputs| Window::Adaptive { outputs });
+                pool(cx, &x, $pooling, windows)
             }
 
             fn tree(&self) -> Tree {

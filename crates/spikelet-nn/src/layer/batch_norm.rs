@@ -45,7 +45,7 @@ use std::sync::Arc;
 ///     .add(Conv2d::new(1, 8, 3).padding(1))
 ///     .add(BatchNorm2d::new(8))
 ///     .add(If::new())
-///     .add(Pool2d::max(2));
+///     .add(MaxPool2d::new(2));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 1, 28, 28]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [4, 2, 8, 14, 14]);

@@ -15,7 +15,7 @@ layers! {
     mod linear: Linear => LINEAR;
     mod conv: Conv, Conv1d, Conv2d, Conv3d => CONV;
     mod conv_transposed: ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d => CONV_TRANSPOSED;
-    mod pool: Pool, Pool1d, Pool2d, Pool3d => MAX_POOL, AVG_POOL;
+    mod pool: AvgPool, AvgPool1d, AvgPool2d, AvgPool3d, MaxPool, MaxPool1d, MaxPool2d, MaxPool3d => MAX_POOL, AVG_POOL;
     mod adaptive_pool: AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool, AdaptiveMaxPool1d,
         AdaptiveMaxPool2d, AdaptiveMaxPool3d => ADAPTIVE_MAX_POOL, ADAPTIVE_AVG_POOL;
     mod upsample: Upsample, Upsample1d, Upsample2d, Upsample3d => UPSAMPLE;

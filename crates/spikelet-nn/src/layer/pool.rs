@@ -1,16 +1,16 @@
 //! Pooling: maxima and means of windows, as in PyTorch.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
-use crate::LayerProblem;
 use crate::module::{Context, Description, Module, Tree};
 use crate::network::LayerKey;
 use crate::network::keys::{DILATION, PADDING};
 use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
 use spikelet_core::Result;
+use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
 
-/// Pools `[T, N, C, …]` over `D` axes.
+/// Max pooling of `[T, N, C, …]` over `D` axes: the largest element of each window.
 ///
 /// The first of equal maxima in row-major order has the gradient. After a spiking neuron, the maxima of blocks
 /// are computed before the spikes are written to memory.
@@ -19,137 +19,138 @@ use spikelet_graph::op::{Pooling, Window};
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 14, 14]);
-/// assert_eq!(cx.trace(&Pool2d::max(2), x.clone())?.shape(), [4, 8, 16, 7, 7]);
-/// assert_eq!(cx.trace(&Pool2d::average(3).stride(2).padding(1), x)?.shape(), [4, 8, 16, 7, 7]);
+/// assert_eq!(cx.trace(&MaxPool2d::new(2), x)?.shape(), [4, 8, 16, 7, 7]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pool<const D: usize> {
-    pooling: Pooling,
+pub struct MaxPool<const D: usize> {
     windows: [Window; D],
-    /// A setting that this kind of pooling does not have.
-    unused: Option<&'static str>,
 }
 
-/// Pooling of `[T, N, C, L]`.
-#[doc(alias = "MaxPool1d")]
-#[doc(alias = "AvgPool1d")]
-pub type Pool1d = Pool<1>;
-/// Pooling of `[T, N, C, H, W]`.
-#[doc(alias = "MaxPool2d")]
-#[doc(alias = "AvgPool2d")]
-pub type Pool2d = Pool<2>;
-/// Pooling of `[T, N, C, D, H, W]`.
-#[doc(alias = "MaxPool3d")]
-#[doc(alias = "AvgPool3d")]
-pub type Pool3d = Pool<3>;
+/// Average pooling of `[T, N, C, …]` over `D` axes: the mean of each window. Padding counts as zeros.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 14, 14]);
+/// let pool = AvgPool2d::new(3).stride(2).padding(1);
+/// assert_eq!(cx.trace(&pool, x)?.shape(), [4, 8, 16, 7, 7]);
+/// # Ok::<(), spikelet_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AvgPool<const D: usize> {
+    windows: [Window; D],
+    count_padding: bool,
+}
 
-impl<const D: usize> Pool<D> {
-    /// The largest element of each window; windows do not overlap.
-    pub fn max(kernel: impl Sizes<D>) -> Self {
-        Self {
-            pooling: Pooling::Max,
-            windows: kernel.sizes().map(Window::blocks),
-            unused: None,
-        }
-    }
+/// Max pooling of `[T, N, C, L]`.
+pub type MaxPool1d = MaxPool<1>;
+/// Max pooling of `[T, N, C, H, W]`.
+pub type MaxPool2d = MaxPool<2>;
+/// Max pooling of `[T, N, C, D, H, W]`.
+pub type MaxPool3d = MaxPool<3>;
+/// Average pooling of `[T, N, C, L]`.
+pub type AvgPool1d = AvgPool<1>;
+/// Average pooling of `[T, N, C, H, W]`.
+pub type AvgPool2d = AvgPool<2>;
+/// Average pooling of `[T, N, C, D, H, W]`.
+pub type AvgPool3d = AvgPool<3>;
 
-    /// The mean of each window; windows do not overlap, and padding counts as zeros.
-    pub fn average(kernel: impl Sizes<D>) -> Self {
-        Self {
-            pooling: Pooling::Average {
-                count_padding: true,
-            },
-            ..Self::max(kernel)
+/// Sets an attribute of sliding windows.
+macro_rules! set {
+    ($self:ident.$attribute:ident = $values:expr) => {
+        for (window, value) in $self.windows.iter_mut().zip($values) {
+            if let Window::Sliding { $attribute, .. } = window {
+                *$attribute = value;
+            }
         }
-    }
+    };
+}
 
-    /// Pooling with `outputs` windows of nearly equal size.
-    pub(super) fn adaptive(pooling: Pooling, outputs: [usize; D]) -> Self {
-        Self {
-            pooling,
-            windows: outputs.map(|outputs| Window::Adaptive { outputs }),
-            unused: None,
-        }
-    }
+/// The methods of both, for the fields besides the windows and the operation.
+macro_rules! pooling {
+    ($type:ident { $($field:ident: $default:literal)? } => $pooling:expr) => {
+        impl<const D: usize> $type<D> {
+            /// Windows of this size that do not overlap.
+            pub fn new(kernel: impl Sizes<D>) -> Self {
+                Self {
+                    windows: kernel.sizes().map(Window::blocks),
+                    $($field: $default,)?
+                }
+            }
 
-    /// Sets an attribute of the windows.
-    fn each(mut self, values: [usize; D], set: impl Fn(&mut Window, usize)) -> Self {
-        for (window, value) in self.windows.iter_mut().zip(values) {
-            set(window, value);
+            /// Sets the stride: the distance between two windows.
+            #[must_use]
+            pub fn stride(mut self, stride: impl Sizes<D>) -> Self {
+                set!(self.stride = stride.sizes());
+                self
+            }
+
+            /// Sets the padding on both sides, at most half a window.
+            #[must_use]
+            pub fn padding(mut self, padding: impl Sizes<D>) -> Self {
+                set!(self.padding = padding.sizes());
+                self
+            }
+
+            /// Sets whether the last window may extend beyond the end.
+            #[must_use]
+            pub fn ceil(mut self, yes: bool) -> Self {
+                set!(self.ceil = [yes; D]);
+                self
+            }
         }
+
+        impl<const D: usize> Module for $type<D> {
+            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+                $(let Self { $field, .. } = *self;)?
+                pool(cx, &x, $pooling, self.windows)
+            }
+
+            fn tree(&self) -> Tree {
+                Tree::fields(self)
+            }
+
+            fn describe(&self) -> Description<'_> {
+                $(let Self { $field, .. } = *self;)?
+                Description::Pool($pooling, &self.windows)
+            }
+        }
+    };
+}
+
+pooling!(MaxPool {} => Pooling::Max);
+pooling!(AvgPool { count_padding: true } => Pooling::Average { count_padding });
+
+impl<const D: usize> MaxPool<D> {
+    /// Sets the dilation: the distance between two elements of a window.
+    #[must_use]
+    pub fn dilation(mut self, dilation: impl Sizes<D>) -> Self {
+        set!(self.dilation = dilation.sizes());
         self
     }
+}
 
-    /// Sets the stride: the distance between two windows.
-    #[must_use]
-    pub fn stride(self, stride: impl Sizes<D>) -> Self {
-        self.each(stride.sizes(), |window, value| {
-            if let Window::Sliding { stride, .. } = window {
-                *stride = value;
-            }
-        })
-    }
-
-    /// Sets the padding on both sides, at most half a window.
-    #[must_use]
-    pub fn padding(self, padding: impl Sizes<D>) -> Self {
-        self.each(padding.sizes(), |window, value| {
-            if let Window::Sliding { padding, .. } = window {
-                *padding = value;
-            }
-        })
-    }
-
-    /// Sets the dilation: the distance between two elements of a window; only for maxima.
-    #[must_use]
-    pub fn dilation(self, dilation: impl Sizes<D>) -> Self {
-        self.each(dilation.sizes(), |window, value| {
-            if let Window::Sliding { dilation, .. } = window {
-                *dilation = value;
-            }
-        })
-    }
-
-    /// Sets whether the last window may extend beyond the end.
-    #[must_use]
-    pub fn ceil(self, yes: bool) -> Self {
-        self.each([usize::from(yes); D], |window, value| {
-            if let Window::Sliding { ceil, .. } = window {
-                *ceil = value == 1;
-            }
-        })
-    }
-
+impl<const D: usize> AvgPool<D> {
     /// Sets whether the padding is included in means, as zeros.
     #[must_use]
     pub fn count_padding(mut self, yes: bool) -> Self {
-        match &mut self.pooling {
-            Pooling::Average { count_padding } => *count_padding = yes,
-            Pooling::Max => self.unused = Some("count_padding"),
-        }
+        self.count_padding = yes;
         self
     }
 }
 
-impl<const D: usize> Module for Pool<D> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect(cx, "pooling", &x, D, None)?;
-        if let Some(what) = self.unused {
-            return Err(cx.error("pooling", LayerProblem::UnusedSetting { setting: what }));
-        }
-        let y = channels_last(&x).pool(self.pooling, self.windows);
-        cx.tracer().check()?;
-        Ok(channels_second(&y))
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::fields(self)
-    }
-
-    fn describe(&self) -> Description<'_> {
-        Description::Pool(self.pooling, &self.windows)
-    }
+/// Pools `[T, N, C, …]` with a window for each axis behind the channels.
+pub(super) fn pool<const D: usize>(
+    cx: &Context,
+    x: &Var,
+    pooling: Pooling,
+    windows: [Window; D],
+) -> Result<Var> {
+    expect(cx, "pooling", x, D, None)?;
+    let y = channels_last(x).pool(pooling, windows);
+    cx.tracer().check()?;
+    Ok(channels_second(&y))
 }
 
 const WINDOW: MainValue = MainValue::Required(key!(window: "sizes", "the size of the window"));
@@ -168,7 +169,7 @@ pub(crate) const MAX_POOL: Kind = Kind {
     main: WINDOW,
     keys: &[STRIDE, PADDING, DILATION, CEIL],
     example: (&[4, 6, 6], "{ max-pool = 2 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b, Pool::max)),
+    build: |layer, b| by_axes!(b.spatial_axes(layer)?, max(layer, b)),
 };
 
 /// `{ avg-pool = 3, stride = 2, padding = 1 }`
@@ -179,16 +180,28 @@ pub(crate) const AVG_POOL: Kind = Kind {
     main: WINDOW,
     keys: &[STRIDE, PADDING, CEIL, COUNT_PADDING],
     example: (&[4, 6, 6], "{ avg-pool = 2 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b, Pool::average)),
+    build: |layer, b| by_axes!(b.spatial_axes(layer)?, average(layer, b)),
 };
 
-fn build<const D: usize>(
-    layer: &LayerFields<'_>,
-    b: &mut Builder,
-    of: fn([usize; D]) -> Pool<D>,
-) -> Built {
+fn max<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let windows = windows(layer, b)?;
+    b.without_weights(layer, MaxPool::<D> { windows })
+}
+
+fn average<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let windows = windows(layer, b)?;
+    let count_padding = layer.fields.flag("count_padding")?.unwrap_or(true);
+    let pool = AvgPool::<D> {
+        windows,
+        count_padding,
+    };
+    b.without_weights(layer, pool)
+}
+
+/// The windows of either kind; only that with the key has a dilation.
+fn windows<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<[Window; D], Located> {
     let kernel = layer.main_sizes()?;
-    let mut pool = of(kernel);
+    let mut pool = MaxPool::new(kernel);
     if let Some(stride) = layer.sizes("stride", 1)? {
         pool = pool.stride(stride);
     }
@@ -199,15 +212,10 @@ fn build<const D: usize>(
         }
         pool = pool.padding(padding);
     }
-    let has = |key| layer.kind.keys.contains(&key);
-    let dilation = match has(DILATION) {
+    let dilation = match layer.kind.keys.contains(&DILATION) {
         true => layer.sizes("dilation", 1)?.unwrap_or([1; D]),
         false => [1; D],
     };
     b.expect_window(&kernel, &dilation, &padding)?;
-    pool = pool.dilation(dilation).ceil(layer.flag("ceil")?);
-    if has(COUNT_PADDING) {
-        pool = pool.count_padding(layer.fields.flag("count_padding")?.unwrap_or(true));
-    }
-    b.without_weights(layer, pool)
+    Ok(pool.dilation(dilation).ceil(layer.flag("ceil")?).windows)
 }

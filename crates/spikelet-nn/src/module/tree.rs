@@ -59,7 +59,6 @@ impl Tree {
             ", readout=None",
             ", time_grad=true",
             ", trainable={}",
-            ", unused=None",
             ", weight_init=None",
             ", bias_init=None",
             ", each_step=false",

@@ -85,7 +85,7 @@ fn every_kind_of_layer_is_that_of_rust() {
         .add(Plif::new(3.0))
         .add(ConvTransposed2d::new(Conv2d::new(8, 4, 2).stride(2)).output_padding([1, 0]))
         .add(
-            Pool2d::max([3, 2])
+            MaxPool2d::new([3, 2])
                 .stride(2)
                 .padding([1, 0])
                 .dilation(1)
@@ -94,7 +94,7 @@ fn every_kind_of_layer_is_that_of_rust() {
         .add(LayerNorm::new([4, 5, 4]))
         .add(LayerNorm::new([4]))
         .add(Dropout2d::new(0.25))
-        .add(Pool2d::average(2).stride(1).padding(1).count_padding(false))
+        .add(AvgPool2d::new(2).stride(1).padding(1).count_padding(false))
         .add(BatchNorm2d {
             epsilon: 1e-3,
             momentum: 0.5,

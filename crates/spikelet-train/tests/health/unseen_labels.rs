@@ -83,7 +83,7 @@ fn recurrent_neurons_with_shuffled_digits() {
     let data = synthetic::digits_of(84, 400, 300);
     let data = with_random_labels(&data, 11);
     let net = Sequential::new()
-        .add(Pool2d::average(2))
+        .add(AvgPool2d::new(2))
         .add(Flatten)
         .add(Linear::new(196, 60))
         .add(Recurrent::new(If::new(), 60))
@@ -120,7 +120,7 @@ fn three_gratings_with_random_labels_and_sgd() {
     let net = Sequential::new()
         .add(Conv2d::new(1, 12, 3))
         .add(If::new())
-        .add(Pool2d::average(2))
+        .add(AvgPool2d::new(2))
         .add(Flatten)
         .add(Linear::new(12 * 16, 3));
     let settings = Settings {
@@ -232,7 +232,7 @@ fn large_scores_and_random_labels() {
 fn digits_with_random_labels_and_a_loss_at_each_step() {
     let data = with_random_labels(&synthetic::digits_of(122, 600, 500), 5);
     let net = Sequential::new()
-        .add(Pool2d::average(4))
+        .add(AvgPool2d::new(4))
         .add(Flatten)
         .add(Linear::new(49, 120))
         .add(Plif::new(2.0))

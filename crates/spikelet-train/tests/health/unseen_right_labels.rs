@@ -173,7 +173,7 @@ fn few_samples_of_eight_gratings() {
 fn recurrent_neurons_with_a_small_learning_rate() {
     let data = synthetic::digits_of(104, 600, 300);
     let net = Sequential::new()
-        .add(Pool2d::average(2))
+        .add(AvgPool2d::new(2))
         .add(Flatten)
         .add(Linear::new(196, 50))
         .add(Recurrent::new(Lif::new(2.0), 50))

@@ -187,21 +187,13 @@ impl Layer {
                 let kernel = need(self.kernel, "kernel")?;
                 let stride = self.stride.unwrap_or(kernel);
                 self.slide(sizes, kernel, stride)?;
-                let pool = match self.kind.as_str() {
-                    "max_pool2d" => Pool2d::max(kernel),
-                    _ => Pool2d::average(kernel),
-                };
-                let pool = if stride == kernel {
-                    pool
-                } else {
-                    pool.stride(stride)
-                };
-                let padded = self.padding > 0;
-                module(Box::new(if padded {
-                    pool.padding(self.padding)
-                } else {
-                    pool
-                }))
+                let padding = self.padding;
+                module(match self.kind.as_str() {
+                    "max_pool2d" => {
+                        Box::new(MaxPool2d::new(kernel).stride(stride).padding(padding))
+                    }
+                    _ => Box::new(AvgPool2d::new(kernel).stride(stride).padding(padding)),
+                })
             }
             "batch_norm2d" => {
                 let [channels, ..] = image(sizes)?;

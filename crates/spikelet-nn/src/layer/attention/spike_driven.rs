@@ -7,7 +7,7 @@
 //! Source: M. Yao et al., *Spike-driven transformer*, NeurIPS 2023. With maximum filters, which its program has for
 //! CIFAR10-DVS, k and v are filtered over 3 × 3 pixels, and k·v and q·m over 3 × 3 tokens and channels of a head.
 
-use super::super::Pool;
+use super::super::MaxPool2d;
 use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
 use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::network::kind::{Kind, key};
@@ -56,7 +56,7 @@ impl SpikeDrivenAttention {
     /// The maximum filter of the last two axes, if there are filters.
     fn filtered(&self, cx: &Context, x: Var) -> Result<Var> {
         match self.filters {
-            true => Pool::<2>::max(3).stride(1).padding(1).forward(cx, x),
+            true => MaxPool2d::new(3).stride(1).padding(1).forward(cx, x),
             false => Ok(x),
         }
     }
