@@ -10,7 +10,7 @@ fn csnn(channels: usize) -> Sequential {
         .add(Conv2d::new(1, channels, 3).padding(1))
         .add(BatchNorm2d::new(channels));
     Sequential::new()
-        .add_named("encoder", StaticInput(encoder)) // [T, N, C, 28, 28], computed for one step
+        .add_named("encoder", Static(encoder)) // [T, N, C, 28, 28], computed for one step
         .add(neuron())
         .add(MaxPool2d::new(2)) // 14 × 14
         .add(Conv2d::new(channels, channels, 3).padding(1))

@@ -67,7 +67,7 @@ struct Csnn(Sequential);
 
 impl Module for Csnn {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let x = StaticInput(Encoder).forward(cx, x)?;
+        let x = Static(Encoder).forward(cx, x)?;
         self.0.forward(cx, x)
     }
 }

@@ -216,7 +216,7 @@ fn constant_input_runs_its_module_on_the_first_step() -> Result<()> {
     };
     let orders = [Propagation::LayerByLayer, Propagation::StepByStep];
     for propagation in orders {
-        let constant = StaticInput(net());
+        let constant = Static(net());
         let mut probe = Probe::propagated(&constant, Mode::TRAIN, &shape, propagation)?;
         let mut first = Probe::new(&net(), Mode::TRAIN, &[1, 3, 2, 4, 4])?;
         first.set_x(probe.x[..96].to_vec())?;
@@ -231,7 +231,7 @@ fn constant_input_runs_its_module_on_the_first_step() -> Result<()> {
         probe.check_gradients(what)?;
     }
     let error = layer_error(Probe::new(
-        &StaticInput(Conv2d::new(5, 3, 3)),
+        &Static(Conv2d::new(5, 3, 3)),
         Mode::EVAL,
         &shape,
     ));
@@ -305,14 +305,14 @@ fn a_network_prints_as_a_tree() {
         .add(Conv2d::new(8, 8, 3).padding(1))
         .add_named("lif", Lif::new(2.0).v_reset(None));
     let net = Sequential::new()
-        .add(StaticInput(BatchNorm2d::new(8)))
+        .add(Static(BatchNorm2d::new(8)))
         .add(Residual::new(block).join(Join::And))
         .add(AdaptiveAvgPool2d::new(1))
         .add(StepLoop(Recurrent::new(Klif::default(), 4)))
         .add(Custom(Sequential::new()));
     let expected = "\
 Sequential(
-  (0): StaticInput(
+  (0): Static(
     BatchNorm(channels=8, epsilon=1e-5, momentum=0.1, affine=true, scale=1.0, time_steps=None, lengths=None)
   )
   (1): Residual(join=And

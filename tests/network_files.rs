@@ -1,7 +1,7 @@
 //! Networks that are lists of layers train, and end with the bits of the same networks in Rust.
 
 use spikelet::data::{Split, synthetic};
-use spikelet::layer::{Combine, Parallel};
+use spikelet::layer::{Branches, Combine};
 use spikelet::network::{Layers, Network};
 use spikelet::optim::LrSchedule;
 use spikelet::prelude::*;
@@ -139,7 +139,7 @@ fn a_branched_network_from_a_file_trains_as_the_same_in_rust() -> Result<()> {
     };
     let net = Sequential::new()
         .add(
-            Parallel::new(branch(3))
+            Branches::new(branch(3))
                 .branch(branch(5))
                 .combine(Combine::Concat),
         )

@@ -29,13 +29,13 @@ fn net() -> Sequential {
         .add(half())
         .add_named(
             "block",
-            Residual::new(main).shortcut(Scale::each_channel(3)),
+            Residual::new(main).shortcut(Rescale::each_channel(3)),
         )
         .add(half())
         .add_named("plain", inner)
         .add_named("strided", strided)
         .add(half())
-        .add(Scale::new(0.75))
+        .add(Rescale::new(0.75))
         .add(Flatten)
         .add(Linear::new(4 * 9, 5).bias(true))
         .add(half())

@@ -51,8 +51,8 @@ const EXACT: [&str; 16] = [
     "nir_cuba_lif",
     "heaviside",
     "synaptic",
-    "rleaky",
-    "rsynaptic",
+    "rleaky_cell",
+    "rsynaptic_cell",
 ];
 
 /// The reason of every other neuron.
@@ -68,7 +68,7 @@ const REFUSED: [(&str, &str); 27] = [
     ("clif", "complementary potential"),
     ("raf", "oscillates"),
     ("brf", "oscillates"),
-    ("csilif", "oscillates"),
+    ("csilif_cell", "oscillates"),
     ("ternary_if", "negative spikes"),
     ("ternary_lif", "negative spikes"),
     ("psn", "product over the time axis"),
@@ -80,10 +80,10 @@ const REFUSED: [(&str, &str); 27] = [
     ("sparch_lif", "starts from random values"),
     ("alpha", "two synaptic currents"),
     ("refractory_lif", "refractory period"),
-    ("adlif", "adaptation current"),
-    ("silif", "adaptation current"),
-    ("se_adlif", "adaptation current"),
-    ("ef_adlif", "adaptation current"),
+    ("adlif_cell", "adaptation current"),
+    ("silif_cell", "adaptation current"),
+    ("se_adlif_cell", "adaptation current"),
+    ("ef_adlif_cell", "adaptation current"),
 ];
 
 #[test]
@@ -219,7 +219,7 @@ fn layers_without_a_form_are_named() {
             "behind the readout over time `TimeMean`",
         ),
         (
-            Box::new(StaticInput(Linear::new(3, 2))),
+            Box::new(Static(Linear::new(3, 2))),
             &[3],
             "the first time step only",
         ),

@@ -99,11 +99,11 @@ def snntorch_cases(folder):
     for mechanism, params in resets.items():
         for delay in (True, False):
             module = snn.Leaky(0.5, reset_mechanism=mechanism, reset_delay=delay)
-            spec = {"neuron": "rleaky", "params": {"beta": 0.5, "reset_delay": delay, **params}, "surrogate": atan}
+            spec = {"neuron": "rleaky_cell", "params": {"beta": 0.5, "reset_delay": delay, **params}, "surrogate": atan}
             case(folder, f"snn_leaky_{mechanism}{'' if delay else '_at_once'}", package, spec, 1, leaky(module))
     for mechanism, params in {"subtract": {"v_reset": None}, "zero": {"v_reset": 0.0}, "none": {"resets": False}}.items():
         module = snn.Synaptic(0.5, 0.25, reset_mechanism=mechanism)
-        spec = {"neuron": "rsynaptic", "params": {"alpha": 0.5, "beta": 0.25, **params}, "surrogate": atan}
+        spec = {"neuron": "rsynaptic_cell", "params": {"alpha": 0.5, "beta": 0.25, **params}, "surrogate": atan}
         case(folder, f"snn_synaptic_{mechanism}", package, spec, 0.5, synaptic(module))
     # ln α and ln β are those of f32 there.
     a, b = torch.tensor(0.75), torch.tensor(0.5)
@@ -124,7 +124,7 @@ def snntorch_cases(folder):
     }
     for name, (gate, here) in gates.items():
         module = snn.Leaky(0.5, spike_grad=gate)
-        spec = {"neuron": "rleaky", "params": {"beta": 0.5, "v_reset": None}, "surrogate": here}
+        spec = {"neuron": "rleaky_cell", "params": {"beta": 0.5, "v_reset": None}, "surrogate": here}
         case(folder, f"snn_surrogate_{name}", package, spec, 1, leaky(module))
 
 

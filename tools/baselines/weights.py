@@ -134,21 +134,21 @@ def spikingjelly():
 SNNTORCH = """
 [network]
 input = [1, 28, 28]
-neuron = { name = "rleaky", beta = 0.85 }
+neuron = { name = "rleaky_cell", beta = 0.85 }
 layers = [
   { conv = 6, kernel = 5, bias = true, name = "conv1" },
   "batch-norm",
   { max-pool = 2 },
-  { neuron = { name = "rleaky", beta = 0.8, trainable = { beta = { bound = { clamp = { low = 0.0, high = 1.0 } } }, v_threshold = "channel" } }, name = "lif1" },
+  { neuron = { name = "rleaky_cell", beta = 0.8, trainable = { beta = { bound = { clamp = { low = 0.0, high = 1.0 } } }, v_threshold = "channel" } }, name = "lif1" },
   "flatten",
   { linear = 24, bias = true, name = "fc1" },
-  { neuron = { name = "rsynaptic", alpha = 0.7, beta = 0.6 }, name = "lif2" },
+  { neuron = { name = "rsynaptic_cell", alpha = 0.7, beta = 0.6 }, name = "lif2" },
   { linear = 20, name = "fc2" },
-  { recurrent = { name = "rleaky", beta = 0.85 }, name = "lif3" },
+  { recurrent = { name = "rleaky_cell", beta = 0.85 }, name = "lif3" },
   { linear = 16, bias = true, name = "fc3" },
   { neuron = { name = "lif", tau = 4.0, decay_input = false, trainable = { tau = { bound = { above = { low = 1.0 } } } } }, name = "lif4" },
   { linear = 10, bias = true, name = "fc4" },
-  { neuron = { name = "rleaky", beta = 0.9, one_to_one = true, feedback = 0.5 }, name = "lif5" },
+  { neuron = { name = "rleaky_cell", beta = 0.9, one_to_one = true, feedback = 0.5 }, name = "lif5" },
 ]
 """
 

@@ -9,14 +9,14 @@ pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
 pub use crate::layer::{
     Activation, AdLif, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d,
     AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, AxonalDelay,
-    BatchNorm1d, BatchNorm2d, BatchNorm3d, CSiLif, CadLif, Combine, Conv1d, Conv2d, Conv3d,
-    ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dcls1d, DclsVersion, DelayInterpolation,
-    DelayWidth, DelayedFeedback, DelayedLinear, Dropout, Dropout2d, EfAdLif, EventPropLif,
-    EventPropReadout, EventPropTime, Feedback, FirstSpikeTime, FixedDelay, Flatten, GroupNorm,
-    Join, LayerNorm, LiReadout, LifRecurrent, Linear, MaxPool1d, MaxPool2d, MaxPool3d, NeuronLayer,
-    PadTime, Parallel, Pointwise, Qcfs, RAlif, RDecayLif, RLeaky, RLif, RSynaptic, RadLif,
-    RandomFeedback, Recurrent, RecurrentBlock, Reshape, Residual, Rnn, Scale, SeAdLif, SiLif,
-    SoftmaxSum, SparchReadout, StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean,
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, Branches, CSiLif, CadLif, Combine, Conv1d, Conv2d,
+    Conv3d, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dcls1d, DclsVersion,
+    DelayInterpolation, DelayWidth, DelayedFeedback, DelayedLinear, Dropout, Dropout2d, EfAdLif,
+    EventPropLif, EventPropReadout, EventPropTime, Feedback, FirstSpikeTime, FixedDelay, Flatten,
+    GroupNorm, Join, LayerNorm, LiReadout, LifRecurrent, Linear, MaxPool1d, MaxPool2d, MaxPool3d,
+    NeuronLayer, PadTime, Pointwise, Qcfs, RAlif, RDecayLif, RLeaky, RLif, RSynaptic, RadLif,
+    RandomFeedback, Recurrent, RecurrentBlock, Rescale, Reshape, Residual, Rnn, SeAdLif, SiLif,
+    SoftmaxSum, SparchReadout, Static, StepLoop, TimeDistributed, TimeLast, TimeMax, TimeMean,
     TimeSum, TraceLearning, Voting,
 };
 pub use crate::loss;

@@ -123,6 +123,6 @@ fn wrong_activations_are_named_with_their_position() {
     ] {
         assert!(cx.trace(&module, x.clone()).is_err(), "{module:?}");
     }
-    assert!(cx.trace(&Scale::new(f64::INFINITY), x.clone()).is_err());
-    assert!(cx.trace(&Scale::each_channel(3), x).is_err());
+    assert!(cx.trace(&Rescale::new(f64::INFINITY), x.clone()).is_err());
+    assert!(cx.trace(&Rescale::each_channel(3), x).is_err());
 }

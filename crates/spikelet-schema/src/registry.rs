@@ -66,7 +66,7 @@ pub trait Family: 'static {
     fn record(&self) -> &dyn Record;
 }
 
-/// Another name of a member.
+/// Another name of a member: a name for some of its settings; or, without fields, a former name, which is read and in no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias {
     /// The name.
@@ -80,10 +80,7 @@ pub struct Alias {
 impl Alias {
     /// The member with the fields that differ, such as ``lif with tau = 100.0``.
     pub fn summary(&self) -> String {
-        match self.fields {
-            "" => self.of.to_string(),
-            fields => format!("{} with {}", self.of, fields.replace('\n', ", ")),
-        }
+        format!("{} with {}", self.of, self.fields.replace('\n', ", "))
     }
 }
 
@@ -148,20 +145,21 @@ impl<T: ?Sized> Registry<T> {
         self.entries.iter().map(Entry::name)
     }
 
-    /// The other names, of members that this build has.
-    fn other_names(&self) -> impl Iterator<Item = &'static Alias> {
+    /// The names of settings, of members that this build has.
+    pub fn named_settings(&self) -> impl Iterator<Item = &'static Alias> {
         let is_member = |alias: &&Alias| self.names().any(|name| name == alias.of);
-        self.aliases.iter().filter(is_member)
+        let all = self.aliases.iter().filter(|alias| !alias.fields.is_empty());
+        all.filter(is_member)
     }
 
-    /// The names of all members and the other names, each with a summary.
+    /// The names of all members and of settings, each with a summary.
     pub fn summaries(&self) -> impl Iterator<Item = (&'static str, String)> {
         let own = self.entries.iter().map(|entry| {
             let summary = entry.declaration.summary().replace('\n', " ");
             (entry.name(), summary)
         });
         own.chain(
-            self.other_names()
+            self.named_settings()
                 .map(|alias| (alias.name, alias.summary())),
         )
     }
@@ -171,9 +169,9 @@ impl<T: ?Sized> Registry<T> {
         self.entries.iter().map(|entry| entry.declaration).collect()
     }
 
-    /// The names of all members, and their other names.
+    /// The names of all members, and of settings.
     pub fn all_names(&self) -> Vec<&'static str> {
-        let others = self.other_names().map(|alias| alias.name);
+        let others = self.named_settings().map(|alias| alias.name);
         self.names().chain(others).collect()
     }
 

@@ -11,35 +11,24 @@ from spikelet._registry import registry
 SOURCES = Path(__file__).parents[3] / "crates" / "spikelet-nn" / "src"
 FAMILIES = {"neurons": "neuron", "surrogates": "surrogate", "encoders": "encoder", "layers": "layer"}
 
-#: Classes whose names in files differ in more than case and `-`. A type of Rust with a layer of the same name ends with `Cell`.
-IN_FILES = {
-    "AdLifCell": "adlif", "CSiLifCell": "csilif", "EfAdLifCell": "ef_adlif", "RLeakyCell": "rleaky", "RSynapticCell": "rsynaptic",
-    "SeAdLifCell": "se_adlif", "SiLifCell": "silif", "Dcls1d": "dcls", "Scale": "rescale", "Parallel": "branches",
-    "StaticInput": "static", "Group": "layers", "NetworkNeuron": "neuron",
-}  # fmt: skip
-
-#: Classes that are no types of Rust: `Sequential` (which is a network in Python), a neuron as it is,
-#: `Recurrent` through `DelayedFeedback`, and names of settings of other neurons.
-NOT_IN_RUST = {"Group", "NetworkNeuron", "DelayedRecurrent", "SoftPulseIf", "SoftPulseLif", "NonSpikingIf", "NonSpikingLif", "SlttLif", "NirI", "NirLi",
-    "NirCubaLi"}
+#: Classes that are no types of Rust, besides the names of settings of other neurons: `Recurrent` through `DelayedFeedback`.
+NOT_IN_RUST = {"DelayedRecurrent"}
 
 
 def declared():
-    """The family, the name in files, and the classes of everything that is declared."""
+    """The family, the name in files, and the classes of everything that is declared; a neuron as a layer has none."""
     for family in FAMILIES:
         for one in registry()[family]:
-            yield family, one["name"], one.get("classes") or [one["class"]]
+            yield family, one["name"], one["classes"] if "classes" in one else [one["class"]]
+
+
+def plain(name):
+    """The name without case, `-`, `_` and the number of axes, which is that of the input."""
+    return re.sub("[-_]|[123]d$", "", name.lower())
 
 
 def test_names_in_files_are_those_of_classes():
-    found = {}
-    for _, name, classes in declared():
-        for made in classes:
-            # The number of axes is that of the input.
-            said = re.sub("[123]d$", "", made) if len(classes) > 1 else made
-            if said.lower() != re.sub("[-_]", "", name):
-                found[made] = name
-    assert found == IN_FILES
+    assert [(made, name) for _, name, classes in declared() for made in classes if plain(made) != plain(name)] == []
 
 
 def test_every_declaration_has_its_class():
@@ -58,7 +47,8 @@ def test_classes_are_types_of_rust():
     text = "\n".join(re.sub("//.*", "", path.read_text()) for path in SOURCES.rglob("*.rs"))
     types = {*re.findall(r"\bpub (?:struct|type) (\w+)", text), *re.findall(r"^    (\w+)(?:,| \{)", activations, re.M)}
     types |= {*re.findall(r"\b(\w+) = \"", text)}
-    assert {made for _, _, classes in declared() for made in classes if made not in types} == NOT_IN_RUST
+    settings = {one["class"] for family in FAMILIES for one in registry()[family] if one.get("of")}
+    assert {made for _, _, classes in declared() for made in classes if made not in types} == NOT_IN_RUST | settings
 
 
 def test_modules_of_torch_have_the_names_of_declarations():

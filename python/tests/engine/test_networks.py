@@ -134,7 +134,7 @@ def test_layers_inside_of_layers():
     net = spikelet.Sequential(
         spikelet.Conv2d(1, 4, 3, padding=1),
         spikelet.Residual([spikelet.Conv2d(4, 4, 3, padding=1), spikelet.BatchNorm2d(), spikelet.Lif()]),
-        spikelet.Parallel([[spikelet.AvgPool2d(2)], [spikelet.MaxPool2d(2), spikelet.If()]], combine="concat"),
+        spikelet.Branches([[spikelet.AvgPool2d(2)], [spikelet.MaxPool2d(2), spikelet.If()]], combine="concat"),
         spikelet.Sequential(spikelet.Flatten(), spikelet.Linear(out_features=3)),
         {"neuron": {"name": "plif"}},
         "time-mean",

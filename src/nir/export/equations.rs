@@ -56,8 +56,8 @@ pub(super) fn find(
             Dynamics::new(c, equation, c.start()?)
         },
         Some("synaptic") => late_reset::synaptic,
-        Some("rleaky") => late_reset::rleaky,
-        Some("rsynaptic") => late_reset::rsynaptic,
+        Some("rleaky_cell") => late_reset::rleaky,
+        Some("rsynaptic_cell") => late_reset::rsynaptic,
         Some("sparch_lif") => late_reset::sparch,
         Some("norse_lif") => norse,
         Some("nir_if") => |c| integrator(c, c.get("r")?, c.get_or("v_start", 0.0)?),

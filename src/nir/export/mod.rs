@@ -78,7 +78,7 @@ pub struct Exported {
 /// branches of a residual block end at the same node, which adds them. A [`GraphModule`](super::GraphModule) becomes a
 /// graph in the graph. A readout over time at the end of the network is not part of the graph.
 /// Neurons have an exact form if they are integrators with constant coefficients: `if`, `lif`, `plif`, `cuba_lif`,
-/// `decay_lif`, `norse_lif`, `rleaky`, `rsynaptic`, `leaky_integrator`, and others with the same equations in the forward
+/// `decay_lif`, `norse_lif`, `rleaky_cell`, `rsynaptic_cell`, `leaky_integrator`, and others with the same equations in the forward
 /// pass. A reset one step after the spike is in the metadata.
 ///
 /// ```

@@ -26,7 +26,7 @@ fn reason(kind: &str) -> Option<&'static str> {
             "it has an adaptation current; NIR's neurons have none"
         }
         "Alpha" => "it has two synaptic currents; NIR's neurons have one",
-        "StaticInput" => "it reads the first time step only; NIR's nodes read every step",
+        "Static" => "it reads the first time step only; NIR's nodes read every step",
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Layers in sequence as one layer of files; in programs, a [`Sequential`] in another one.
+//! Layers in sequence as one layer of files; in Rust, a [`Sequential`] in another one.
 
 use crate::module::Sequential;
 use crate::network::kind::{Kind, MainValue, key};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// of their own, named `0`, `1` ….
 pub(crate) const LAYERS: Kind = Kind {
     names: &["layers", "sequential"],
-    types: &["Group"],
+    types: &["Layers"],
     summary: "layers in sequence, with a common name or repeated",
     main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
     keys: &[key!(repeat: "integer" = "null", "the number of copies, each with weights of its own")],

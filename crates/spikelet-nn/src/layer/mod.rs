@@ -26,7 +26,7 @@ layers! {
     mod reshape: Reshape;
     mod activation: Activation => RELU, LEAKY_RELU, GELU, SILU, SIGMOID, TANH;
     mod qcfs: Qcfs => QCFS;
-    mod scale: Scale => RESCALE;
+    mod rescale: Rescale => RESCALE;
     mod pointwise: Pointwise, WeightShape => POINTWISE;
     in attention;
     mod neuron => NEURON;
@@ -46,6 +46,6 @@ layers! {
     in neuron_layers;
     mod group => LAYERS;
     mod residual: Join, Residual => RESIDUAL;
-    mod parallel: Combine, Parallel => BRANCHES;
-    mod static_input: StaticInput => STATIC;
+    mod branches: Branches, Combine => BRANCHES;
+    mod static_input: Static => STATIC;
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// Runs a module whose input is constant over time on the first step only and repeats its output:
 /// `[T, N, …] → [T, N, …]`. The output is computed and stored once, like `static_conv` in SpikingJelly's
 /// Fashion-MNIST tutorial. Batch norm in the module counts each image once.
-pub struct StaticInput<M>(pub M);
+pub struct Static<M>(pub M);
 
-impl<M: Module> Module for StaticInput<M> {
+impl<M: Module> Module for Static<M> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("constant input", &x, 2)?;
         let time_steps = x.dim(0);
@@ -36,12 +36,12 @@ impl<M: Module> Module for StaticInput<M> {
     }
 }
 
-print_as_tree!({M: Module} StaticInput<M>);
+print_as_tree!({M: Module} Static<M>);
 
 /// `{ static = […] }`, such as of layers that see an image without an encoder.
 pub(crate) const STATIC: Kind = Kind {
     names: &["static"],
-    types: &["StaticInput"],
+    types: &["Static"],
     summary: "layers whose input is the same at all time steps, run once",
     main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
     keys: &[],
@@ -52,6 +52,6 @@ pub(crate) const STATIC: Kind = Kind {
         b.mark_per_image(first);
         // The output is repeated for all time steps of the input.
         b.one_step = one_step;
-        Ok(Arc::new(StaticInput(made)))
+        Ok(Arc::new(Static(made)))
     },
 };

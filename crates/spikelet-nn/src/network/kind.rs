@@ -76,7 +76,7 @@ pub(crate) use key;
 pub(crate) struct Kind {
     /// Its name, and behind it those of other libraries: a message about an unknown name suggests this kind for them.
     pub names: &'static [&'static str],
-    /// Its type; or those for one, two and three axes, of which the input decides.
+    /// Its type; or those for one, two and three axes, of which the input decides; none of a neuron.
     pub types: &'static [&'static str],
     pub summary: &'static str,
     pub main: MainValue,
@@ -219,7 +219,7 @@ pub fn layer_kinds() -> Vec<LayerKind> {
 pub struct LayerKind {
     /// Its name, the key of its value.
     pub name: &'static str,
-    /// Its type; or those for one, two and three axes, of which the input decides.
+    /// Its type; or those for one, two and three axes, of which the input decides; none of a neuron.
     pub types: &'static [&'static str],
     /// Its value, if it has one, under the name that programs give it.
     pub main: Option<LayerKey>,

@@ -31,7 +31,7 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "adlif")]
+#[schema(name = "adlif_cell")]
 #[doc(alias = "RadLIF")]
 pub struct AdLifCell {
     /// Decay factor of the potential; trained: e^(−1/5) … e^(−1/25).

@@ -32,7 +32,7 @@ use std::f64::consts::PI;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "csilif")]
+#[schema(name = "csilif_cell")]
 pub struct CSiLifCell {
     /// Logarithm of the decay rate; trained.
     #[schema(default = 0.5_f64.ln())]

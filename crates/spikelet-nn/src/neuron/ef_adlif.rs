@@ -25,7 +25,7 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "ef_adlif")]
+#[schema(name = "ef_adlif_cell")]
 pub struct EfAdLifCell {
     /// The constants.
     #[schema(flatten, default = SeAdLifCell { q: 60.0, ..SeAdLifCell::default() })]

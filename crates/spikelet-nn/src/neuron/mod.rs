@@ -349,6 +349,13 @@ registry! {
         NirCubaLif, Heaviside,
     }
     or {
+        "adlif" = "adlif_cell", "";
+        "silif" = "silif_cell", "";
+        "csilif" = "csilif_cell", "";
+        "se_adlif" = "se_adlif_cell", "";
+        "ef_adlif" = "ef_adlif_cell", "";
+        "rleaky" = "rleaky_cell", "";
+        "rsynaptic" = "rsynaptic_cell", "";
         "non_spiking_if" = "if", "fires = false";
         "non_spiking_lif" = "lif", "fires = false";
         "sltt_lif" = "lif", "reset_grad = 'detach'\ntime_grad = false";
@@ -416,7 +423,8 @@ mod tests {
 
     #[test]
     fn every_name_is_read_in_both_forms() {
-        for (name, _) in NEURONS.summaries() {
+        let aliases = NEURONS.aliases.iter().map(|alias| alias.name);
+        for name in NEURONS.names().chain(aliases) {
             let named = from_spec(&json!(name)).expect("a name");
             let old = from_spec(&json!({"neuron": name, "params": {"v_threshold": 0.75}}));
             let new = from_spec(&json!({"name": name, "v_threshold": 0.75}));

@@ -37,7 +37,7 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "rleaky")]
+#[schema(name = "rleaky_cell")]
 #[doc(alias = "Leaky")]
 pub struct RLeakyCell {
     /// Decay factor of the potential.

@@ -8,7 +8,7 @@ use spikelet_schema::Schema;
 ///
 /// `I[t] = α·I[t−1] + X[t] + feedback·S[t−1]` (the last term with `one_to_one`)
 ///
-/// `G[t] = β·V[t−1] + I[t]`; `H[t]`, `S[t]` and `V[t]` follow from `G[t]` as in `rleaky`. The current is not reset.
+/// `G[t] = β·V[t−1] + I[t]`; `H[t]`, `S[t]` and `V[t]` follow from `G[t]` as in `rleaky_cell`. The current is not reset.
 ///
 /// In Rust all but `alpha` are fields of `neuron`, a [`RLeakyCell`]. In files they are on the same level.
 ///
@@ -26,7 +26,7 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "rsynaptic")]
+#[schema(name = "rsynaptic_cell")]
 pub struct RSynapticCell {
     /// Decay factor of the current.
     #[schema(default = 0.9, from = 0.0, to = 1.0)]

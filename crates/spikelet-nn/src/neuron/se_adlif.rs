@@ -30,7 +30,7 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "se_adlif")]
+#[schema(name = "se_adlif_cell")]
 pub struct SeAdLifCell {
     /// Membrane time constant (trained: 5 … 25).
     #[schema(default = 15.0, above = 0.0, unit = "steps")]

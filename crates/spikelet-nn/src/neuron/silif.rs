@@ -31,7 +31,7 @@ use spikelet_schema::Schema;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Schema)]
-#[schema(name = "silif")]
+#[schema(name = "silif_cell")]
 pub struct SiLifCell {
     /// Logarithm of the decay rate of the potential; trained: uniform on ln 10 … ln 250 before training.
     #[schema(default = 50.0_f64.ln())]

@@ -1,7 +1,7 @@
 //! Lists of layers and the same networks in Rust.
 
 use crate::networks::{layers, traced};
-use spikelet_nn::layer::{Combine, Parallel};
+use spikelet_nn::layer::{Branches, Combine};
 use spikelet_nn::learning::{
     Bound, ClassReward, EpropError, EpropFeedback, Homeostasis, OnlineEprop, PairStdp, Plastic,
     PlasticRecurrent, RateRegularization, RewardStdp, RewardTraceStdp, Stdp, TripletStdp, Update,
@@ -47,7 +47,7 @@ fn residual_blocks_and_branches_are_those_of_rust() {
                 .add_named("1", Sequential::new().add(block(8))),
         )
         .add(
-            Parallel::new(a)
+            Branches::new(a)
                 .branch(b)
                 .branch(Sequential::new())
                 .combine(Combine::Concat),

@@ -75,6 +75,7 @@ fn member<T: Family + ?Sized>(name: &str, made: &T, alias: Option<&Alias>) -> Va
     let doc = prose.collect::<Vec<_>>().join("\n");
     json!({
         "name": name,
+        "of": alias.map(|alias| alias.of),
         "class": alias.map_or(declaration.type_name.to_string(), |_| class_of(name)),
         "summary": alias.map_or(declaration.summary().to_string(), Alias::summary),
         "doc": alias.map_or(doc.clone(), |alias| format!("{}.\n\n{doc}", alias.summary())),
@@ -83,15 +84,14 @@ fn member<T: Family + ?Sized>(name: &str, made: &T, alias: Option<&Alias>) -> Va
     })
 }
 
-/// The members of a family, and its other names, each with what a function adds.
+/// The members of a family, and the names of settings (with the name of the member, `of`), each with what a function adds.
 fn members<T: Family + ?Sized>(
     registry: &'static Registry<T>,
     add: impl Fn(&T, &mut Value),
 ) -> Value {
     let own = registry.names().map(|name| (name, None));
     let others = registry
-        .aliases
-        .iter()
+        .named_settings()
         .map(|alias| (alias.name, Some(alias)));
     let each = own.chain(others).filter_map(|(name, alias)| {
         let made = registry.named(name).ok()?;

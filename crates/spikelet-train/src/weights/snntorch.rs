@@ -44,7 +44,7 @@ fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
     let resets_to_zero = common.resets && common.v_reset.is_some();
     let keeps_input = flag(neuron, "keeps_input");
     match neuron.declaration().name {
-        "rleaky" => {
+        "rleaky_cell" => {
             let one_to_one = flag(neuron, "one_to_one");
             let resets_late = resets_to_zero && flag(neuron, "reset_delay");
             if resets_late && keeps_input && one_to_one {
@@ -56,8 +56,8 @@ fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
             })
         }
         // The reset of `Synaptic` drops the input.
-        "rsynaptic" if resets_to_zero && keeps_input => None,
-        "rsynaptic" => leaky(
+        "rsynaptic_cell" if resets_to_zero && keeps_input => None,
+        "rsynaptic_cell" => leaky(
             NeuronRules::new("Synaptic").same(neuron, &["alpha"])?,
             neuron,
         ),

@@ -24,7 +24,7 @@ pub(super) const RULES: Rules = Rules {
 fn neuron(neuron: &dyn Neuron) -> Option<NeuronRules> {
     let (class, constants): (_, &[_]) = match neuron.declaration().name {
         "sparch_lif" => ("LIFLayer", &["alpha"]),
-        "adlif" => ("adLIFLayer", &["alpha", "beta", "a", "b"]),
+        "adlif_cell" => ("adLIFLayer", &["alpha", "beta", "a", "b"]),
         "leaky_integrator" => ("ReadoutLayer", &["alpha"]),
         _ => return None,
     };

@@ -94,7 +94,7 @@ fn neuron(given: &Given<'_>, threshold: f64, x_seq: &Tensor) -> Result<(Tensor, 
     let last = v_seq.dim(0) - 1;
     let v = v_seq.slice(0, last..last + 1).reshape(&x_seq.shape[1..]);
     cx.tracer()
-        .output("y", &cx.trace(&Scale::new(threshold), made.out.clone())?);
+        .output("y", &cx.trace(&Rescale::new(threshold), made.out.clone())?);
     cx.tracer().output("v", &v);
     let mut program = cx.compile(&mut VarStore::new(given.backend.clone()), 0)?;
     program.run_with([("x_seq", host(x_seq))])?;

@@ -30,7 +30,7 @@ class _Fused(_Module):
     Constants that are parameters, or that have a value for each neuron, are operands of the kernel; the others are part of it.
     """
 
-    _neuron = "rleaky"
+    _neuron = "rleaky_cell"
     _reset_grad = "surrogate"
     _constants: dict[str, tuple[str, bool]] = {"beta": ("beta", True), "v_threshold": ("threshold", False)}
     """spikelet's names of constants; the attributes, and whether they are decay factors, which are clamped to [0, 1]."""
@@ -185,7 +185,7 @@ class Lapicque(_Fused, snntorch.Lapicque):
 class Synaptic(_Fused, snntorch.Synaptic):
     """Second-order leaky integrate-and-fire neuron."""
 
-    _neuron = "rsynaptic"
+    _neuron = "rsynaptic_cell"
     _constants = {"alpha": ("alpha", True), **_Fused._constants}
 
     def forward(self, input_: Tensor, syn: Optional[Tensor] = None, mem: Optional[Tensor] = None) -> Any:

@@ -15,7 +15,7 @@ use spikelet_graph::Var;
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
-/// let net = Sequential::new().add(If::new()).add(Scale::each_channel(8));
+/// let net = Sequential::new().add(If::new()).add(Rescale::each_channel(8));
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [4, 2, 8, 14, 14]);
@@ -23,14 +23,14 @@ use spikelet_graph::Var;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct Rescale {
     /// The factor, or that of each channel before another is loaded.
     pub factor: f64,
     /// The number of channels, if each has its own factor.
     pub channels: Option<usize>,
 }
 
-impl Scale {
+impl Rescale {
     /// The same factor for all.
     pub fn new(factor: f64) -> Self {
         Self {
@@ -48,16 +48,16 @@ impl Scale {
     }
 }
 
-impl Module for Scale {
+impl Module for Rescale {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         let factor = Constant::new("factor", self.factor, Domain::FINITE);
-        cx.expect_domains("scale", &[factor])?;
+        cx.expect_domains("rescale", &[factor])?;
         let Some(channels) = self.channels else {
-            cx.expect_rank("scale", &x, 2)?;
+            cx.expect_rank("rescale", &x, 2)?;
             return Ok(x * self.factor);
         };
         let behind = x.rank().saturating_sub(3);
-        expect(cx, "scale", &x, behind, Some(channels))?;
+        expect(cx, "rescale", &x, behind, Some(channels))?;
         // The same at all time steps, also in a network that runs step by step.
         let scale = cx.once(|| {
             let scale = cx.buffer("scale", [channels], Init::Constant(self.factor));
@@ -78,7 +78,7 @@ impl Module for Scale {
 /// `{ rescale = 0.5 }`; `{ layer = "rescale", each_channel = true }`: a stored factor for each channel.
 pub(crate) const RESCALE: Kind = Kind {
     names: &["rescale"],
-    types: &["Scale"],
+    types: &["Rescale"],
     summary: "multiplication by a constant, or by a stored one for each channel",
     main: MainValue::Optional(key!(factor: "number" = "1.0", "the factor")),
     keys: &[key!(each_channel: "flag" = "false", "whether each channel has a stored factor")],
@@ -88,7 +88,7 @@ pub(crate) const RESCALE: Kind = Kind {
             .main
             .map_or(Ok(1.0), |node| node.number(layer.name()))?;
         let channels = layer.flag("each_channel")?.then_some(b.shape[0]);
-        let module = Scale { factor, channels };
+        let module = Rescale { factor, channels };
         b.leaf(layer.name(), module, Some(channels.unwrap_or(0)), Some)
     },
 };

@@ -1,4 +1,4 @@
-//! Parallel branches: modules with the same input whose outputs are added or concatenated.
+//! Branches branches: modules with the same input whose outputs are added or concatenated.
 //!
 //! Source of the concatenation: C. Szegedy et al., *Going deeper with convolutions*, CVPR 2015.
 
@@ -11,7 +11,7 @@ use spikelet_graph::Var;
 use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// The function that combines the outputs of [`Parallel`] branches.
+/// The function that combines the outputs of [`Branches`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Schema)]
 #[non_exhaustive]
 pub enum Combine {
@@ -26,7 +26,7 @@ pub enum Combine {
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
-/// let net = Parallel::new(Conv2d::new(8, 4, 1))
+/// let net = Branches::new(Conv2d::new(8, 4, 1))
 ///     .branch(Conv2d::new(8, 12, 3).padding(1))
 ///     .combine(Combine::Concat);
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
@@ -36,13 +36,13 @@ pub enum Combine {
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[doc(alias = "Inception")]
-pub struct Parallel {
+pub struct Branches {
     first: Arc<dyn Module>,
     others: Vec<Arc<dyn Module>>,
     combine: Combine,
 }
 
-impl Parallel {
+impl Branches {
     /// The first branch. The outputs of all branches are added.
     pub fn new(first: impl Module + 'static) -> Self {
         Self {
@@ -67,9 +67,9 @@ impl Parallel {
     }
 }
 
-impl Module for Parallel {
+impl Module for Branches {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.expect_rank("parallel", &x, 2)?;
+        cx.expect_rank("branches", &x, 2)?;
         let first = cx.child("0", |cx| self.first.forward(cx, x.clone()))?;
         let mut outputs = vec![first];
         for (k, module) in (1..).zip(&self.others) {
@@ -83,7 +83,7 @@ impl Module for Parallel {
                 || shape != outputs[0].shape()
             {
                 return Err(cx.error(
-                    "parallel",
+                    "branches",
                     LayerProblem::ParallelBranches {
                         first: outputs[0].ty().clone(),
                         index: k,
@@ -120,12 +120,12 @@ fn concat(cx: &Context, outputs: &[Var]) -> Var {
     Var::concat(&outputs.iter().collect::<Vec<_>>(), 2)
 }
 
-print_as_tree!(Parallel);
+print_as_tree!(Branches);
 
 /// `{ branches = [[…], […]], combine = "concat" }`: each branch is a list of layers or a single layer.
 pub(crate) const BRANCHES: Kind = Kind {
     names: &["branches", "parallel"],
-    types: &["Parallel"],
+    types: &["Branches"],
     summary: "parallel branches, added or concatenated",
     main: MainValue::Layers(key!(branches: "layers", "a list of branches, each a list of layers")),
     keys: &[key!(combine: "text" = "\"sum\"", "`sum`, or `concat` along the channels or features")],
@@ -139,14 +139,14 @@ pub(crate) const BRANCHES: Kind = Kind {
         let combine: Combine = layer.choice("combine")?.unwrap_or_default();
         let concat = combine == Combine::Concat;
         let input = (b.shape.clone(), b.one_step);
-        let mut made: Option<Parallel> = None;
+        let mut made: Option<Branches> = None;
         let mut output = input.clone();
         for (k, branch) in branches.iter().enumerate() {
             b.shape.clone_from(&input.0);
             b.one_step = input.1;
             let module = b.body(branch, &k.to_string())?;
             let Some(known) = made else {
-                made = Some(Parallel::new(module));
+                made = Some(Branches::new(module));
                 output = (b.shape.clone(), b.one_step);
                 continue;
             };
@@ -186,7 +186,7 @@ mod tests {
     use crate::module::Mode;
     use spikelet_graph::DType;
 
-    fn shape_of(net: &Parallel) -> Result<Vec<usize>> {
+    fn shape_of(net: &Branches) -> Result<Vec<usize>> {
         let cx = Context::new(Mode::EVAL, DType::F32);
         let x = cx.tracer().input("x_seq", DType::F32, [2, 3, 5]);
         Ok(cx.trace(net, x)?.shape().to_vec())
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn sums_need_equal_shapes_and_concatenations_only_equal_other_axes() {
-        let net = |features| Parallel::new(Linear::new(5, 4)).branch(Linear::new(5, features));
+        let net = |features| Branches::new(Linear::new(5, 4)).branch(Linear::new(5, features));
         let concat = |features| net(features).combine(Combine::Concat);
         assert_eq!(shape_of(&net(4)).expect("a sum"), [2, 3, 4]);
         assert_eq!(shape_of(&concat(6)).expect("features"), [2, 3, 10]);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn one_branch_is_the_module_itself() {
         for combine in [Combine::Sum, Combine::Concat] {
-            let net = Parallel::new(Linear::new(5, 4)).combine(combine);
+            let net = Branches::new(Linear::new(5, 4)).combine(combine);
             assert_eq!(shape_of(&net).expect("traced"), [2, 3, 4]);
         }
     }
