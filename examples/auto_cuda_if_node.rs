@@ -8,6 +8,7 @@ use spikelet::auto_cuda::neuron_kernel::{
 };
 use spikelet::auto_cuda::{AutoCudaError, Dtype, Kernel, cfunction};
 use spikelet::device;
+use spikelet::graph::RandomAxes;
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use std::sync::Arc;

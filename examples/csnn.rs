@@ -1,5 +1,6 @@
 //! A convolutional spiking network, built from layers and trained briefly on synthetic digits.
 
+use spikelet::layer::Static;
 use spikelet::prelude::*;
 
 /// The architecture of SpikingJelly's Fashion-MNIST network with fewer channels: the first

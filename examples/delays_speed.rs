@@ -5,6 +5,7 @@
 //! evaluation with linear layers in their place.
 
 use spikelet::data::{Batch, BatchTensor, SampleRandom};
+use spikelet::layer::{Dcls1d, PadTime, SoftmaxSum};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::timing::Timing;

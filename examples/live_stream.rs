@@ -9,6 +9,8 @@
 use spikelet::data::SampleRandom;
 use spikelet::data::encode::{Bins, Cochlea, CochleaConfig, SignalEncoder, SpikeEvents};
 use spikelet::graph::op::HostTensor;
+use spikelet::layer::{Dcls1d, RadLif};
+use spikelet::neuron::AdLifCell;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 use std::time::{Duration, Instant};

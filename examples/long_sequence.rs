@@ -8,6 +8,8 @@
 use spikelet::data::SampleRandom;
 use spikelet::graph::op::HostTensor;
 use spikelet::human::bytes;
+use spikelet::layer::{CadLif, LiReadout};
+use spikelet::optim::Clip;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, StepPlan, metric};
 use std::time::Instant;

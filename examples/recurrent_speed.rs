@@ -10,6 +10,7 @@
 
 use spikelet::data::{Batch, BatchTensor, SampleRandom};
 use spikelet::graph::op::Operation;
+use spikelet::layer::{RLeaky, RLif, RadLif, SeAdLif, SiLif};
 use spikelet::prelude::*;
 use spikelet::timing::Timing;
 use spikelet::train::{Outputs, PendingMetrics, Step};

@@ -2,6 +2,7 @@
 
 use spikelet::data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
 use spikelet::log::Output;
+use spikelet::optim::Clip;
 use spikelet::prelude::*;
 use spikelet::train::metric::{self, Metric};
 use spikelet::train::{FitData, FitSettings, Goal, Outputs, Step};

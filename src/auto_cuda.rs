@@ -81,7 +81,7 @@ impl SurrogateCodes for ReferenceSurrogate {
     }
 }
 
-/// `cuda_codes` of every surrogate; in [`prelude`](crate::prelude) with the feature `auto-cuda`.
+/// `cuda_codes` of every surrogate.
 pub trait CudaCodes: Surrogate {
     /// Statements of CUDA C++ that give `y` the derivative at `x`, as SpikingJelly's `cuda_codes`: the text of the
     /// function of [`cfunction`] that has the surrogate's name, else the printed [`Surrogate::derivative`]. `y` may be
@@ -91,7 +91,7 @@ pub trait CudaCodes: Surrogate {
     /// If the derivative depends on anything but its argument.
     ///
     /// ```
-    /// use spikelet::auto_cuda::Dtype;
+    /// use spikelet::auto_cuda::{CudaCodes, Dtype};
     /// use spikelet::prelude::*;
     /// let text = Sigmoid::default().cuda_codes("grad_s", "over_th", Dtype::Float)?;
     /// assert_eq!(

@@ -7,7 +7,11 @@ use crate::probe;
 
 use loops::{Images, Steps, Windows, three};
 use probe::{Probe, assert_close, values};
-use spikelet::layer::{Conv, ConvTransposed};
+use spikelet::layer::{
+    AdaptiveAvgPool1d, AdaptiveAvgPool3d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d,
+    AvgPool3d, Conv, Conv3d, ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d,
+    Dropout2d, MaxPool1d, MaxPool3d,
+};
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, Step};
 use spikelet::{LayerError, LayerProblem};

@@ -7,6 +7,7 @@ use spikelet::data::{ImageDataset, Split, synthetic};
 use spikelet::distributed::{
     Address, ENDED_BY_ANOTHER_RANK, Fingerprint, RankError, RankGroup, Timeouts, World,
 };
+use spikelet::layer::TimeDistributed;
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::FitReport;

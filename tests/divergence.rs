@@ -6,7 +6,7 @@ use crate::gpu;
 use gpu::gpu;
 use spikelet::device;
 use spikelet::expr::math::Real;
-use spikelet::neuron::{Inputs, run};
+use spikelet::neuron::{Eif, Inputs, Izhikevich, Qif, run};
 use spikelet::prelude::*;
 use std::sync::Arc;
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use spikelet::document::DocumentProblem;
-use spikelet::encoder::{self, ENCODERS};
-use spikelet::neuron::{self, NEURONS, Psn};
+use spikelet::encoder::{self, Delta, ENCODERS};
+use spikelet::layer::StepLoop;
+use spikelet::neuron::{self, MaskedPsn, NEURONS, Param, Psn, SlidingPsn};
 use spikelet::optim::Sgd;
 use spikelet::optim::schedule::{Cosine, Step};
 use spikelet::prelude::*;

@@ -4,7 +4,7 @@ use crate::probe;
 
 use probe::{Probe, assert_close};
 use spikelet::graph::op::HostTensor;
-use spikelet::layer::TimeMean;
+use spikelet::layer::{StepLoop, TimeMean};
 use spikelet::neuron::Psn;
 use spikelet::prelude::*;
 

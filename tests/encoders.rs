@@ -6,6 +6,7 @@ use crate::gpu;
 use golden::golden;
 use gpu::gpu;
 use spikelet::device;
+use spikelet::encoder::*;
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use spikelet::runtime::host;

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use spikelet::device;
 use spikelet::layer::spiking;
 use spikelet::module::{TracedState, TracedTensor};
-use spikelet::neuron::{self, Inputs, constants, derive, from_spec, is_parallel, run};
+use spikelet::neuron::{
+    self, Inputs, Izhikevich, OutputKind, Param, constants, derive, from_spec, is_parallel, run,
+};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::{DefinitionError, LayerError, LayerProblem};

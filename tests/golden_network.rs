@@ -11,6 +11,7 @@ use largest::larger;
 use spikelet::device;
 use spikelet::document::Document;
 use spikelet::graph::op::HostTensor;
+use spikelet::layer::Static;
 use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
 use spikelet::recipes;

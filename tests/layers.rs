@@ -7,6 +7,8 @@ use crate::probe;
 use probe::{Probe, assert_close};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
+use spikelet::layer::*;
+use spikelet::neuron::Klif;
 use spikelet::prelude::*;
 use spikelet::{LayerError, LayerProblem};
 

@@ -2,6 +2,8 @@
 
 use spikelet::data::encode::{Bins, Cochlea, CochleaConfig, SignalEncoder, SpikeEvents};
 use spikelet::graph::op::HostTensor;
+use spikelet::layer::{AxonalDelay, Dcls1d, DelayedFeedback, RadLif};
+use spikelet::neuron::AdLifCell;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step};
 

@@ -1,7 +1,7 @@
 //! Training that goes wrong says where.
 
 use spikelet::data::{Split, synthetic};
-use spikelet::neuron::{Qif, Readout};
+use spikelet::neuron::{Liaf, Qif, Readout};
 use spikelet::prelude::*;
 use spikelet::train::{Origin, TrainError};
 

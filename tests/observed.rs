@@ -2,6 +2,7 @@
 
 use spikelet::data::{DataLoader, ElementType, Field, InMemory, LoaderConfig};
 use spikelet::graph::Backend;
+use spikelet::layer::ConvTransposed2d;
 use spikelet::prelude::*;
 use spikelet::train::{Monitor, Outputs, Recording, Step};
 use std::sync::Arc;

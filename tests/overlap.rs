@@ -10,6 +10,7 @@ use gpu::gpu;
 use sequence_training::{Case, INPUTS, Trained};
 use spikelet::device;
 use spikelet::graph::Backend;
+use spikelet::layer::{RLif, RadLif, SparchReadout};
 use spikelet::prelude::*;
 use std::sync::Arc;
 

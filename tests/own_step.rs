@@ -2,7 +2,7 @@
 
 use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
-use spikelet::optim::AdamW;
+use spikelet::optim::{AdamW, Clip};
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, Step, metric};
 use std::sync::Arc;

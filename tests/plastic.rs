@@ -5,6 +5,7 @@ use crate::gpu as support;
 use spikelet::Result;
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Tensor};
+use spikelet::layer::Feedback;
 use spikelet::learning::{
     ClassReward, PairStdp, Plastic, PlasticRecurrent, RewardStdp, RewardTraceStdp, Stdp, Update,
 };

@@ -4,6 +4,7 @@ use crate::largest;
 
 use largest::larger;
 use spikelet::device;
+use spikelet::encoder::Encoder;
 use spikelet::graph::Graph;
 use spikelet::graph::op::{HostTensor, Operation};
 use spikelet::module::{Propagation, TracedState, TracedTensor};

@@ -6,7 +6,9 @@ use probe::{Probe, assert_close, values};
 use spikelet::device;
 use spikelet::graph::Plan;
 use spikelet::graph::op::{HostTensor, Operation};
+use spikelet::layer::{RLif, RadLif, RecurrentBlock};
 use spikelet::network::Network;
+use spikelet::neuron::SparchLif;
 use spikelet::prelude::*;
 
 const STEPS: usize = 6;

@@ -9,6 +9,7 @@ use feedback_block::feedback_block;
 use gpu::gpu;
 use sequence_training::{Case, INPUTS, Trained, train};
 use spikelet::device;
+use spikelet::layer::{RLif, RadLif, SparchReadout};
 use spikelet::prelude::*;
 
 const HIDDEN: usize = 64;

@@ -8,6 +8,7 @@ use ranks::ranks;
 use spikelet::device;
 use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
+use spikelet::layer::RadLif;
 use spikelet::module::Traced;
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, RankInfo, Step};

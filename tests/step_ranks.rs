@@ -5,7 +5,7 @@ use crate::ranks_support as support;
 
 use spikelet::graph::Backend;
 use spikelet::graph::op::HostTensor;
-use spikelet::optim::AdamW;
+use spikelet::optim::{AdamW, Clip};
 use spikelet::prelude::*;
 use spikelet::train::{Outputs, RankInfo, Step};
 use spikelet_cpu::Cpu;

@@ -1,6 +1,7 @@
 //! The network: Poisson inputs, synapses that learn, competing neurons; and the programs that run it.
 
 use super::neurons::{Competition, DT};
+use spikelet::encoder::Encoder;
 use spikelet::graph::op::HostTensor;
 use spikelet::learning::{LearningRule, Plastic, RuleScope};
 use spikelet::module::GENERATOR;

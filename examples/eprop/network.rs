@@ -2,8 +2,9 @@
 
 use crate::options::Options;
 use spikelet::graph::Tensor;
-use spikelet::layer::Feedback;
+use spikelet::layer::{Feedback, RandomFeedback};
 use spikelet::learning::{EpropError, EpropFeedback, OnlineEprop};
+use spikelet::neuron::{EpropAlif, LeakyIntegrator};
 use spikelet::prelude::*;
 use spikelet::train::metric::{self, Metric};
 use spikelet::train::{Outputs, Step};

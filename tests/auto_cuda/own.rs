@@ -6,7 +6,7 @@ use spikelet::auto_cuda::neuron_kernel::{
 };
 use spikelet::auto_cuda::{CodeTyper, Dtype, Kernel, cfunction};
 use spikelet::device;
-use spikelet::neuron::{self, Inputs};
+use spikelet::neuron::{self, Inputs, Param};
 use spikelet::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;

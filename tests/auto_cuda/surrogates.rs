@@ -2,7 +2,7 @@
 
 use crate::auto_cuda::nodes::compile;
 use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
-use spikelet::auto_cuda::{self, Dtype, SurrogateCodes, cfunction as c};
+use spikelet::auto_cuda::{self, CudaCodes, Dtype, SurrogateCodes, cfunction as c};
 use spikelet::prelude::*;
 use spikelet::surrogate::{SURROGATES, Scaled, from_spec};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::probe::{Probe, assert_close, values};
 use spikelet::LayerProblem;
-use spikelet::layer::BatchNorm;
+use spikelet::layer::{BatchNorm, BatchNorm3d, GroupNorm, LayerNorm};
 use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
 

@@ -1,6 +1,8 @@
 //! Converted networks as graphs: neurons that start at half their threshold, scales, residual branches.
 
 use crate::nir::exported::{check, exported, store};
+use spikelet::layer::Rescale;
+use spikelet::neuron::HalfThresholdIf;
 use spikelet::nir::{NodeKind, VStart};
 use spikelet::prelude::*;
 

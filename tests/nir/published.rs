@@ -2,8 +2,11 @@
 //! same spikes.
 
 use crate::nir::exported::{check, exported, input, outputs, store};
-use spikelet::layer::{NeuronLayer, NeuronLayerKind};
+use spikelet::layer::{
+    LiReadout, LifRecurrent, NeuronLayer, NeuronLayerKind, RDecayLif, RLeaky, RLif, RSynaptic,
+};
 use spikelet::network::Layers;
+use spikelet::neuron::{RLeakyCell, RSynapticCell, SparchLif, Synaptic};
 use spikelet::nir::{
     self, Convention, ExportOptions, ImportOptions, MetadataValue, NodeKind, Semantics,
 };

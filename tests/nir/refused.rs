@@ -1,7 +1,7 @@
 //! Networks that NIR cannot express: each is refused with the reason.
 
-use spikelet::layer::Reshape;
-use spikelet::neuron::{FireOn, NEURONS};
+use spikelet::layer::{Dcls1d, RLeaky, RadLif, Reshape, Static};
+use spikelet::neuron::{FireOn, LeakyIntegrator, NEURONS, RLeakyCell, SparchLif};
 use spikelet::nir::{self, ExportOptions, NirError};
 use spikelet::prelude::*;
 use spikelet::surrogate::MultiLevelSpikeCount;

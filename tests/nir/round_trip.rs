@@ -2,7 +2,8 @@
 
 use crate::nir::exported::{check, device, exported, store};
 use crate::nir::support::{golden_names, graph};
-use spikelet::layer::FixedDelay;
+use spikelet::layer::{Feedback, FixedDelay, Voting};
+use spikelet::neuron::*;
 use spikelet::nir::{self, ExportOptions, ImportOptions, MetadataValue, NodeKind};
 use spikelet::prelude::*;
 

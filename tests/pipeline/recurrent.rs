@@ -1,6 +1,7 @@
 //! Recurrent layers in stages: both those that become one kernel and those that stay loops.
 
 use crate::pipeline::support::*;
+use spikelet::layer::{RadLif, RecurrentBlock};
 use spikelet::pipeline::PipelineSchedule;
 use spikelet::prelude::*;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! Errors of pipelines.
 
 use crate::pipeline::support::*;
+use spikelet::encoder::Latency;
+use spikelet::neuron::{GatedLif, Psn};
 use spikelet::pipeline::{ModelPipeline, PipelineError, PipelineSchedule, Reduce};
 use spikelet::prelude::*;
 use std::sync::Arc;

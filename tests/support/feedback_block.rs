@@ -1,5 +1,6 @@
 //! Images through a block with feedback between two convolutions.
 
+use spikelet::layer::RecurrentBlock;
 use spikelet::prelude::*;
 
 /// `[T, N, 16] → [T, N, 1, 4, 4]`

@@ -1,5 +1,6 @@
 //! Activation functions: QCFS against its definition and finite differences, files, errors.
 
+use spikelet_nn::layer::{Qcfs, Rescale};
 use spikelet_nn::network::Layers;
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::host;

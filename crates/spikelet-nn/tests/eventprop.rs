@@ -2,6 +2,7 @@
 
 use spikelet_cpu::Cpu;
 use spikelet_eventprop as exact;
+use spikelet_nn::layer::{EventPropLif, EventPropReadout, EventPropTime, FirstSpikeTime};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::host;
 use spikelet_nn::tensors::TensorFile;

@@ -1,6 +1,8 @@
 //! Sequences of different lengths in one batch give what each gives alone.
 
 use spikelet_graph::op::HostTensor;
+use spikelet_nn::layer::{AxonalDelay, Dcls1d, DelayedFeedback, DelayedLinear, RadLif};
+use spikelet_nn::neuron::AdLifCell;
 use spikelet_nn::prelude::*;
 use spikelet_nn::{device, sequence};
 

@@ -14,7 +14,7 @@ impl Trainer<'_> {
     /// those that are not trained. It is called on each rank, and again if a run is resumed in an epoch.
     ///
     /// ```
-    /// use spikelet_nn::layer::DelayWidth;
+    /// use spikelet_nn::layer::{Dcls1d, DelayWidth};
     /// use spikelet_train::prelude::*;
     /// let net = Sequential::new().add(Flatten).add(Dcls1d::new(784, 10, 5)).add(Lif::new(2.0));
     /// let digits = spikelet_data::synthetic::digits_of(0, 512, 128);

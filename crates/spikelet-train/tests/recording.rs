@@ -7,6 +7,8 @@ use spikelet_data::{
 };
 use spikelet_graph::Tensor;
 use spikelet_graph::op::HostTensor;
+use spikelet_nn::layer::RadLif;
+use spikelet_nn::neuron::{LeakyIntegrator, Liaf, Psn};
 use spikelet_train::prelude::*;
 use spikelet_train::{
     Inputs, Monitor, Outputs, Recorded, RecordedFile, Recording, RecordingError, Step, StepError,

@@ -5,7 +5,7 @@ use spikelet_data::{
     Augment, Dataset, DropBins, ElementType, Field, InMemory, SequenceLabels, SequenceSplit,
     TimeShift,
 };
-use spikelet_nn::layer::TimeDistributed;
+use spikelet_nn::layer::{RadLif, SparchReadout, TimeDistributed};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
 use spikelet_train::{FitReport, Settings, Trainer, evaluate};

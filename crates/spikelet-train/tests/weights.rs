@@ -2,6 +2,8 @@
 
 use spikelet_graph::Tensor;
 use spikelet_nir::Weights;
+use spikelet_nn::layer::{Feedback, LifRecurrent, RLif, RadLif, SparchReadout};
+use spikelet_nn::neuron::{Klif, MaskedPsn, NorseLif, RLeakyCell, RSynapticCell, SeAdLifCell};
 use spikelet_nn::prelude::*;
 use spikelet_train::weights::{Framework, InitialWeights, WeightMap, WeightMapError};
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::{Results, bounded, expect, fields, input, wrong};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spikelet::encoder::{self, Encoder};
+use spikelet::encoder::{self, Encoder, Periodic};
 use spikelet::graph::{Backend, DType};
 use spikelet::prelude::*;
 use spikelet::runtime::host;

@@ -1,6 +1,8 @@
 //! The network of Norse, whose constants are not in the weights.
 
 use super::{Reference, Sizes};
+use spikelet::layer::LifRecurrent;
+use spikelet::neuron::NorseLif;
 use spikelet::prelude::*;
 use spikelet::weights::Framework;
 

@@ -1,6 +1,8 @@
 //! Networks of snnTorch, whose constants are in the weights.
 
 use super::{Reference, Sizes};
+use spikelet::layer::Feedback;
+use spikelet::neuron::{RLeakyCell, RSynapticCell};
 use spikelet::prelude::*;
 use spikelet::weights::Framework;
 

@@ -1,6 +1,7 @@
 //! Networks of SpikingJelly.
 
 use super::{Reference, Sizes};
+use spikelet::neuron::Klif;
 use spikelet::prelude::*;
 use spikelet::weights::Framework;
 

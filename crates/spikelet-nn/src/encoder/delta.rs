@@ -17,6 +17,7 @@ use spikelet_schema::Schema;
 /// Spikes at the changes of a sequence: a module `[T, N, …] → [T, N, …]`, the first of a network.
 ///
 /// ```
+/// use spikelet_nn::encoder::Delta;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(Delta::default()).add(Linear::new(20, 10)).add(If::new());
 /// let cx = Context::new(Mode::EVAL, DType::F32);

@@ -12,6 +12,7 @@ use spikelet_schema::Schema;
 /// Repeats a given spike train `[K, N, …]`. A sequence begins with its first step.
 ///
 /// ```
+/// use spikelet_nn::encoder::{Encoder, Periodic};
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let train = cx.tracer().input("train", DType::F32, [5, 2, 20]);

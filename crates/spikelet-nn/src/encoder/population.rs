@@ -20,6 +20,7 @@ const MOST_CURVES: u32 = 256;
 /// neurons, Neurocomputing 48:17, 2002.
 ///
 /// ```
+/// use spikelet_nn::encoder::{Encoder, Population};
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x", DType::F32, [2, 4]);

@@ -26,6 +26,7 @@ pub(crate) fn record_activation(cx: &Context, y: &Var) {
 /// one time step. Those with [`Activation::Relu`] or [`Qcfs`](super::Qcfs) can be converted to spiking networks.
 ///
 /// ```
+/// use spikelet_nn::layer::Activation;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(Linear::new(4, 3)).add(Activation::Relu).add(Linear::new(3, 2));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

@@ -25,6 +25,7 @@ pub enum Combine {
 /// Branches with the same input, named `0`, `1`, `2` … in their parameters' paths.
 ///
 /// ```
+/// use spikelet_nn::layer::{Branches, Combine};
 /// use spikelet_nn::prelude::*;
 /// let net = Branches::new(Conv2d::new(8, 4, 1))
 ///     .branch(Conv2d::new(8, 12, 3).padding(1))

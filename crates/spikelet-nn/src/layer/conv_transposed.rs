@@ -20,6 +20,7 @@ use spikelet_graph::op::ConvPart;
 /// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// ```
+/// use spikelet_nn::layer::ConvTransposed2d;
 /// use spikelet_nn::prelude::*;
 /// let up = ConvTransposed2d::new(Conv2d::new(16, 3, 2).stride(2));
 /// let cx = Context::new(Mode::EVAL, DType::F32);

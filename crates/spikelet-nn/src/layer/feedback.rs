@@ -18,6 +18,7 @@ use spikelet_graph::Var;
 /// | `bias` | `[features]` | 0; only with `bias(true)` |
 ///
 /// ```
+/// use spikelet_nn::layer::Feedback;
 /// use spikelet_nn::prelude::*;
 /// let net = Recurrent::through(Lif::new(2.0), Feedback::new(16).zero_diagonal(true));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

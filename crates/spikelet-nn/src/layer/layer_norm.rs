@@ -32,6 +32,7 @@ fn epsilon(value: f64) -> Constant {
 /// Normalizes over the last axes, whose sizes are `shape`; weight and bias are `shape`.
 ///
 /// ```
+/// use spikelet_nn::layer::LayerNorm;
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 64]);
@@ -83,6 +84,7 @@ impl Module for LayerNorm {
 /// Normalizes groups of channels of `[T, N, C, …]`; weight and bias are `[C]`.
 ///
 /// ```
+/// use spikelet_nn::layer::GroupNorm;
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 7, 7]);

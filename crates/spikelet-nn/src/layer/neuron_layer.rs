@@ -74,6 +74,7 @@ pub trait NeuronLayerKind: Send + Sync + 'static {
 /// | `feedback.weight`, `feedback.bias` | weights of the feedback, a row for each neuron that receives |
 ///
 /// ```
+/// use spikelet_nn::layer::{RadLif, SparchReadout};
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(RadLif::new(20, 16).dropout(0.1))
@@ -104,6 +105,7 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
     /// Changes the parts, such as the initialization of the weights. Sizes stay.
     ///
     /// ```
+    /// use spikelet_nn::layer::RadLif;
     /// use spikelet_nn::prelude::*;
     /// let layer = RadLif::new(20, 16).with(|parts| {
     ///     parts.linear.weight_init = Some(Init::Orthogonal);
@@ -119,6 +121,8 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
     /// Changes the neuron.
     ///
     /// ```
+    /// use spikelet_nn::layer::SeAdLif;
+    /// use spikelet_nn::neuron::SeAdLifCell;
     /// use spikelet_nn::prelude::*;
     /// let layer = SeAdLif::new(20, 16).neuron(|cell| SeAdLifCell { q: 60.0, ..cell });
     /// assert_eq!(layer.parts().neuron.q, 60.0);
@@ -153,6 +157,7 @@ impl<K: NeuronLayerKind> NeuronLayer<K> {
     /// ([`BatchNorm1d::each_step`]); adds the normalization of [`normalize`](Self::normalize) if there is none.
     ///
     /// ```
+    /// use spikelet_nn::layer::SeAdLif;
     /// use spikelet_nn::prelude::*;
     /// let layer = SeAdLif::new(20, 16).normalize_each_step(true);
     /// assert!(layer.parts().norm.is_some_and(|norm| norm.each_step));

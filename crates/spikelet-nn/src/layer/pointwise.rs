@@ -42,6 +42,7 @@ impl WeightShape {
 /// | `bias` | `[outputs]` | the same bound, or `bias_init` | if `bias` |
 ///
 /// ```
+/// use spikelet_nn::layer::Pointwise;
 /// use spikelet_nn::prelude::*;
 /// let map = Pointwise::new(48, 96).bias(true);
 /// let cx = Context::new(Mode::EVAL, DType::F32);

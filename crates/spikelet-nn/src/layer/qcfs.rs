@@ -29,6 +29,7 @@ const MOST_LEVELS: u32 = 1 << 20;
 /// output as its mean over T = L steps of a constant input: [`HalfThresholdIf`](crate::neuron::HalfThresholdIf).
 ///
 /// ```
+/// use spikelet_nn::layer::Qcfs;
 /// use spikelet_nn::prelude::*;
 /// use spikelet_nn::runtime::host;
 /// let cx = Context::new(Mode::EVAL, DType::F32);

@@ -23,6 +23,7 @@ use spikelet_graph::Var;
 /// adaptive variant of e-prop.
 ///
 /// ```
+/// use spikelet_nn::layer::RandomFeedback;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Linear::new(20, 16))

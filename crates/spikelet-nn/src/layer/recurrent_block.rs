@@ -33,6 +33,7 @@ struct Connection {
 /// output of a layer with such connections is the state `a.output`.
 ///
 /// ```
+/// use spikelet_nn::layer::RecurrentBlock;
 /// use spikelet_nn::prelude::*;
 /// let block = RecurrentBlock::new()
 ///     .layer("v1", Linear::new(20, 16), Lif::new(2.0))

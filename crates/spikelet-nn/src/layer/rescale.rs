@@ -14,6 +14,7 @@ use spikelet_graph::Var;
 /// | `scale` | `[C]` | `factor` | stored, if each channel has its own |
 ///
 /// ```
+/// use spikelet_nn::layer::Rescale;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(If::new()).add(Rescale::each_channel(8));
 /// let cx = Context::new(Mode::EVAL, DType::F32);

@@ -75,6 +75,8 @@ reductions! {
     /// integrator, the readout of sparch, SiLIF and SE-adLIF. Cross entropy applies a second softmax to it.
     ///
     /// ```
+    /// use spikelet_nn::layer::SoftmaxSum;
+    /// use spikelet_nn::neuron::LeakyIntegrator;
     /// use spikelet_nn::prelude::*;
     /// let net = Sequential::new().add(LeakyIntegrator::new(15.0)).add(SoftmaxSum);
     /// let cx = Context::new(Mode::EVAL, DType::F32);
@@ -117,6 +119,7 @@ where
 /// [`TimeMean`] or a parallel neuron, is an error.
 ///
 /// ```
+/// use spikelet_nn::layer::StepLoop;
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);

@@ -24,6 +24,8 @@ use std::sync::Arc;
 /// The module after it runs on the spikes and on the trace. It must not have states or random numbers.
 ///
 /// ```
+/// use spikelet_nn::layer::TraceLearning;
+/// use spikelet_nn::neuron::OtttLif;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Linear::new(20, 16))

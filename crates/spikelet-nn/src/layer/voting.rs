@@ -14,6 +14,7 @@ use spikelet_graph::Var;
 /// The mean of `votes` consecutive features: `[…, classes · votes] → […, classes]`.
 ///
 /// ```
+/// use spikelet_nn::layer::Voting;
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 100]);

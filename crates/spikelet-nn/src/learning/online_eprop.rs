@@ -86,6 +86,7 @@ pub struct RateRegularization {
 ///
 /// ```
 /// use spikelet_nn::learning::OnlineEprop;
+/// use spikelet_nn::neuron::EpropAlif;
 /// use spikelet_nn::prelude::*;
 /// let net = OnlineEprop::new([20, 100, 3], EpropAlif::default()).readout_decay(0.95);
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

@@ -21,6 +21,7 @@ use spikelet_graph::Var;
 ///
 /// ```
 /// use spikelet_nn::learning::{PairStdp, Plastic, PlasticRecurrent, Stdp};
+/// use spikelet_nn::layer::Feedback;
 /// use spikelet_nn::prelude::*;
 /// let connections = Feedback::new(100).zero_diagonal(true);
 /// let neurons = PlasticRecurrent::new(connections, Lif::new(2.0), Stdp::default()).learning_rate(0.01);

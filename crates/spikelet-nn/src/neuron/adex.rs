@@ -23,6 +23,7 @@ use spikelet_schema::Schema;
 /// activity, Journal of Neurophysiology 94:3637, 2005.
 ///
 /// ```
+/// use spikelet_nn::neuron::Adex;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Adex::default().run(&[[10.0], [10.0], [10.0]])?; // H = 1.07, then 1.9 and more
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);

@@ -23,6 +23,7 @@ use spikelet_schema::Schema;
 /// and parametrization for spiking neural networks, arXiv:2506.06374, 2025.
 ///
 /// ```
+/// use spikelet_nn::neuron::AdLifCell;
 /// use spikelet_nn::prelude::*;
 /// let mut adlif = AdLifCell { alpha: 0.5, beta: 0.9, ..AdLifCell::default() };
 /// adlif.common.trainable.clear();

@@ -15,6 +15,7 @@ use spikelet_schema::Schema;
 /// Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 ///
 /// ```
+/// use spikelet_nn::neuron::Alif;
 /// use spikelet_nn::prelude::*;
 /// let adapting = Alif { tau: 0.1, tau_a: 2.0, ..Alif::default() }; // H = X, nearly
 /// assert_eq!(adapting.run(&[[1.5], [1.5], [1.9]])?, [[1.0], [0.0], [1.0]]);

@@ -23,6 +23,7 @@ use spikelet_schema::Schema;
 /// different soma-dendritic distributions of synaptic input, Journal of Neurophysiology 30:1138, 1967.
 ///
 /// ```
+/// use spikelet_nn::neuron::Alpha;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Alpha::default().run(&[[6.0], [0.0], [0.0]])?; // H = 0, 1.137, 0.933
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);

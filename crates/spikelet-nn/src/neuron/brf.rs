@@ -19,6 +19,7 @@ use spikelet_schema::Schema;
 /// Source: Higuchi et al., Balanced resonate-and-fire neurons, ICML 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::Brf;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Brf::default().run(&[[120.0], [120.0], [0.0]])?; // H = 1.2, 2.37 against 2
 /// assert_eq!(spikes, [[1.0], [1.0], [0.0]]);

@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// Source: Huang et al., CLIF: complementary leaky integrate-and-fire neuron for spiking neural networks, ICML 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::Clif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Clif::new(2.0).run(&[[1.5], [1.0], [1.0]])?; // V = −0.231 after the first step
 /// assert_eq!(spikes, [[1.0], [0.0], [1.0]]);

@@ -24,6 +24,7 @@ use std::f64::consts::PI;
 /// arXiv:2506.06374, 2025.
 ///
 /// ```
+/// use spikelet_nn::neuron::CSiLifCell;
 /// use spikelet_nn::prelude::*;
 /// let mut csilif = CSiLifCell::default();
 /// csilif.common.trainable.clear();

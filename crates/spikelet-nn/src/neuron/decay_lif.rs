@@ -18,6 +18,7 @@ use std::sync::Arc;
 /// Communications 16:5776, 2025.
 ///
 /// ```
+/// use spikelet_nn::neuron::DecayLif;
 /// use spikelet_nn::prelude::*;
 /// let mut lif = DecayLif { tau_u: 0.1, ..DecayLif::default() }; // H = X, nearly
 /// lif.common.trainable.clear();

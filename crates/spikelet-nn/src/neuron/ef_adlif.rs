@@ -16,6 +16,7 @@ use spikelet_schema::Schema;
 /// Communications 16:5776, 2025.
 ///
 /// ```
+/// use spikelet_nn::neuron::EfAdLifCell;
 /// use spikelet_nn::prelude::*;
 /// let mut adlif = EfAdLifCell::default();
 /// adlif.neuron.tau_u = 0.1; // H = X − W, nearly

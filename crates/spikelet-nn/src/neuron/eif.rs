@@ -14,6 +14,7 @@ use spikelet_schema::Schema;
 /// inputs, Journal of Neuroscience 23:11628, 2003; the discretization is SpikingJelly's.
 ///
 /// ```
+/// use spikelet_nn::neuron::Eif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Eif::new(2.0).run(&[[0.5], [0.5], [0.5]])?; // H = 0.403, 0.788, 1.138
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);

@@ -28,6 +28,7 @@ const MOST_SILENT: u32 = 1 << 24;
 /// Communications 2020; the authors' program, `EligALIF`.
 ///
 /// ```
+/// use spikelet_nn::neuron::EpropAlif;
 /// use spikelet_nn::prelude::*;
 /// let neuron = EpropAlif { refractory: 3, ..EpropAlif::default() };
 /// // The second and the third step are in the refractory period.

@@ -29,6 +29,7 @@ use spikelet_schema::Schema;
 /// 2022.
 ///
 /// ```
+/// use spikelet_nn::neuron::GatedLif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = GatedLif::default().run(&[[0.5], [0.5], [0.0]])?; // H = 0.36, 0.585, 0.029
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);

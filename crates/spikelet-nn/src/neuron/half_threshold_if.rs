@@ -15,6 +15,7 @@ use spikelet_schema::Schema;
 /// 2022.
 ///
 /// ```
+/// use spikelet_nn::neuron::HalfThresholdIf;
 /// use spikelet_nn::prelude::*;
 /// let spikes = HalfThresholdIf::default().run(&[[0.6], [0.6]])?; // H = 1.1, 0.7
 /// assert_eq!(spikes, [[1.0], [0.0]]);

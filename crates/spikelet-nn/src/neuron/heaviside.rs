@@ -12,6 +12,7 @@ use spikelet_schema::Schema;
 /// Biophysics 5:115, 1943.
 ///
 /// ```
+/// use spikelet_nn::neuron::Heaviside;
 /// use spikelet_nn::prelude::*;
 /// assert_eq!(Heaviside::default().run(&[[1.0], [1.5]])?, [[0.0], [1.0]]);
 /// # Ok::<(), spikelet_nn::Error>(())

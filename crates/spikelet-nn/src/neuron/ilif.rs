@@ -18,6 +18,7 @@ use std::sync::Arc;
 /// and energy-efficient object detection, ECCV 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::Ilif;
 /// use spikelet_nn::prelude::*;
 /// let counts = Ilif::default().run(&[[1.6], [0.5], [9.0]])?; // V = −0.4 after the first step
 /// assert_eq!(counts, [[2.0], [0.0], [4.0]]);

@@ -14,6 +14,7 @@ use spikelet_schema::Schema;
 /// and the discretization are SpikingJelly's.
 ///
 /// ```
+/// use spikelet_nn::neuron::Izhikevich;
 /// use spikelet_nn::prelude::*;
 /// let adapting = Izhikevich { b: 0.5, ..Izhikevich::default() };
 /// assert_eq!(adapting.run(&[[2.1], [2.1], [2.1]])?, [[1.0], [0.0], [1.0]]);

@@ -16,6 +16,7 @@ use spikelet_schema::Schema;
 /// potential, arXiv:2302.09238 (2023).
 ///
 /// ```
+/// use spikelet_nn::neuron::Klif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Klif::default().run(&[[1.5], [1.5]])?; // H = 0.75, 1.125
 /// assert_eq!(spikes, [[0.0], [1.0]]);

@@ -16,6 +16,7 @@ use spikelet_schema::Schema;
 /// al., Nature Communications 16:5776, 2025, and of Yin, Corradi & Bohté, Nature Machine Intelligence 3:905, 2021.
 ///
 /// ```
+/// use spikelet_nn::neuron::LeakyIntegrator;
 /// use spikelet_nn::prelude::*;
 /// let v = LeakyIntegrator { alpha: 0.5, ..LeakyIntegrator::default() }.run(&[[0.5], [0.75]])?;
 /// assert_eq!(v, [[0.25], [0.5]]);

@@ -16,6 +16,7 @@ use spikelet_schema::Schema;
 /// information processing, IEEE Transactions on Neural Networks and Learning Systems 33:6249, 2022.
 ///
 /// ```
+/// use spikelet_nn::neuron::Liaf;
 /// use spikelet_nn::prelude::*;
 /// let out = Liaf::default().run(&[[1.0], [2.5]])?; // H = 0.5, 1.5
 /// assert_eq!(out, [[0.0], [0.5]]);

@@ -23,6 +23,7 @@ use spikelet_schema::Schema;
 /// NeurIPS 2023.
 ///
 /// ```
+/// use spikelet_nn::neuron::MaskedPsn;
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);

@@ -151,6 +151,7 @@ pub enum OutputKind {
 /// has one, as [`Trainable`] constants have.
 ///
 /// ```
+/// use spikelet_nn::neuron::Param;
 /// use spikelet_nn::prelude::*;
 /// let tau = Param::new("tau", 2.0, Granularity::Channel).above(1.0);
 /// assert_eq!(tau.bound, Bound::Above { low: 1.0 });
@@ -294,6 +295,7 @@ impl dyn Neuron + '_ {
     /// this type.
     ///
     /// ```
+    /// use spikelet_nn::neuron::RefractoryLif;
     /// use spikelet_nn::prelude::*;
     /// let neuron: &dyn Neuron = &RefractoryLif::default();
     /// assert_eq!(neuron.get::<f64>("tau"), Some(&2.0));

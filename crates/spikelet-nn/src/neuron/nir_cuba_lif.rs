@@ -21,6 +21,7 @@ use spikelet_schema::Schema;
 /// brain-inspired computing, Nature Communications 15:8122, 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::NirCubaLif;
 /// use spikelet_nn::prelude::*;
 /// let neuron = NirCubaLif { tau_mem: 2.0, ..NirCubaLif::default() };
 /// assert_eq!(neuron.run(&[[3.0], [3.0]])?, [[0.0], [1.0]]); // I = 1.5, 2.25; H = 0.75, 1.5

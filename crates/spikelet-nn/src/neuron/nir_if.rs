@@ -17,6 +17,7 @@ use spikelet_schema::Schema;
 /// brain-inspired computing, Nature Communications 15:8122, 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::NirIf;
 /// use spikelet_nn::prelude::*;
 /// let neuron = NirIf { r: 0.5, ..NirIf::default() };
 /// assert_eq!(neuron.run(&[[2.0], [0.5]])?, [[0.0], [1.0]]); // H = 1, 1.25

@@ -18,6 +18,7 @@ use spikelet_schema::Schema;
 /// brain-inspired computing, Nature Communications 15:8122, 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::NirLif;
 /// use spikelet_nn::prelude::*;
 /// let lif = NirLif { tau: 2.0, ..NirLif::default() };
 /// assert_eq!(lif.run(&[[2.0], [2.0]])?, [[0.0], [1.0]]); // H = 1, 1.5

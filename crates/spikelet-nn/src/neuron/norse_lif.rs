@@ -17,6 +17,7 @@ use std::sync::Arc;
 /// Source: Pehle & Pedersen, Norse: a deep learning library for spiking neural networks, 2021 (`lif_step`).
 ///
 /// ```
+/// use spikelet_nn::neuron::NorseLif;
 /// use spikelet_nn::prelude::*;
 /// let lif = NorseLif { dt: 0.01, ..NorseLif::default() }; // H = J
 /// assert_eq!(lif.run(&[[0.9], [1.5]])?, [[0.0], [0.0]]); // J = 0.9, −0.9 + 1.5

@@ -16,6 +16,7 @@ use spikelet_schema::Schema;
 /// Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 ///
 /// ```
+/// use spikelet_nn::neuron::OtttLif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = OtttLif::default().run(&[[0.6], [0.6], [0.6]])?; // H = 0.6, 0.9, 1.05
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);

@@ -25,6 +25,7 @@ use std::sync::Arc;
 /// NeurIPS 2023.
 ///
 /// ```
+/// use spikelet_nn::neuron::Psn;
 /// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);

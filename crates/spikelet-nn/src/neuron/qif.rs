@@ -15,6 +15,7 @@ use spikelet_schema::Schema;
 /// Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretization is SpikingJelly's.
 ///
 /// ```
+/// use spikelet_nn::neuron::Qif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Qif::new(2.0).run(&[[1.0], [1.0], [1.0]])?; // H = 0.445, 0.866, 1.395
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);

@@ -17,6 +17,7 @@ use spikelet_schema::Schema;
 /// Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretization is SpikingJelly's.
 ///
 /// ```
+/// use spikelet_nn::neuron::Raf;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Raf::new(-0.2, 1.0).run(&[[1.6], [0.0]])?; // u = 1.6, then H = 1.10
 /// assert_eq!(spikes, [[0.0], [1.0]]);

@@ -18,6 +18,7 @@ const MOST_SILENT: u32 = 1 << 24;
 /// Source: Gerstner & Kistler, Spiking Neuron Models, ch. 4.1.
 ///
 /// ```
+/// use spikelet_nn::neuron::RefractoryLif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = RefractoryLif::default().run(&[[3.0], [3.0], [3.0], [3.0]])?;
 /// assert_eq!(spikes, [[1.0], [0.0], [0.0], [1.0]]);

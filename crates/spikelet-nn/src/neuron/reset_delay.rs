@@ -33,6 +33,7 @@ pub(super) fn reset(n: &Scope, delayed: bool, h: &Expr, s: &Expr) -> Expr {
 
 #[cfg(test)]
 mod tests {
+    use crate::neuron::{NirIf, NirLif};
     use crate::prelude::*;
 
     #[test]

@@ -30,6 +30,7 @@ use spikelet_schema::Schema;
 /// IEEE 111:1016, 2023 (snnTorch's `Leaky` and `RLeaky`).
 ///
 /// ```
+/// use spikelet_nn::neuron::RLeakyCell;
 /// use spikelet_nn::prelude::*;
 /// let leaky = RLeakyCell { beta: 0.5, ..RLeakyCell::default() };
 /// // H = 1.5, then 0.75 + 0.6 − 1, then 0.175 + 0.9

@@ -18,6 +18,7 @@ use spikelet_schema::Schema;
 /// IEEE 111:1016, 2023 (snnTorch's `Synaptic` and `RSynaptic`).
 ///
 /// ```
+/// use spikelet_nn::neuron::RSynapticCell;
 /// use spikelet_nn::prelude::*;
 /// let mut synaptic = RSynapticCell { alpha: 0.9, ..RSynapticCell::default() };
 /// synaptic.neuron.beta = 0.8;

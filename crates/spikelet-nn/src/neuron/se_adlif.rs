@@ -22,6 +22,7 @@ use spikelet_schema::Schema;
 /// Communications 16:5776, 2025.
 ///
 /// ```
+/// use spikelet_nn::neuron::SeAdLifCell;
 /// use spikelet_nn::prelude::*;
 /// let mut adlif = SeAdLifCell { tau_u: 0.1, ..SeAdLifCell::default() }; // H = X − W, nearly
 /// adlif.common.trainable.clear();

@@ -23,6 +23,7 @@ use spikelet_schema::Schema;
 /// arXiv:2506.06374, 2025.
 ///
 /// ```
+/// use spikelet_nn::neuron::SiLifCell;
 /// use spikelet_nn::prelude::*;
 /// // A step as long as the time constant of the potential: α = 1/e
 /// let mut silif = SiLifCell { dt: (1.0_f64 / 50.0).ln(), ..SiLifCell::default() };

@@ -22,6 +22,7 @@ use spikelet_schema::Schema;
 /// NeurIPS 2023.
 ///
 /// ```
+/// use spikelet_nn::neuron::SlidingPsn;
 /// use spikelet_nn::prelude::*;
 /// let spikes = SlidingPsn::new(2).run(&[[0.6], [0.8], [0.4]])?; // H = −0.4, 0.8 + 0.3 − 1, −0.2
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);

@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// Neuroscience 16:865897, 2022.
 ///
 /// ```
+/// use spikelet_nn::neuron::SparchLif;
 /// use spikelet_nn::prelude::*;
 /// let mut lif = SparchLif { alpha: 0.5, ..SparchLif::default() };
 /// lif.common.trainable.clear();

@@ -18,6 +18,7 @@ use std::sync::Arc;
 /// IEEE 111:1016, 2023 (snnTorch's `Synaptic`).
 ///
 /// ```
+/// use spikelet_nn::neuron::Synaptic;
 /// use spikelet_nn::prelude::*;
 /// let spikes = Synaptic::default().run(&[[0.6], [0.0], [0.0]])?; // H = 0.6, 1.02, 0.302
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);

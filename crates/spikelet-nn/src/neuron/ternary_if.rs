@@ -13,6 +13,7 @@ use spikelet_schema::Schema;
 /// Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks, AAAI 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::TernaryIf;
 /// use spikelet_nn::prelude::*;
 /// let spikes = TernaryIf::default().run(&[[-0.6], [-0.6], [1.0]])?;
 /// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);

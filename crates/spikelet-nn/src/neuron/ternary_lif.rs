@@ -15,6 +15,7 @@ use spikelet_schema::Schema;
 /// Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks, AAAI 2024.
 ///
 /// ```
+/// use spikelet_nn::neuron::TernaryLif;
 /// use spikelet_nn::prelude::*;
 /// let spikes = TernaryLif::default().run(&[[-1.5], [-1.5], [3.0]])?; // H = −0.75, −1.125, 1.5
 /// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);

@@ -23,6 +23,7 @@ use std::sync::Arc;
 /// neural networks, Nature Machine Intelligence 3:905, 2021.
 ///
 /// ```
+/// use spikelet_nn::neuron::YinAlif;
 /// use spikelet_nn::prelude::*;
 /// let mut alif = YinAlif { tau_m: 0.1, tau_adp: 2.0, ..YinAlif::default() }.v_threshold(0.5);
 /// alif.common.trainable.clear();

@@ -1,6 +1,7 @@
 //! Delays: gradients, plain sums over lags, streams, invalid settings, the schedule of the width.
 
 use spikelet_nn::device;
+use spikelet_nn::layer::*;
 use spikelet_nn::module::{BEFORE, Chunk, TracedTensor};
 use spikelet_nn::network::Layers;
 use spikelet_nn::neuron::Lif;

@@ -4,10 +4,10 @@
 use crate::learning::common::{Traced, near, numbers, spikes};
 use spikelet_core::Result;
 use spikelet_graph::{Tensor, Var};
-use spikelet_nn::layer::Feedback;
+use spikelet_nn::layer::{Feedback, RandomFeedback};
 use spikelet_nn::learning::{Eprop, LEARNING_SIGNAL, RuleInputs, run_rule};
 use spikelet_nn::module::{Context, Module};
-use spikelet_nn::neuron::Neuron;
+use spikelet_nn::neuron::{Alif, EpropAlif, Neuron};
 use spikelet_nn::prelude::*;
 
 const STEPS: usize = 25;

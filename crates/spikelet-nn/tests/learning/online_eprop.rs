@@ -4,6 +4,7 @@ use crate::learning::common::{Traced, near, numbers, spikes};
 use spikelet_graph::{DType, Tensor};
 use spikelet_nn::layer::Feedback;
 use spikelet_nn::learning::{EpropError, EpropFeedback, OnlineEprop, RateRegularization, Update};
+use spikelet_nn::neuron::EpropAlif;
 use spikelet_nn::prelude::*;
 use std::collections::BTreeMap;
 

@@ -2,6 +2,7 @@
 
 use crate::learning::common::{Traced, near, numbers, stdp};
 use spikelet_graph::{DType, Tensor};
+use spikelet_nn::layer::Feedback;
 use spikelet_nn::learning::{Plastic, PlasticRecurrent, Update};
 use spikelet_nn::module::Context;
 use spikelet_nn::prelude::*;

@@ -1,13 +1,17 @@
 //! Lists of layers and the same networks in Rust.
 
 use crate::networks::{layers, traced};
-use spikelet_nn::layer::{Branches, Combine};
+use spikelet_nn::layer::{
+    AdaptiveMaxPool2d, Branches, Combine, ConvTransposed2d, Dropout2d, Feedback, GroupNorm, Join,
+    LayerNorm, TraceLearning, Voting,
+};
 use spikelet_nn::learning::{
     Bound, ClassReward, EpropError, EpropFeedback, Homeostasis, OnlineEprop, PairStdp, Plastic,
     PlasticRecurrent, RateRegularization, RewardStdp, RewardTraceStdp, Stdp, TripletStdp, Update,
     WeightFunction,
 };
 use spikelet_nn::network::{Layers, Network};
+use spikelet_nn::neuron::{EpropAlif, OtttLif};
 use spikelet_nn::prelude::*;
 
 /// Compares a list of layers with a module, in training and evaluation.

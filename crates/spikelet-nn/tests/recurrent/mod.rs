@@ -1,8 +1,10 @@
 //! Layers of recurrent networks: directions, random starts, masks, readouts, feedback, files.
 
 use spikelet_nn::device;
+use spikelet_nn::layer::*;
 use spikelet_nn::module::TracedTensor;
 use spikelet_nn::network::Layers;
+use spikelet_nn::neuron::{AdLifCell, LeakyIntegrator, RLeakyCell, SeAdLifCell, SparchLif};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::host;
 use std::collections::BTreeMap;

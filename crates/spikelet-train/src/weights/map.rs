@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 /// All tensors of a network with their names in a framework.
 ///
 /// ```
+/// use spikelet_nn::neuron::RLeakyCell;
 /// use spikelet_nn::prelude::*;
 /// use spikelet_train::weights::{Framework, WeightMap};
 ///

@@ -1,7 +1,9 @@
 //! Healthy runs: other networks, neurons, encoders, losses and seeds. None has a finding, from the first epoch on.
 
 use crate::health::support::{digits, settings, table};
+use spikelet_nn::encoder::Latency;
 use spikelet_nn::network::{Layers, Network};
+use spikelet_nn::neuron::{Alif, Izhikevich, Psn, TernaryIf};
 use spikelet_train::FitReport;
 use spikelet_train::health::{Evidence, findings};
 use spikelet_train::prelude::*;

@@ -4,6 +4,7 @@ use crate::health::patterns::{gratings, prototypes, with_random_labels};
 use crate::health::support::table;
 use spikelet_data::{Split, synthetic};
 use spikelet_nn::network::Network;
+use spikelet_nn::neuron::{Alif, Psn};
 use spikelet_train::health::FindingKind;
 use spikelet_train::optim::RmsProp;
 use spikelet_train::prelude::*;

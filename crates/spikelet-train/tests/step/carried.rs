@@ -1,6 +1,7 @@
 //! Sequences longer than a batch: states are carried from run to run.
 
 use spikelet_graph::op::HostTensor;
+use spikelet_nn::layer::DelayedLinear;
 use spikelet_train::prelude::*;
 use spikelet_train::{Outputs, Step, TrainStep};
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use super::{Given, eventprop::labels};
 use crate::case::{Results, bounded, expect, wrong};
 use serde::Deserialize;
 use spikelet::graph::{DType, Tensor};
+use spikelet::layer::{EventPropLif, EventPropReadout, EventPropTime};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use spikelet::Result;
 use spikelet::layer::TraceLearning;
 use spikelet::loss::cross_entropy;
+use spikelet::neuron::OtttLif;
 use spikelet::prelude::*;
 use spikelet::surrogate::Sigmoid;
 

@@ -4,7 +4,8 @@ use super::Given;
 use crate::case::{Results, bounded, expect, wrong};
 use serde::Deserialize;
 use spikelet::graph::Tensor;
-use spikelet::layer::spiking;
+use spikelet::layer::{Qcfs, Rescale, spiking};
+use spikelet::neuron::HalfThresholdIf;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 

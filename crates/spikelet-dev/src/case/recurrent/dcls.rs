@@ -4,6 +4,7 @@ use super::program::{Part, Trace};
 use super::{Spec, batch_norm, layer_count, masked, membrane_readout};
 use crate::case::{bounded, limited, wrong};
 use serde::Deserialize;
+use spikelet::layer::{Dcls1d, DclsVersion};
 use spikelet::prelude::*;
 
 /// The limits of a case: a kernel, and the multiplications of a layer.

@@ -4,6 +4,7 @@ use super::Spec;
 use super::program::Trace;
 use crate::case::{bounded, wrong};
 use serde::Deserialize;
+use spikelet::layer::{AxonalDelay, DelayInterpolation};
 use spikelet::prelude::*;
 
 #[derive(Deserialize)]

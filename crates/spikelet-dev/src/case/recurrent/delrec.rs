@@ -4,6 +4,7 @@ use super::program::Trace;
 use super::{Spec, batch_norm, layer_count, masked, membrane_readout};
 use crate::case::{bounded, limited, wrong};
 use serde::Deserialize;
+use spikelet::layer::DelayedFeedback;
 use spikelet::prelude::*;
 use spikelet::surrogate::PiecewiseQuadratic;
 

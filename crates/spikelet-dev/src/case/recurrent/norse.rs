@@ -3,6 +3,8 @@
 use super::Spec;
 use super::program::Trace;
 use serde::Deserialize;
+use spikelet::layer::LifRecurrent;
+use spikelet::neuron::NorseLif;
 use spikelet::prelude::*;
 use spikelet::surrogate::FastSigmoid;
 use std::sync::Arc;

@@ -4,6 +4,8 @@ use super::program::{Part, Trace};
 use super::{Spec, trained};
 use crate::case::wrong;
 use serde::Deserialize;
+use spikelet::layer::Feedback;
+use spikelet::neuron::{RLeakyCell, RSynapticCell};
 use spikelet::prelude::*;
 use spikelet::surrogate::FastSigmoid;
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use super::program::{Part, Trace};
 use super::{Spec, cross_entropy, layer_count, masked};
 use serde::Deserialize;
 use spikelet::layer::{NeuronLayer, NeuronLayerKind};
+use spikelet::neuron::{AdLifCell, LeakyIntegrator, SiLifCell, SparchLif};
 use spikelet::prelude::*;
 use std::collections::BTreeMap;
 

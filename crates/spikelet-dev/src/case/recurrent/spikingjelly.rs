@@ -4,6 +4,7 @@ use super::Spec;
 use super::program::{Part, Trace};
 use crate::case::wrong;
 use serde::Deserialize;
+use spikelet::layer::Feedback;
 use spikelet::prelude::*;
 
 #[derive(Deserialize)]

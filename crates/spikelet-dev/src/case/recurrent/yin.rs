@@ -4,6 +4,7 @@ use super::program::Trace;
 use super::{Spec, cross_entropy};
 use crate::case::wrong;
 use serde::Deserialize;
+use spikelet::layer::{LiReadout, RAlif};
 use spikelet::prelude::*;
 use spikelet::surrogate::MultiGaussian;
 use std::sync::Arc;

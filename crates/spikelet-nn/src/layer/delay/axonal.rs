@@ -39,6 +39,7 @@ pub enum DelayInterpolation {
 /// Delays are clamped to 0 and `max_delay` in the forward pass; outside, they have no gradient.
 ///
 /// ```
+/// use spikelet_nn::layer::AxonalDelay;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Linear::new(20, 16))

@@ -64,6 +64,7 @@ pub enum DclsVersion {
 /// The package pads with K − 1 zeros on the left; zeros on the right are a [`PadTime`](super::PadTime) before the layer.
 ///
 /// ```
+/// use spikelet_nn::layer::Dcls1d;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Dcls1d::new(140, 256, 25))

@@ -26,6 +26,7 @@ use spikelet_graph::Var;
 /// Delays are rounded, and clamped to 0 and `max_delay`.
 ///
 /// ```
+/// use spikelet_nn::layer::DelayedLinear;
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(DelayedLinear::new(20, 10, 8)).add(Lif::new(2.0));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

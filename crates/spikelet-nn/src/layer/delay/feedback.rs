@@ -33,6 +33,7 @@ use spikelet_graph::Var;
 /// `max_delay` and the largest width.
 ///
 /// ```
+/// use spikelet_nn::layer::DelayedFeedback;
 /// use spikelet_nn::prelude::*;
 /// let net = Recurrent::through(Lif::new(2.0), DelayedFeedback::new(16, 30).width(10.0));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

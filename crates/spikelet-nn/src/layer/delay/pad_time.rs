@@ -13,6 +13,7 @@ use spikelet_graph::Var;
 /// nothing is appended.
 ///
 /// ```
+/// use spikelet_nn::layer::{Dcls1d, PadTime};
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(PadTime::new(12)).add(Dcls1d::new(20, 10, 25));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

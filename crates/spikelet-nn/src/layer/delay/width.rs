@@ -20,7 +20,7 @@ pub(super) fn buffer(cx: &Context, start: f64) -> Var {
 /// The width is a tensor `delay_width` of each layer. It is set before an epoch; checkpoints have it.
 ///
 /// ```
-/// use spikelet_nn::layer::DelayWidth;
+/// use spikelet_nn::layer::{Dcls1d, DelayWidth};
 /// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(Dcls1d::new(20, 10, 25)).add(Lif::new(2.0));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);

@@ -25,6 +25,7 @@ use std::sync::Arc;
 /// first step. The layer needs inputs that are spikes, 0 or 1.
 ///
 /// ```
+/// use spikelet_nn::layer::{EventPropLif, EventPropReadout, EventPropTime};
 /// use spikelet_nn::prelude::*;
 /// let time = EventPropTime { tau_m: 20.0, tau_s: 5.0, dt: 0.5 };
 /// let net = Sequential::new()
