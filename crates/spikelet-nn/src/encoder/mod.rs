@@ -12,9 +12,13 @@ mod rate;
 mod weighted_phase;
 
 pub use delta::Delta;
-pub use latency::LatencyCode;
-pub use members::*;
+pub use direct::Direct;
+pub use latency::{Latency, LatencyCode};
 pub use periodic::Periodic;
+pub use poisson::Poisson;
+pub use population::Population;
+pub use rate::Rate;
+pub use weighted_phase::WeightedPhase;
 
 use crate::DefinitionError;
 use crate::module::{Context, Module, StepOutputs};
@@ -32,14 +36,6 @@ pub trait Encoder: Record + Debug + Send + Sync {
     /// The next `time_steps` steps of the sequence; the full sequence may be longer (see
     /// [`Context::time_steps`]).
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var;
-}
-
-/// The encoders that files may have, for glob imports.
-pub mod members {
-    pub use super::{
-        direct::Direct, latency::Latency, poisson::Poisson, population::Population, rate::Rate,
-        weighted_phase::WeightedPhase,
-    };
 }
 
 registry! {

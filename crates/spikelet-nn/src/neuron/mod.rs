@@ -67,13 +67,24 @@ pub use case::{Difference, case_neuron, differences, run_case};
 pub use common::{Common, FireOn, NeuronExt, ResetGrad};
 pub use discretization::Discretization;
 pub use liaf::Act;
-pub use members::*;
 pub use readout::Readout;
 pub use run::{Inputs, Run, run};
 pub use scope::Scope;
 use step::check;
 pub use step::{TrainableParam, constants, derive, domains, is_parallel, trainables};
 pub use warning::warning;
+pub use {
+    adex::Adex, adlif::AdLifCell, alif::Alif, alpha::Alpha, brf::Brf, clif::Clif,
+    csilif::CSiLifCell, cuba_lif::CubaLif, decay_lif::DecayLif, ef_adlif::EfAdLifCell, eif::Eif,
+    eprop_alif::EpropAlif, gated_lif::GatedLif, half_threshold_if::HalfThresholdIf,
+    heaviside::Heaviside, if_node::If, ilif::Ilif, izhikevich::Izhikevich, klif::Klif,
+    leaky_integrator::LeakyIntegrator, liaf::Liaf, lif::Lif, masked_psn::MaskedPsn,
+    nir_cuba_lif::NirCubaLif, nir_if::NirIf, nir_lif::NirLif, norse_lif::NorseLif,
+    ottt_lif::OtttLif, plif::Plif, psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif,
+    rleaky::RLeakyCell, rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell,
+    sliding_psn::SlidingPsn, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
+    ternary_lif::TernaryLif, yin_alif::YinAlif,
+};
 
 use crate::DefinitionError;
 use crate::module::Context;
@@ -322,22 +333,6 @@ fn field<'a, T: 'static>(record: &'a (impl Record + ?Sized), key: &str) -> Optio
         _ if field.key == key => (record.field(index) as &dyn Any).downcast_ref(),
         _ => None,
     })
-}
-
-/// All neurons, for glob imports.
-pub mod members {
-    pub use super::{
-        adex::Adex, adlif::AdLifCell, alif::Alif, alpha::Alpha, brf::Brf, clif::Clif,
-        csilif::CSiLifCell, cuba_lif::CubaLif, decay_lif::DecayLif, ef_adlif::EfAdLifCell,
-        eif::Eif, eprop_alif::EpropAlif, gated_lif::GatedLif, half_threshold_if::HalfThresholdIf,
-        heaviside::Heaviside, if_node::If, ilif::Ilif, izhikevich::Izhikevich, klif::Klif,
-        leaky_integrator::LeakyIntegrator, liaf::Liaf, lif::Lif, masked_psn::MaskedPsn,
-        nir_cuba_lif::NirCubaLif, nir_if::NirIf, nir_lif::NirLif, norse_lif::NorseLif,
-        ottt_lif::OtttLif, plif::Plif, psn::Psn, qif::Qif, raf::Raf, refractory_lif::RefractoryLif,
-        rleaky::RLeakyCell, rsynaptic::RSynapticCell, se_adlif::SeAdLifCell, silif::SiLifCell,
-        sliding_psn::SlidingPsn, sparch_lif::SparchLif, synaptic::Synaptic, ternary_if::TernaryIf,
-        ternary_lif::TernaryLif, yin_alif::YinAlif,
-    };
 }
 
 registry! {

@@ -45,26 +45,21 @@ mod spike_rate_escape;
 mod squarewave_fourier_series;
 mod super_spike;
 
-pub use members::*;
 pub use scaled::Scaled;
-
-/// All surrogates, for glob imports.
-pub mod members {
-    pub use super::{
-        atan::Atan, bilinear_leaky_relu::BilinearLeakyRelu, boxcar::Boxcar, circ::Circ,
-        deterministic_pass::DeterministicPass, erf::Erf,
-        fake_numerical_gradient::FakeNumericalGradient, fast_sigmoid::FastSigmoid,
-        leaky_k_relu::LeakyKRelu, leaky_spike_operator::LeakySpikeOperator,
-        log_tailed_relu::LogTailedRelu, multi_gaussian::MultiGaussian,
-        multi_level_spike_count::MultiLevelSpikeCount, nonzero_sign_log_abs::NonzeroSignLogAbs,
-        piecewise_exp::PiecewiseExp, piecewise_leaky_relu::PiecewiseLeakyRelu,
-        piecewise_quadratic::PiecewiseQuadratic, poisson_pass::PoissonPass,
-        q_pseudo_spike::QPseudoSpike, rect::Rect, s2nn::S2nn, sigmoid::Sigmoid,
-        sign_swish::SignSwish, slayer::Slayer, soft_sign::SoftSign,
-        sparse_fast_sigmoid::SparseFastSigmoid, spike_rate_escape::SpikeRateEscape,
-        squarewave_fourier_series::SquarewaveFourierSeries, super_spike::SuperSpike,
-    };
-}
+pub use {
+    atan::Atan, bilinear_leaky_relu::BilinearLeakyRelu, boxcar::Boxcar, circ::Circ,
+    deterministic_pass::DeterministicPass, erf::Erf,
+    fake_numerical_gradient::FakeNumericalGradient, fast_sigmoid::FastSigmoid,
+    leaky_k_relu::LeakyKRelu, leaky_spike_operator::LeakySpikeOperator,
+    log_tailed_relu::LogTailedRelu, multi_gaussian::MultiGaussian,
+    multi_level_spike_count::MultiLevelSpikeCount, nonzero_sign_log_abs::NonzeroSignLogAbs,
+    piecewise_exp::PiecewiseExp, piecewise_leaky_relu::PiecewiseLeakyRelu,
+    piecewise_quadratic::PiecewiseQuadratic, poisson_pass::PoissonPass,
+    q_pseudo_spike::QPseudoSpike, rect::Rect, s2nn::S2nn, sigmoid::Sigmoid, sign_swish::SignSwish,
+    slayer::Slayer, soft_sign::SoftSign, sparse_fast_sigmoid::SparseFastSigmoid,
+    spike_rate_escape::SpikeRateEscape, squarewave_fourier_series::SquarewaveFourierSeries,
+    super_spike::SuperSpike,
+};
 
 /// A surrogate gradient: a function that replaces the Heaviside step when gradients are computed.
 ///
