@@ -110,7 +110,12 @@ pub(crate) fn documentation(attributes: &[Attribute]) -> String {
         let Meta::NameValue(pair) = &attribute.meta else {
             continue;
         };
-        let Expr::Lit(literal) = &pair.value else {
+        // A literal of a macro is in a group.
+        let value = match &pair.value {
+            Expr::Group(group) => &*group.expr,
+            value => value,
+        };
+        let Expr::Lit(literal) = value else {
             continue;
         };
         let Lit::Str(line) = &literal.lit else {

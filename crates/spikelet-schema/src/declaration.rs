@@ -26,6 +26,7 @@ pub struct Declaration {
 }
 
 /// A field of a [`Declaration`].
+#[derive(Clone)]
 pub struct Field {
     /// Its key in files.
     pub key: &'static str,
@@ -259,9 +260,10 @@ impl Declaration {
         found
     }
 
-    /// The field that is the value after the name.
+    /// The field that is the value after the name; it may be that of a flattened struct.
     pub fn main(&self) -> Option<&'static Field> {
-        self.fields.iter().find(|field| field.role == Role::Main)
+        let mut all = self.all_fields().into_iter();
+        all.find(|field| field.role == Role::Main)
     }
 
     /// Whether a declared name is meant: names are equal but for case, `-` and `_`.
@@ -284,13 +286,27 @@ impl Field {
         }
     }
 
+    /// The field in a table where this is the key of the main field, and where no word stands for a value that is not set.
+    pub(crate) fn with_main(&self, main: Option<&'static str>) -> Self {
+        let own = self.clone();
+        match (main, self.role) {
+            (None, _) => own,
+            (Some(key), Role::Main) => Self {
+                key,
+                none: "",
+                ..own
+            },
+            (Some(_), _) => Self { none: "", ..own },
+        }
+    }
+
     /// Its meaning: the first paragraph of the doc comment on one line.
     pub fn summary(&self) -> String {
         first_paragraph(self.doc).replace('\n', " ")
     }
 
     /// Its meaning inside a sentence: without the capital letter of a word at its beginning, and without the dot.
-    pub(crate) fn phrase(&self) -> String {
+    pub fn phrase(&self) -> String {
         let summary = self.summary();
         let text = summary.trim_end_matches('.');
         let mut rest = text.chars();
@@ -298,6 +314,7 @@ impl Field {
             Some(first) if rest.clone().next().is_some_and(char::is_lowercase) => {
                 first.to_lowercase().chain(rest).collect()
             }
+            Some('A') if rest.as_str().starts_with(' ') => format!("a{}", rest.as_str()),
             _ => text.to_string(),
         }
     }

@@ -337,7 +337,7 @@ impl<T: FieldValue + Default> FieldValue for BTreeMap<String, T> {
     }
 }
 
-/// `null` or the word of the field is `None`.
+/// `null` or the word of the field is `None`. Without a word, a value is given.
 impl<T: FieldValue + Default> FieldValue for Option<T> {
     fn kind() -> Kind {
         Kind::Optional(Box::new(T::kind()))
@@ -346,6 +346,7 @@ impl<T: FieldValue + Default> FieldValue for Option<T> {
     fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
         let is_none = node.content == Content::Null || node.as_text() == Some(field.none);
         *self = match is_none {
+            _ if field.none.is_empty() => Some(element(field, node)?),
             true => None,
             false => Some(element(field, node).map_err(|error| error.or_word(field.none))?),
         };

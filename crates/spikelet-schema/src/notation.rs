@@ -138,8 +138,9 @@ pub(crate) fn set(
                 )?;
             }
             _ if of_table => {
+                let field = fields.field(field);
                 if let Some(node) = fields.get(field.key) {
-                    value.read(field, node)?;
+                    value.read(&field, node)?;
                 }
             }
             _ => {}

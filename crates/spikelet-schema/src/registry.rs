@@ -25,26 +25,65 @@ impl<T: ?Sized> Entry<T> {
         self.declaration.name
     }
 
+    /// The member with its defaults, of which those of required fields are none that files may have.
+    pub fn defaults(&self) -> Arc<T> {
+        (self.default)()
+    }
+
     /// The member with these fields; those that are not given have their defaults.
     ///
     /// # Errors
     /// When a key is unknown or missing, or a value is wrong.
     pub fn read(&self, node: &Node) -> Result<Arc<T>, Located> {
-        self.read_but(node, None)
+        self.read_but(node, None, &[])
     }
 
-    /// As [`Entry::read`], of a table that has one key more, which names the member.
-    fn read_but(&self, node: &Node, name: Option<&str>) -> Result<Arc<T>, Located> {
+    /// The member of a table whose main field has the name of the member as its key, `{ linear = 10, bias = true }`, with other
+    /// keys, `beside`, that are read elsewhere. A value that is not set is left out: no word stands for it.
+    ///
+    /// ```
+    /// use spikelet_schema::{Record, Schema, document::Document, entry, Entry};
+    /// trait Layer: Record + std::fmt::Debug {}
+    /// /// A layer.
+    /// #[derive(Debug, Schema)]
+    /// struct Linear {
+    ///     /// The number of outputs.
+    ///     #[schema(main, required, at_least = 1)]
+    ///     outputs: usize,
+    /// }
+    /// impl Layer for Linear {}
+    /// let linear: Entry<dyn Layer> = entry!(Linear);
+    /// let given = Document::from_toml("a.toml", "linear = 10\nname = 'last'")?;
+    /// let read = linear.read_as_value(given.root(), &["name"]).map_err(|error| given.error(error))?;
+    /// assert_eq!(format!("{read:?}"), "Linear { outputs: 10 }");
+    /// # Ok::<(), spikelet_schema::document::DocumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Entry::read`].
+    pub fn read_as_value(&self, node: &Node, beside: &[&str]) -> Result<Arc<T>, Located> {
+        self.read_but(node, Some(self.name()), beside)
+    }
+
+    /// As [`Entry::read`], with the key of the main field, if it is not its own, and other keys.
+    fn read_but(
+        &self,
+        node: &Node,
+        main: Option<&'static str>,
+        beside: &[&str],
+    ) -> Result<Arc<T>, Located> {
         let earlier = (self.declaration.default)().earlier(node);
         let node = earlier.as_ref().unwrap_or(node);
-        let all = self.declaration.all_fields();
-        let keys = all.iter().map(|field| field.key);
-        let known: Vec<&str> = keys.chain(name).collect();
         let owner = format!("`{}`", self.name());
+        let declared = self.declaration.all_fields().into_iter();
+        let all: Vec<Field> = declared.map(|field| field.with_main(main)).collect();
+        let keys = all.iter().map(|field| field.key);
+        let known: Vec<&str> = keys.chain(beside.iter().copied()).collect();
         let fields = match &node.content {
             Content::Text(_) => Fields::empty(owner, &known, node.span.clone()),
             _ => Fields::new(node, owner, &known)?,
         };
+        let fields = fields.with_main(main);
         let missing = all
             .iter()
             .find(|f| f.required && fields.get(f.key).is_none());
@@ -249,9 +288,9 @@ impl<T: ?Sized> Registry<T> {
                     Content::Text(_) => fields,
                     _ => node.without("name").over(&fields),
                 };
-                entry.read_but(&all, Some("name"))
+                entry.read_but(&all, None, &["name"])
             }
-            _ => entry.read_but(node, Some("name")),
+            _ => entry.read_but(node, None, &["name"]),
         }
     }
 }
@@ -463,6 +502,22 @@ pub fn made<S: crate::Schema>(fields: &Fields<'_>) -> Result<S, Located> {
     Ok(made)
 }
 
+/// The [`Entry`] of a type, for families whose members are listed in several places.
+#[macro_export]
+macro_rules! entry {
+    ($member:path) => {
+        $crate::Entry {
+            declaration: <$member as $crate::Schema>::DECLARATION,
+            default: || ::std::sync::Arc::new(<$member as ::std::default::Default>::default()),
+            make: |fields| {
+                Ok(::std::sync::Arc::new($crate::derived::made::<$member>(
+                    fields,
+                )?))
+            },
+        }
+    };
+}
+
 /// Declares the [`Registry`] of a family: the trait of its members, its name in messages, the types of the members, and other
 /// names of members, with the fields that differ from the defaults, and a struct around members ([`Around`]). The trait has
 /// [`Record`] as a supertrait.
@@ -492,11 +547,7 @@ macro_rules! registry {
         $(#[$doc])*
         $visible static $registry: $crate::Registry<$family> = $crate::Registry {
             family: $name,
-            entries: &[$($(#[$cfg])? $crate::Entry {
-                declaration: <$member as $crate::Schema>::DECLARATION,
-                default: || ::std::sync::Arc::new(<$member as ::std::default::Default>::default()),
-                make: |fields| Ok(::std::sync::Arc::new($crate::derived::made::<$member>(fields)?)),
-            }),*],
+            entries: &[$($(#[$cfg])? $crate::entry!($member)),*],
             aliases: &[$($($crate::Alias { name: $alias, of: $of, fields: $fields }),*)?],
             around: $crate::registry!(@around $($around)?),
         };

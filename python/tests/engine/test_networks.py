@@ -58,7 +58,7 @@ def test_sizes_of_layers():
         spikelet.Linear(196)
     with pytest.raises(TypeError, match="`out_features` is missing"):
         spikelet.Linear()
-    with pytest.raises(ValueError, match="kernel.*integer from 1"):
+    with pytest.raises(ValueError, match="kernel.*whole number from 1"):
         spikelet.Sequential(spikelet.Conv2d(2, 8, 3), input=(2, 9))
 
 

@@ -6,9 +6,10 @@
 
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// The name under which an activation records its output if the trace is [watched](Context::watching).
 pub(crate) const ACTIVATION: &str = "activation_seq";
@@ -94,41 +95,55 @@ impl Module for Activation {
     }
 }
 
-/// A kind without a value.
+/// Declares kinds without keys.
 macro_rules! plain {
-    ($($name:ident = $kind:literal, $function:ident, $summary:literal;)*) => {$(
-        pub(crate) const $name: Kind = Kind {
-            names: &[$kind],
-            types: &[stringify!($function)],
-            summary: $summary,
-            main: MainValue::None,
-            keys: &[],
-            example: (&[8], concat!("\"", $kind, "\"")),
-            build: |layer, b| b.without_weights(layer, Activation::$function),
-        };
+    ($($(#[$doc:meta])* $keys:ident = $kind:literal, $function:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Schema)]
+        #[schema(name = $kind)]
+        pub(crate) struct $keys {}
+
+        impl LayerKeys for $keys {
+            fn example(&self) -> (&'static [usize], &'static str) {
+                (&[8], concat!("\"", $kind, "\""))
+            }
+
+            fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+                b.without_weights(layer, Activation::$function)
+            }
+        }
     )*};
 }
 
 plain! {
-    RELU = "relu", Relu, "rectified linear unit, max(x, 0), of networks without spikes";
-    GELU = "gelu", Gelu, "Gaussian error linear unit, x·Φ(x), of networks without spikes";
-    SILU = "silu", Silu, "sigmoid linear unit, x·σ(x), of networks without spikes";
-    SIGMOID = "sigmoid", Sigmoid, "logistic function, 1/(1 + e⁻ˣ), of networks without spikes";
-    TANH = "tanh", Tanh, "hyperbolic tangent, of networks without spikes";
+    /// Rectified linear unit, max(x, 0), of networks without spikes.
+    ReluKeys = "relu", Relu;
+    /// Gaussian error linear unit, x·Φ(x), of networks without spikes.
+    GeluKeys = "gelu", Gelu;
+    /// Sigmoid linear unit, x·σ(x), of networks without spikes.
+    SiluKeys = "silu", Silu;
+    /// Logistic function, 1/(1 + e⁻ˣ), of networks without spikes.
+    SigmoidKeys = "sigmoid", Sigmoid;
+    /// Hyperbolic tangent, of networks without spikes.
+    TanhKeys = "tanh", Tanh;
 }
 
-pub(crate) const LEAKY_RELU: Kind = Kind {
-    names: &["leaky-relu"],
-    types: &["LeakyRelu"],
-    summary: "leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes",
-    main: MainValue::Optional(key!(slope: "number" = "0.01", "the slope below 0")),
-    keys: &[],
-    example: (&[8], "{ leaky-relu = 0.1 }"),
-    build: |layer, b| {
-        // As in PyTorch.
-        let slope = layer
-            .main
-            .map_or(Ok(0.01), |node| node.number(layer.name()))?;
-        b.without_weights(layer, Activation::LeakyRelu { slope })
-    },
-};
+/// Leaky rectified linear unit: x, below 0 a slope times x, of networks without spikes.
+#[derive(Debug, Schema)]
+#[schema(name = "leaky-relu")]
+pub(crate) struct LeakyReluKeys {
+    /// The slope below 0.
+    // As in PyTorch.
+    #[schema(main, default = 0.01)]
+    slope: f64,
+}
+
+impl LayerKeys for LeakyReluKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ leaky-relu = 0.1 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        b.without_weights(layer, Activation::LeakyRelu { slope: self.slope })
+    }
+}

@@ -6,10 +6,13 @@
 use super::images::Sizes;
 use super::pool::pool;
 use crate::module::{Context, Module, Tree};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
+use crate::network::values::AxisSizes;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
+use spikelet_schema::Schema;
 
 /// Adaptive average pooling of `[T, N, C, …]` over `D` axes: the mean of each window.
 ///
@@ -47,7 +50,7 @@ pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
 pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 
 macro_rules! adaptive {
-    ($($type:ident: $pooling:expr, $kind:ident = $name:literal, $summary:literal;)*) => {$(
+    ($($type:ident: $pooling:expr, $(#[$doc:meta])* $keys:ident = $name:literal;)*) => {$(
         impl<const D: usize> $type<D> {
             /// Pooling to one size for all axes, or to a size for each axis.
             pub fn new(outputs: impl Sizes<D>) -> Self {
@@ -68,30 +71,43 @@ macro_rules! adaptive {
             }
         }
 
-        pub(crate) const $kind: Kind = Kind {
-            names: &[$name],
-            types: &[
-                concat!(stringify!($type), "1d"),
-                concat!(stringify!($type), "2d"),
-                concat!(stringify!($type), "3d"),
-            ],
-            summary: $summary,
-            main: MainValue::Required(key!(size: "sizes", "the size of the output")),
-            keys: &[],
-            example: (&[4, 6, 6], concat!("{ ", $name, " = 2 }")),
-            build: |layer, b| {
-                fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-                    b.without_weights(layer, $type::<D>::new(layer.main_sizes()?))
+        $(#[$doc])*
+        #[derive(Debug, Schema)]
+        #[schema(name = $name)]
+        pub(crate) struct $keys {
+            /// The size of the output.
+            #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+            size: AxisSizes,
+        }
+
+        impl LayerKeys for $keys {
+            fn has_axes(&self) -> bool {
+                true
+            }
+
+            fn example(&self) -> (&'static [usize], &'static str) {
+                (&[4, 6, 6], concat!("{ ", $name, " = 2 }"))
+            }
+
+            fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+                fn build<const D: usize>(
+                    keys: &$keys,
+                    layer: &LayerFields<'_>,
+                    b: &mut Builder,
+                ) -> Built {
+                    b.without_weights(layer, $type::<D>::new(keys.size.axes()?))
                 }
-                by_axes!(b.spatial_axes(layer)?, build(layer, b))
-            },
-        };
+                by_axes!(b.spatial_axes(layer)?, build(self, layer, b))
+            }
+        }
     )*};
 }
 
 adaptive! {
     AdaptiveAvgPool: Pooling::Average { count_padding: true },
-        ADAPTIVE_AVG_POOL = "adaptive-avg-pool", "average pooling to an output of a given size";
+        /// Average pooling to an output of a given size.
+        AdaptiveAvgPoolKeys = "adaptive-avg-pool";
     AdaptiveMaxPool: Pooling::Max,
-        ADAPTIVE_MAX_POOL = "adaptive-max-pool", "max pooling to an output of a given size";
+        /// Max pooling to an output of a given size.
+        AdaptiveMaxPoolKeys = "adaptive-max-pool";
 }

@@ -21,13 +21,13 @@ use super::images::{channels_last, channels_second, expect};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Init, Module, Tree};
-use crate::network::keys::{EPSILON, MOMENTUM};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
 use crate::sequence;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
 use spikelet_graph::{DType, TensorType, Var};
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Batch normalization of `[T, N, C, …]` with `D` axes after the channels; with `D` = 1, of `[T, N, C]` too.
@@ -351,38 +351,64 @@ impl<const D: usize> Module for BatchNorm<D> {
 /// The largest number of time steps with factors of their own in files.
 const MAX_TIME_STEPS: usize = 1 << 20;
 
-/// `"batch-norm"`, `{ layer = "batch-norm", momentum = 0.05 }`; threshold-dependent with `scale`, the threshold of the neuron
-/// behind it; temporal effective with `time_steps`.
-pub(crate) const BATCH_NORM: Kind = Kind {
-    names: &["batch-norm", "bn", "batchnorm2d"],
-    types: &["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"],
-    summary: "batch normalization of each channel",
-    main: MainValue::None,
-    keys: &[
-        EPSILON,
-        MOMENTUM,
-        key!(affine: "flag" = "true", "whether there are trained scales and offsets"),
-        key!(scale: "number" = "1.0", "the initial value of the scales"),
-        key!(each_step: "flag" = "false", "whether each time step has statistics of its own"),
-        key!(time_steps: "integer" = "null", "the number of time steps, each with a factor that is learned (TEBN)"),
-    ],
-    example: (&[4, 6, 6], r#""batch-norm""#),
-    build: |layer, b| by_axes!(b.shape.len().max(2) - 1, build(layer, b)),
-};
+/// Batch normalization of each channel.
+#[derive(Debug, Schema)]
+#[schema(name = "batch-norm")]
+pub(crate) struct BatchNormKeys {
+    /// The number that is added to the variance.
+    #[schema(default = 1e-5, above = 0)]
+    epsilon: f64,
+    /// The share of a batch in the running statistics.
+    #[schema(default = 0.1, from = 0, to = 1)]
+    momentum: f64,
+    /// Whether there are trained scales and offsets.
+    #[schema(default = true)]
+    affine: bool,
+    /// The initial value of the scales.
+    #[schema(default = 1.0)]
+    scale: f64,
+    /// Whether each time step has statistics of its own.
+    each_step: bool,
+    /// The number of time steps, each with a factor that is learned (TEBN).
+    #[schema(from = 1, to = MAX_TIME_STEPS)]
+    time_steps: Option<usize>,
+}
 
-fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let (fields, channels) = (&layer.fields, b.shape[0]);
-    let mut norm = BatchNorm::<D>::new(channels);
-    norm.epsilon = fields.number("epsilon")?.unwrap_or(norm.epsilon);
-    norm.momentum = fields.number("momentum")?.unwrap_or(norm.momentum);
-    norm.affine = fields.flag("affine")?.unwrap_or(norm.affine);
-    norm.scale = fields.number("scale")?.unwrap_or(norm.scale);
-    norm.each_step = layer.flag("each_step")?;
+impl LayerKeys for BatchNormKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["bn", "batchnorm2d"]
+    }
+
+    fn has_axes(&self) -> bool {
+        true
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], r#""batch-norm""#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        by_axes!(b.shape.len().max(2) - 1, build(self, layer, b))
+    }
+}
+
+fn build<const D: usize>(keys: &BatchNormKeys, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let channels = b.shape[0];
+    let norm = BatchNorm::<D> {
+        epsilon: keys.epsilon,
+        momentum: keys.momentum,
+        affine: keys.affine,
+        scale: keys.scale,
+        each_step: keys.each_step,
+        ..BatchNorm::new(channels)
+    };
     let leaf = b.leaf(layer.name(), norm, channels.checked_mul(2), |_| Some(0))?;
-    let time_steps = fields.integer("time_steps", 1..=MAX_TIME_STEPS)?;
-    match time_steps {
+    match keys.time_steps {
         // The builder's sequences have another number of steps.
-        Some(_) => Ok(Arc::new(BatchNorm { time_steps, ..norm })),
+        Some(_) => Ok(Arc::new(BatchNorm {
+            time_steps: keys.time_steps,
+            ..norm
+        })),
         None => Ok(leaf),
     }
 }

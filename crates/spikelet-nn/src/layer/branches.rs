@@ -5,7 +5,8 @@
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::network::NetworkProblem;
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerList;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
@@ -123,22 +124,34 @@ fn concat(cx: &Context, outputs: &[Var]) -> Var {
 
 print_as_tree!(Branches);
 
+/// Parallel branches, added or concatenated.
+///
 /// `{ branches = [[…], […]], combine = "concat" }`: each branch is a list of layers or a single layer.
-pub(crate) const BRANCHES: Kind = Kind {
-    names: &["branches", "parallel"],
-    types: &["Branches"],
-    summary: "parallel branches, added or concatenated",
-    main: MainValue::Layers(key!(branches: "layers", "a list of branches, each a list of layers")),
-    keys: &[key!(combine: "text" = "\"sum\"", "`sum`, or `concat` along the channels or features")],
-    example: (
-        &[4, 6, 6],
-        r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,
-    ),
-    build: |layer, b| {
-        let node = layer.main()?;
-        let branches = node.list("branches")?;
-        let combine: Combine = layer.choice("combine")?.unwrap_or_default();
-        let concat = combine == Combine::Concat;
+#[derive(Debug, Schema)]
+#[schema(name = "branches")]
+pub(crate) struct BranchesKeys {
+    /// A list of branches, each a list of layers.
+    #[schema(main, required)]
+    branches: LayerList,
+    /// `sum`, or `concat` along the channels or features.
+    combine: Combine,
+}
+
+impl LayerKeys for BranchesKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["parallel"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (
+            &[4, 6, 6],
+            r#"{ branches = [[{ pointwise = 4 }], ["neuron"]] }"#,
+        )
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let branches = self.branches.list(layer.name())?;
+        let concat = self.combine == Combine::Concat;
         let input = (b.shape.clone(), b.one_step);
         let mut made: Option<Branches> = None;
         let mut output = input.clone();
@@ -172,13 +185,13 @@ pub(crate) const BRANCHES: Kind = Kind {
             }
         }
         let Some(made) = made else {
-            return Err(node.wrong("branches", "a list with at least one branch"));
+            return Err(layer.wrong(layer.name(), "a list with at least one branch"));
         };
         (b.shape, b.one_step) = output;
         b.check_elements()?;
-        Ok(Arc::new(made.combine(combine)))
-    },
-};
+        Ok(Arc::new(made.combine(self.combine)))
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,17 +4,18 @@
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
+use super::init_keys::InitKeys;
 use super::setters;
 use crate::module::{Context, ConvDescription, Description, Init, Module, Tree};
-use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
-use crate::network::layer_fields::expect_divisor;
-use crate::network::{LayerKey, Layers};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
+use crate::network::values::AxisSizes;
 use crate::synapses::{ConvSynapses, Synapses};
 use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;
+use spikelet_schema::Schema;
 
 /// Convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
 ///
@@ -187,26 +188,59 @@ impl<const D: usize> Module for Conv<D> {
     }
 }
 
-pub(super) const KERNEL: LayerKey = key!(kernel: "sizes", "the size of the window");
-pub(super) const STRIDE: LayerKey = key!(stride: "sizes" = "1", "the distance of windows");
-pub(super) const GROUPS: LayerKey =
-    key!(groups: "integer" = "1", "the number of groups of channels");
+/// Convolution over one, two or three axes.
+///
+/// `{ conv = 128, kernel = 3, padding = 1 }`
+#[derive(Debug, Schema)]
+#[schema(name = "conv")]
+pub(crate) struct ConvKeys {
+    /// The number of output channels.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    out_channels: usize,
+    /// The number of inputs, by which the input is checked.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    inputs: Option<usize>,
+    /// The size of the window.
+    #[schema(required, from = 1, to = Layers::MAX_SIZE)]
+    kernel: AxisSizes,
+    /// The distance of windows.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    stride: AxisSizes,
+    /// The elements that are added on both sides of each axis.
+    #[schema(default = AxisSizes::All(0), from = 0, to = Layers::MAX_SIZE)]
+    padding: AxisSizes,
+    /// The distance of elements in a window.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    dilation: AxisSizes,
+    /// The number of groups of channels.
+    #[schema(default = 1, from = 1, to = Layers::MAX_SIZE)]
+    groups: usize,
+    /// Whether there is a bias.
+    bias: bool,
+    #[schema(flatten)]
+    init: InitKeys,
+}
 
-/// `{ conv = 128, kernel = 3, padding = 1 }`. `inputs` is the expected number of input channels.
-pub(crate) const CONV: Kind = Kind {
-    names: &["conv", "conv1d", "conv2d", "conv3d"],
-    types: &["Conv1d", "Conv2d", "Conv3d"],
-    summary: "convolution over one, two or three axes",
-    main: OUT_CHANNELS,
-    keys: &[
-        INPUTS, KERNEL, STRIDE, PADDING, DILATION, GROUPS, BIAS, INIT, BIAS_INIT,
-    ],
-    example: (&[4, 6, 6], "{ conv = 3, kernel = 3 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b)),
-};
+impl LayerKeys for ConvKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["conv1d", "conv2d", "conv3d"]
+    }
 
-fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let conv = Conv::<D>::fitting(layer, b)?;
+    fn has_axes(&self) -> bool {
+        true
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ conv = 3, kernel = 3 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        by_axes!(b.spatial_axes(layer)?, build(self, layer, b))
+    }
+}
+
+fn build<const D: usize>(keys: &ConvKeys, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let conv: Conv<D> = keys.fitting(layer, b)?;
     let window = conv.window(conv.inputs);
     let weights = window.and_then(|window| window.checked_mul(conv.outputs));
     b.leaf(layer.name(), conv, weights, |elements| {
@@ -214,37 +248,43 @@ fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
     })
 }
 
-impl<const D: usize> Conv<D> {
-    /// The settings of a convolution of the current input, of a layer in a file.
-    pub(super) fn read(layer: &LayerFields<'_>, b: &Builder) -> Result<Self, Located> {
-        let inputs = b.shape[0];
-        layer.expect_inputs(inputs)?;
-        let outputs = layer.main_size()?;
-        let fields = &layer.fields;
-        let groups = fields.integer("groups", 1..=Layers::MAX_SIZE)?.unwrap_or(1);
+impl ConvKeys {
+    /// The convolution of the current input.
+    pub(super) fn module<const D: usize>(
+        &self,
+        layer: &LayerFields<'_>,
+        b: &Builder,
+    ) -> Result<Conv<D>, Located> {
+        let (inputs, outputs, groups) = (b.shape[0], self.out_channels, self.groups);
+        layer.expect_inputs(self.inputs, inputs)?;
         for channels in [(inputs, "input channels"), (outputs, "output channels")] {
-            expect_divisor(fields.get("groups"), (groups, "groups"), channels)?;
+            layer.expect_divisor("groups", (groups, "groups"), channels)?;
         }
-        fields.require("kernel", "the size of the window")?;
-        let mut conv = Self::new(inputs, outputs, layer.sizes("kernel", 1)?.unwrap_or([1; D]));
-        conv.stride = layer.sizes("stride", 1)?.unwrap_or(conv.stride);
-        conv.padding = layer.sizes("padding", 0)?.unwrap_or(conv.padding);
-        conv.dilation = layer.sizes("dilation", 1)?.unwrap_or(conv.dilation);
-        conv.groups = groups;
-        conv.bias = layer.flag("bias")?;
+        let mut conv = Conv::new(inputs, outputs, self.kernel.axes()?)
+            .stride(self.stride.axes()?)
+            .padding(self.padding.axes()?)
+            .dilation(self.dilation.axes()?)
+            .groups(groups)
+            .bias(self.bias);
         let sizes = conv.kernel.iter();
         let fan_out = sizes.fold(outputs, |all, &n| all.saturating_mul(n));
-        [conv.weight_init, conv.bias_init] = layer.inits(fan_out)?;
+        [conv.weight_init, conv.bias_init] = self.init.of(fan_out);
         Ok(conv)
     }
 
     /// The same, with a window that is not larger than the padded input.
-    pub(crate) fn fitting(layer: &LayerFields<'_>, b: &Builder) -> Result<Self, Located> {
-        let conv = Self::read(layer, b)?;
+    pub(crate) fn fitting<const D: usize>(
+        &self,
+        layer: &LayerFields<'_>,
+        b: &Builder,
+    ) -> Result<Conv<D>, Located> {
+        let conv = self.module(layer, b)?;
         b.expect_window(&conv.kernel, &conv.dilation, &conv.padding)?;
         Ok(conv)
     }
+}
 
+impl<const D: usize> Conv<D> {
     /// The weights between one channel of one side and the channels of its group on the other.
     pub(crate) fn window(&self, channels: usize) -> Option<usize> {
         let mut kernel = self.kernel.iter();

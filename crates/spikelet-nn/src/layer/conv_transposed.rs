@@ -2,15 +2,17 @@
 //! `ConvTranspose1d/2d/3d`. The output has the size (n − 1)·stride − 2·padding + dilation·(kernel − 1) +
 //! output_padding + 1.
 
-use super::conv::{Conv, GROUPS, KERNEL, STRIDE};
+use super::conv::{Conv, ConvKeys};
 use super::images::{Sizes, channels_last, expect};
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
-use crate::network::keys::{BIAS, BIAS_INIT, DILATION, INIT, INPUTS, OUT_CHANNELS, PADDING};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, by_axes, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
+use crate::network::values::AxisSizes;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::ConvPart;
+use spikelet_schema::Schema;
 
 /// Transposed convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
 ///
@@ -96,34 +98,46 @@ impl<const D: usize> Module for ConvTransposed<D> {
     }
 }
 
+/// Transposed convolution over one, two or three axes.
+///
 /// `{ conv-transposed = 64, kernel = 2, stride = 2 }`
-pub(crate) const CONV_TRANSPOSED: Kind = Kind {
-    names: &["conv-transposed", "conv-transpose"],
-    types: &["ConvTransposed1d", "ConvTransposed2d", "ConvTransposed3d"],
-    summary: "transposed convolution over one, two or three axes",
-    main: OUT_CHANNELS,
-    keys: &[
-        INPUTS,
-        KERNEL,
-        STRIDE,
-        PADDING,
-        key!(output_padding: "sizes" = "0", "the elements that are added at the end of each axis of the output"),
-        DILATION,
-        GROUPS,
-        BIAS,
-        INIT,
-        BIAS_INIT,
-    ],
-    example: (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b)),
-};
+#[derive(Debug, Schema)]
+#[schema(name = "conv-transposed")]
+pub(crate) struct ConvTransposedKeys {
+    #[schema(flatten)]
+    conv: ConvKeys,
+    /// The elements that are added at the end of each axis of the output.
+    #[schema(default = AxisSizes::All(0), from = 0, to = Layers::MAX_SIZE)]
+    output_padding: AxisSizes,
+}
 
-fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let conv = Conv::<D>::read(layer, b)?;
+impl LayerKeys for ConvTransposedKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["conv-transpose"]
+    }
+
+    fn has_axes(&self) -> bool {
+        true
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ conv-transposed = 3, kernel = 3 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        by_axes!(b.spatial_axes(layer)?, build(self, layer, b))
+    }
+}
+
+fn build<const D: usize>(
+    keys: &ConvTransposedKeys,
+    layer: &LayerFields<'_>,
+    b: &mut Builder,
+) -> Built {
+    let conv: Conv<D> = keys.conv.module(layer, b)?;
     let window = conv.window(conv.outputs);
     let weights = window.and_then(|window| window.checked_mul(conv.inputs));
-    let padding = layer.sizes("output_padding", 0)?.unwrap_or([0; D]);
-    let transposed = ConvTransposed::new(conv).output_padding(padding);
+    let transposed = ConvTransposed::new(conv).output_padding(keys.output_padding.axes()?);
     let inputs: usize = b.shape.iter().product();
     b.leaf(layer.name(), transposed, weights, |_| {
         window?.checked_mul(inputs)

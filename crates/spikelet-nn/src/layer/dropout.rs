@@ -5,11 +5,10 @@
 
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Module, Tree};
-use crate::network::kind::{Kind, LayerFields, MainValue, key};
-use crate::network::layer_fields::number;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
-use spikelet_core::document::Located;
 use spikelet_graph::{RandomAxes, Var};
+use spikelet_schema::Schema;
 
 /// A probability below 1: otherwise nothing would remain.
 pub(super) const PROBABILITY: Domain = Domain::at_least(0.0).below(1.0);
@@ -125,33 +124,46 @@ impl Module for Dropout2d {
     }
 }
 
-const P: MainValue = MainValue::Required(key!(p: "number", "the probability"));
-
+/// Dropout of features, the same at all time steps.
+///
 /// `{ dropout = 0.5 }`, `{ dropout = 0.5, each_step = true }`
-pub(crate) const DROPOUT: Kind = Kind {
-    names: &["dropout"],
-    types: &["Dropout"],
-    summary: "dropout of features, the same at all time steps",
-    main: P,
-    keys: &[key!(each_step: "flag" = "false", "whether each time step has a mask of its own")],
-    example: (&[8], "{ dropout = 0.25 }"),
-    build: |layer, b| {
-        let module = Dropout::new(probability(layer)?).each_step(layer.flag("each_step")?);
-        b.without_weights(layer, module)
-    },
-};
+#[derive(Debug, Schema)]
+#[schema(name = "dropout")]
+pub(crate) struct DropoutKeys {
+    /// The probability.
+    #[schema(main, required, from = 0, below = 1)]
+    p: f64,
+    /// Whether each time step has a mask of its own.
+    each_step: bool,
+}
 
+impl LayerKeys for DropoutKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ dropout = 0.25 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        b.without_weights(layer, Dropout::new(self.p).each_step(self.each_step))
+    }
+}
+
+/// Dropout of complete channels, the same at all time steps.
+///
 /// `{ dropout2d = 0.1 }`
-pub(crate) const DROPOUT2D: Kind = Kind {
-    names: &["dropout2d"],
-    types: &["Dropout2d"],
-    summary: "dropout of complete channels, the same at all time steps",
-    main: P,
-    keys: &[],
-    example: (&[4, 6, 6], "{ dropout2d = 0.25 }"),
-    build: |layer, b| b.without_weights(layer, Dropout2d::new(probability(layer)?)),
-};
+#[derive(Debug, Schema)]
+#[schema(name = "dropout2d")]
+pub(crate) struct Dropout2dKeys {
+    /// The probability.
+    #[schema(main, required, from = 0, below = 1)]
+    p: f64,
+}
 
-fn probability(layer: &LayerFields<'_>) -> Result<f64, Located> {
-    number(layer.main()?, layer.name(), PROBABILITY)
+impl LayerKeys for Dropout2dKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ dropout2d = 0.25 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        b.without_weights(layer, Dropout2d::new(self.p))
+    }
 }

@@ -1,9 +1,10 @@
 //! Merges the feature axes.
 
 use crate::module::{Context, Description, Module, Tree};
-use crate::network::kind::{Kind, MainValue};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// `[T, N, …] → [T, N, features]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,13 +25,17 @@ impl Module for Flatten {
     }
 }
 
-/// `"flatten"`
-pub(crate) const FLATTEN: Kind = Kind {
-    names: &["flatten"],
-    types: &["Flatten"],
-    summary: "merges all axes into features",
-    main: MainValue::None,
-    keys: &[],
-    example: (&[4, 6, 6], r#""flatten""#),
-    build: |layer, b| b.without_weights(layer, Flatten),
-};
+/// Merges all axes into features.
+#[derive(Debug, Schema)]
+#[schema(name = "flatten")]
+pub(crate) struct FlattenKeys {}
+
+impl LayerKeys for FlattenKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], r#""flatten""#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        b.without_weights(layer, Flatten)
+    }
+}

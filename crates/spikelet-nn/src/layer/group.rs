@@ -1,25 +1,41 @@
 //! Layers in sequence as one layer of files; in Rust, a [`Sequential`] in another one.
 
 use crate::module::Sequential;
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::network::limits::MAX_LAYERS;
+use crate::network::values::LayerList;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
-/// `{ name = "stage1", layers = […], repeat = 2 }`: layers with a common name. With `repeat`, copies with weights
-/// of their own, named `0`, `1` ….
-pub(crate) const LAYERS: Kind = Kind {
-    names: &["layers", "sequential"],
-    types: &["Layers"],
-    summary: "layers in sequence, with a common name or repeated",
-    main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
-    keys: &[key!(repeat: "integer" = "null", "the number of copies, each with weights of its own")],
-    example: (
-        &[8],
-        r#"{ layers = [{ linear = 6 }, "neuron"], repeat = 2 }"#,
-    ),
-    build: |layer, b| {
-        let list = layer.main()?;
-        let Some(copies) = layer.fields.integer("repeat", 1..=MAX_LAYERS)? else {
+/// Layers in sequence, with a common name or repeated.
+///
+/// `{ name = "stage1", layers = […], repeat = 2 }`. The copies are named `0`, `1` ….
+#[derive(Debug, Schema)]
+#[schema(name = "layers")]
+pub(crate) struct LayersKeys {
+    /// A list of layers.
+    #[schema(main, required)]
+    layers: LayerList,
+    /// The number of copies, each with weights of its own.
+    #[schema(from = 1, to = MAX_LAYERS)]
+    repeat: Option<usize>,
+}
+
+impl LayerKeys for LayersKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["sequential"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (
+            &[8],
+            r#"{ layers = [{ linear = 6 }, "neuron"], repeat = 2 }"#,
+        )
+    }
+
+    fn build(&self, _: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let list = &self.layers;
+        let Some(copies) = self.repeat else {
             return Ok(Arc::new(b.sequence(list)?));
         };
         let mut all = Sequential::new();
@@ -30,5 +46,5 @@ pub(crate) const LAYERS: Kind = Kind {
             all = all.add_named(&name, made);
         }
         Ok(Arc::new(all))
-    },
-};
+    }
+}

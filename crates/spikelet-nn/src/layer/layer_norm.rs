@@ -8,11 +8,11 @@
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::keys::EPSILON;
-use crate::network::kind::{Kind, MainValue, key};
-use crate::network::layer_fields::expect_divisor;
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// `(x − mean) / √(variance + ε)` over the last axis.
 fn normalize(x: &Var, epsilon: f64) -> Var {
@@ -148,42 +148,67 @@ impl Module for GroupNorm {
     }
 }
 
+/// Layer normalization over the last axes, by default over all.
+///
 /// `"layer-norm"`, `{ layer = "layer-norm", axes = 1 }`
-pub(crate) const LAYER_NORM: Kind = Kind {
-    names: &["layer-norm"],
-    types: &["LayerNorm"],
-    summary: "layer normalization over the last axes, by default over all",
-    main: MainValue::None,
-    keys: &[
-        key!(axes: "integer" = "null", "the number of last axes over which is normalized; by default all"),
-        EPSILON,
-    ],
-    example: (&[8], r#""layer-norm""#),
-    build: |layer, b| {
-        let axes = layer.fields.integer("axes", 1..=b.shape.len())?;
-        let first = b.shape.len() - axes.unwrap_or(b.shape.len());
-        let mut norm = LayerNorm::new(&b.shape[first..]);
-        norm.epsilon = layer.fields.number("epsilon")?.unwrap_or(norm.epsilon);
+#[derive(Debug, Schema)]
+#[schema(name = "layer-norm")]
+pub(crate) struct LayerNormKeys {
+    /// The number of last axes over which is normalized; by default all.
+    #[schema(at_least = 1)]
+    axes: Option<usize>,
+    /// The number that is added to the variance.
+    #[schema(default = 1e-5, above = 0)]
+    epsilon: f64,
+}
+
+impl LayerKeys for LayerNormKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], r#""layer-norm""#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let all = b.shape.len();
+        let Some(first) = all.checked_sub(self.axes.unwrap_or(all)) else {
+            return Err(layer.wrong("axes", format!("a whole number from 1 to {all}")));
+        };
+        let norm = LayerNorm {
+            epsilon: self.epsilon,
+            ..LayerNorm::new(&b.shape[first..])
+        };
         let mut sizes = norm.shape.iter();
         let weights = sizes.try_fold(2_usize, |all, &n| all.checked_mul(n));
         b.leaf(layer.name(), norm, weights, |_| Some(0))
-    },
-};
+    }
+}
 
+/// Group normalization of channels.
+///
 /// `{ group-norm = 8 }`
-pub(crate) const GROUP_NORM: Kind = Kind {
-    names: &["group-norm"],
-    types: &["GroupNorm"],
-    summary: "group normalization of channels",
-    main: MainValue::Required(key!(groups: "integer", "the number of groups")),
-    keys: &[EPSILON],
-    example: (&[4, 6, 6], "{ group-norm = 2 }"),
-    build: |layer, b| {
-        let (groups, channels) = (layer.main_size()?, b.shape[0]);
+#[derive(Debug, Schema)]
+#[schema(name = "group-norm")]
+pub(crate) struct GroupNormKeys {
+    /// The number of groups.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    groups: usize,
+    /// The number that is added to the variance.
+    #[schema(default = 1e-5, above = 0)]
+    epsilon: f64,
+}
+
+impl LayerKeys for GroupNormKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ group-norm = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (groups, channels) = (self.groups, b.shape[0]);
         let of_input = (channels, "channels of its input");
-        expect_divisor(layer.main, (groups, "groups"), of_input)?;
-        let mut norm = GroupNorm::new(groups, channels);
-        norm.epsilon = layer.fields.number("epsilon")?.unwrap_or(norm.epsilon);
+        layer.expect_divisor(layer.name(), (groups, "groups"), of_input)?;
+        let norm = GroupNorm {
+            epsilon: self.epsilon,
+            ..GroupNorm::new(groups, channels)
+        };
         b.leaf(layer.name(), norm, channels.checked_mul(2), |_| Some(0))
-    },
-};
+    }
+}

@@ -2,17 +2,19 @@
 //!
 //! y = x·Wᵀ + b over the last axis; time and batch are folded together.
 
+use super::init_keys::InitKeys;
 use super::setters;
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Init, Module, Tree};
-use crate::network::keys::{BIAS, BIAS_INIT, INIT, INPUTS, OUT_FEATURES};
-use crate::network::kind::{Builder, Kind, LayerFields};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::synapses::Synapses;
 use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::MatMul;
+use spikelet_schema::Schema;
 
 /// Fully connected layer: `[…, in] → […, out]`.
 ///
@@ -128,27 +130,46 @@ impl Module for Linear {
     }
 }
 
-/// `{ linear = 10, bias = true }`. `inputs` is the expected number of input features.
-pub(crate) const LINEAR: Kind = Kind {
-    names: &["linear", "fc", "dense"],
-    types: &["Linear"],
-    summary: "fully connected layer",
-    main: OUT_FEATURES,
-    keys: &[INPUTS, BIAS, INIT, BIAS_INIT],
-    example: (&[8], "{ linear = 6, bias = true }"),
-    build: |layer, b| {
-        let module = Linear::read(layer, b)?;
-        b.fully_connected(layer, module, module.inputs.checked_mul(module.outputs))
-    },
-};
+/// Fully connected layer.
+///
+/// `{ linear = 10 }`, `{ linear = 10, bias = true }`
+#[derive(Debug, Schema)]
+#[schema(name = "linear")]
+pub(crate) struct LinearKeys {
+    /// The number of output features.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    out_features: usize,
+    /// The number of inputs, by which the input is checked.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    inputs: Option<usize>,
+    /// Whether there is a bias.
+    bias: bool,
+    #[schema(flatten)]
+    init: InitKeys,
+}
 
-impl Linear {
-    /// The layer of a file for the current input.
-    pub(crate) fn read(layer: &LayerFields<'_>, b: &Builder) -> Result<Self, Located> {
-        let (outputs, inputs) = (layer.main_size()?, b.features(layer)?);
-        layer.expect_inputs(inputs)?;
-        let mut module = Self::new(inputs, outputs).bias(layer.flag("bias")?);
-        [module.weight_init, module.bias_init] = layer.inits(outputs)?;
+impl LayerKeys for LinearKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["fc", "dense"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ linear = 6, bias = true }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let module = self.module(layer, b)?;
+        b.fully_connected(layer, module, module.inputs.checked_mul(module.outputs))
+    }
+}
+
+impl LinearKeys {
+    /// The layer for the current input.
+    pub(crate) fn module(&self, layer: &LayerFields<'_>, b: &Builder) -> Result<Linear, Located> {
+        let inputs = b.features(layer)?;
+        layer.expect_inputs(self.inputs, inputs)?;
+        let mut module = Linear::new(inputs, self.out_features).bias(self.bias);
+        [module.weight_init, module.bias_init] = self.init.of(self.out_features);
         Ok(module)
     }
 }

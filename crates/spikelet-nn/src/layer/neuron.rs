@@ -1,18 +1,34 @@
 //! The network's neuron as a layer of files; in programs, a neuron is a layer.
 
-use crate::network::keys::NEURON as ANY_NEURON;
-use crate::network::kind::Kind;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerNeuron;
+use spikelet_schema::Schema;
 
+/// The network's neuron, or another one.
+///
 /// `"neuron"`: the network's neuron. `{ neuron = { name = "plif", init_tau = 2.0 } }`: another one.
-pub(crate) const NEURON: Kind = Kind {
-    names: &["neuron", "spike", "lif"],
-    types: &[],
-    summary: "the network's neuron, or another one",
-    main: ANY_NEURON,
-    keys: &[],
-    example: (&[8], r#"{ neuron = "plif" }"#),
-    build: |layer, b| {
-        let neuron = b.neuron_of(layer.main)?;
-        b.without_weights(layer, neuron)
-    },
-};
+#[derive(Debug, Schema)]
+#[schema(name = "neuron")]
+pub(crate) struct NetworkNeuronKeys {
+    /// The name of a neuron, or a table with `name` and constants.
+    #[schema(main)]
+    neuron: LayerNeuron,
+}
+
+impl LayerKeys for NetworkNeuronKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["spike", "lif"]
+    }
+
+    fn has_type(&self) -> bool {
+        false
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], r#"{ neuron = "plif" }"#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        b.without_weights(layer, self.neuron.neuron(b))
+    }
+}

@@ -5,13 +5,12 @@
 //! The product and the normalization run on all time steps at once; only the feedback is computed step by step. What
 //! feeds back is not dropped.
 
-use super::dropout::PROBABILITY;
 use super::{BatchNorm1d, Dropout, Feedback, Linear, Recurrent};
 use crate::module::{Context, Description, Module, Tree, print_as_tree};
-use crate::network::LayerKey;
-use crate::network::keys::DROPOUT_P;
-use crate::network::kind::{Builder, Built, LayerFields, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields};
 use crate::network::neuron::neuron_problem;
+use crate::network::values::Constants;
 use crate::neuron::Neuron;
 use crate::neuron::trainables;
 
@@ -301,49 +300,67 @@ impl<K: NeuronLayerKind> Module for NeuronLayer<K> {
 print_as_tree!({K: NeuronLayerKind} NeuronLayer<K>);
 
 /// The keys of these layers in files, such as `{ radlif = 128, dropout_p = 0.1, constants = { w = 0.5 } }`.
-pub(super) const KEYS: &[LayerKey] = &[
-    key!(bias: "flag" = "null", "whether there is a bias; by default as published"),
-    key!(normalize: "flag" = "null", "whether there is batch norm; by default as published"),
-    key!(normalize_each_step: "flag" = "null", "whether batch norm has statistics of each step; by default as published"),
-    key!(feedback: "flag" = "null", "whether spikes are fed back; by default as published"),
-    key!(zero_diagonal: "flag" = "null", "whether neurons have no connection to themselves; by default as published"),
-    DROPOUT_P,
-    key!(bidirectional: "flag" = "null", "whether the sequence is processed in both directions; by default as published"),
-    key!(constants: "table" = "null", "constants of the neuron that differ from the published ones"),
-];
+#[derive(Debug, Schema)]
+pub(super) struct NeuronLayerKeys {
+    /// The number of neurons.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    features: usize,
+    /// Whether there is a bias; by default as published.
+    bias: Option<bool>,
+    /// Whether there is batch norm; by default as published.
+    normalize: Option<bool>,
+    /// Whether batch norm has statistics of each step; by default as published.
+    normalize_each_step: Option<bool>,
+    /// Whether spikes are fed back; by default as published.
+    feedback: Option<bool>,
+    /// Whether neurons have no connection to themselves; by default as published.
+    zero_diagonal: Option<bool>,
+    /// The probability of dropout, below 1.
+    #[schema(from = 0, below = 1)]
+    dropout_p: f64,
+    /// Whether the sequence is processed in both directions; by default as published.
+    bidirectional: Option<bool>,
+    /// Constants of the neuron that differ from the published ones.
+    constants: Constants,
+}
 
-/// Builds a layer of a file.
-pub(super) fn build<K: NeuronLayerKind>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let (features, inputs) = (layer.main_size()?, b.features(layer)?);
-    let fields = &layer.fields;
-    let mut module = NeuronLayer::<K>::new(inputs, features);
-    type Change<K> = fn(NeuronLayer<K>, bool) -> NeuronLayer<K>;
-    let changes: [(&str, Change<K>); 6] = [
-        ("bias", NeuronLayer::bias),
-        ("normalize", NeuronLayer::normalize),
-        ("normalize_each_step", NeuronLayer::normalize_each_step),
-        ("feedback", NeuronLayer::recurrent),
-        ("zero_diagonal", NeuronLayer::zero_diagonal),
-        ("bidirectional", NeuronLayer::bidirectional),
-    ];
-    for (key, change) in changes {
-        if let Some(yes) = fields.flag(key)? {
-            module = change(module, yes);
+impl NeuronLayerKeys {
+    /// Builds a layer of a file.
+    pub(super) fn build<K: NeuronLayerKind>(
+        &self,
+        layer: &LayerFields<'_>,
+        b: &mut Builder,
+    ) -> Built {
+        let (features, inputs) = (self.features, b.features(layer)?);
+        let mut module = NeuronLayer::<K>::new(inputs, features);
+        type Change<K> = fn(NeuronLayer<K>, bool) -> NeuronLayer<K>;
+        let changes: [(_, Change<K>); 6] = [
+            (self.bias, NeuronLayer::bias),
+            (self.normalize, NeuronLayer::normalize),
+            (self.normalize_each_step, NeuronLayer::normalize_each_step),
+            (self.feedback, NeuronLayer::recurrent),
+            (self.zero_diagonal, NeuronLayer::zero_diagonal),
+            (self.bidirectional, NeuronLayer::bidirectional),
+        ];
+        for (given, change) in changes {
+            if let Some(yes) = given {
+                module = change(module, yes);
+            }
         }
+        if self.dropout_p > 0.0 {
+            module = module.dropout(self.dropout_p);
+        }
+        if let Some(node) = self.constants.given() {
+            let neuron = &mut module.parts.neuron;
+            spikelet_schema::read_into(neuron, node)?;
+            trainables(neuron).map_err(|error| neuron_problem(error, Some(node)))?;
+        }
+        let fed_back = module.parts.feedback.map_or(0, |_| features);
+        let rows = inputs.checked_add(fed_back);
+        b.fully_connected(
+            layer,
+            module,
+            rows.and_then(|rows| rows.checked_mul(features)),
+        )
     }
-    if let Some(p) = layer.number("dropout_p", PROBABILITY)? {
-        module = module.dropout(p);
-    }
-    if let Some(node) = fields.get("constants") {
-        let neuron = &mut module.parts.neuron;
-        spikelet_schema::read_into(neuron, node)?;
-        trainables(neuron).map_err(|error| neuron_problem(error, Some(node)))?;
-    }
-    let fed_back = module.parts.feedback.map_or(0, |_| features);
-    let rows = inputs.checked_add(fed_back);
-    b.fully_connected(
-        layer,
-        module,
-        rows.and_then(|rows| rows.checked_mul(features)),
-    )
 }

@@ -1,14 +1,14 @@
 //! Published layers of neurons. A new one is an entry of [`kinds!`].
 
-use super::neuron_layer::{KEYS, build};
+use super::neuron_layer::NeuronLayerKeys;
 use super::{BatchNorm1d, Feedback, NeuronLayer, NeuronLayerParts};
 use crate::module::Init;
-use crate::network::keys::NEURONS;
-use crate::network::kind::Kind;
+use crate::network::kind::{Builder, Built, LayerEntry, LayerFields, LayerKeys};
 use crate::neuron::{
     AdLifCell, CSiLifCell, DecayLif, EfAdLifCell, LeakyIntegrator, NorseLif, RLeakyCell,
     RSynapticCell, SeAdLifCell, SiLifCell, SparchLif, YinAlif,
 };
+use spikelet_schema::{Schema, entry};
 
 /// Batch normalization and feedback of sparch: momentum 0.05, no connections of neurons to themselves.
 fn sparch<N>(mut parts: NeuronLayerParts<N>, recurrent: bool) -> NeuronLayerParts<N> {
@@ -88,17 +88,35 @@ macro_rules! kinds {
 
         $($(#[$doc])* pub type $kind = NeuronLayer<kind::$kind>;)*
 
+        /// Their keys in files.
+        mod keys {
+            use super::*;
+
+            $(
+                #[doc = $summary]
+                #[derive(Debug, Schema)]
+                #[schema(name = $name)]
+                pub(super) struct $kind {
+                    #[schema(flatten)]
+                    keys: NeuronLayerKeys,
+                }
+
+                impl LayerKeys for $kind {
+                    fn example(&self) -> (&'static [usize], &'static str) {
+                        (&[8], concat!("{ ", $name, " = 6 }"))
+                    }
+
+                    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+                        self.keys.build::<kind::$kind>(layer, b)
+                    }
+                }
+            )*
+        }
+
         /// Their kinds in files.
-        pub(crate) fn kinds() -> Vec<&'static Kind> {
-            vec![$(&Kind {
-                names: &[$name],
-               types: &[stringify!($kind)],
-               summary: $summary,
-               main: NEURONS,
-               keys: KEYS,
-               example: (&[8], concat!("{ ", $name, " = 6 }")),
-               build: build::<kind::$kind>,
-           }),*]
+        pub(crate) fn kinds() -> Vec<&'static LayerEntry> {
+            static KINDS: &[LayerEntry] = &[$(entry!(keys::$kind)),*];
+            KINDS.iter().collect()
         }
     };
 }
@@ -107,58 +125,58 @@ kinds! {
     /// sparch's recurrent leaky integrate-and-fire neurons; without feedback
     /// ([`recurrent(false)`](NeuronLayer::recurrent)) its `LIF`.
     #[doc(alias = "RLIF")]
-    RLif = "rlif", "recurrent leaky integrate-and-fire neurons of sparch",
+    RLif = "rlif", "Recurrent leaky integrate-and-fire neurons of sparch.",
         SparchLif, SparchLif::default(), |parts| sparch(parts, true);
     /// sparch's adaptive leaky integrate-and-fire neurons.
     #[doc(alias = "adLIF")]
-    AdLif = "adlif", "adaptive neurons of sparch",
+    AdLif = "adlif", "Adaptive neurons of sparch.",
         AdLifCell, AdLifCell::default(), |parts| sparch(parts, false);
     /// sparch's recurrent adaptive leaky integrate-and-fire neurons.
     #[doc(alias = "RadLIF")]
-    RadLif = "radlif", "recurrent adaptive neurons of sparch",
+    RadLif = "radlif", "Recurrent adaptive neurons of sparch.",
         AdLifCell, AdLifCell::default(), |parts| sparch(parts, true);
     /// Adaptive leaky integrate-and-fire neurons with the limits of CadLIF.
-    CadLif = "cadlif", "adaptive neurons with the limits of CadLIF",
+    CadLif = "cadlif", "Adaptive neurons with the limits of CadLIF.",
         AdLifCell, AdLifCell::cad(), silif;
     /// SiLIF: adaptive neurons in the parametrization of state space models.
     #[doc(alias = "SiLIF")]
-    SiLif = "silif", "adaptive neurons in the parametrization of state space models",
+    SiLif = "silif", "Adaptive neurons in the parametrization of state space models.",
         SiLifCell, SiLifCell::default(), silif;
     /// C-SiLIF: neurons with a complex potential.
     #[doc(alias = "CSiLIF")]
-    CSiLif = "csilif", "neurons with a complex potential",
+    CSiLif = "csilif", "Neurons with a complex potential.",
         CSiLifCell, CSiLifCell::default(), silif;
     /// Recurrent adaptive neurons in the symplectic Euler discretization.
     #[doc(alias = "SEadLIF")]
-    SeAdLif = "se-adlif", "recurrent adaptive neurons, symplectic Euler",
+    SeAdLif = "se-adlif", "Recurrent adaptive neurons, symplectic Euler.",
         SeAdLifCell, SeAdLifCell::default(), se_adlif;
     /// Recurrent adaptive neurons in the Euler forward discretization.
-    EfAdLif = "ef-adlif", "recurrent adaptive neurons, Euler forward",
+    EfAdLif = "ef-adlif", "Recurrent adaptive neurons, Euler forward.",
         EfAdLifCell, EfAdLifCell::default(), se_adlif;
     /// Recurrent leaky integrate-and-fire neurons with an exact decay, as beside SE-adLIF.
-    RDecayLif = "rdecay-lif", "recurrent neurons with an exact decay",
+    RDecayLif = "rdecay-lif", "Recurrent neurons with an exact decay.",
         DecayLif, DecayLif::default(), se_adlif;
     /// snnTorch's recurrent leaky integrate-and-fire neurons behind a linear layer.
-    RLeaky = "rleaky", "recurrent leaky neurons of snnTorch",
+    RLeaky = "rleaky", "Recurrent leaky neurons of snnTorch.",
         RLeakyCell, RLeakyCell::default(), snntorch;
     /// snnTorch's recurrent second-order neurons behind a linear layer.
-    RSynaptic = "rsynaptic", "recurrent second-order neurons of snnTorch",
+    RSynaptic = "rsynaptic", "Recurrent second-order neurons of snnTorch.",
         RSynapticCell, RSynapticCell::default(), snntorch;
     /// Norse's recurrent leaky integrate-and-fire neurons.
     #[doc(alias = "LIFRecurrent")]
-    LifRecurrent = "lif-recurrent", "recurrent neurons of Norse",
+    LifRecurrent = "lif-recurrent", "Recurrent neurons of Norse.",
         NorseLif, NorseLif::default(), norse;
     /// The recurrent adaptive neurons of Yin et al.
-    RAlif = "ralif", "recurrent adaptive neurons of Yin et al.",
+    RAlif = "ralif", "Recurrent adaptive neurons of Yin et al.",
         YinAlif, YinAlif::default(), yin;
     /// Leaky integrators of classes; every step is returned, unless the neuron has a readout.
-    LiReadout = "li-readout", "leaky integrators of classes",
+    LiReadout = "li-readout", "Leaky integrators of classes.",
         LeakyIntegrator, LeakyIntegrator::default(), |parts| {
         let mut parts: NeuronLayerParts<LeakyIntegrator> = parts;
         parts.linear = parts.linear.bias(true).bias_init(Init::Constant(0.0));
         parts
     };
     /// sparch's readout: batch norm, leaky integrators with a trained decay, the sum of the softmax over time.
-    SparchReadout = "sparch-readout", "leaky integrators of classes, the sum of their softmax over time",
+    SparchReadout = "sparch-readout", "Leaky integrators of classes, the sum of their softmax over time.",
         LeakyIntegrator, LeakyIntegrator::sparch(), |parts| sparch(parts, false);
 }

@@ -3,11 +3,11 @@
 //! y = W·x + b for the channels of each position: a convolution with a window of one element, as matrix product.
 
 use super::images::{channels_last, channels_second, expect};
+use super::init_keys::InitKeys;
 use super::{Linear, setters};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::LayerKey;
-use crate::network::keys::{BIAS, BIAS_INIT, INIT};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_schema::Schema;
@@ -114,26 +114,38 @@ impl Module for Pointwise {
     }
 }
 
-pub(super) const WEIGHTS: LayerKey = key!(weights: "text" = "null", "the shape of the weights, as of the layer of which they are in other programs: `linear`, `conv1d` or `conv2d`");
-
+/// The same linear map of the channels at each position.
+///
 /// `{ pointwise = 96, bias = true, weights = "conv1d" }`
-pub(crate) const POINTWISE: Kind = Kind {
-    names: &["pointwise"],
-    types: &["Pointwise"],
-    summary: "the same linear map of the channels at each position",
-    main: MainValue::Required(key!(channels: "integer", "the number of output channels")),
-    keys: &[BIAS, WEIGHTS, INIT, BIAS_INIT],
-    example: (&[4, 6, 6], "{ pointwise = 3 }"),
-    build: |layer, b| {
-        let (outputs, inputs) = (layer.main_size()?, b.shape[0]);
-        let mut module = Pointwise::new(inputs, outputs).bias(layer.flag("bias")?);
-        module.shape = layer.choice("weights")?.unwrap_or(module.shape);
-        [module.weight_init, module.bias_init] = layer.inits(outputs)?;
+#[derive(Debug, Schema)]
+#[schema(name = "pointwise")]
+pub(crate) struct PointwiseKeys {
+    /// The number of output channels.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    channels: usize,
+    /// Whether there is a bias.
+    bias: bool,
+    /// The shape of the weights, as of the layer of which they are in other programs: `linear`, `conv1d` or `conv2d`.
+    weights: Option<WeightShape>,
+    #[schema(flatten)]
+    init: InitKeys,
+}
+
+impl LayerKeys for PointwiseKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ pointwise = 3 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (outputs, inputs) = (self.channels, b.shape[0]);
+        let mut module = Pointwise::new(inputs, outputs).bias(self.bias);
+        module.shape = self.weights.unwrap_or(module.shape);
+        [module.weight_init, module.bias_init] = self.init.of(outputs);
         b.leaf(
             layer.name(),
             module,
             inputs.checked_mul(outputs),
             |elements| elements.checked_mul(inputs),
         )
-    },
-};
+    }
+}

@@ -2,13 +2,14 @@
 
 use super::images::{Sizes, channels_last, channels_second, expect};
 use crate::module::{Context, Description, Module, Tree};
-use crate::network::LayerKey;
-use crate::network::keys::{DILATION, PADDING};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
+use crate::network::values::AxisSizes;
 use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
+use spikelet_schema::Schema;
 
 /// Max pooling of `[T, N, C, …]` over `D` axes: the largest element of each window.
 ///
@@ -153,69 +154,110 @@ pub(super) fn pool<const D: usize>(
     Ok(channels_second(&y))
 }
 
-const WINDOW: MainValue = MainValue::Required(key!(window: "sizes", "the size of the window"));
-const STRIDE: LayerKey =
-    key!(stride: "sizes" = "null", "the distance of windows; by default the size of the window");
-const CEIL: LayerKey =
-    key!(ceil: "flag" = "false", "whether windows may reach over the end of an axis");
-const COUNT_PADDING: LayerKey =
-    key!(count_padding: "flag" = "true", "whether padding counts in the mean");
+/// The windows of pooling layers.
+#[derive(Debug, Schema)]
+pub(crate) struct WindowKeys {
+    /// The size of the window.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    window: AxisSizes,
+    /// The distance of windows; by default the size of the window.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    stride: Option<AxisSizes>,
+    /// The elements that are added on both sides of each axis.
+    #[schema(default = AxisSizes::All(0), from = 0, to = Layers::MAX_SIZE)]
+    padding: AxisSizes,
+}
 
+/// The largest element of each window.
+///
 /// `{ max-pool = 2 }`
-pub(crate) const MAX_POOL: Kind = Kind {
-    names: &["max-pool"],
-    types: &["MaxPool1d", "MaxPool2d", "MaxPool3d"],
-    summary: "the largest element of each window",
-    main: WINDOW,
-    keys: &[STRIDE, PADDING, DILATION, CEIL],
-    example: (&[4, 6, 6], "{ max-pool = 2 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, max(layer, b)),
-};
+#[derive(Debug, Schema)]
+#[schema(name = "max-pool")]
+pub(crate) struct MaxPoolKeys {
+    #[schema(flatten)]
+    windows: WindowKeys,
+    /// The distance of elements in a window.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    dilation: AxisSizes,
+    /// Whether windows may reach over the end of an axis.
+    ceil: bool,
+}
 
-/// `{ avg-pool = 3, stride = 2, padding = 1 }`
-pub(crate) const AVG_POOL: Kind = Kind {
-    names: &["avg-pool", "avgpool", "average-pool"],
-    types: &["AvgPool1d", "AvgPool2d", "AvgPool3d"],
-    summary: "the mean of each window",
-    main: WINDOW,
-    keys: &[STRIDE, PADDING, CEIL, COUNT_PADDING],
-    example: (&[4, 6, 6], "{ avg-pool = 2 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, average(layer, b)),
-};
+impl LayerKeys for MaxPoolKeys {
+    fn has_axes(&self) -> bool {
+        true
+    }
 
-fn max<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let windows = windows(layer, b)?;
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ max-pool = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        by_axes!(b.spatial_axes(layer)?, max_pool(self, layer, b))
+    }
+}
+
+fn max_pool<const D: usize>(keys: &MaxPoolKeys, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    let windows = keys.windows.windows((keys.dilation.axes()?, keys.ceil), layer, b)?;
     b.without_weights(layer, MaxPool::<D> { windows })
 }
 
-fn average<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let windows = windows(layer, b)?;
-    let count_padding = layer.fields.flag("count_padding")?.unwrap_or(true);
+/// The mean of each window.
+///
+/// `{ avg-pool = 3, stride = 2, padding = 1 }`
+#[derive(Debug, Schema)]
+#[schema(name = "avg-pool")]
+pub(crate) struct AvgPoolKeys {
+    #[schema(flatten)]
+    windows: WindowKeys,
+    /// Whether windows may reach over the end of an axis.
+    ceil: bool,
+    /// Whether padding counts in the mean.
+    #[schema(default = true)]
+    count_padding: bool,
+}
+
+impl LayerKeys for AvgPoolKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["avgpool", "average-pool"]
+    }
+
+    fn has_axes(&self) -> bool {
+        true
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ avg-pool = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        by_axes!(b.spatial_axes(layer)?, avg_pool(self, layer, b))
+    }
+}
+
+fn avg_pool<const D: usize>(keys: &AvgPoolKeys, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
     let pool = AvgPool::<D> {
-        windows,
-        count_padding,
+        windows: keys.windows.windows(([1; D], keys.ceil), layer, b)?,
+        count_padding: keys.count_padding,
     };
     b.without_weights(layer, pool)
 }
 
-/// The windows of either kind; only that with the key has a dilation.
-fn windows<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<[Window; D], Located> {
-    let kernel = layer.main_sizes()?;
-    let mut pool = MaxPool::new(kernel);
-    if let Some(stride) = layer.sizes("stride", 1)? {
-        pool = pool.stride(stride);
-    }
-    let padding = layer.sizes("padding", 0)?.unwrap_or([0; D]);
-    if let Some(node) = layer.fields.get("padding") {
+impl WindowKeys {
+    /// Windows of these sizes, which fit into the padded input.
+    fn windows<const D: usize>(
+        &self,
+        (dilation, ceil): ([usize; D], bool),
+        layer: &LayerFields<'_>,
+        b: &Builder,
+    ) -> Result<[Window; D], Located> {
+        let (kernel, padding) = (self.window.axes()?, self.padding.axes()?);
         if (padding.iter().zip(kernel)).any(|(&padding, kernel)| padding > kernel / 2) {
-            return Err(node.wrong("padding", "at most half the window"));
+            return Err(layer.wrong("padding", "at most half the window"));
         }
-        pool = pool.padding(padding);
+        b.expect_window(&kernel, &dilation, &padding)?;
+        let stride = self.stride.as_ref().map_or(Ok(kernel), AxisSizes::axes)?;
+        let pool = MaxPool::new(kernel).stride(stride).padding(padding);
+        Ok(pool.dilation(dilation).ceil(ceil).windows)
     }
-    let dilation = match layer.kind.keys.contains(&DILATION) {
-        true => layer.sizes("dilation", 1)?.unwrap_or([1; D]),
-        false => [1; D],
-    };
-    b.expect_window(&kernel, &dilation, &padding)?;
-    Ok(pool.dilation(dilation).ceil(layer.flag("ceil")?).windows)
 }

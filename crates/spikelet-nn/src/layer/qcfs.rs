@@ -11,10 +11,12 @@
 use super::activation::record_activation;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// The largest number of steps of the activation: f32 counts them exactly.
 const MOST_LEVELS: u32 = 1 << 20;
@@ -90,18 +92,27 @@ impl Module for Qcfs {
     }
 }
 
+/// Steps between 0 and a learned maximum, of networks that are to be converted to spiking ones.
+///
 /// `{ qcfs = 8, init_lambda = 4.0 }`
-pub(crate) const QCFS: Kind = Kind {
-    names: &["qcfs"],
-    types: &["Qcfs"],
-    summary: "steps between 0 and a learned maximum, of networks that are to be converted to spiking ones",
-    main: MainValue::Required(key!(levels: "integer", "the number of steps")),
-    keys: &[key!(init_lambda: "number" = "8.0", "the maximum before training")],
-    example: (&[8], "{ qcfs = 4 }"),
-    build: |layer, b| {
-        let mut module = Qcfs::new(layer.main_size()?);
-        let lambda = layer.number("init_lambda", Domain::above(0.0))?;
-        module.lambda = lambda.unwrap_or(module.lambda);
+#[derive(Debug, Schema)]
+#[schema(name = "qcfs")]
+pub(crate) struct QcfsKeys {
+    /// The number of steps.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    levels: usize,
+    /// The maximum before training.
+    #[schema(default = 8.0, above = 0)]
+    init_lambda: f64,
+}
+
+impl LayerKeys for QcfsKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ qcfs = 4 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let module = Qcfs::new(self.levels).lambda(self.init_lambda);
         b.leaf(layer.name(), module, Some(1), |_| Some(0))
-    },
-};
+    }
+}

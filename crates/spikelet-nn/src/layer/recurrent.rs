@@ -7,12 +7,12 @@
 
 use super::{Linear, TimeLast};
 use crate::module::{Context, Description, Module, Tree, print_as_tree};
-use crate::network::LayerKey;
-use crate::network::keys::{BIAS, NEURON};
-use crate::network::kind::{Kind, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerNeuron;
 use crate::neuron::State;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// A neuron whose spikes are fed back to it: `[T, N, …] → [T, N, …]`, one time step after the other.
 /// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`, which starts from zeros
@@ -151,23 +151,45 @@ impl Module for Recurrent {
 
 print_as_tree!(Recurrent);
 
-pub(super) const LAST: LayerKey =
-    key!(last: "flag" = "false", "whether only the last time step is returned");
-pub(super) const LOCAL_GRADIENT: LayerKey = key!(local_gradient: "flag" = "false", "whether spikes that are fed back have no gradient, as in e-prop");
+/// What the layers with recurrent connections return and learn.
+#[derive(Debug, Schema)]
+pub(super) struct FeedbackKeys {
+    /// Whether there is a bias.
+    pub(super) bias: bool,
+    /// Whether only the last time step is returned.
+    pub(super) last: bool,
+    /// Whether spikes that are fed back have no gradient, as in e-prop.
+    pub(super) local_gradient: bool,
+}
 
+/// Neurons with recurrent connections.
+///
 /// `"recurrent"`, `{ recurrent = "lif" }`
-pub(crate) const RECURRENT: Kind = Kind {
-    names: &["recurrent"],
-    types: &["Recurrent"],
-    summary: "neurons with recurrent connections",
-    main: NEURON,
-    keys: &[BIAS, LAST, LOCAL_GRADIENT],
-    example: (&[8], r#"{ recurrent = "lif" }"#),
-    build: |layer, b| {
-        let (neuron, features) = (b.neuron_of(layer.main)?, b.features(layer)?);
-        let feedback = Linear::new(features, features).bias(layer.flag("bias")?);
+#[derive(Debug, Schema)]
+#[schema(name = "recurrent")]
+pub(crate) struct RecurrentKeys {
+    /// The name of a neuron, or a table with `name` and constants.
+    #[schema(main)]
+    neuron: LayerNeuron,
+    #[schema(flatten)]
+    feedback: FeedbackKeys,
+}
+
+impl LayerKeys for RecurrentKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], r#"{ recurrent = "lif" }"#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);
+        let FeedbackKeys {
+            bias,
+            last,
+            local_gradient,
+        } = self.feedback;
+        let feedback = Linear::new(features, features).bias(bias);
         let mut module = Recurrent::through(neuron, feedback);
-        (module.last, module.local) = (layer.flag("last")?, layer.flag("local_gradient")?);
+        (module.last, module.local) = (last, local_gradient);
         b.fully_connected(layer, module, features.checked_mul(features))
-    },
-};
+    }
+}

@@ -3,9 +3,10 @@
 use super::images::expect;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Init, Module, Tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// `[T, N, C, …] → [T, N, C, …]`: y = factor·x, with one factor or one for each channel. Factors are not trained.
 ///
@@ -76,20 +77,28 @@ impl Module for Rescale {
     }
 }
 
-/// `{ rescale = 0.5 }`; `{ layer = "rescale", each_channel = true }`: a stored factor for each channel.
-pub(crate) const RESCALE: Kind = Kind {
-    names: &["rescale"],
-    types: &["Rescale"],
-    summary: "multiplication by a constant, or by a stored one for each channel",
-    main: MainValue::Optional(key!(factor: "number" = "1.0", "the factor")),
-    keys: &[key!(each_channel: "flag" = "false", "whether each channel has a stored factor")],
-    example: (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#),
-    build: |layer, b| {
-        let factor = layer
-            .main
-            .map_or(Ok(1.0), |node| node.number(layer.name()))?;
-        let channels = layer.flag("each_channel")?.then_some(b.shape[0]);
-        let module = Rescale { factor, channels };
-        b.leaf(layer.name(), module, Some(channels.unwrap_or(0)), Some)
-    },
-};
+/// Multiplication by a constant, or by a stored one for each channel.
+#[derive(Debug, Schema)]
+#[schema(name = "rescale")]
+pub(crate) struct RescaleKeys {
+    /// The factor.
+    #[schema(main, default = 1.0)]
+    factor: f64,
+    /// Whether each channel has a stored factor.
+    each_channel: bool,
+}
+
+impl LayerKeys for RescaleKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], r#"{ layer = "rescale", each_channel = true }"#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let module = Rescale {
+            factor: self.factor,
+            channels: self.each_channel.then_some(b.shape[0]),
+        };
+        let weights = module.channels.unwrap_or(0);
+        b.leaf(layer.name(), module, Some(weights), Some)
+    }
+}

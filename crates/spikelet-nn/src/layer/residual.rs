@@ -8,12 +8,14 @@ use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Module, Tree, print_as_tree};
 use crate::network::NetworkProblem;
-use crate::network::kind::{Kind, LayerFields, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::network::layer_fields::group_name;
+use crate::network::values::LayerList;
+use serde_json::{Value, json};
 use spikelet_core::Result;
-use spikelet_core::document::Located;
+use spikelet_core::document::{Located, Node};
 use spikelet_graph::Var;
-use spikelet_schema::Schema;
+use spikelet_schema::{Field, FieldValue, Kind, Schema};
 use std::sync::Arc;
 
 /// The function that combines the main branch `a` and the shortcut `b` of a residual block.
@@ -180,28 +182,39 @@ impl Module for Residual {
 
 print_as_tree!(Residual);
 
-/// `{ residual = […], shortcut = […], join = "add" }`. Both branches are a list of layers or a single layer. With
-/// `names = ["conv", ""]`, they have these names in paths; an empty one adds nothing.
-pub(crate) const RESIDUAL: Kind = Kind {
-    names: &["residual"],
-    types: &["Residual"],
-    summary: "a main branch joined with a shortcut",
-    main: MainValue::Layers(key!(layers: "layers", "the layers of the main branch")),
-    keys: &[
-        key!(shortcut: "layers" = "null", "the layers of the shortcut; by default the input itself"),
-        key!(join: "text" = "\"add\"", "how both are joined: `add`, `and` or `iand`"),
-        key!(names: "texts" = "null", "the names of main branch and shortcut in paths of parameters"),
-        key!(stochastic_depth: "number" = "0.0", "the probability that a sample skips the main branch in training"),
-    ],
-    example: (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }"),
-    build: |layer, b| {
-        let node = layer.main()?;
+/// A main branch joined with a shortcut.
+///
+/// `{ residual = […], shortcut = […], join = "add" }`: a branch is a list of layers or a single layer.
+#[derive(Debug, Schema)]
+#[schema(name = "residual")]
+pub(crate) struct ResidualKeys {
+    /// The layers of the main branch.
+    #[schema(main, required)]
+    layers: LayerList,
+    /// The layers of the shortcut; by default the input itself.
+    shortcut: LayerList,
+    /// How both are joined: `add`, `and` or `iand`.
+    join: Join,
+    /// The names of main branch and shortcut in paths of parameters.
+    names: Option<BranchNames>,
+    /// The probability that a sample skips the main branch in training.
+    #[schema(from = 0, below = 1)]
+    stochastic_depth: f64,
+}
+
+impl LayerKeys for ResidualKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ residual = [{ pointwise = 4 }] }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
         let input = (b.shape.clone(), b.one_step);
-        let names = names(layer)?;
-        let mut module = Residual::new(b.body(node, &names[0])?).names(&names[0], &names[1]);
+        let BranchNames(names) = self.names.clone().unwrap_or_default();
+        let main = b.body(&self.layers, &names[0])?;
+        let mut module = Residual::new(main).names(&names[0], &names[1]);
         let main = (std::mem::replace(&mut b.shape, input.0), b.one_step);
         b.one_step = input.1;
-        if let Some(shortcut) = layer.fields.get("shortcut") {
+        if let Some(shortcut) = self.shortcut.given() {
             module = module.shortcut(b.body(shortcut, &names[1])?);
         }
         let other = (b.shape.clone(), b.one_step);
@@ -210,31 +223,46 @@ pub(crate) const RESIDUAL: Kind = Kind {
                 true => format!("{shape:?} of one time step"),
                 false => format!("{shape:?}"),
             };
-            let problem = NetworkProblem::Branches {
+            return Err(layer.refused(NetworkProblem::Branches {
                 first: "the main branch".to_string(),
                 first_output: text(&main),
                 second: "the shortcut".to_string(),
                 second_output: text(&other),
                 concat: false,
-            };
-            return Err(problem.at(layer.fields.span()));
+            }));
         }
-        module = module.join(layer.choice("join")?.unwrap_or_default());
-        if let Some(p) = layer.number("stochastic_depth", PROBABILITY)? {
-            module = module.stochastic_depth(p);
-        }
-        Ok(Arc::new(module))
-    },
-};
+        let module = module.join(self.join);
+        Ok(Arc::new(module.stochastic_depth(self.stochastic_depth)))
+    }
+}
 
 /// The names of the branches in paths.
-fn names(layer: &LayerFields<'_>) -> Result<[String; 2], Located> {
-    let Some(node) = layer.fields.get("names") else {
-        return Ok(["main", "shortcut"].map(String::from));
-    };
-    let wrong = || node.wrong("names", "a list of two names, such as [\"main\", \"\"]");
-    let [main, shortcut] = node.list("names").map_err(|_| wrong())? else {
-        return Err(wrong());
-    };
-    Ok([group_name(main)?, group_name(shortcut)?].map(String::from))
+#[derive(Clone, Debug)]
+pub(crate) struct BranchNames([String; 2]);
+
+impl Default for BranchNames {
+    fn default() -> Self {
+        Self(["main", "shortcut"].map(String::from))
+    }
+}
+
+impl FieldValue for BranchNames {
+    fn kind() -> Kind {
+        <[String; 2]>::kind()
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        let expected = "a list of two names, such as [\"main\", \"\"]";
+        match node.list(field.key) {
+            Ok([main, shortcut]) => {
+                self.0 = [group_name(main)?, group_name(shortcut)?].map(String::from);
+                Ok(())
+            }
+            _ => Err(node.wrong(field.key, expected)),
+        }
+    }
+
+    fn write(&self) -> Value {
+        json!(self.0)
+    }
 }

@@ -2,13 +2,15 @@
 //!
 //! S[t] = neuron(W·X[t] + U·S[t−1])
 
-use super::recurrent::{LAST, LOCAL_GRADIENT};
+use super::recurrent::FeedbackKeys;
 use super::{Linear, Recurrent};
 use crate::module::{Context, Description, Module, Tree, print_as_tree};
-use crate::network::keys::{BIAS, CELL, NEURONS};
-use crate::network::kind::Kind;
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerNeuron;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// A linear layer, then a neuron whose spikes are fed back to it: `[T, N, in] → [T, N, hidden]`.
 ///
@@ -89,22 +91,38 @@ impl Module for Rnn {
 
 print_as_tree!(Rnn);
 
+/// Fully connected layer and neurons with recurrent connections.
+///
 /// `{ rnn = 128, cell = "lif" }`
-pub(crate) const RNN: Kind = Kind {
-    names: &["rnn", "rsnn"],
-    types: &["Rnn"],
-    summary: "fully connected layer and neurons with recurrent connections",
-    main: NEURONS,
-    keys: &[CELL, BIAS, LAST, LOCAL_GRADIENT],
-    example: (&[8], "{ rnn = 6 }"),
-    build: |layer, b| {
-        let (hidden, inputs) = (layer.main_size()?, b.features(layer)?);
-        let neuron = b.neuron_of(layer.fields.get("cell"))?;
-        let mut module = Rnn::new(neuron, inputs, hidden).bias(layer.flag("bias")?);
-        if layer.flag("last")? {
+#[derive(Debug, Schema)]
+#[schema(name = "rnn")]
+pub(crate) struct RnnKeys {
+    /// The number of neurons.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    features: usize,
+    /// The neuron; by default the network's.
+    cell: LayerNeuron,
+    #[schema(flatten)]
+    feedback: FeedbackKeys,
+}
+
+impl LayerKeys for RnnKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["rsnn"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ rnn = 6 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (hidden, inputs) = (self.features, b.features(layer)?);
+        let neuron = self.cell.neuron(b);
+        let mut module = Rnn::new(neuron, inputs, hidden).bias(self.feedback.bias);
+        if self.feedback.last {
             module = module.last();
         }
-        if layer.flag("local_gradient")? {
+        if self.feedback.local_gradient {
             module = module.local_gradient();
         }
         let rows = inputs.checked_add(hidden);
@@ -113,5 +131,5 @@ pub(crate) const RNN: Kind = Kind {
             module,
             rows.and_then(|rows| rows.checked_mul(hidden)),
         )
-    },
-};
+    }
+}

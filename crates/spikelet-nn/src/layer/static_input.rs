@@ -1,9 +1,11 @@
 //! Layers whose input is constant over time.
 
 use crate::module::{Context, Module, Tree, print_as_tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerList;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Runs a module whose input is constant over time on the first step only and repeats its output:
@@ -38,20 +40,26 @@ impl<M: Module> Module for Static<M> {
 
 print_as_tree!({M: Module} Static<M>);
 
-/// `{ static = […] }`, such as of layers that see an image without an encoder.
-pub(crate) const STATIC: Kind = Kind {
-    names: &["static"],
-    types: &["Static"],
-    summary: "layers whose input is the same at all time steps, run once",
-    main: MainValue::Layers(key!(layers: "layers", "a list of layers")),
-    keys: &[],
-    example: (&[8], "{ static = [{ linear = 6 }] }"),
-    build: |layer, b| {
+/// Layers whose input is the same at all time steps, run once.
+#[derive(Debug, Schema)]
+#[schema(name = "static")]
+pub(crate) struct StaticKeys {
+    /// A list of layers.
+    #[schema(main, required)]
+    layers: LayerList,
+}
+
+impl LayerKeys for StaticKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ static = [{ linear = 6 }] }")
+    }
+
+    fn build(&self, _: &LayerFields<'_>, b: &mut Builder) -> Built {
         let (first, one_step) = (b.rows(), b.one_step);
-        let made = b.unnamed_body(layer.main()?)?;
+        let made = b.unnamed_body(&self.layers)?;
         b.mark_per_image(first);
         // The output is repeated for all time steps of the input.
         b.one_step = one_step;
         Ok(Arc::new(Static(made)))
-    },
-};
+    }
+}

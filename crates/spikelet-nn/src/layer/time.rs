@@ -1,14 +1,15 @@
 //! Reductions over time, and modules that run step by step or on all steps at once.
 
 use crate::module::{Context, Description, Module, Tree, print_as_tree};
-use crate::network::kind::{Kind, MainValue};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::neuron::Readout;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Defines a reduction of a sequence to one value for all time steps, and its kind in files.
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $type:ident = $name:literal, $reduce:expr, $kind:ident = $key:literal, $summary:literal;)*) => {$(
+    ($($(#[$doc:meta])* $type:ident = $name:literal, $reduce:expr, $(#[$summary:meta])* $keys:ident = $key:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $type;
@@ -30,15 +31,20 @@ macro_rules! reductions {
             }
         }
 
-        pub(crate) const $kind: Kind = Kind {
-            names: &[$key],
-            types: &[stringify!($type)],
-            summary: $summary,
-            main: MainValue::None,
-            keys: &[],
-            example: (&[8], concat!("\"", $key, "\"")),
-            build: |layer, b| b.without_weights(layer, $type),
-        };
+        $(#[$summary])*
+        #[derive(Debug, Schema)]
+        #[schema(name = $key)]
+        pub(crate) struct $keys {}
+
+        impl LayerKeys for $keys {
+            fn example(&self) -> (&'static [usize], &'static str) {
+                (&[8], concat!("\"", $key, "\""))
+            }
+
+            fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+                b.without_weights(layer, $type)
+            }
+        }
     )*};
 }
 
@@ -51,10 +57,12 @@ fn exactly(readout: Readout, x: &Var) -> Var {
 reductions! {
     /// The mean over time, `[T, N, …] → [1, N, …]`: of spikes, the firing rate.
     TimeMean = "time mean", |x| x.mean(&[0]).repeat_over_time(1),
-        TIME_MEAN = "time-mean", "the mean over time: of spikes, the firing rate";
+        /// The mean over time: of spikes, the firing rate.
+        TimeMeanKeys = "time-mean";
     /// The last step, `[T, N, …] → [1, N, …]`.
     TimeLast = "time last", |x| x.slice(0, x.dim(0).saturating_sub(1)..x.dim(0)),
-        TIME_LAST = "time-last", "the last time step";
+        /// The last time step.
+        TimeLastKeys = "time-last";
     /// The sum over time, `[T, N, …] → [1, N, …]`: of spikes, the spike count.
     ///
     /// ```
@@ -67,10 +75,12 @@ reductions! {
     /// ```
     #[doc(alias = "spike count")]
     TimeSum = "time sum", |x| exactly(Readout::Sum, x),
-        TIME_SUM = "time-sum", "the sum over time: of spikes, the spike count";
+        /// The sum over time: of spikes, the spike count.
+        TimeSumKeys = "time-sum";
     /// The maximum over time, `[T, N, …] → [1, N, …]`.
     TimeMax = "time max", |x| exactly(Readout::Max, x),
-        TIME_MAX = "time-max", "the maximum over time";
+        /// The maximum over time.
+        TimeMaxKeys = "time-max";
     /// The sum over time of the softmax over the last axis, `[T, N, classes] → [1, N, classes]`: of a leaky
     /// integrator, the readout of sparch, SiLIF and SE-adLIF. Cross entropy applies a second softmax to it.
     ///
@@ -85,7 +95,8 @@ reductions! {
     /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
     SoftmaxSum = "softmax sum", |x| exactly(Readout::SoftmaxSum, x),
-        SOFTMAX_SUM = "softmax-sum", "the sum over time of the softmax over the classes";
+        /// The sum over time of the softmax over the classes.
+        SoftmaxSumKeys = "softmax-sum";
 }
 
 /// Runs a function of a batch without a time axis on all steps at once: time is folded into the

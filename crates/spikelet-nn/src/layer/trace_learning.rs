@@ -9,14 +9,15 @@
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::module::{GENERATOR, Mode};
-use crate::network::keys::CELL;
-use crate::network::kind::{Builder, Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::{InnerLayer, LayerNeuron};
 use crate::neuron::Neuron;
 use crate::neuron::spiking::spiking;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::DType;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// A neuron with a state `trace`, and the module after it; parameters are named `neuron.…` and `then.…`.
@@ -83,41 +84,50 @@ impl Module for TraceLearning {
 
 print_as_tree!(TraceLearning);
 
-const WITH_TRACE: &str = "a neuron with a trace of its spikes, such as \"ottt_lif\"";
-
+/// A neuron, and layers that learn from the trace of its spikes.
+///
 /// `{ trace-learning = [{ linear = 10 }], cell = "ottt_lif" }`
-pub(crate) const TRACE_LEARNING: Kind = Kind {
-    names: &["trace-learning", "ottt"],
-    types: &["TraceLearning"],
-    summary: "a neuron, and layers that learn from the trace of its spikes",
-    main: MainValue::Required(key!(layers: "layers or layer", "a list of layers, or a layer")),
-    keys: &[CELL],
-    example: (
-        &[8],
-        r#"{ trace-learning = { linear = 3 }, cell = "ottt_lif" }"#,
-    ),
-    build: |layer, b| {
-        let node = layer.main()?;
-        let neuron = b.neuron_of(layer.fields.get("cell"))?;
+#[derive(Debug, Schema)]
+#[schema(name = "trace-learning")]
+pub(crate) struct TraceLearningKeys {
+    /// A list of layers, or a layer.
+    #[schema(main, required)]
+    layers: InnerLayer,
+    /// The neuron; by default the network's.
+    cell: LayerNeuron,
+}
+
+impl LayerKeys for TraceLearningKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["ottt"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (
+            &[8],
+            r#"{ trace-learning = { linear = 3 }, cell = "ottt_lif" }"#,
+        )
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let neuron = self.cell.neuron(b);
         if !neuron.states().iter().any(|state| state.name == "trace") {
-            return Err(layer
-                .fields
-                .require("cell", WITH_TRACE)?
-                .wrong("cell", WITH_TRACE));
+            let expected = "a neuron with a trace of its spikes, such as \"ottt_lif\"";
+            return Err(layer.wrong("cell", expected));
         }
         b.inside("neuron", |b| {
             b.leaf("neuron", neuron.clone(), Some(0), |_| Some(0))
         })?;
         let input = b.shape.clone();
-        let then = b.body(node, "then")?;
+        let then = b.body(&self.layers, "then")?;
         if !runs_twice(&*then, &input, b) {
             let expected =
                 "layers without states, statistics and random numbers, such as `linear` and `conv`";
-            return Err(node.wrong("trace-learning", expected));
+            return Err(layer.wrong(layer.name(), expected));
         }
         Ok(Arc::new(TraceLearning::of(neuron, then)))
-    },
-};
+    }
+}
 
 /// Whether a module may run on the spikes and on their trace: it has parameters only.
 fn runs_twice(module: &dyn Module, input: &[usize], b: &Builder) -> bool {

@@ -6,9 +6,12 @@
 use super::images::{Sizes, expect};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
+use crate::network::values::AxisSizes;
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Repeats each element of `[T, N, C, …]` along `D` axes: `[T, N, C, L] → [T, N, C, factor·L]`.
 ///
@@ -67,26 +70,43 @@ impl<const D: usize> Module for Upsample<D> {
     }
 }
 
+/// Nearest neighbor upsampling over one, two or three axes.
+///
 /// `{ upsample = 2 }`, `{ upsample = [1, 2] }`
-pub(crate) const UPSAMPLE: Kind = Kind {
-    names: &["upsample", "upsampling", "interpolate"],
-    types: &["Upsample1d", "Upsample2d", "Upsample3d"],
-    summary: "nearest neighbor upsampling over one, two or three axes",
-    main: MainValue::Required(key!(factor: "sizes", "the number of copies along each axis")),
-    keys: &[],
-    example: (&[4, 6, 6], "{ upsample = 2 }"),
-    build: |layer, b| by_axes!(b.spatial_axes(layer)?, build(layer, b)),
-};
+#[derive(Debug, Schema)]
+#[schema(name = "upsample")]
+pub(crate) struct UpsampleKeys {
+    /// The number of copies along each axis.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    factor: AxisSizes,
+}
 
-fn build<const D: usize>(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    b.without_weights(layer, Upsample::<D>::new(layer.main_sizes()?))
+impl LayerKeys for UpsampleKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["upsampling", "interpolate"]
+    }
+
+    fn has_axes(&self) -> bool {
+        true
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ upsample = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        by_axes!(b.spatial_axes(layer)?, build(self, layer, b))
+    }
+}
+
+fn build<const D: usize>(keys: &UpsampleKeys, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+    b.without_weights(layer, Upsample::<D>::new(keys.factor.axes()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::module::Mode;
-    use crate::network::Layers;
     use crate::runtime::{VarStore, host};
     use spikelet_graph::{DType, Tensor};
 

@@ -6,10 +6,11 @@
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Description, Module, Tree};
-use crate::network::kind::{Kind, MainValue, key};
-use crate::network::layer_fields::expect_divisor;
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// The mean of `votes` consecutive features: `[…, classes · votes] → […, classes]`.
 ///
@@ -64,18 +65,26 @@ impl Module for Voting {
     }
 }
 
+/// The mean of several outputs for each class.
+///
 /// `{ voting = 10 }`
-pub(crate) const VOTING: Kind = Kind {
-    names: &["voting"],
-    types: &["Voting"],
-    summary: "the mean of several outputs for each class",
-    main: MainValue::Required(key!(votes: "integer", "the number of outputs for each class")),
-    keys: &[],
-    example: (&[8], "{ voting = 2 }"),
-    build: |layer, b| {
-        let (votes, features) = (layer.main_size()?, b.features(layer)?);
-        let parts = (votes, "votes for each class");
-        expect_divisor(layer.main, parts, (features, "features of its input"))?;
-        b.without_weights(layer, Voting::new(votes))
-    },
-};
+#[derive(Debug, Schema)]
+#[schema(name = "voting")]
+pub(crate) struct VotingKeys {
+    /// The number of outputs for each class.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    votes: usize,
+}
+
+impl LayerKeys for VotingKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ voting = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let parts = (self.votes, "votes for each class");
+        let whole = (b.features(layer)?, "features of its input");
+        layer.expect_divisor(layer.name(), parts, whole)?;
+        b.without_weights(layer, Voting::new(self.votes))
+    }
+}

@@ -6,36 +6,79 @@ use super::{
 };
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
-use crate::network::kind::{LayerFields, key};
-use crate::network::layer_fields::interval;
-use crate::network::{LayerKey, NetworkProblem};
+use crate::network::NetworkProblem;
+use crate::network::kind::LayerFields;
+use crate::network::values::Interval;
+use serde_json::{Value, json};
 use spikelet_core::Result;
-use spikelet_core::document::Located;
+use spikelet_core::document::{Located, Node};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::{Field, FieldValue, Kind, Schema, member_to_json};
 use std::sync::Arc;
 
-pub(super) const RULE: LayerKey = key!(rule: "text or table", "the learning rule: `stdp`, `pair-stdp`, `triplet-stdp`, `reward-stdp`, `reward-trace-stdp`, or a table with `name` and constants");
-pub(super) const UPDATE: LayerKey = key!(update: "text" = "\"each-step\"", "when the weights change: `each-step`, `end-of-call` or `gradient`");
-pub(super) const BOUNDS: LayerKey = key!(bounds: "numbers" = "null", "the interval to which weights are clamped; by default that of the rule");
+/// The learning rule of a layer in a file.
+#[derive(Clone, Debug)]
+pub(super) struct RuleKey(Arc<dyn LearningRule>);
 
-/// The learning rule of a layer in a file; `rewarded`: whether the layer gives its rule a reward.
-pub(super) fn read_rule(
-    layer: &LayerFields<'_>,
-    rewarded: bool,
-) -> Result<Arc<dyn LearningRule>, Located> {
-    let expected = "the name of a learning rule, or a table with `name` and constants";
-    let node = layer.fields.require("rule", expected)?;
-    let name = node.get("name").unwrap_or(node);
-    if name.as_text() == Some("eprop") {
-        return Err(NetworkProblem::RuleOfLayer.at(name.span.clone()));
+impl Default for RuleKey {
+    fn default() -> Self {
+        Self(RULES.entries[0].defaults())
     }
-    let rule = RULES.read("rule", node)?;
-    let needs_reward = |of: Equations| of.declared.signals.contains(&reward::SIGNAL);
-    if !rewarded && Equations::of(&*rule).is_ok_and(needs_reward) {
-        return Err(NetworkProblem::RuleReward { rule: rule.name() }.at(name.span.clone()));
+}
+
+impl FieldValue for RuleKey {
+    fn kind() -> Kind {
+        Kind::Other(
+            "the name of a learning rule, or a table with `name` and constants",
+            || json!({"type": ["string", "object"]}),
+        )
     }
-    Ok(rule)
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        let name = node.get("name").unwrap_or(node);
+        if name.as_text() == Some("eprop") {
+            return Err(NetworkProblem::RuleOfLayer.at(name.span.clone()));
+        }
+        self.0 = RULES.read(field.key, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        member_to_json(&*self.0).into()
+    }
+}
+
+impl RuleKey {
+    /// The rule; `rewarded`: whether the layer gives it a reward.
+    pub(super) fn rule(
+        &self,
+        layer: &LayerFields<'_>,
+        rewarded: bool,
+    ) -> Result<Arc<dyn LearningRule>, Located> {
+        let needs_reward = |of: Equations| of.declared.signals.contains(&reward::SIGNAL);
+        if !rewarded && Equations::of(&*self.0).is_ok_and(needs_reward) {
+            let node = layer.get("rule");
+            let name = node.map(|node| node.get("name").unwrap_or(node));
+            let rule = self.0.name();
+            return Err(
+                NetworkProblem::RuleReward { rule }.at(name.and_then(|name| name.span.clone()))
+            );
+        }
+        Ok(self.0.clone())
+    }
+}
+
+/// How a rule changes the weights of a layer in a file.
+#[derive(Debug, Schema)]
+pub(super) struct ChangeKeys {
+    /// When the weights change: `each-step`, `end-of-call` or `gradient`.
+    update: Update,
+    /// The factor of a change.
+    #[schema(default = 1.0)]
+    learning_rate: f64,
+    /// The interval to which weights are clamped; by default that of the rule.
+    bounds: Option<Interval>,
 }
 
 /// Synapses, their rule, and how it changes the weights.
@@ -68,16 +111,18 @@ impl ChangingSynapses {
     }
 
     /// Sets the values of `update`, `learning_rate`, `bounds` and `normalize` in a file.
-    pub(super) fn read(&mut self, layer: &LayerFields<'_>) -> Result<(), Located> {
-        self.update = layer.choice("update")?.unwrap_or_default();
-        self.learning_rate = self.update.learning_rate(layer)?;
-        for key in ["bounds", "normalize"] {
-            self.update.expect_without(layer, key)?;
+    pub(super) fn set(
+        &mut self,
+        keys: &ChangeKeys,
+        normalize: Option<f64>,
+        layer: &LayerFields<'_>,
+    ) -> Result<(), Located> {
+        for key in ["learning_rate", "bounds", "normalize"] {
+            keys.update.expect_without(layer, key)?;
         }
-        if let Some(node) = layer.fields.get("bounds") {
-            self.bounds = Some(interval(node, "bounds")?);
-        }
-        self.normalize = layer.number("normalize", Domain::above(0.0))?;
+        (self.update, self.learning_rate) = (keys.update, keys.learning_rate);
+        self.bounds = keys.bounds.map(|limits| limits.0).or(self.bounds);
+        self.normalize = normalize;
         Ok(())
     }
 

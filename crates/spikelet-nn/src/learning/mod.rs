@@ -48,9 +48,9 @@ use std::fmt;
 use std::sync::Arc;
 
 layers! {
-    mod plastic: Plastic => PLASTIC;
-    mod plastic_recurrent: PlasticRecurrent => PLASTIC_RECURRENT;
-    mod online_eprop: EpropError, EpropFeedback, OnlineEprop, RateRegularization => ONLINE_EPROP;
+    mod plastic: Plastic => PlasticKeys;
+    mod plastic_recurrent: PlasticRecurrent => PlasticRecurrentKeys;
+    mod online_eprop: EpropError, EpropFeedback, OnlineEprop, RateRegularization => OnlineEpropKeys;
 }
 
 /// A learning rule: the change of a weight in one time step.

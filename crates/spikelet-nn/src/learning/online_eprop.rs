@@ -12,15 +12,14 @@
 
 use super::eprop::{LEARNING_SIGNAL, RATE_ERROR};
 use super::label::label;
-use super::update::LEARNING_RATE;
 use super::{Eprop, LearningError, LearningRule, PlasticSynapses, RuleInputs, Update, run_rule};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::layer::{Linear, off_diagonal, spiking};
 use crate::module::{Context, Init, Module, Tree};
 use crate::network::Layers;
-use crate::network::keys::{CELL, NEURONS};
-use crate::network::kind::{Builder, Built, Kind, LayerFields, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerNeuron;
 use crate::neuron::Neuron;
 use spikelet_core::Result;
 use spikelet_graph::Var;
@@ -428,50 +427,68 @@ impl Module for OnlineEprop {
     }
 }
 
+/// Recurrent neurons and a readout that learn by e-prop in each step.
+///
 /// `{ online-eprop = 100, outputs = 10, cell = "eprop_alif", readout_decay = 0.95 }`. The target of each step is the class of the
 /// sample.
-pub(crate) const ONLINE_EPROP: Kind = Kind {
-    names: &["online-eprop", "eprop"],
-    types: &["OnlineEprop"],
-    summary: "recurrent neurons and a readout that learn by e-prop in each step",
-    main: NEURONS,
-    keys: &[
-        key!(outputs: "integer", "the number of outputs"),
-        CELL,
-        key!(readout_decay: "number" = "0.0", "what the outputs keep in a step, below 1"),
-        key!(error: "text" = "\"cross-entropy\"", "how the outputs are compared with the class: `cross-entropy` or `squared`"),
-        key!(feedback: "text" = "\"symmetric\"", "the weights by which errors reach the neurons: `symmetric`, `random` or `adaptive`"),
-        key!(regularization: "table" = "null", "a rate that neurons keep: `strength = 1e-3, rate = 0.02, tau = 100.0`"),
-        key!(update: "text" = "\"gradient\"", "when the weights change: `gradient`, `each-step` or `end-of-call`"),
-        LEARNING_RATE,
-    ],
-    example: (
-        &[8],
-        r#"{ online-eprop = 6, outputs = 3, cell = "eprop_alif", feedback = "random" }"#,
-    ),
-    build,
-};
+#[derive(Debug, Schema)]
+#[schema(name = "online-eprop")]
+pub(crate) struct OnlineEpropKeys {
+    /// The number of neurons.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    features: usize,
+    /// The number of outputs.
+    #[schema(required, from = 1, to = Layers::MAX_SIZE)]
+    outputs: usize,
+    /// The neuron; by default the network's.
+    cell: LayerNeuron,
+    /// What the outputs keep in a step, below 1.
+    #[schema(from = 0, below = 1)]
+    readout_decay: f64,
+    /// How the outputs are compared with the class: `cross-entropy` or `squared`.
+    #[schema(default = EpropError::CrossEntropy)]
+    error: EpropError,
+    /// The weights by which errors reach the neurons: `symmetric`, `random` or `adaptive`.
+    feedback: EpropFeedback,
+    /// A rate that neurons keep: `strength = 1e-3, rate = 0.02, tau = 100.0`.
+    regularization: Option<RateRegularization>,
+    /// When the weights change: `gradient`, `each-step` or `end-of-call`.
+    #[schema(default = Update::Gradient)]
+    update: Update,
+    /// The factor of a change.
+    #[schema(default = 1.0)]
+    learning_rate: f64,
+}
 
-fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let fields = &layer.fields;
-    let neurons = layer.main_size()?;
-    let outputs = fields.require("outputs", "the number of outputs")?;
-    let outputs = outputs.integer("outputs", 1..=Layers::MAX_SIZE)?;
-    let inputs = b.features(layer)?;
-    let neuron = b.neuron_of(fields.get("cell"))?;
-    let mut module = OnlineEprop::of([inputs, neurons, outputs], neuron);
-    let decay = layer.number("readout_decay", Domain::at_least(0.0).below(1.0))?;
-    module.readout_decay = decay.unwrap_or(module.readout_decay);
-    module.error = layer.choice("error")?.unwrap_or(EpropError::CrossEntropy);
-    module.feedback = layer.choice("feedback")?.unwrap_or_default();
-    let regularization = fields.get("regularization");
-    module.regularization = regularization.map(spikelet_schema::read).transpose()?;
-    module.update = layer.choice("update")?.unwrap_or(Update::Gradient);
-    module.learning_rate = module.update.learning_rate(layer)?;
-    b.expect_trainable(&module)?;
-    let weights = || {
-        let rows = inputs.checked_add(neurons)?.checked_add(outputs)?;
-        rows.checked_mul(neurons)?.checked_add(outputs)
-    };
-    b.fully_connected(layer, module, weights())
+impl LayerKeys for OnlineEpropKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["eprop"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (
+            &[8],
+            r#"{ online-eprop = 6, outputs = 3, cell = "eprop_alif", feedback = "random" }"#,
+        )
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (neurons, outputs, inputs) = (self.features, self.outputs, b.features(layer)?);
+        self.update.expect_without(layer, "learning_rate")?;
+        let module = OnlineEprop {
+            readout_decay: self.readout_decay,
+            error: self.error,
+            feedback: self.feedback,
+            regularization: self.regularization,
+            update: self.update,
+            learning_rate: self.learning_rate,
+            ..OnlineEprop::of([inputs, neurons, outputs], self.cell.neuron(b))
+        };
+        b.expect_trainable(&module)?;
+        let weights = || {
+            let rows = inputs.checked_add(neurons)?.checked_add(outputs)?;
+            rows.checked_mul(neurons)?.checked_add(outputs)
+        };
+        b.fully_connected(layer, module, weights())
+    }
 }

@@ -1,22 +1,22 @@
 //! A layer of synapses with a learning rule, and the neurons behind it.
 
-use super::changing_synapses::{BOUNDS, ChangingSynapses, RULE, UPDATE, read_rule};
+use super::changing_synapses::{ChangeKeys, ChangingSynapses, RuleKey};
 use super::class_reward::ClassReward;
 use super::competition::{Competition, Homeostasis};
-use super::update::LEARNING_RATE;
 use super::{LearningError, LearningRule, PlasticSynapses, Update, reward};
-use crate::domain::{Constant, Domain};
-use crate::layer::{Conv, Linear};
+use crate::domain::Constant;
+use crate::layer::{Conv, ConvKeys, LinearKeys};
 use crate::module::{Context, Module, Tree, print_as_tree};
-use crate::network::keys::CELL;
-use crate::network::kind::{Builder, Built, Kind, LayerFields, MainValue, by_axes, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys, by_axes};
 use crate::network::layer_fields::inner_layer;
-use crate::network::neuron::{neuron_of, neuron_problem, neuron_spec};
+use crate::network::neuron::{neuron_of, neuron_problem};
+use crate::network::values::{InnerLayer, LayerNeuron};
 use crate::neuron::Neuron;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use spikelet_core::Result;
 use spikelet_core::document::{Located, Node};
 use spikelet_graph::Var;
+use spikelet_schema::{Field, FieldValue, Kind, Schema};
 use std::sync::Arc;
 
 /// Synapses whose weights change by a learning rule, and neurons: `[T, N, …] → [T, N, …]`.
@@ -209,94 +209,113 @@ impl Module for Plastic {
 
 print_as_tree!(Plastic);
 
+/// A linear layer or a convolution with a learning rule, and neurons.
+///
 /// `{ plastic = { linear = 100 }, rule = { name = "pair-stdp", a2_plus = 2e-3 }, cell = "lif" }`
-pub(crate) const PLASTIC: Kind = Kind {
-    names: &["plastic", "stdp"],
-    types: &["Plastic"],
-    summary: "a linear layer or a convolution with a learning rule, and neurons",
-    main: MainValue::Required(key!(synapses: "layer", "a layer `linear` or `conv`")),
-    keys: &[
-        RULE,
-        CELL,
-        UPDATE,
-        LEARNING_RATE,
-        BOUNDS,
-        key!(normalize: "number" = "null", "the sum of the input weights of each neuron at the beginning of a call"),
-        key!(inhibition: "number" = "0.0", "what a spike subtracts from the input of the other neurons in the next step"),
-        key!(single_winner: "flag" = "false", "whether of the neurons that fire in a step only the one with the largest input does"),
-        key!(homeostasis: "table" = "null", "a threshold that rises with each spike: `increase = 0.02, tau = 1e4`"),
-        key!(reward: "table or text" = "null", "the reward of a rule by the classes of the samples, `classes = 10, right = 1.0, wrong = -1.0`, or `signal`: see `graph.give_signal`"),
-    ],
-    example: (
-        &[8],
-        r#"{ plastic = { linear = 6 }, rule = "stdp", cell = "lif" }"#,
-    ),
-    build,
-};
+#[derive(Debug, Schema)]
+#[schema(name = "plastic")]
+pub(crate) struct PlasticKeys {
+    /// A layer `linear` or `conv`.
+    #[schema(main, required)]
+    synapses: InnerLayer,
+    /// The learning rule: `stdp`, `pair-stdp`, `triplet-stdp`, `reward-stdp`, `reward-trace-stdp`, or a table with `name` and constants.
+    #[schema(required)]
+    rule: RuleKey,
+    /// The neuron; by default the network's.
+    cell: LayerNeuron,
+    #[schema(flatten)]
+    change: ChangeKeys,
+    /// The sum of the input weights of each neuron at the beginning of a call.
+    #[schema(above = 0)]
+    normalize: Option<f64>,
+    /// What a spike subtracts from the input of the other neurons in the next step.
+    #[schema(at_least = 0)]
+    inhibition: f64,
+    /// Whether of the neurons that fire in a step only the one with the largest input does.
+    single_winner: bool,
+    /// A threshold that rises with each spike: `increase = 0.02, tau = 1e4`.
+    homeostasis: Option<Homeostasis>,
+    /// The reward of a rule by the classes of the samples, `classes = 10, right = 1.0, wrong = -1.0`, or `signal`: see `graph.give_signal`.
+    reward: Option<Reward>,
+}
 
-fn build(layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let fields = &layer.fields;
-    let (synapses, weights, window) = synapses(layer.main()?, b)?;
-    let rule = read_rule(layer, fields.get("reward").is_some())?;
-    let homeostasis = fields.get("homeostasis");
-    let neuron = neuron(fields.get("cell"), homeostasis.is_some(), b)?;
-    let v_threshold = neuron.common().v_threshold;
-    let mut module = Plastic::new(synapses, neuron, rule);
-    module.changing.read(layer)?;
-    let inhibition = layer.number("inhibition", Domain::at_least(0.0))?;
-    module.competition.inhibition = inhibition.unwrap_or_default();
-    module.competition.single_winner = layer.flag("single_winner")?;
-    if let Some(node) = homeostasis {
-        let read = spikelet_schema::read(node)?;
-        module = module.homeostasis(Homeostasis {
-            v_threshold,
-            ..read
-        });
+impl LayerKeys for PlasticKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["stdp"]
     }
-    module.reward = fields.get("reward").map(reward_of).transpose()?.flatten();
-    b.expect_trainable(&module)?;
-    b.leaf(layer.name(), module, weights, |elements| {
-        window?.checked_mul(elements)
-    })
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (
+            &[8],
+            r#"{ plastic = { linear = 6 }, rule = "stdp", cell = "lif" }"#,
+        )
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (synapses, weights, window) = self.synapses(layer, b)?;
+        let rule = self.rule.rule(layer, self.reward.is_some())?;
+        let neuron = self.neuron(layer, b)?;
+        let v_threshold = neuron.common().v_threshold;
+        let mut module = Plastic::new(synapses, neuron, rule);
+        module.changing.set(&self.change, self.normalize, layer)?;
+        module.competition.inhibition = self.inhibition;
+        module.competition.single_winner = self.single_winner;
+        if let Some(homeostasis) = self.homeostasis {
+            module = module.homeostasis(Homeostasis {
+                v_threshold,
+                ..homeostasis
+            });
+        }
+        module.reward = self.reward.and_then(|reward| reward.0);
+        b.expect_trainable(&module)?;
+        b.leaf(layer.name(), module, weights, |elements| {
+            window?.checked_mul(elements)
+        })
+    }
 }
 
 /// The layer whose weights change, the number of its weights, and that of one output.
 type Synapses = (Box<dyn PlasticSynapses>, Option<usize>, Option<usize>);
 
-fn synapses(node: &Node, b: &Builder) -> Result<Synapses, Located> {
-    let layer = inner_layer(node)?;
-    match layer.name() {
-        "linear" => {
-            let linear = Linear::read(&layer, b)?;
+impl PlasticKeys {
+    fn synapses(&self, layer: &LayerFields<'_>, b: &Builder) -> Result<Synapses, Located> {
+        let (keys, inner) = inner_layer(&self.synapses)?;
+        let keys = keys.as_type();
+        if let Some(linear) = keys.and_then(|keys| keys.downcast_ref::<LinearKeys>()) {
+            let linear = linear.module(&inner, b)?;
             let weights = linear.inputs.checked_mul(linear.outputs);
-            Ok((Box::new(linear), weights, Some(linear.inputs)))
+            return Ok((Box::new(linear), weights, Some(linear.inputs)));
         }
-        "conv" => by_axes!(b.spatial_axes(&layer)?, convolution(&layer, b)),
-        _ => Err(node.wrong("plastic", "a layer `linear` or `conv`")),
+        match keys.and_then(|keys| keys.downcast_ref::<ConvKeys>()) {
+            Some(conv) => by_axes!(b.spatial_axes(&inner)?, convolution(conv, &inner, b)),
+            None => Err(layer.wrong(layer.name(), "a layer `linear` or `conv`")),
+        }
     }
-}
 
-fn convolution<const D: usize>(layer: &LayerFields<'_>, b: &Builder) -> Result<Synapses, Located> {
-    let conv = Conv::<D>::fitting(layer, b)?;
-    let window = conv.window(conv.inputs);
-    let weights = window.and_then(|window| window.checked_mul(conv.outputs));
-    Ok((Box::new(conv), weights, window))
-}
-
-/// The neuron of the layer, or that of the network. With homeostasis its threshold has a value for each channel.
-fn neuron(node: Option<&Node>, homeostasis: bool, b: &Builder) -> Result<Arc<dyn Neuron>, Located> {
-    let mut spec = match node {
-        Some(node) => neuron_spec(node)?,
-        None => b.neuron_spec.clone(),
-    };
-    if homeostasis {
+    /// The neuron of the layer, or that of the network. With homeostasis its threshold has a value for each channel.
+    fn neuron(&self, layer: &LayerFields<'_>, b: &Builder) -> Result<Arc<dyn Neuron>, Located> {
+        if self.homeostasis.is_none() {
+            return Ok(self.cell.neuron(b));
+        }
+        let mut spec = self.cell.spec().unwrap_or(&b.neuron_spec).clone();
         let trainable = inner(&mut spec, "params").and_then(|all| inner(all, "trainable"));
         if let Some(Value::Object(trainable)) = trainable {
             let by_channel = || Value::from("channel");
             trainable.entry("v_threshold").or_insert_with(by_channel);
         }
+        neuron_of(&spec).map_err(|error| neuron_problem(error, layer.get("cell")))
     }
-    neuron_of(&spec).map_err(|error| neuron_problem(error, node))
+}
+
+fn convolution<const D: usize>(
+    keys: &ConvKeys,
+    layer: &LayerFields<'_>,
+    b: &Builder,
+) -> Result<Synapses, Located> {
+    let conv: Conv<D> = keys.fitting(layer, b)?;
+    let window = conv.window(conv.inputs);
+    let weights = window.and_then(|window| window.checked_mul(conv.outputs));
+    Ok((Box::new(conv), weights, window))
 }
 
 /// The object of a key, empty if it is not there.
@@ -306,9 +325,26 @@ fn inner<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
 }
 
 /// A [`ClassReward`], or `"signal"`: a program gives the reward.
-fn reward_of(node: &Node) -> Result<Option<ClassReward>, Located> {
-    match node.as_text() {
-        Some(_) => node.choice("reward", &["signal"]).map(|_| None),
-        None => spikelet_schema::read(node).map(Some),
+#[derive(Clone, Copy, Debug, Default)]
+struct Reward(Option<ClassReward>);
+
+impl FieldValue for Reward {
+    fn kind() -> Kind {
+        Kind::Other(
+            "a table with `classes`, or signal",
+            || json!({"type": ["object", "string"]}),
+        )
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        self.0 = match node.as_text() {
+            Some(_) => node.choice(field.key, &["signal"]).map(|_| None)?,
+            None => Some(spikelet_schema::read(node)?),
+        };
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        self.0.map_or(json!("signal"), |classes| json!(classes))
     }
 }

@@ -1,13 +1,14 @@
 //! Neurons whose recurrent connections have a learning rule.
 
-use super::changing_synapses::{BOUNDS, ChangingSynapses, RULE, UPDATE, read_rule};
-use super::update::LEARNING_RATE;
+use super::changing_synapses::{ChangeKeys, ChangingSynapses, RuleKey};
 use super::{LearningRule, PlasticSynapses, Update};
 use crate::layer::Feedback;
 use crate::module::{Context, Module, Tree, print_as_tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::{LayerNeuron, WeightInit};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Neurons with recurrent connections whose weights change by a learning rule: `[T, N, …] → [T, N, …]`, with
 /// S\[t\] = neuron(X\[t\] + W·S\[t−1\]).
@@ -141,32 +142,43 @@ impl Module for PlasticRecurrent {
 
 print_as_tree!(PlasticRecurrent);
 
+/// Neurons with recurrent connections that have a learning rule.
+///
 /// `{ plastic-recurrent = "lif", rule = "pair-stdp" }`
-pub(crate) const PLASTIC_RECURRENT: Kind = Kind {
-    names: &["plastic-recurrent"],
-    types: &["PlasticRecurrent"],
-    summary: "neurons with recurrent connections that have a learning rule",
-    main: MainValue::Required(
-        key!(neuron: "neuron", "the name of a neuron, or a table with `name` and constants"),
-    ),
-    keys: &[
-        RULE,
-        UPDATE,
-        LEARNING_RATE,
-        BOUNDS,
-        key!(normalize: "number" = "null", "the sum of the recurrent weights of each neuron at the beginning of a call"),
-        key!(zero_diagonal: "flag" = "false", "whether neurons have no connection to themselves"),
-        key!(init: "text or table" = "null", "initial weights, as of `Linear`; by default orthogonal"),
-    ],
-    example: (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#),
-    build: |layer, b| {
-        let (neuron, features) = (b.neuron_of(layer.main)?, b.features(layer)?);
-        let rule = read_rule(layer, false)?;
-        let mut feedback = Feedback::new(features).zero_diagonal(layer.flag("zero_diagonal")?);
-        feedback.weight_init = layer.init(features)?.unwrap_or(feedback.weight_init);
+#[derive(Debug, Schema)]
+#[schema(name = "plastic-recurrent")]
+pub(crate) struct PlasticRecurrentKeys {
+    /// The name of a neuron, or a table with `name` and constants.
+    #[schema(main, required)]
+    neuron: LayerNeuron,
+    /// The learning rule: `stdp`, `pair-stdp`, `triplet-stdp`, `reward-stdp`, `reward-trace-stdp`, or a table with `name` and constants.
+    #[schema(required)]
+    rule: RuleKey,
+    #[schema(flatten)]
+    change: ChangeKeys,
+    /// The sum of the recurrent weights of each neuron at the beginning of a call.
+    #[schema(above = 0)]
+    normalize: Option<f64>,
+    /// Whether neurons have no connection to themselves.
+    zero_diagonal: bool,
+    /// Initial weights, as of `Linear`; by default orthogonal.
+    init: Option<WeightInit>,
+}
+
+impl LayerKeys for PlasticRecurrentKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], r#"{ plastic-recurrent = "lif", rule = "stdp" }"#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);
+        let rule = self.rule.rule(layer, false)?;
+        let mut feedback = Feedback::new(features).zero_diagonal(self.zero_diagonal);
+        let init = self.init.and_then(|init| init.of(features));
+        feedback.weight_init = init.unwrap_or(feedback.weight_init);
         let mut module = PlasticRecurrent::new(feedback, neuron, rule);
-        module.changing.read(layer)?;
+        module.changing.set(&self.change, self.normalize, layer)?;
         b.expect_trainable(&module)?;
         b.fully_connected(layer, module, features.checked_mul(features))
-    },
-};
+    }
+}

@@ -1,10 +1,9 @@
 //! When the weights of a layer with a learning rule change.
 
 use super::LearningError;
-use crate::domain::Domain;
 use crate::module::Context;
-use crate::network::kind::{LayerFields, key};
-use crate::network::{LayerKey, NetworkProblem};
+use crate::network::NetworkProblem;
+use crate::network::kind::LayerFields;
 use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_schema::Schema;
@@ -22,9 +21,6 @@ pub enum Update {
     Gradient,
 }
 
-pub(super) const LEARNING_RATE: LayerKey =
-    key!(learning_rate: "number" = "1.0", "the factor of a change");
-
 impl Update {
     /// Refuses a key of a layer in a file that the optimizer replaces.
     pub(super) fn expect_without(
@@ -32,20 +28,12 @@ impl Update {
         layer: &LayerFields<'_>,
         key: &'static str,
     ) -> Result<(), Located> {
-        match layer.fields.entry(key) {
+        match layer.entry(key) {
             Some(entry) if self == Self::Gradient => {
                 Err(NetworkProblem::PlasticByOptimizer { key }.at(entry.span.clone()))
             }
             _ => Ok(()),
         }
-    }
-
-    /// The value of [`LEARNING_RATE`] in a file.
-    pub(super) fn learning_rate(self, layer: &LayerFields<'_>) -> Result<f64, Located> {
-        self.expect_without(layer, "learning_rate")?;
-        Ok(layer
-            .number("learning_rate", Domain::FINITE)?
-            .unwrap_or(1.0))
     }
 
     /// Refuses weights that each of several ranks would change by itself.

@@ -1,9 +1,9 @@
 //! From a list of layers to modules: names, shapes, bounds.
 
 use super::cost::CostRow;
-use super::layer_fields::{LayerFields, group_name, is_group, kind_of, layer_fields, layer_name};
+use super::layer_fields::{LayerFields, group_name, is_group, kind_of, layer_name, read_layer};
 use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
-use super::neuron::{definition_span, neuron_of, neuron_problem, neuron_spec};
+use super::neuron::definition_span;
 use super::problem::NetworkProblem;
 use crate::layer::Reshape;
 use crate::module::{Context, Mode, Module, Sequential};
@@ -151,11 +151,12 @@ impl Builder {
     /// A layer. `named`: whether it may have a name.
     fn layer(&mut self, node: &Node, named: bool) -> Built {
         let path = self.path.join(".");
-        let (kind, main) = kind_of(node).map_err(|e| e.or_of(|| format!("layer `{path}`")))?;
+        let kind = kind_of(node).map_err(|e| e.or_of(|| format!("layer `{path}`")))?;
         let owner = || format!("layer `{path}` ({})", kind.name());
         let build = |b: &mut Self| {
             b.count()?;
-            (kind.build)(&layer_fields(node, kind, main, named)?, b)
+            let (keys, layer) = read_layer(node, kind, named)?;
+            keys.build(&layer, b)
         };
         build(self).map_err(|error| {
             let span = error.source().and_then(|source| match source {
@@ -329,15 +330,6 @@ impl Builder {
             axes @ 2..=4 => Ok(axes - 1),
             _ => Err(self.wrong_axes(layer, "[C, L], [C, H, W] or [C, D, H, W]")),
         }
-    }
-
-    /// The neuron of a specification in a layer; without one, that of the network.
-    pub fn neuron_of(&self, node: Option<&Node>) -> Result<Arc<dyn Neuron>, Located> {
-        let Some(node) = node else {
-            return Ok(self.neuron.clone());
-        };
-        let spec = neuron_spec(node)?;
-        neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))
     }
 
     /// Marks the layers from `first` on as computed once for an image.

@@ -1,10 +1,7 @@
 //! The number of classes of a list of layers.
 
-use super::Layers;
+use super::{Layers, kind};
 use serde_json::Value;
-
-/// The layers whose value is the number of their outputs, beside those whose names end in `-readout`.
-const SIZED: [&str; 3] = ["linear", "dcls", "delayed-linear"];
 
 impl Layers {
     /// The same network with another number of classes: its last layer with weights has as many outputs, times the votes of a
@@ -47,6 +44,8 @@ fn resize(layers: &mut [Value], classes: usize, votes: &mut usize) -> bool {
     false
 }
 
+/// Whether the value of a kind is the number of its outputs.
 fn is_sized(key: &str) -> bool {
-    SIZED.contains(&key) || key.ends_with("-readout")
+    let main = kind::find(key).and_then(|kind| kind.declaration.main());
+    main.is_some_and(|main| main.key == "out_features") || key.ends_with("-readout")
 }

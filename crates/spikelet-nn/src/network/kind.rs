@@ -1,98 +1,41 @@
-//! The kinds of layers in files. A layer's file has its kinds ([`Kind`]); the line of the layer in [`layers!`] registers them.
+//! The kinds of layers in files. A layer's file declares the keys of its kinds ([`LayerKeys`]); the line of the layer in
+//! [`layers!`] registers them.
 
 pub(crate) use super::build::{Builder, Built};
 pub(crate) use super::layer_fields::LayerFields;
 
 use crate::layer;
-use spikelet_core::document::Entry;
+use spikelet_core::document;
 use spikelet_core::suggest::closest;
+use spikelet_schema::{Declaration, Entry, Field, Record, Role};
+use std::fmt;
 use std::sync::LazyLock;
 
-/// The value of the key with the name of a kind.
-#[derive(Clone, Copy)]
-pub(crate) enum MainValue {
-    /// A layer has none: `"flatten"`.
-    None,
-    /// A layer may have one.
-    Optional(LayerKey),
-    /// A layer must have one: `{ linear = 10 }`.
-    Required(LayerKey),
-    /// The layers that it groups, which it must have: `{ residual = […] }`. Its name may be empty.
-    Layers(LayerKey),
-}
+/// A kind of layers with its declaration.
+pub(crate) type LayerEntry = Entry<dyn LayerKeys>;
 
-impl MainValue {
-    /// The value as a key, if there is one.
-    pub fn key(self) -> Option<LayerKey> {
-        match self {
-            Self::None => None,
-            Self::Optional(key) | Self::Required(key) | Self::Layers(key) => Some(key),
-        }
+/// The keys of a kind of layers in files: a struct that is called as the layer in programs, with `Keys` at the end.
+pub(crate) trait LayerKeys: Record + fmt::Debug {
+    /// Its names in other libraries: a message about an unknown name suggests this kind for them.
+    fn other_names(&self) -> &'static [&'static str] {
+        &[]
     }
 
-    /// The description of the value.
-    pub fn expected(self) -> &'static str {
-        self.key().map_or("", |key| key.doc)
+    /// Whether programs have a type for it; a neuron is a layer itself.
+    fn has_type(&self) -> bool {
+        true
     }
-}
 
-/// A key of a layer in files, which is an argument in programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LayerKey {
-    /// Its name.
-    pub name: &'static str,
-    /// Its type: `flag`, `integer`, `number`, `numbers`, `text`, `texts`, `table`, `sizes` (an integer for all axes, or a list of
-    /// one for each), `neuron`, `layer` or `layers`; several are joined by ` or `.
-    pub ty: &'static str,
-    /// The default as JSON, where `null` leaves the value to other settings; none for a key that must be given.
-    pub default: Option<&'static str>,
-    /// Its meaning.
-    pub doc: &'static str,
-}
+    /// Whether programs have a type for one, two and three axes, such as `Conv2d`. Of files, the input decides.
+    fn has_axes(&self) -> bool {
+        false
+    }
 
-/// A key: its name, its type, its default and its meaning. One without a default must be given; with the default `null` another
-/// setting decides.
-macro_rules! key {
-    (@key $name:ident $ty:literal $default:expr, $doc:literal) => {
-        $crate::network::LayerKey {
-            name: stringify!($name),
-            ty: $ty,
-            default: $default,
-            doc: $doc,
-        }
-    };
-    ($name:ident: $ty:literal = $default:literal, $doc:literal) => {
-        $crate::network::kind::key!(@key $name $ty Some($default), $doc)
-    };
-    ($name:ident: $ty:literal, $doc:literal) => {
-        $crate::network::kind::key!(@key $name $ty None, $doc)
-    };
-}
-
-pub(crate) use key;
-
-/// A kind of layers.
-pub(crate) struct Kind {
-    /// Its name, and behind it those of other libraries: a message about an unknown name suggests this kind for them.
-    pub names: &'static [&'static str],
-    /// Its type; or those for one, two and three axes, of which the input decides; none of a neuron.
-    pub types: &'static [&'static str],
-    pub summary: &'static str,
-    pub main: MainValue,
-    /// The other keys.
-    pub keys: &'static [LayerKey],
     /// The shape of a time step, and a layer for it.
-    pub example: (&'static [usize], &'static str),
-    /// Builds a layer from its keys.
-    pub build: fn(&LayerFields<'_>, &mut Builder) -> Built,
-}
+    fn example(&self) -> (&'static [usize], &'static str);
 
-impl Kind {
-    /// Its name.
-    pub const fn name(&self) -> &'static str {
-        self.names[0]
-    }
+    /// Builds the layer. `layer` has the positions of the keys.
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built;
 }
 
 /// Declares layers. A line is the file of a layer: it declares the module, exports its types, and registers its kinds in files.
@@ -100,7 +43,7 @@ impl Kind {
 ///
 /// ```text
 /// layers! {
-///     mod linear: Linear => LINEAR;
+///     mod linear: Linear => LinearKeys;
 ///     in delay;
 ///     use crate::learning::kinds;
 /// }
@@ -123,9 +66,13 @@ macro_rules! layers {
         )*
 
         /// The kinds of layers in files.
-        pub(crate) fn kinds() -> Vec<&'static $crate::network::kind::Kind> {
-            let lists: Vec<Vec<&'static $crate::network::kind::Kind>> = vec![$(
-                $($(vec![$(&$module::$kind),+],)?)?
+        pub(crate) fn kinds() -> Vec<&'static $crate::network::kind::LayerEntry> {
+            use $crate::network::kind::LayerEntry;
+            let lists: Vec<Vec<&'static LayerEntry>> = vec![$(
+                $($({
+                    static KINDS: &[LayerEntry] = &[$(spikelet_schema::entry!($module::$kind)),+];
+                    KINDS.iter().collect()
+                },)?)?
                 $($folder::kinds(),)?
                 $($list(),)?
             )*];
@@ -150,19 +97,19 @@ macro_rules! by_axes {
 pub(crate) use by_axes;
 
 /// All kinds.
-pub(super) fn all() -> impl Iterator<Item = &'static Kind> {
-    static ALL: LazyLock<Vec<&Kind>> = LazyLock::new(layer::kinds);
+pub(super) fn all() -> impl Iterator<Item = &'static LayerEntry> {
+    static ALL: LazyLock<Vec<&LayerEntry>> = LazyLock::new(layer::kinds);
     ALL.iter().copied()
 }
 
 /// The kind of this name.
-pub(super) fn find(name: &str) -> Option<&'static Kind> {
+pub(super) fn find(name: &str) -> Option<&'static LayerEntry> {
     all().find(|kind| kind.name() == name)
 }
 
 /// The names of all kinds.
 pub(super) fn names() -> String {
-    let names: Vec<&str> = all().map(Kind::name).collect();
+    let names: Vec<&str> = all().map(Entry::name).collect();
     format!("layers: {}", names.join(", "))
 }
 
@@ -177,58 +124,82 @@ pub(super) fn help_for(name: &str) -> String {
 /// The name closest to a misspelt one. Names that other libraries use are known too.
 fn closest_name(given: &str) -> Option<&'static str> {
     let given = given.to_lowercase().replace('_', "-");
-    let meant = all().find(|kind| kind.names.contains(&&*given));
+    let meant = layer_kinds()
+        .iter()
+        .find(|kind| kind.name() == given || kind.other_names.contains(&&*given));
     meant
-        .map(Kind::name)
-        .or_else(|| closest(&given, all().map(Kind::name)))
+        .map(LayerKind::name)
+        .or_else(|| closest(&given, all().map(Entry::name)))
 }
 
 /// The entry of a table that is meant as the name of a kind: the closest to one, or else the first that is no
 /// key of any kind.
-pub(super) fn misspelt(entries: &[Entry]) -> Option<&Entry> {
-    let is_key =
-        |key: &str| key == "name" || all().any(|kind| kind.keys.iter().any(|k| k.name == key));
+pub(super) fn misspelt(entries: &[document::Entry]) -> Option<&document::Entry> {
+    let has = |kind: &LayerKind, key: &str| kind.keys().iter().any(|own| own.key == key);
+    let is_key = |key: &str| key == "name" || layer_kinds().iter().any(|kind| has(kind, key));
     let mut unknown = entries.iter().filter(|entry| !is_key(&entry.key));
     let first = unknown.clone().next();
     unknown.find(|e| closest_name(&e.key).is_some()).or(first)
 }
 
-/// The name, the value, the further keys and a summary of all kinds of layers of a [`Layers`](super::Layers) list.
+/// All kinds of layers of a [`Layers`](super::Layers) list.
 ///
 /// ```
 /// let kinds = spikelet_nn::network::layer_kinds();
-/// let conv = kinds.iter().find(|kind| kind.name == "conv").expect("a layer");
-/// assert_eq!(conv.keys[1].name, "kernel");
+/// let conv = kinds.iter().find(|kind| kind.name() == "conv").expect("a layer");
+/// assert_eq!(conv.declaration.main().expect("a value").key, "out_channels");
+/// assert_eq!(conv.keys()[1].key, "kernel");
+/// assert_eq!(conv.types, ["Conv1d", "Conv2d", "Conv3d"]);
 /// ```
-pub fn layer_kinds() -> Vec<LayerKind> {
-    let described = |kind: &'static Kind| LayerKind {
-        name: kind.name(),
-        types: kind.types,
-        main: kind.main.key(),
-        keys: kind.keys,
-        summary: kind.summary,
-        input: kind.example.0,
-        example: kind.example.1,
-    };
-    all().map(described).collect()
+pub fn layer_kinds() -> &'static [LayerKind] {
+    static KINDS: LazyLock<Vec<LayerKind>> = LazyLock::new(|| all().map(LayerKind::of).collect());
+    &KINDS
 }
 
 /// A kind of layers in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LayerKind {
-    /// Its name, the key of its value.
-    pub name: &'static str,
-    /// Its type; or those for one, two and three axes, of which the input decides; none of a neuron.
-    pub types: &'static [&'static str],
-    /// Its value, if it has one, under the name that programs give it.
-    pub main: Option<LayerKey>,
-    /// Its other keys.
-    pub keys: &'static [LayerKey],
-    /// A summary of one line.
-    pub summary: &'static str,
+    /// Its name, its keys, and what they mean. The value of the main field is written after the name.
+    pub declaration: &'static Declaration,
+    /// Its type in programs; or those for one, two and three axes, of which the input decides; none of a neuron.
+    pub types: Vec<String>,
     /// The shape of a time step that the example takes.
     pub input: &'static [usize],
     /// A layer of this kind in a list, such as `{ linear = 6 }`.
     pub example: &'static str,
+    /// Its names in other libraries.
+    other_names: &'static [&'static str],
+}
+
+impl LayerKind {
+    fn of(entry: &'static LayerEntry) -> Self {
+        let keys = entry.defaults();
+        let declared = entry.declaration.type_name;
+        let own = declared.strip_suffix("Keys").unwrap_or(declared);
+        let types = match (keys.has_type(), keys.has_axes()) {
+            (false, _) => vec![],
+            (true, true) => (1..=3).map(|axes| format!("{own}{axes}d")).collect(),
+            (true, false) => vec![own.to_string()],
+        };
+        let (input, example) = keys.example();
+        Self {
+            declaration: entry.declaration,
+            types,
+            input,
+            example,
+            other_names: keys.other_names(),
+        }
+    }
+
+    /// Its name, the key of its value.
+    pub fn name(&self) -> &'static str {
+        self.declaration.name
+    }
+
+    /// Its keys beside its value.
+    pub fn keys(&self) -> Vec<&'static Field> {
+        let all = self.declaration.all_fields().into_iter();
+        all.filter(|field| field.role != Role::Main).collect()
+    }
 }

@@ -1,19 +1,15 @@
-//! The keys of a layer in a list: its kind, the value of the kind, its name, and values that many kinds have.
+//! A layer of a list: its kind, the values of its keys, and their positions.
 
-use super::Layers;
-use super::kind::{self, Kind, MainValue};
+use super::kind::{self, LayerEntry, LayerKeys};
 use super::problem::NetworkProblem;
-use crate::domain::Domain;
-use crate::module::Init;
-use spikelet_core::document::{Content, Fields, Located, Node};
-use spikelet_schema::Choice;
+use spikelet_core::document::{Content, DocumentProblem, Entry, Located, Node, Span};
+use spikelet_schema::{Field, Kind};
+use std::sync::Arc;
 
-/// A layer of a list: the value after its kind, and its other keys.
+/// The table of a layer in a list, for checks that need the layer's input.
 pub(crate) struct LayerFields<'a> {
-    pub kind: &'static Kind,
-    /// The value of the key with the name of the kind.
-    pub main: Option<&'a Node>,
-    pub fields: Fields<'a>,
+    kind: &'static LayerEntry,
+    node: &'a Node,
 }
 
 impl<'a> LayerFields<'a> {
@@ -22,216 +18,129 @@ impl<'a> LayerFields<'a> {
         self.kind.name()
     }
 
-    /// The value of the kind's key, which was checked to be there.
-    pub fn main(&self) -> Result<&'a Node, Located> {
-        self.main.ok_or_else(|| {
-            let problem = NetworkProblem::NeedsValue {
-                kind: self.name(),
-                expected: self.kind.main.expected(),
+    /// A key with its value, if it is given. The key of the main value is the name of the kind.
+    pub fn entry(&self, key: &str) -> Option<&'a Entry> {
+        debug_assert!(self.has(key), "{key}");
+        let mut entries = self.node.entries().unwrap_or_default().iter();
+        entries.find(|entry| entry.key == key)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        let fields = self.kind.declaration.all_fields();
+        key == self.name() || fields.iter().any(|field| field.key == key)
+    }
+
+    /// The value of a key, if it is given.
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The error for the value of a key; where it is not given, that it is missing.
+    pub fn wrong(&self, key: &str, expected: impl Into<String>) -> Located {
+        let expected = expected.into();
+        let Some(node) = self.get(key) else {
+            let problem = DocumentProblem::MissingKey {
+                owner: format!("`{}`", self.name()),
+                key: key.to_string(),
+                expected,
             };
-            problem.at(self.fields.span())
-        })
-    }
-
-    /// The value of the kind's key as a size.
-    pub fn main_size(&self) -> Result<usize, Located> {
-        self.main()?.integer(self.name(), 1..=Layers::MAX_SIZE)
-    }
-
-    /// Whether a flag is set.
-    pub fn flag(&self, key: &str) -> Result<bool, Located> {
-        Ok(self.fields.flag(key)?.unwrap_or(false))
-    }
-
-    /// A number of a domain.
-    pub fn number(&self, key: &str, domain: Domain) -> Result<Option<f64>, Located> {
-        let node = self.fields.get(key);
-        node.map(|node| number(node, key, domain)).transpose()
-    }
-
-    /// The value of a word.
-    pub fn choice<T: Choice>(&self, key: &str) -> Result<Option<T>, Located> {
-        let Some(node) = self.fields.get(key) else {
-            return Ok(None);
+            return Located::new(problem).or_at(self.node.span.clone());
         };
-        let given = node.choice(key, T::NAMES)?;
-        let mut all = T::NAMES.iter().zip(T::ALL);
-        Ok(all
-            .find(|(name, _)| **name == given)
-            .map(|(_, value)| *value))
+        node.wrong(key, expected)
+    }
+
+    /// The error of the complete layer.
+    pub fn refused(&self, problem: NetworkProblem) -> Located {
+        problem.at(self.node.span.clone())
     }
 
     /// Checks the key `inputs`, if it is given: the sequence has this size on its first axis.
-    pub fn expect_inputs(&self, size: usize) -> Result<(), Located> {
-        match self.fields.get("inputs") {
-            Some(node) if node.integer("inputs", 1..=Layers::MAX_SIZE)? != size => {
-                Err(node.wrong("inputs", format!("{size}, as its input has")))
+    pub fn expect_inputs(&self, inputs: Option<usize>, size: usize) -> Result<(), Located> {
+        match inputs {
+            Some(inputs) if inputs != size => {
+                Err(self.wrong("inputs", format!("{size}, as its input has")))
             }
             _ => Ok(()),
         }
     }
 
-    /// One size for all axes, or a size for each of them; the value of `key`.
-    pub fn sizes<const D: usize>(
+    /// Checks that the value of `key` divides a size of the input: `what` divide the size and its name.
+    pub fn expect_divisor(
         &self,
         key: &str,
-        least: usize,
-    ) -> Result<Option<[usize; D]>, Located> {
-        let node = self.fields.get(key);
-        node.map(|node| sizes(node, key, least)).transpose()
-    }
-
-    /// The same of the kind's key, at least 1.
-    pub fn main_sizes<const D: usize>(&self) -> Result<[usize; D], Located> {
-        sizes(self.main()?, self.name(), 1)
-    }
-}
-
-/// The initial values of weights and biases in files.
-impl LayerFields<'_> {
-    /// Those of the keys `init` and `bias_init`, if the kind has them and they are given. `fan_out` is the number of outputs times the size of the
-    /// window.
-    pub fn inits(&self, fan_out: usize) -> Result<[Option<Init>; 2], Located> {
-        let bias = self.fields.number("bias_init")?.map(Init::Constant);
-        Ok([self.init(fan_out)?, bias])
-    }
-
-    /// The initialization of the weights, of a layer without biases.
-    pub fn init(&self, fan_out: usize) -> Result<Option<Init>, Located> {
-        let expected = "\"fan-in\", \"kaiming-normal\", { normal = 0.02 } with a standard deviation, or { uniform = [0.0, 0.3] }";
-        let weight = match self.fields.get("init") {
-            None => None,
-            Some(node) if node.get("uniform").is_some() => Some(uniform(node)?),
-            Some(node) => match (node.as_text(), node.get("normal")) {
-                (Some("fan-in"), _) => None,
-                (Some("kaiming-normal"), _) => Some(Init::kaiming_normal(fan_out)),
-                (None, Some(deviation)) => {
-                    Fields::new(node, "`init`", &["normal"])?;
-                    match deviation.number("normal")? {
-                        deviation if deviation >= 0.0 => Some(Init::Normal { deviation }),
-                        _ => return Err(deviation.wrong("normal", "a number of at least 0")),
-                    }
-                }
-                _ => return Err(node.wrong("init", expected)),
-            },
-        };
-        Ok(weight)
+        (parts, what): (usize, &'static str),
+        (size, name): (usize, &str),
+    ) -> Result<(), Located> {
+        if size.is_multiple_of(parts) {
+            return Ok(());
+        }
+        let whole = format!("the {size} {name}");
+        let problem = NetworkProblem::Divisor { what, parts, whole };
+        Err(problem.at(self.get(key).and_then(|node| node.span.clone())))
     }
 }
 
-/// `{ uniform = [0.0, 0.3] }`: uniform between two limits.
-fn uniform(node: &Node) -> Result<Init, Located> {
-    let [low, high] = match Fields::new(node, "`init`", &["uniform"])?.get("uniform") {
-        Some(limits) => interval(limits, "uniform")?,
-        None => [0.0, 0.0],
-    };
-    Ok(Init::Between { low, high })
-}
-
-/// A list of two numbers, of which the second is not smaller.
-pub(crate) fn interval(node: &Node, key: &str) -> Result<[f64; 2], Located> {
-    let wrong = || node.wrong(key, "a list of two numbers, the smaller one first");
-    let [low, high] = node.list(key).map_err(|_| wrong())? else {
-        return Err(wrong());
-    };
-    match [low.number(key)?, high.number(key)?] {
-        [low, high] if low <= high => Ok([low, high]),
-        _ => Err(wrong()),
-    }
-}
-
-/// One size for all axes, or a size for each of them.
-fn sizes<const D: usize>(node: &Node, key: &str, least: usize) -> Result<[usize; D], Located> {
-    let most = Layers::MAX_SIZE;
-    let expected = match D {
-        1 => format!("an integer from {least} to {most}"),
-        _ => format!("an integer from {least} to {most}, or a list of {D} of them"),
-    };
-    let wrong = || node.wrong(key, expected.clone());
-    let read = |node: &Node| node.integer(key, least..=most);
-    let made: Result<Vec<usize>, _> = match &node.content {
-        Content::List(items) if items.len() == D => items.iter().map(read).collect(),
-        _ => read(node).map(|size| vec![size; D]),
-    };
-    made.map_err(|_| wrong())?.try_into().map_err(|_| wrong())
-}
-
-/// Checks that the value of `node` divides a size of the input: `what` divide the size and its name.
-pub(crate) fn expect_divisor(
-    node: Option<&Node>,
-    (parts, what): (usize, &'static str),
-    (size, name): (usize, &str),
-) -> Result<(), Located> {
-    if size.is_multiple_of(parts) {
-        return Ok(());
-    }
-    let whole = format!("the {size} {name}");
-    let problem = NetworkProblem::Divisor { what, parts, whole };
-    Err(problem.at(node.and_then(|node| node.span.clone())))
-}
-
-/// A number of a domain.
-pub(crate) fn number(node: &Node, key: &str, domain: Domain) -> Result<f64, Located> {
-    let value = node.number(key)?;
-    match domain.contains(value) {
-        true => Ok(value),
-        false => Err(node.wrong(key, domain.to_string())),
-    }
-}
-
-/// The keys of a layer within another one, which has no name and is not built by itself.
-pub(crate) fn inner_layer(node: &Node) -> Result<LayerFields<'_>, Located> {
-    let (kind, main) = kind_of(node)?;
-    layer_fields(node, kind, main, false)
+/// The kind and the keys of a layer within another one, which has no name and is not built by itself.
+pub(crate) fn inner_layer(node: &Node) -> Result<(Arc<dyn LayerKeys>, LayerFields<'_>), Located> {
+    read_layer(node, kind_of(node)?, false)
 }
 
 /// The keys of a layer of this kind. `named`: whether it may have a name.
-pub(super) fn layer_fields<'a>(
+pub(super) fn read_layer<'a>(
     node: &'a Node,
-    kind: &'static Kind,
-    main: Option<&'a Node>,
+    kind: &'static LayerEntry,
     named: bool,
-) -> Result<LayerFields<'a>, Located> {
-    let mut known = vec![kind.name()];
-    known.extend(kind.keys.iter().map(|key| key.name));
-    known.extend(named.then_some("name"));
-    known.extend(node.get("layer").map(|_| "layer"));
-    let owner = format!("`{}`", kind.name());
-    let fields = match &node.content {
-        Content::Text(_) => Fields::empty(owner, &known, node.span.clone()),
-        _ => Fields::new(node, owner, &known)?,
-    };
-    let given = LayerFields { kind, main, fields };
-    match (kind.main, main) {
-        (MainValue::Required(_) | MainValue::Layers(_), None) => {
-            given.main()?;
+) -> Result<(Arc<dyn LayerKeys>, LayerFields<'a>), Located> {
+    let fields = LayerFields { kind, node };
+    let name = kind.name();
+    match (kind.declaration.main(), fields.get(name)) {
+        (Some(main), None) if main.required => {
+            let expected = main.phrase();
+            return Err(fields.refused(NetworkProblem::NeedsValue {
+                kind: name,
+                expected,
+            }));
         }
-        (MainValue::None, Some(value)) => {
-            let problem = NetworkProblem::TakesNoValue { kind: kind.name() };
-            return Err(problem.at(value.span.clone()));
+        (None, Some(value)) => {
+            return Err(NetworkProblem::TakesNoValue { kind: name }.at(value.span.clone()));
         }
         _ => {}
     }
-    Ok(given)
+    let beside = [named.then_some("name"), node.get("layer").map(|_| "layer")];
+    let beside: Vec<&str> = beside.into_iter().flatten().collect();
+    let keys = kind.read_as_value(node, &beside)?;
+    for field in kind.declaration.all_fields() {
+        expect_own_word(&fields, field)?;
+    }
+    Ok((keys, fields))
 }
 
-/// The kind of a layer, and the value of the key with its name.
-pub(super) fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Located> {
-    let unknown = |name: &str| NetworkProblem::UnknownLayer {
-        name: name.to_string(),
-        help: kind::help_for(name),
+/// Refuses other spellings of a word: programs that change a list of layers read its words as they are.
+fn expect_own_word(fields: &LayerFields<'_>, field: &Field) -> Result<(), Located> {
+    let kind = match (field.kind)() {
+        Kind::Optional(kind) => *kind,
+        kind => kind,
+    };
+    match (kind, fields.get(field.key)) {
+        (Kind::Word(words), Some(node)) => node.choice(field.key, words).map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+/// The kind of a layer.
+pub(super) fn kind_of(node: &Node) -> Result<&'static LayerEntry, Located> {
+    let known = |name: &str, span: &Option<Span>| {
+        let unknown = || NetworkProblem::UnknownLayer {
+            name: name.to_string(),
+            help: kind::help_for(name),
+        };
+        kind::find(name).ok_or_else(|| unknown().at(span.clone()))
     };
     match &node.content {
-        Content::Text(name) => match kind::find(name) {
-            Some(kind) => Ok((kind, None)),
-            None => Err(unknown(name).at(node.span.clone())),
-        },
+        Content::Text(name) => known(name, &node.span),
         Content::Table(entries) => {
             if let Some(layer) = node.get("layer") {
-                let name = layer.text("layer")?;
-                let kind = kind::find(name);
-                let kind = kind.ok_or_else(|| unknown(name).at(layer.span.clone()))?;
-                return Ok((kind, node.get(kind.name())));
+                return known(layer.text("layer")?, &layer.span);
             }
             let mut found = entries
                 .iter()
@@ -242,14 +151,14 @@ pub(super) fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Loc
                     second: second.key.clone(),
                 }
                 .at(second.span.clone())),
-                (Some((entry, kind)), None) => Ok((kind, Some(&entry.value))),
-                (None, _) => Err(match kind::misspelt(entries) {
-                    Some(entry) => unknown(&entry.key).at(entry.span.clone()),
-                    None => NetworkProblem::NoKind {
+                (Some((_, kind)), None) => Ok(kind),
+                (None, _) => match kind::misspelt(entries) {
+                    Some(entry) => known(&entry.key, &entry.span),
+                    None => Err(NetworkProblem::NoKind {
                         help: kind::names(),
                     }
-                    .at(node.span.clone()),
-                }),
+                    .at(node.span.clone())),
+                },
             }
         }
         _ => Err(NetworkProblem::NotALayer.at(node.span.clone())),
@@ -258,7 +167,8 @@ pub(super) fn kind_of(node: &Node) -> Result<(&'static Kind, Option<&Node>), Loc
 
 /// Whether a layer groups others, and may have an empty name: they are then part of the list around it.
 pub(super) fn is_group(node: &Node) -> bool {
-    kind_of(node).is_ok_and(|(kind, _)| matches!(kind.main, MainValue::Layers(_)))
+    let main = kind_of(node).ok().and_then(|kind| kind.declaration.main());
+    main.is_some_and(|main| matches!((main.kind)(), Kind::List(..)))
 }
 
 /// The name of a group of layers, which may be empty.

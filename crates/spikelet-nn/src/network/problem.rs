@@ -40,7 +40,7 @@ pub enum NetworkProblem {
         /// The layer.
         kind: &'static str,
         /// The value.
-        expected: &'static str,
+        expected: String,
     },
     /// A layer with a value that it does not have.
     #[error("`{kind}` takes no value")]

@@ -26,20 +26,22 @@ fn leaf() -> impl Strategy<Value = Value> {
         0..10_u8,
     )
         .prop_map(|(kind, keys, main, form)| {
-            if kind.main.is_none() && form < 5 {
-                return json!(kind.name);
+            let (name, keys_of_kind) = (kind.name(), kind.keys());
+            let has_value = kind.declaration.main().is_some();
+            if !has_value && form < 5 {
+                return json!(name);
             }
             let mut layer = json!({});
-            match kind.main.is_none() {
-                true => layer["layer"] = json!(kind.name),
-                false => layer[kind.name] = main,
+            match has_value {
+                false => layer["layer"] = json!(name),
+                true => layer[name] = main,
             }
-            if kind.keys.iter().any(|key| key.name == "kernel") {
+            if keys_of_kind.iter().any(|key| key.key == "kernel") {
                 layer["kernel"] = json!(form % 3 + 1);
             }
             for (index, value) in keys {
-                if !kind.keys.is_empty() {
-                    layer[index.get(kind.keys).name] = value;
+                if !keys_of_kind.is_empty() {
+                    layer[index.get(&keys_of_kind).key] = value;
                 }
             }
             layer

@@ -3,25 +3,40 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use spikelet::encoder::ENCODERS;
-use spikelet::network::{LayerKey, LayerKind, Model, layer_kinds};
+use spikelet::network::{LayerKind, Model, layer_kinds};
 use spikelet::neuron::{Common, NEURONS, Neuron};
-use spikelet::schema::{Alias, Family, Field, Kind, Registry, Schema, markdown, member_to_json};
+use spikelet::schema::{
+    Alias, Family, Field, Kind, Registry, Schema, markdown, member_to_json, to_json,
+};
 use spikelet::surrogate::SURROGATES;
 
-/// The word for the type of a constant, as the keys of layers have it.
-fn word(kind: &Kind) -> &'static str {
-    match kind {
+/// The word for the type of an argument.
+fn word(kind: &Kind) -> String {
+    let text = match kind {
         Kind::Flag => "flag",
         Kind::Integer => "integer",
         Kind::Number => "number",
-        Kind::Optional(kind) => word(kind),
-        Kind::Member {
-            family: "surrogate",
-            ..
-        } => "surrogate",
-        Kind::List(..) => "numbers",
-        Kind::Table(_) | Kind::Member { .. } | Kind::Other(..) => "table",
+        Kind::Optional(kind) => return word(kind),
+        Kind::Member { family, .. } if ["surrogate", "neuron", "layer"].contains(family) => family,
+        Kind::List(of, _) => match &word(of)[..] {
+            "layer" => "layers",
+            "text" => "texts",
+            _ => "numbers",
+        },
+        Kind::Other(_, schema) => return word_of(&schema()["type"]),
+        Kind::Table(_) | Kind::Member { .. } => "table",
         _ => "text",
+    };
+    text.to_string()
+}
+
+/// The word for the types of a JSON schema: a table, a text, or a size for all axes or for each.
+fn word_of(types: &Value) -> String {
+    match types.as_array().map(|types| &types[..]) {
+        Some([integer, _]) if integer == "integer" => "sizes".to_string(),
+        Some(types) => types.iter().map(word_of).collect::<Vec<_>>().join(" or "),
+        None if types == "string" => "text".to_string(),
+        None => "table".to_string(),
     }
 }
 
@@ -29,7 +44,7 @@ fn word(kind: &Kind) -> &'static str {
 fn argument(field: &Field, default: &Value) -> Value {
     let kind = (field.kind)();
     let ty = match field.key {
-        "trainable" => "trainable",
+        "trainable" => "trainable".to_string(),
         _ => word(&kind),
     };
     let default = match default {
@@ -111,20 +126,21 @@ fn add_states(neuron: &(dyn Neuron + 'static), found: &mut Value) {
 
 /// A kind of layers: its value and its keys are fields, of which those without a default must be given.
 fn layer(kind: &LayerKind) -> Value {
-    let key = |key: &LayerKey| {
-        let default = key.default.and_then(|text| serde_json::from_str(text).ok());
-        let mut found = json!({"name": key.name, "type": key.ty, "doc": key.doc});
-        if let Some(default) = default {
-            found["default"] = default;
+    let defaults = to_json(&*(kind.declaration.default)());
+    let field = |field: &Field| {
+        let mut found =
+            json!({"name": field.key, "type": word(&(field.kind)()), "doc": field.summary()});
+        if !field.required {
+            found["default"] = defaults[field.key].clone();
         }
         found
     };
     json!({
-        "name": kind.name,
+        "name": kind.name(),
         "classes": kind.types,
-        "summary": kind.summary,
-        "main": kind.main.as_ref().map(key),
-        "keys": kind.keys.iter().map(key).collect::<Vec<_>>(),
+        "summary": kind.declaration.summary(),
+        "main": kind.declaration.main().map(field),
+        "keys": kind.keys().into_iter().map(field).collect::<Vec<_>>(),
     })
 }
 

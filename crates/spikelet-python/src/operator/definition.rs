@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
 use spikelet_nn::layer::Recurrent;
 use spikelet_nn::module::{Mode, Module};
-use spikelet_nn::network::{Layers, layer_kinds};
+use spikelet_nn::network::{LayerKind, Layers, layer_kinds};
 use spikelet_nn::neuron::{self, Granularity, Neuron};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -129,7 +129,7 @@ impl Definition {
         let layers = Layers::from_json(&list).map_err(Error::other)?;
         let kinds = layer_kinds();
         let is_this = |kind: &&str| layer.get(*kind).is_some() || layer == *kind;
-        let name = kinds.iter().map(|kind| kind.name).find(is_this);
+        let name = kinds.iter().map(LayerKind::name).find(is_this);
         let mode = match spec.get("training").and_then(Value::as_bool) {
             Some(false) => Mode::EVAL,
             _ => Mode::TRAIN,

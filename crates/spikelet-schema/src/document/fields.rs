@@ -1,6 +1,7 @@
 //! The keys of a table.
 
 use super::{Content, DocumentProblem, Entry, Located, Node, Span};
+use crate::Field;
 use std::ops::RangeInclusive;
 
 /// A table whose keys are all known.
@@ -10,6 +11,8 @@ pub struct Fields<'a> {
     entries: &'a [Entry],
     span: Option<Span>,
     known: Vec<String>,
+    /// The key of the main field, where it is the name of a member.
+    main: Option<&'static str>,
 }
 
 impl<'a> Fields<'a> {
@@ -37,6 +40,7 @@ impl<'a> Fields<'a> {
             entries,
             span: node.span.clone(),
             known,
+            main: None,
         })
     }
 
@@ -47,7 +51,18 @@ impl<'a> Fields<'a> {
             entries: &[],
             span,
             known: known.iter().map(ToString::to_string).collect(),
+            main: None,
         }
+    }
+
+    /// These fields, with this key of the main one: see [`Field::with_main`].
+    pub(crate) fn with_main(self, main: Option<&'static str>) -> Self {
+        Self { main, ..self }
+    }
+
+    /// A field as this table has it.
+    pub(crate) fn field(&self, field: &Field) -> Field {
+        field.with_main(self.main)
     }
 
     /// The key with its value and its position, if it is given.

@@ -3,7 +3,7 @@
 use super::data::dataset_names;
 use super::{Experiment, NETWORK, TABLES};
 use serde_json::{Map, Value, json};
-use spikelet_nn::network::{Model, Network, layer_kinds};
+use spikelet_nn::network::{LayerKind, Model, Network, layer_kinds};
 use spikelet_schema::{Schema, json_schema};
 
 /// The schema of a file.
@@ -66,7 +66,7 @@ const LAYER: &str = "#/properties/network/$defs/layer";
 /// The schema of a layer: a string, or a table with the key of a kind and the other keys of this kind.
 fn layer() -> Value {
     let kinds = layer_kinds();
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let names: Vec<&str> = kinds.iter().map(LayerKind::name).collect();
     let mut properties = Map::from_iter([
         (
             "name".to_string(),
@@ -77,15 +77,16 @@ fn layer() -> Value {
             json!({"enum": names, "description": "a layer without a value"}),
         ),
     ]);
-    for kind in &kinds {
-        for key in kind.keys {
-            properties.entry(key.name).or_insert(json!({}));
+    for kind in kinds {
+        for key in kind.keys() {
+            properties.entry(key.key).or_insert(json!({}));
         }
-        let description = match kind.main {
-            None => kind.summary.to_string(),
-            Some(value) => format!("{}; {}", kind.summary, value.doc),
+        let summary = kind.declaration.summary();
+        let description = match kind.declaration.main() {
+            None => summary.to_string(),
+            Some(value) => format!("{summary}; {}", value.phrase()),
         };
-        properties.insert(kind.name.to_string(), json!({"description": description}));
+        properties.insert(kind.name().to_string(), json!({"description": description}));
     }
     let table = json!({"type": "object", "properties": properties, "additionalProperties": false});
     json!({"anyOf": [{"enum": names}, table]})

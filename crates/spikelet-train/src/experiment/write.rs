@@ -85,7 +85,7 @@ fn ordered(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let rank = |key: &str| match key {
         "name" | "parameters" => 0,
         "layer" => 1,
-        key if layer_kinds().iter().any(|kind| kind.name == key) => 2,
+        key if layer_kinds().iter().any(|kind| kind.name() == key) => 2,
         _ => 3,
     };
     let mut entries: Vec<_> = map.iter().filter(|(_, value)| !value.is_null()).collect();

@@ -76,7 +76,7 @@ fn check(input: &[usize], layer: &str) -> Result<()> {
 #[test]
 fn the_checkpoint_of_every_kind_of_layer_evaluates_as_in_its_run() {
     let mut failed = vec![];
-    let kinds = layer_kinds().into_iter();
+    let kinds = layer_kinds().iter();
     let variants = [
         "{ dcls = 6, kernel_size = 5, version = \"max\" }",
         "{ dcls = 6, kernel_size = 5, version = \"v1\" }",

@@ -4,23 +4,24 @@
 //! a neuron fires on them. Only the potentials of neurons pass from step to step.
 
 use super::images::{channels_last, channels_second};
-use super::pointwise::WEIGHTS;
+use super::init_keys::InitKeys;
 use super::{BatchNorm, Pointwise, WeightShape};
 use crate::module::{Context, Init, Module};
-use crate::network::LayerKey;
-use crate::network::keys::{BIAS, BIAS_INIT, INIT, MOMENTUM};
-use crate::network::kind::{Builder, Built, LayerFields, MainValue, key, layers};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, layers};
+use crate::network::values::LayerNeuron;
 use crate::neuron::Neuron;
 use crate::{LayerProblem, domain};
 use spikelet_core::Result;
 use spikelet_core::document::Located;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 layers! {
-    mod self_attention: SelfAttention => SELF_ATTENTION;
-    mod token: TokenAttention => TOKEN_ATTENTION;
-    mod spike_driven: SpikeDrivenAttention => SPIKE_DRIVEN_ATTENTION;
+    mod self_attention: SelfAttention => SelfAttentionKeys;
+    mod token: TokenAttention => TokenAttentionKeys;
+    mod spike_driven: SpikeDrivenAttention => SpikeDrivenAttentionKeys;
 }
 
 /// What the three kinds of attention have in common.
@@ -152,19 +153,24 @@ fn untokened(tokens: &Var, like: &[usize]) -> Var {
     channels_second(&channels_last(tokens).reshape(shape))
 }
 
-const HEADS: MainValue = MainValue::Required(key!(heads: "integer", "the number of heads"));
-
-const PRODUCT_NEURON: LayerKey =
-    key!(product_neuron: "neuron" = "null", "the neuron of the products; by default the network's");
-
-/// A kind's own keys, and those of all kinds of attention.
-macro_rules! keys {
-    ($($own:expr),*) => {
-        &[$($own,)* super::PRODUCT_NEURON, super::BIAS, super::WEIGHTS, super::INIT, super::BIAS_INIT, super::MOMENTUM]
-    };
+/// The keys of all kinds of attention.
+#[derive(Debug, Schema)]
+struct AttentionKeys {
+    /// The number of heads.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    heads: usize,
+    /// The neuron of the products; by default the network's.
+    product_neuron: LayerNeuron,
+    /// Whether there is a bias.
+    bias: bool,
+    /// The shape of the weights, as of the layer of which they are in other programs: `linear`, `conv1d` or `conv2d`.
+    weights: Option<WeightShape>,
+    #[schema(flatten)]
+    init: InitKeys,
+    /// The share of a batch in the running statistics.
+    #[schema(default = 0.1, from = 0, to = 1)]
+    momentum: f64,
 }
-
-use keys;
 
 /// Adds an attention with so many `maps` of all channels, and `products` beside them for each element of its output.
 fn leaf(
@@ -181,14 +187,16 @@ fn leaf(
     })
 }
 
-fn parts(layer: &LayerFields<'_>, b: &Builder) -> Result<AttentionParts, Located> {
-    b.spatial_axes(layer)?;
-    let (heads, channels) = (layer.main_size()?, b.shape[0]);
-    let product_neuron = b.neuron_of(layer.fields.get("product_neuron"))?;
-    let mut parts = AttentionParts::new(channels, heads, b.neuron.clone(), product_neuron);
-    parts.bias = layer.flag("bias")?;
-    parts.momentum = layer.fields.number("momentum")?.unwrap_or(parts.momentum);
-    parts.shape = layer.choice("weights")?.unwrap_or(parts.shape);
-    [parts.weight_init, parts.bias_init] = layer.inits(channels)?;
-    Ok(parts)
+impl AttentionKeys {
+    fn parts(&self, layer: &LayerFields<'_>, b: &Builder) -> Result<AttentionParts, Located> {
+        b.spatial_axes(layer)?;
+        let channels = b.shape[0];
+        let product_neuron = self.product_neuron.neuron(b);
+        let mut parts = AttentionParts::new(channels, self.heads, b.neuron.clone(), product_neuron);
+        parts.bias = self.bias;
+        parts.momentum = self.momentum;
+        parts.shape = self.weights.unwrap_or(parts.shape);
+        [parts.weight_init, parts.bias_init] = self.init.of(channels);
+        Ok(parts)
+    }
 }

@@ -6,12 +6,13 @@
 //! Sources: Z. Zhou et al., *Spikformer: when spiking neural network meets transformer*, ICLR 2023; C. Zhou et al.,
 //! *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
-use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
+use super::{AttentionKeys, AttentionParts, leaf, untokened};
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree, print_as_tree};
-use crate::network::kind::{Kind, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Self attention of spikes between the positions of `[T, N, C, …]`.
 ///
@@ -103,24 +104,33 @@ impl Module for SelfAttention {
 
 print_as_tree!(SelfAttention);
 
-/// `{ self-attention = 12, scale = 0.125, product_neuron = { name = "lif", v_threshold = 0.5 } }`
-pub(crate) const SELF_ATTENTION: Kind = Kind {
-    names: &["self-attention"],
-    types: &["SelfAttention"],
-    summary: "spiking self attention between the positions of a map",
-    main: HEADS,
-    keys: keys![
-        key!(scale: "number" = "0.125", "the factor of the products"),
-        key!(state_across_samples: "flag" = "false", "whether states of neurons are carried from sample to sample, as in some programs")
-    ],
-    example: (&[4, 6, 6], "{ self-attention = 2 }"),
-    build: |layer, b| {
-        let mut module = SelfAttention::new(parts(layer, b)?);
-        module.scale = layer.fields.number("scale")?.unwrap_or(module.scale);
-        module.state_across_samples = layer.flag("state_across_samples")?;
+/// Spiking self attention between the positions of a map.
+#[derive(Debug, Schema)]
+#[schema(name = "self-attention")]
+pub(crate) struct SelfAttentionKeys {
+    /// The factor of the products.
+    #[schema(default = 0.125)]
+    scale: f64,
+    /// Whether states of neurons are carried from sample to sample, as in some programs.
+    state_across_samples: bool,
+    #[schema(flatten)]
+    parts: AttentionKeys,
+}
+
+impl LayerKeys for SelfAttentionKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ self-attention = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let mut module = SelfAttention::new(self.parts.parts(layer, b)?);
+        module.scale = self.scale;
+        module.state_across_samples = self.state_across_samples;
         let (channels, tokens) = (b.shape[0], b.shape[1..].iter().product::<usize>());
-        let head = channels / layer.main()?.integer(layer.name(), 1..=channels)?;
+        let Some(head @ 1..) = channels.checked_div(self.parts.heads) else {
+            return Err(layer.wrong(layer.name(), format!("a whole number from 1 to {channels}")));
+        };
         let products = head.min(tokens).saturating_mul(2);
         leaf(layer, b, module, 4, products)
-    },
-};
+    }
+}

@@ -8,11 +8,12 @@
 //! CIFAR10-DVS, k and v are filtered over 3 × 3 pixels, and k·v and q·m over 3 × 3 tokens and channels of a head.
 
 use super::super::MaxPool2d;
-use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
+use super::{AttentionKeys, AttentionParts, leaf, untokened};
 use crate::module::{Context, Module, Tree, print_as_tree};
-use crate::network::kind::{Kind, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Spike-driven self attention of `[T, N, C, …]`; the input are potentials, the output is normalized and no spikes.
 ///
@@ -99,16 +100,23 @@ impl Module for SpikeDrivenAttention {
 
 print_as_tree!(SpikeDrivenAttention);
 
-/// `{ spike-driven-attention = 8, filters = true }`
-pub(crate) const SPIKE_DRIVEN_ATTENTION: Kind = Kind {
-    names: &["spike-driven-attention"],
-    types: &["SpikeDrivenAttention"],
-    summary: "attention of potentials by sums of spikes",
-    main: HEADS,
-    keys: keys![key!(filters: "flag" = "false", "whether values are filtered by spikes")],
-    example: (&[4, 6, 6], "{ spike-driven-attention = 2 }"),
-    build: |layer, b| {
-        let module = SpikeDrivenAttention::new(parts(layer, b)?).filters(layer.flag("filters")?);
-        leaf(layer, b, module, 4, 0)
-    },
-};
+/// Attention of potentials by sums of spikes.
+#[derive(Debug, Schema)]
+#[schema(name = "spike-driven-attention")]
+pub(crate) struct SpikeDrivenAttentionKeys {
+    /// Whether values are filtered by spikes.
+    filters: bool,
+    #[schema(flatten)]
+    parts: AttentionKeys,
+}
+
+impl LayerKeys for SpikeDrivenAttentionKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ spike-driven-attention = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let module = SpikeDrivenAttention::new(self.parts.parts(layer, b)?);
+        leaf(layer, b, module.filters(self.filters), 4, 0)
+    }
+}

@@ -5,11 +5,12 @@
 //!
 //! Source: C. Zhou et al., *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
-use super::{AttentionParts, HEADS, keys, leaf, parts, untokened};
+use super::{AttentionKeys, AttentionParts, leaf, untokened};
 use crate::module::{Context, Module, Tree, print_as_tree};
-use crate::network::kind::Kind;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Q-K token attention of `[T, N, C, …]`: a token's keys pass where its queries have enough spikes.
 ///
@@ -62,16 +63,21 @@ impl Module for TokenAttention {
 
 print_as_tree!(TokenAttention);
 
-/// `{ token-attention = 8 }`
-pub(crate) const TOKEN_ATTENTION: Kind = Kind {
-    names: &["token-attention"],
-    types: &["TokenAttention"],
-    summary: "attention of positions by the spikes of their queries",
-    main: HEADS,
-    keys: keys![],
-    example: (&[4, 6, 6], "{ token-attention = 2 }"),
-    build: |layer, b| {
-        let module = TokenAttention::new(parts(layer, b)?);
+/// Attention of positions by the spikes of their queries.
+#[derive(Debug, Schema)]
+#[schema(name = "token-attention")]
+pub(crate) struct TokenAttentionKeys {
+    #[schema(flatten)]
+    parts: AttentionKeys,
+}
+
+impl LayerKeys for TokenAttentionKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[4, 6, 6], "{ token-attention = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let module = TokenAttention::new(self.parts.parts(layer, b)?);
         leaf(layer, b, module, 3, 0)
-    },
-};
+    }
+}

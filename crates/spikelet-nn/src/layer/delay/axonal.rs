@@ -11,10 +11,11 @@ use super::line::{MAX_LAGS, convolve, indices, with_history};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// The weights of the steps around a delay of [`AxonalDelay`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -169,27 +170,40 @@ impl Module for AxonalDelay {
     }
 }
 
-/// `{ axonal-delay = 30 }`
-pub(crate) const AXONAL_DELAY: Kind = Kind {
-    names: &["axonal-delay", "delay", "synaptic-delay"],
-    types: &["AxonalDelay"],
-    summary: "a learned delay for each channel",
-    main: MainValue::Required(key!(max_delay: "integer", "the longest delay")),
-    keys: &[
-        key!(sigma: "number" = "null", "the width of the kernels; by default linear interpolation"),
-        key!(trainable: "flag" = "true", "whether the delays are trained"),
-    ],
-    example: (&[8], "{ axonal-delay = 3 }"),
-    build: |layer, b| {
-        let most = layer.main()?.integer(layer.name(), 0..=MAX_DELAY)?;
-        let channels = b.shape[0];
-        let trainable = layer.fields.flag("trainable")?.unwrap_or(true);
-        let mut module = AxonalDelay::new(channels, most).trainable(trainable);
-        if let Some(sigma) = layer.number("sigma", Domain::above(0.0))? {
+/// A learned delay for each channel.
+///
+/// `{ axonal-delay = 10, sigma = 0.5 }`
+#[derive(Debug, Schema)]
+#[schema(name = "axonal-delay")]
+pub(crate) struct AxonalDelayKeys {
+    /// The longest delay.
+    #[schema(main, required, from = 0, to = MAX_DELAY)]
+    max_delay: usize,
+    /// The width of the kernels; by default linear interpolation.
+    #[schema(above = 0)]
+    sigma: Option<f64>,
+    /// Whether the delays are trained.
+    #[schema(default = true)]
+    trainable: bool,
+}
+
+impl LayerKeys for AxonalDelayKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["delay", "synaptic-delay"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ axonal-delay = 3 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (most, channels) = (self.max_delay, b.shape[0]);
+        let mut module = AxonalDelay::new(channels, most).trainable(self.trainable);
+        if let Some(sigma) = self.sigma {
             module = module.interpolation(DelayInterpolation::Gaussian { sigma });
         }
         b.leaf(layer.name(), module, Some(channels), |elements| {
             elements.checked_mul(most + 1)
         })
-    },
-};
+    }
+}

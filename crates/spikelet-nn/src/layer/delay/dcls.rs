@@ -12,16 +12,16 @@
 //! Source: Hammouamri, Khalfaoui-Hassani, Masquelier, Learning delays in spiking neural networks using dilated
 //! convolutions with learnable spacings, ICLR 2024; the package dcls 0.1.1.
 
+use super::MAX_DELAY;
 use super::delayed_linear::{delayed_product, one_tap_kernel};
 use super::interpolation::gaussian;
 use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
 use super::width;
-use super::{MAX_DELAY, read_width};
 use crate::domain::{Constant, Domain};
 use crate::layer::setters;
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::keys::{BIAS, INPUTS, OUT_FEATURES};
-use crate::network::kind::{Kind, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
@@ -281,37 +281,53 @@ impl Module for Dcls1d {
     }
 }
 
-/// `{ dcls = 256, kernel_size = 25 }`
-pub(crate) const DCLS: Kind = Kind {
-    names: &["dcls", "dcls1d"],
-    types: &["Dcls1d"],
-    summary: "fully connected layer with a learned delay for each synapse",
-    main: OUT_FEATURES,
-    keys: &[
-        INPUTS,
-        key!(kernel_size: "integer", "the number of steps that delays cover"),
-        key!(kernel_count: "integer" = "1", "the number of kernels of a synapse"),
-        key!(version: "text" = "\"gaussian\"", "the shape of kernels: `gaussian`, `max` or `v1`"),
-        key!(width: "number" = "0.23", "the width of the kernels in time steps"),
-        BIAS,
-    ],
-    example: (&[8], "{ dcls = 6, kernel_size = 5 }"),
-    build: |layer, b| {
-        let (outputs, inputs) = (layer.main_size()?, b.features(layer)?);
-        layer.expect_inputs(inputs)?;
-        let fields = &layer.fields;
-        let taps = fields.require("kernel_size", "the number of steps that delays cover")?;
-        let taps = taps.integer("kernel_size", 1..=MAX_DELAY)?;
-        let count = fields.integer("kernel_count", 1..=64)?.unwrap_or(1);
-        let mut module = Dcls1d::new(inputs, outputs, taps)
-            .kernel_count(count)
-            .bias(layer.flag("bias")?);
-        module.version = layer.choice("version")?.unwrap_or_default();
-        module.width = read_width(layer)?.unwrap_or(module.width);
+/// Fully connected layer with a learned delay for each synapse.
+///
+/// `{ dcls = 10, kernel_size = 5, version = "max" }`
+#[derive(Debug, Schema)]
+#[schema(name = "dcls")]
+pub(crate) struct Dcls1dKeys {
+    /// The number of output features.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    out_features: usize,
+    /// The number of inputs, by which the input is checked.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    inputs: Option<usize>,
+    /// The number of steps that delays cover.
+    #[schema(required, from = 1, to = MAX_DELAY)]
+    kernel_size: usize,
+    /// The number of kernels of a synapse.
+    #[schema(default = 1, from = 1, to = 64)]
+    kernel_count: usize,
+    /// The shape of kernels: `gaussian`, `max` or `v1`.
+    version: DclsVersion,
+    /// The width of the kernels in time steps.
+    #[schema(default = 0.23, from = 0, to = MAX_DELAY)]
+    width: f64,
+    /// Whether there is a bias.
+    bias: bool,
+}
+
+impl LayerKeys for Dcls1dKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["dcls1d"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ dcls = 6, kernel_size = 5 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (outputs, inputs) = (self.out_features, b.features(layer)?);
+        layer.expect_inputs(self.inputs, inputs)?;
+        let mut module = Dcls1d::new(inputs, outputs, self.kernel_size)
+            .kernel_count(self.kernel_count)
+            .bias(self.bias);
+        (module.version, module.width) = (self.version, self.width);
         let weights = inputs.checked_mul(outputs);
-        let weights = weights.and_then(|all| all.checked_mul(count));
+        let weights = weights.and_then(|all| all.checked_mul(self.kernel_count));
         // A position for each weight.
         let all = weights.and_then(|weights| weights.checked_mul(2));
         b.leaf(layer.name(), module, all, |_| weights)
-    },
-};
+    }
+}

@@ -2,17 +2,18 @@
 //!
 //! y[t, o] = b[o] + Σ_c weight[o, c]·x[t − delay[o, c], c]
 
+use super::MAX_DELAY;
 use super::line::{MAX_LAGS, convolve, expect_features, indices, with_history};
-use super::{MAX_DELAY_KEY, max_delay};
 use crate::domain::{Constant, Domain};
 use crate::layer::setters;
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::keys::{BIAS, INPUTS, OUT_FEATURES};
-use crate::network::kind::Kind;
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Fully connected layer whose synapses have fixed delays in whole steps: `[T, N, in] → [T, N, out]`. For learned
 /// delays, see [`Dcls1d`](super::Dcls1d).
@@ -129,19 +130,38 @@ impl Module for DelayedLinear {
     }
 }
 
-/// `{ delayed-linear = 256, max_delay = 10 }`
-pub(crate) const DELAYED_LINEAR: Kind = Kind {
-    names: &["delayed-linear", "delay-linear"],
-    types: &["DelayedLinear"],
-    summary: "fully connected layer with a fixed delay for each synapse",
-    main: OUT_FEATURES,
-    keys: &[INPUTS, MAX_DELAY_KEY, BIAS],
-    example: (&[8], "{ delayed-linear = 6, max_delay = 3 }"),
-    build: |layer, b| {
-        let (outputs, inputs) = (layer.main_size()?, b.features(layer)?);
-        layer.expect_inputs(inputs)?;
-        let bias = layer.flag("bias")?;
-        let module = DelayedLinear::new(inputs, outputs, max_delay(layer)?).bias(bias);
+/// Fully connected layer with a fixed delay for each synapse.
+///
+/// `{ delayed-linear = 10, max_delay = 5 }`
+#[derive(Debug, Schema)]
+#[schema(name = "delayed-linear")]
+pub(crate) struct DelayedLinearKeys {
+    /// The number of output features.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    out_features: usize,
+    /// The number of inputs, by which the input is checked.
+    #[schema(from = 1, to = Layers::MAX_SIZE)]
+    inputs: Option<usize>,
+    /// The longest delay in time steps.
+    #[schema(required, from = 0, to = MAX_DELAY)]
+    max_delay: usize,
+    /// Whether there is a bias.
+    bias: bool,
+}
+
+impl LayerKeys for DelayedLinearKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["delay-linear"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ delayed-linear = 6, max_delay = 3 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (outputs, inputs) = (self.out_features, b.features(layer)?);
+        layer.expect_inputs(self.inputs, inputs)?;
+        let module = DelayedLinear::new(inputs, outputs, self.max_delay).bias(self.bias);
         b.fully_connected(layer, module, inputs.checked_mul(outputs))
-    },
-};
+    }
+}

@@ -5,19 +5,19 @@
 //!
 //! Source: DelRec (Queant et al., 2025), and its code.
 
+use super::MAX_DELAY;
 use super::line::{LINE, MAX_LAGS, expect_features, indices};
 use super::width;
-use super::{MAX_DELAY_KEY, max_delay, read_width};
 use crate::domain::{Constant, Domain};
-use crate::layer::dropout::PROBABILITY;
 use crate::layer::{Dropout, Recurrent, setters};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::keys::{DROPOUT_P, NEURON};
-use crate::network::kind::{Kind, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::LayerNeuron;
 use crate::synapses::Synapses;
 use crate::trainable::{Bound, Spread};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// The feedback of a [`Recurrent`](crate::layer::Recurrent) layer with learned delays: `[T, N, features] → [T, N, features]`.
 /// A delay of 0 is the ordinary feedback, one step.
@@ -249,28 +249,45 @@ impl Module for DelayedFeedback {
     }
 }
 
-/// `{ delayed-recurrent = "lif", max_delay = 30 }`: neurons with this feedback.
-pub(crate) const DELAYED_RECURRENT: Kind = Kind {
-    names: &["delayed-recurrent", "delrec"],
-    types: &["DelayedRecurrent"],
-    summary: "neurons with recurrent connections with learned delays",
-    main: NEURON,
-    keys: &[
-        MAX_DELAY_KEY,
-        key!(synaptic: "flag" = "false", "whether each synapse has a delay; else each neuron that fires"),
-        key!(spread: "flag" = "false", "whether each neuron that fires has a learned spread"),
-        key!(width: "number" = "0.0", "the width of the kernels in time steps"),
-        DROPOUT_P,
-    ],
-    example: (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#),
-    build: |layer, b| {
-        let (neuron, features) = (b.neuron_of(layer.main)?, b.features(layer)?);
-        let mut feedback = DelayedFeedback::new(features, max_delay(layer)?)
-            .synaptic(layer.flag("synaptic")?)
-            .spread(layer.flag("spread")?);
-        feedback.width = read_width(layer)?.unwrap_or(feedback.width);
-        let dropout = layer.number("dropout_p", PROBABILITY)?;
-        feedback.dropout = dropout.unwrap_or(feedback.dropout);
+/// Neurons with recurrent connections with learned delays.
+///
+/// `{ delayed-recurrent = "lif", max_delay = 10 }`
+#[derive(Debug, Schema)]
+#[schema(name = "delayed-recurrent")]
+pub(crate) struct DelayedRecurrentKeys {
+    /// The name of a neuron, or a table with `name` and constants.
+    #[schema(main)]
+    neuron: LayerNeuron,
+    /// The longest delay in time steps.
+    #[schema(required, from = 0, to = MAX_DELAY)]
+    max_delay: usize,
+    /// Whether each synapse has a delay; else each neuron that fires.
+    synaptic: bool,
+    /// Whether each neuron that fires has a learned spread.
+    spread: bool,
+    /// The width of the kernels in time steps.
+    #[schema(from = 0, to = MAX_DELAY)]
+    width: f64,
+    /// The probability of dropout, below 1.
+    #[schema(from = 0, below = 1)]
+    dropout_p: f64,
+}
+
+impl LayerKeys for DelayedRecurrentKeys {
+    fn other_names(&self) -> &'static [&'static str] {
+        &["delrec"]
+    }
+
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], r#"{ delayed-recurrent = "lif", max_delay = 3 }"#)
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (neuron, features) = (self.neuron.neuron(b), b.features(layer)?);
+        let mut feedback = DelayedFeedback::new(features, self.max_delay)
+            .synaptic(self.synaptic)
+            .spread(self.spread);
+        (feedback.width, feedback.dropout) = (self.width, self.dropout_p);
         let weights = features.checked_mul(features);
         let delays = match feedback.synaptic {
             true => weights,
@@ -279,5 +296,5 @@ pub(crate) const DELAYED_RECURRENT: Kind = Kind {
         let all = weights.and_then(|weights| weights.checked_add(delays?));
         let module = Recurrent::through(neuron, feedback);
         b.leaf(layer.name(), module, all, |_| weights)
-    },
-};
+    }
+}

@@ -6,32 +6,17 @@
 mod interpolation;
 mod line;
 
-use crate::domain::Domain;
-use crate::network::LayerKey;
-use crate::network::kind::{LayerFields, key, layers};
-use spikelet_core::document::Located;
+use crate::network::kind::layers;
 
 layers! {
-    mod feedback: DelayedFeedback => DELAYED_RECURRENT;
-    mod dcls: Dcls1d, DclsVersion => DCLS;
-    mod delayed_linear: DelayedLinear => DELAYED_LINEAR;
-    mod axonal: AxonalDelay, DelayInterpolation => AXONAL_DELAY;
-    mod pad_time: PadTime => PAD_TIME;
+    mod feedback: DelayedFeedback => DelayedRecurrentKeys;
+    mod dcls: Dcls1d, DclsVersion => Dcls1dKeys;
+    mod delayed_linear: DelayedLinear => DelayedLinearKeys;
+    mod axonal: AxonalDelay, DelayInterpolation => AxonalDelayKeys;
+    mod pad_time: PadTime => PadTimeKeys;
     mod fixed: FixedDelay;
     mod width: DelayWidth;
 }
 
 /// The largest delay of a file.
 const MAX_DELAY: usize = 4096;
-
-const MAX_DELAY_KEY: LayerKey = key!(max_delay: "integer", "the longest delay in time steps");
-
-fn max_delay(layer: &LayerFields<'_>) -> Result<usize, Located> {
-    let most = layer.fields.require("max_delay", "the longest delay")?;
-    most.integer("max_delay", 0..=MAX_DELAY)
-}
-
-/// The width of kernels in time steps.
-fn read_width(layer: &LayerFields<'_>) -> Result<Option<f64>, Located> {
-    layer.number("width", Domain::at_least(0.0).at_most(MAX_DELAY as f64))
-}

@@ -4,9 +4,10 @@ use super::MAX_DELAY;
 use super::line::MAX_LAGS;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
 use spikelet_core::Result;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 /// Appends steps of zeros: `[T, N, …] → [T + steps, N, …]`, so that delayed spikes arrive before the sequence ends. A
 /// stream ([`Mode::STREAM`](crate::module::Mode::STREAM)) has no end: there, and in a network that runs step by step,
@@ -51,16 +52,23 @@ impl Module for PadTime {
     }
 }
 
-/// `{ pad-time = 12 }`
-pub(crate) const PAD_TIME: Kind = Kind {
-    names: &["pad-time"],
-    types: &["PadTime"],
-    summary: "steps of zeros behind a sequence, in which delayed spikes arrive",
-    main: MainValue::Required(key!(steps: "integer", "the number of steps")),
-    keys: &[],
-    example: (&[8], "{ pad-time = 2 }"),
-    build: |layer, b| {
-        let steps = layer.main()?.integer(layer.name(), 0..=MAX_DELAY)?;
-        b.without_weights(layer, PadTime::new(steps))
-    },
-};
+/// Steps of zeros behind a sequence, in which delayed spikes arrive.
+///
+/// `{ pad-time = 10 }`
+#[derive(Debug, Schema)]
+#[schema(name = "pad-time")]
+pub(crate) struct PadTimeKeys {
+    /// The number of steps.
+    #[schema(main, required, from = 0, to = MAX_DELAY)]
+    steps: usize,
+}
+
+impl LayerKeys for PadTimeKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ pad-time = 2 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        b.without_weights(layer, PadTime::new(self.steps))
+    }
+}

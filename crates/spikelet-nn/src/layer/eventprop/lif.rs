@@ -1,15 +1,17 @@
 //! Weights and LIF neurons with EventProp's backward pass.
 
-use super::{DT, EventPropTime, Factors, Product, TAU_M, TAU_S, sizes};
+use super::{EventPropTime, Factors, Product, TimeKeys};
 use crate::domain::{Constant, Domain};
 use crate::layer::{Linear, feedback::off_diagonal, setters};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::keys::{INIT, NEURONS};
-use crate::network::kind::{Kind, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::WeightInit;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Weights and LIF neurons with exponential synapses: spikes `[T, N, in] → [T, N, out]`, trained by EventProp on a
@@ -212,33 +214,43 @@ impl Module for EventPropLif {
     }
 }
 
-/// `{ eventprop-lif = 256, tau_m = 20.0, tau_s = 5.0, dt = 1.0, feedback = true }`
-pub(crate) const EVENTPROP_LIF: Kind = Kind {
-    names: &["eventprop-lif"],
-    types: &["EventPropLif"],
-    summary: "fully connected layer and LIF neurons with exponential synapses, trained by EventProp",
-    main: NEURONS,
-    keys: &[
-        TAU_M,
-        TAU_S,
-        DT,
-        key!(v_threshold: "number" = "1.0", "the threshold, above 0"),
-        key!(feedback: "flag" = "false", "whether there are connections between the neurons"),
-        key!(self_connections: "flag" = "false", "whether these include connections of neurons to themselves"),
-        INIT,
-    ],
-    example: (&[8], "{ eventprop-lif = 6, feedback = true }"),
-    build: |layer, b| {
-        let (inputs, neurons, time) = sizes(layer, b)?;
-        let mut module = EventPropLif::new(inputs, neurons, time)
-            .recurrent(layer.flag("feedback")?)
-            .self_connections(layer.flag("self_connections")?);
-        let threshold = layer.number("v_threshold", Domain::above(0.0))?;
-        module.v_threshold = threshold.unwrap_or(module.v_threshold);
-        module.weight_init = layer.init(neurons)?;
+/// Fully connected layer and LIF neurons with exponential synapses, trained by EventProp.
+///
+/// `{ eventprop-lif = 100, tau_s = 5.0, feedback = true }`
+#[derive(Debug, Schema)]
+#[schema(name = "eventprop-lif")]
+pub(crate) struct EventPropLifKeys {
+    /// The number of neurons.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    features: usize,
+    #[schema(flatten)]
+    time: TimeKeys,
+    /// The threshold, above 0.
+    #[schema(default = 1.0, above = 0)]
+    v_threshold: f64,
+    /// Whether there are connections between the neurons.
+    feedback: bool,
+    /// Whether these include connections of neurons to themselves.
+    self_connections: bool,
+    /// Initial weights: `fan-in` (the default), `kaiming-normal`, or a table with `normal = 0.02` or `uniform = [0.0, 0.3]`.
+    init: Option<WeightInit>,
+}
+
+impl LayerKeys for EventPropLifKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ eventprop-lif = 6, feedback = true }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (neurons, inputs) = (self.features, b.features(layer)?);
+        let mut module = EventPropLif::new(inputs, neurons, (&self.time).into())
+            .recurrent(self.feedback)
+            .self_connections(self.self_connections);
+        module.v_threshold = self.v_threshold;
+        module.weight_init = self.init.and_then(|init| init.of(neurons));
         let fed_back = if module.recurrent { neurons } else { 0 };
         let rows = inputs.checked_add(fed_back);
         let weights = rows.and_then(|rows| rows.checked_mul(neurons));
         b.fully_connected(layer, module, weights)
-    },
-};
+    }
+}

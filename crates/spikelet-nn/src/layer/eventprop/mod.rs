@@ -31,16 +31,15 @@
 
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
-use crate::network::LayerKey;
-use crate::network::kind::{Builder, LayerFields, key, layers};
+use crate::network::kind::layers;
 use spikelet_core::Result;
-use spikelet_core::document::Located;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
+use spikelet_schema::Schema;
 
 layers! {
-    mod lif: EventPropLif => EVENTPROP_LIF;
-    mod readout: EventPropReadout => EVENTPROP_READOUT;
+    mod lif: EventPropLif => EventPropLifKeys;
+    mod readout: EventPropReadout => EventPropReadoutKeys;
     mod first_spike: FirstSpikeTime;
 }
 
@@ -133,20 +132,26 @@ impl Product {
     }
 }
 
-const TAU_M: LayerKey =
-    key!(tau_m: "number" = "20.0", "the time constant of the membrane, above 0");
-const TAU_S: LayerKey =
-    key!(tau_s: "number" = "5.0", "the time constant of the synapses, above 0, in the same unit");
-const DT: LayerKey = key!(dt: "number" = "1.0", "the length of a step, above 0, in the same unit");
+/// The constants of time.
+#[derive(Debug, Schema)]
+struct TimeKeys {
+    /// The time constant of the membrane, above 0.
+    #[schema(default = 20.0, above = 0)]
+    tau_m: f64,
+    /// The time constant of the synapses, above 0, in the same unit.
+    #[schema(default = 5.0, above = 0)]
+    tau_s: f64,
+    /// The length of a step, above 0, in the same unit.
+    #[schema(default = 1.0, above = 0)]
+    dt: f64,
+}
 
-/// Inputs, neurons, and the constants of time.
-fn sizes(layer: &LayerFields<'_>, b: &Builder) -> Result<(usize, usize, EventPropTime), Located> {
-    let (neurons, inputs) = (layer.main_size()?, b.features(layer)?);
-    let constant = |key, default| Ok(layer.number(key, Domain::above(0.0))?.unwrap_or(default));
-    let time = EventPropTime {
-        tau_m: constant("tau_m", 20.0)?,
-        tau_s: constant("tau_s", 5.0)?,
-        dt: constant("dt", 1.0)?,
-    };
-    Ok((inputs, neurons, time))
+impl From<&TimeKeys> for EventPropTime {
+    fn from(keys: &TimeKeys) -> Self {
+        Self {
+            tau_m: keys.tau_m,
+            tau_s: keys.tau_s,
+            dt: keys.dt,
+        }
+    }
 }

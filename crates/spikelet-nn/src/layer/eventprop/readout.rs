@@ -1,14 +1,16 @@
 //! Weights and leaky integrators with EventProp's backward pass.
 
-use super::{DT, EventPropTime, Product, TAU_M, TAU_S, sizes};
+use super::{EventPropTime, Product, TimeKeys};
 use crate::layer::{Linear, setters};
 use crate::module::{Context, Init, Module, Tree};
-use crate::network::keys::INIT;
-use crate::network::kind::{Kind, MainValue, key};
+use crate::network::Layers;
+use crate::network::kind::{Builder, Built, LayerFields, LayerKeys};
+use crate::network::values::WeightInit;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use spikelet_schema::Schema;
 use std::sync::Arc;
 
 /// Weights and leaky integrators with exponential synapses, which do not fire: spikes `[T, N, in] →` potentials
@@ -85,18 +87,30 @@ impl Module for EventPropReadout {
     }
 }
 
-/// `{ eventprop-readout = 10, tau_m = 20.0, tau_s = 5.0, dt = 1.0 }`
-pub(crate) const EVENTPROP_READOUT: Kind = Kind {
-    names: &["eventprop-readout"],
-    types: &["EventPropReadout"],
-    summary: "fully connected layer and leaky integrators with exponential synapses, trained by EventProp",
-    main: MainValue::Required(key!(features: "integer", "the number of outputs")),
-    keys: &[TAU_M, TAU_S, DT, INIT],
-    example: (&[8], "{ eventprop-readout = 3 }"),
-    build: |layer, b| {
-        let (inputs, outputs, time) = sizes(layer, b)?;
-        let mut module = EventPropReadout::new(inputs, outputs, time);
-        module.weight_init = layer.init(outputs)?;
+/// Fully connected layer and leaky integrators with exponential synapses, trained by EventProp.
+///
+/// `{ eventprop-readout = 10, tau_s = 5.0 }`
+#[derive(Debug, Schema)]
+#[schema(name = "eventprop-readout")]
+pub(crate) struct EventPropReadoutKeys {
+    /// The number of outputs.
+    #[schema(main, required, from = 1, to = Layers::MAX_SIZE)]
+    features: usize,
+    #[schema(flatten)]
+    time: TimeKeys,
+    /// Initial weights: `fan-in` (the default), `kaiming-normal`, or a table with `normal = 0.02` or `uniform = [0.0, 0.3]`.
+    init: Option<WeightInit>,
+}
+
+impl LayerKeys for EventPropReadoutKeys {
+    fn example(&self) -> (&'static [usize], &'static str) {
+        (&[8], "{ eventprop-readout = 3 }")
+    }
+
+    fn build(&self, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
+        let (outputs, inputs) = (self.features, b.features(layer)?);
+        let mut module = EventPropReadout::new(inputs, outputs, (&self.time).into());
+        module.weight_init = self.init.and_then(|init| init.of(outputs));
         b.fully_connected(layer, module, inputs.checked_mul(outputs))
-    },
-};
+    }
+}
