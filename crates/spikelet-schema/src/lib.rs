@@ -60,7 +60,8 @@ pub use item::Member;
 pub use json_schema::json_schema;
 pub use notation::serialized::member;
 pub use notation::{
-    KeyValue, check, domains, from_json, outside, read, read_into, read_tables, to_json, to_keys,
+    KeyValue, check, domains, from_json, outside, read, read_into, read_into_named, read_tables,
+    to_json, to_keys,
 };
 pub use registry::{
     Alias, Around, Entry, Family, Registry, UnknownName, member_to_json, named_to_json,

@@ -57,6 +57,7 @@ pub(super) fn raise(error: impl Into<Error>) -> PyErr {
                 || inner.is::<RuntimeError>()
                 || inner.is::<StepError>()
                 || inner.is::<TrainError>()
+                || inner.is::<UnknownName>()
                 || inner.is::<WeightMapError>()
                 || inner.is::<spikelet::nir::NirError>()
                 || inner.is::<spikelet::events::Error>()

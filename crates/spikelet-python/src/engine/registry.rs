@@ -150,7 +150,7 @@ pub(super) fn registry() -> String {
 pub(super) fn model_info(name: &str) -> PyResult<String> {
     let model = Model::find(name).map_err(super::error::raise)?;
     let options: Vec<Value> = (model.options().into_iter())
-        .map(|(key, meaning, value)| json!({"name": key, "meaning": meaning, "value": value}))
+        .map(|option| json!({"name": option.key, "meaning": option.field.summary(), "value": option.value}))
         .collect();
     Ok(json!({
         "name": model.name(),

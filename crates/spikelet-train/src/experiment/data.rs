@@ -83,9 +83,8 @@ impl Experiment {
             let expected = "a data set of recordings of events as `dataset`, to which it applies";
             return Err(last.value.wrong(&last.key, expected));
         }
-        self.use_frames(frames).map_err(|error| {
-            Located::refused(&error, "correct the value").or_at(last.value.span.clone())
-        })
+        self.use_frames(frames)
+            .map_err(|error| last.value.refused(&error, "correct the value"))
     }
 
     /// Checks that the data set has the split.
@@ -94,8 +93,7 @@ impl Experiment {
         let (Some(split), Some(node)) = (&self.settings.split, given) else {
             return Ok(());
         };
-        let refused =
-            |error| Located::refused(&error, "correct the value").or_at(node.span.clone());
+        let refused = |error| node.refused(&error, "correct the value");
         match self.sequences().map_err(refused)? {
             None => Err(node.wrong("split", "\"auto\": only data sets of sequences have splits")),
             Some(source) if source.splits.contains(split) => Ok(()),
