@@ -109,6 +109,5 @@ pub(super) fn invalid(
 
 /// A name that no member of a family has.
 pub(super) fn unknown(what: &str, error: &UnknownName) -> PyErr {
-    let problem = format!("no {} is called `{}`", error.family, error.given);
-    invalid(what, problem, error.help())
+    invalid(what, error.problem(), error.help())
 }

@@ -31,8 +31,7 @@ pub struct DataSettings {
 impl DataSettings {
     /// The data set, if it is named.
     pub fn entry(&self) -> Option<Entry> {
-        let mut entries = entries().into_iter();
-        entries.find(|entry| Some(entry.name) == self.dataset.as_deref())
+        Entry::find(self.dataset.as_deref()?).ok()
     }
 
     /// Takes the data set of a run, and as many of its samples.

@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
 use spikelet_schema::document::{Located, Node};
 use spikelet_schema::{
-    KeyValue, RecordMut, Schema, UnknownName, flattened, flattened_mut, read_into_named, suggest,
+    KeyValue, RecordMut, Schema, UnknownName, flattened, flattened_mut, named, read_into_named,
     to_json, to_keys,
 };
 use std::sync::Arc;
@@ -217,13 +217,7 @@ impl Model {
     }
 
     pub(super) fn named(name: &str) -> Result<Self, UnknownName> {
-        let meant = suggest::find(name, Self::names());
-        let found = kinds().find(|kind| Some(kind.name) == meant);
-        let kind = found.ok_or_else(|| UnknownName {
-            family: "network",
-            given: name.to_string(),
-            known: Self::names().collect(),
-        })?;
+        let kind = named("network", name, kinds(), |kind| kind.name)?;
         let options = (kind.defaults)();
         Ok(Self { kind, options })
     }

@@ -24,7 +24,7 @@ pub(super) struct SewDvsNet {
     channels: Vec<usize>,
     /// Window of the max pool behind each block, or 0 for none.
     pools: Vec<usize>,
-    /// The join of block and shortcut.
+    /// Join of block and shortcut.
     connect: Join,
 }
 

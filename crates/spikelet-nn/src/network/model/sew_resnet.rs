@@ -31,7 +31,7 @@ pub(super) struct SewResNet {
     blocks: [usize; 4],
     /// Whether a block has three convolutions.
     bottleneck: bool,
-    /// The join of block and shortcut.
+    /// Join of block and shortcut.
     connect: Join,
     /// Probability that the last block is skipped in training; that of the others grows evenly from 0.
     #[schema(from = 0.0, below = 1.0)]
