@@ -12,6 +12,7 @@ use spikelet_cpu::Cpu;
 #[cfg(feature = "cuda")]
 use spikelet_cuda::Cuda;
 use spikelet_graph::Backend;
+use spikelet_schema::UnknownName;
 use std::sync::Arc;
 
 /// The backend of a device name: `auto` (the first GPU that can be used, else the CPU), `cpu`,
@@ -47,11 +48,11 @@ pub fn find(name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
     };
     match ordinal {
         Some(ordinal) => gpu(ordinal),
-        None => Err(Error::invalid(
-            "device",
-            format!("`{name}` is not known"),
-            "use auto, cpu, cpu:0, cuda or cuda:1",
-        )),
+        None => Err(Error::from(UnknownName {
+            family: "device",
+            given: name.to_string(),
+            known: vec!["auto", "cpu", "cpu:0", "cuda", "cuda:1"],
+        })),
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```
 //! use spikelet::recipes;
 //!
-//! let recipe = recipes::find("fsdd-radlif").expect("it is known");
+//! let recipe = recipes::find("fsdd-radlif")?;
 //! let experiment = recipe.experiment()?;
 //! assert_eq!(experiment.settings.time_steps, 100);
 //! # Ok::<(), spikelet::Error>(())
@@ -12,6 +12,7 @@
 use crate::Result;
 use crate::document::Document;
 use crate::train::experiment::Experiment;
+use spikelet_schema::{UnknownName, named};
 
 /// An experiment in a file of the folder `recipes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +46,11 @@ impl Recipe {
 }
 
 /// The recipe of this name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Recipe> {
-    ALL.iter().find(|recipe| recipe.name == name)
+///
+/// # Errors
+/// When no recipe has this name; the error names the closest one.
+pub fn find(name: &str) -> Result<&'static Recipe, UnknownName> {
+    named("recipe", name, ALL, |recipe| recipe.name)
 }
 
 /// All recipes, in the order of their names.
@@ -66,7 +69,7 @@ mod tests {
     #[test]
     fn every_recipe_is_an_experiment() {
         assert!(all().is_sorted_by(|a, b| a.name < b.name));
-        assert!(find("csnn-spikingjelly").is_some());
+        assert!(find("csnn-spikingjelly").is_ok());
         for recipe in all() {
             let read = recipe.experiment();
             read.unwrap_or_else(|error| panic!("{}: {error}", recipe.name));

@@ -137,7 +137,7 @@ fn an_encoder_is_built_from_what_it_says_of_itself() -> Result<()> {
 fn a_latency_has_one_spike_for_any_number_of_steps() -> Result<()> {
     for code in ["linear", "log"] {
         for time_steps in [1, 2, 50, 300] {
-            let encoder = spikelet::encoder::parse(&format!("latency:code={code}"))?;
+            let encoder = spikelet::encoder::parse(&format!("latency code={code}"))?;
             let layer_by_layer = Propagation::LayerByLayer;
             let x = Tensor::f32([1, 4], [0.0, 0.25, 0.75, 1.0]);
             let made = encoded(&*encoder, &x, time_steps, layer_by_layer, device::cpu()?)?;

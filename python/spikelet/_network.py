@@ -93,19 +93,6 @@ class Recording(Mapping[str, "Array"]):
 RECORDED = {"spikes": "spike_seq", "potentials": "v_seq", "inputs": "x_seq"}
 
 
-def _named(text: str) -> dict[str, Any]:
-    """The table of `NAME`, or of `NAME:KEY=VALUE,…`."""
-    name, _, fields = text.partition(":")
-    table: dict[str, Any] = {"name": name}
-    for field in filter(None, fields.split(",")):
-        key, _, value = field.partition("=")
-        try:
-            table[key] = json.loads(value)
-        except ValueError:
-            table[key] = value
-    return table
-
-
 class Network:
     """A network with its weights.
 
@@ -425,7 +412,7 @@ class Network:
                 settings["training"]["time_steps"] = sequence_steps
                 settings["encoder"] = {"name": "direct"}
         if encoder is not None:
-            settings["encoder"] = _named(encoder)
+            settings["encoder"] = json.loads(_native.words_item(encoder))
         if loss is not None:
             if loss == "mse":
                 settings["loss"].pop("label_smoothing", None)

@@ -236,10 +236,10 @@ class Encoder(Part):
         Examples
         --------
         >>> spikelet.encoder.Latency(code="log").text()
-        'latency:code="log"'
+        'latency code="log"'
         """
         options = [f"{name}={json.dumps(_plain(value))}" for name, value in self.options().items()]
-        return self.kind + (":" + ",".join(options) if options else "")
+        return " ".join([self.kind, *options])
 
 
 class Trainable:

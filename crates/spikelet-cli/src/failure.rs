@@ -2,6 +2,7 @@
 
 use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
+use spikelet::schema::UnknownName;
 use spikelet::train::RecordingError;
 use spikelet::{problem_and_help, terminal};
 use std::io::Write;
@@ -52,6 +53,12 @@ impl From<spikelet::Error> for Failure {
 impl From<spikelet::document::DocumentError> for Failure {
     fn from(error: spikelet::document::DocumentError) -> Self {
         spikelet::Error::from(error).into()
+    }
+}
+
+impl From<UnknownName> for Failure {
+    fn from(error: UnknownName) -> Self {
+        Self::argument(error.problem(), error.help())
     }
 }
 

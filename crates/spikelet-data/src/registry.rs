@@ -9,6 +9,7 @@ use crate::lazy_images::LazyImages;
 use crate::sequence_source::SequenceSource;
 use crate::source::Source;
 use crate::synthetic;
+use spikelet_schema::{UnknownName, named};
 
 /// The time steps of frames whose rule does not have a number.
 const DEFAULT_STEPS: usize = 100;
@@ -41,6 +42,19 @@ pub enum EntryData {
 }
 
 impl Entry {
+    /// The data set of this name.
+    ///
+    /// ```
+    /// assert!(spikelet_data::Entry::find("MNIST").is_ok());
+    /// assert!(spikelet_data::Entry::find("nmist").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// When no data set has this name; the error names the closest one.
+    pub fn find(name: &str) -> Result<Self, UnknownName> {
+        named("data set", name, crate::entries(), |entry| entry.name)
+    }
+
     /// The data sets of recordings of events.
     pub(crate) fn of_events() -> impl Iterator<Item = Self> {
         EventRecordings::all().map(|recordings| Self {

@@ -180,7 +180,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             &recording_folder(Path::new(folder), &Options::default())?,
         ),
         [folder, set, ..] => {
-            let set = EventSet::by_name(set).ok_or("no such data set")?;
+            let set = EventSet::find(set)?;
             measure(set.title, &set.open(folder)?)
         }
     }

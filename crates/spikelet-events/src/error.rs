@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Format, Sensor};
+use spikelet_schema::UnknownName;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -173,15 +174,8 @@ pub enum ErrorKind {
         expected: String,
     },
     /// A name is not known.
-    #[error("`{given}` is not one of the {kind}\n  help: known are: {known}")]
-    UnknownName {
-        /// What has names.
-        kind: &'static str,
-        /// What was given.
-        given: String,
-        /// All names.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownName(#[from] UnknownName),
     /// Times decrease where an order is needed.
     #[error(
         "{of} needs sorted times, but event {event} is at {time} us, after one at {before} us\n  \
@@ -274,6 +268,12 @@ impl Error {
     pub(crate) fn in_file(mut self, path: &Path) -> Self {
         self.path.get_or_insert_with(|| path.to_owned());
         self
+    }
+}
+
+impl From<UnknownName> for Error {
+    fn from(error: UnknownName) -> Self {
+        ErrorKind::from(error).into()
     }
 }
 

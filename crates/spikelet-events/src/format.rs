@@ -1,37 +1,30 @@
 //! The formats by name.
 
-use std::fmt;
-
 use crate::error::{ErrorKind, Result};
 use crate::formats::{
     Entry, aedat1, aedat2, aedat3, aedat4, atis, csv, dat, es, evt2, evt3, evt21, mat, npy, npz,
 };
+use spikelet_schema::Schema;
 
 /// Declares [`Format`]: a line for each format, with the module that has its [`Entry`].
 macro_rules! formats {
     ($($(#[$about:meta])* $name:ident = $entry:expr,)*) => {
-        /// A format of event files.
+        /// A format of event files. Those that content tells apart come first.
         ///
         /// ```
         /// use spikelet_events::Format;
         ///
-        /// assert_eq!(Format::from_name("atis5")?, Format::Atis);
-        /// assert!(Format::from_name("atis6").is_err());
+        /// assert_eq!(Format::find("atis5")?, Format::Atis);
+        /// assert!(Format::find("atis6").is_err());
         /// # Ok::<(), spikelet_events::Error>(())
         /// ```
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Schema)]
         #[non_exhaustive]
         pub enum Format {
             $($(#[$about])* $name,)*
         }
 
         impl Format {
-            /// All formats. Those that content tells apart come first.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// The names of all formats.
-            pub const NAMES: &[&str] = &[$($entry.name),*];
-
             pub(crate) const fn entry(self) -> &'static Entry {
                 match self {
                     $(Self::$name => &$entry,)*
@@ -47,6 +40,7 @@ formats! {
     /// Prophesee's RAW files of 32-bit words.
     Evt2 = evt2::ENTRY,
     /// Prophesee's RAW files of 64-bit words.
+    #[schema(name = "evt2.1")]
     Evt21 = evt21::ENTRY,
     /// Prophesee's RAW files of 16-bit words.
     Evt3 = evt3::ENTRY,
@@ -63,6 +57,7 @@ formats! {
     /// MATLAB 5: ASL-DVS.
     Mat5 = mat::ENTRY,
     /// Records of 5 bytes: N-MNIST, N-Caltech101.
+    #[schema(name = "atis5")]
     Atis = atis::ENTRY,
     /// AEDAT 1.0 of a DVS128.
     Aedat1 = aedat1::ENTRY,
@@ -71,6 +66,7 @@ formats! {
     /// AEDAT 2.0 of a DAVIS.
     Aedat2Davis = aedat2::DAVIS,
     /// AEDAT 3.0 and 3.1: DVS128 Gesture.
+    #[schema(name = "aedat3.1")]
     Aedat3 = aedat3::ENTRY,
     /// AEDAT 4, of iniVation's cameras.
     Aedat4 = aedat4::ENTRY,
@@ -79,24 +75,6 @@ formats! {
 }
 
 impl Format {
-    /// The name, as in messages and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.entry().name
-    }
-
-    /// The format with this name.
-    ///
-    /// # Errors
-    /// [`ErrorKind::UnknownFormat`].
-    pub fn from_name(name: &str) -> Result<Self> {
-        let known = Self::ALL.iter().find(|format| format.name() == name);
-        known.copied().ok_or_else(|| {
-            let problem = format!("there is no format `{name}`");
-            ErrorKind::UnknownFormat { problem }.into()
-        })
-    }
-
     /// Whether files of this format can be written.
     ///
     /// ```
@@ -140,10 +118,4 @@ impl Format {
 
     /// The number of bytes from which a format is recognized.
     pub const START: usize = 4096;
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

@@ -53,7 +53,7 @@ fn options(item: &Value) -> Options {
         None => None,
     };
     Options {
-        format: Some(Format::from_name(item["format"].as_str().expect("a format")).expect("known")),
+        format: Some(Format::find(item["format"].as_str().expect("a format")).expect("known")),
         sensor: size(0)
             .zip(size(1))
             .map(|(width, height)| Sensor::new(width, height)),

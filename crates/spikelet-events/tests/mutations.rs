@@ -112,7 +112,7 @@ fn files() -> Vec<(PathBuf, Format)> {
         let manifest: Value = serde_json::from_str(&text).expect("JSON");
         for item in manifest["items"].as_array().expect("items") {
             let name = |key: &str| item[key].as_str().expect("a name");
-            if let Ok(format) = Format::from_name(name("format")) {
+            if let Ok(format) = Format::find(name("format")) {
                 files.push((fixtures.join(name("file")), format));
             }
         }

@@ -22,7 +22,7 @@ fn manifest(set: &str) -> Value {
 }
 
 fn open(name: &str, folder: &str) -> EventDataset {
-    let set = EventSet::by_name(name).expect("a known set");
+    let set = EventSet::find(name).expect("a known set");
     set.open(fixtures().join(folder)).expect("the files")
 }
 
@@ -292,7 +292,7 @@ fn missing_files_and_unknown_classes_are_errors_that_name_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let error = |set: &str| {
-        let set = EventSet::by_name(set).expect("a known set");
+        let set = EventSet::find(set).expect("a known set");
         set.open(folder.path()).expect_err("a fault").to_string()
     };
     fs::write(path("trials_to_train.txt"), "user01_led.aedat\n").unwrap();

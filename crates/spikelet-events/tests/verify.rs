@@ -13,7 +13,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn set(name: &str) -> &'static EventSet {
-    EventSet::by_name(name).expect("a known set")
+    EventSet::find(name).expect("a known set")
 }
 
 #[test]

@@ -10,29 +10,16 @@ use spikelet_core::suggest::closest;
 use spikelet_expr::CompileError;
 use spikelet_graph::{DType, TensorType};
 use spikelet_schema::document::{DocumentProblem, Located, Node};
-use spikelet_schema::{Family, Registry, UnknownName};
+use spikelet_schema::{Family, Registry, UnknownName, problem_and_help};
 use std::sync::Arc;
-
-/// The name that was perhaps meant.
-fn meant(given: &str, known: &[&'static str]) -> String {
-    let meant = closest(given, known.iter().copied());
-    meant.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
-}
 
 /// An invalid definition or specification of a neuron, a surrogate, an encoder or a network.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
     /// An unknown name.
-    #[error("no {family} is called `{name}`{}; there are: {}", meant(.name, .known), .known.join(", "))]
-    UnknownName {
-        /// The family, such as `neuron`.
-        family: &'static str,
-        /// The given name.
-        name: String,
-        /// All names.
-        known: Vec<&'static str>,
-    },
+    #[error(transparent)]
+    UnknownName(#[from] UnknownName),
     /// A field that the declaration does not have, or a wrong value.
     #[error("{}", of_owner(.owner, .problem))]
     Field {
@@ -136,6 +123,30 @@ pub enum DefinitionError {
 }
 
 impl DefinitionError {
+    /// How to correct it.
+    pub(crate) fn help(&self) -> String {
+        match self {
+            Self::UnknownName(error) => error.help(),
+            Self::Field { problem, .. } => match &**problem {
+                // The message has all keys.
+                DocumentProblem::UnknownKey { key, known, .. } => {
+                    let meant = closest(key, known.iter().map(String::as_str));
+                    meant.map_or_else(
+                        || "correct the definition".to_string(),
+                        |name| format!("did you mean `{name}`?"),
+                    )
+                }
+                problem => problem.help(),
+            },
+            _ => "correct the definition".to_string(),
+        }
+    }
+
+    /// The message without the help that it may have.
+    pub(crate) fn problem(&self) -> String {
+        problem_and_help(&self.to_string()).0.to_string()
+    }
+
     /// A problem of a field.
     pub(crate) fn of(owner: String, error: Located) -> Self {
         Self::Field {
@@ -158,16 +169,6 @@ impl DefinitionError {
         };
         let read = Node::from_json(spec).and_then(|node| registry.read(family, &node));
         read.map_err(|error| Self::of(owner, error))
-    }
-}
-
-impl From<UnknownName> for DefinitionError {
-    fn from(error: UnknownName) -> Self {
-        Self::UnknownName {
-            family: error.family,
-            name: error.given,
-            known: error.known,
-        }
     }
 }
 
@@ -395,7 +396,7 @@ pub enum LayerProblem {
         given: TensorType,
     },
     /// An invalid neuron, surrogate or encoder, or a constant of the layer outside its domain.
-    #[error(transparent)]
+    #[error("{}", .0.problem())]
     Definition(#[from] DefinitionError),
     /// A learning rule that cannot be used here.
     #[error(transparent)]
@@ -468,8 +469,7 @@ impl LayerProblem {
             Self::Connection { .. } => {
                 "let the module of the connection have the shape of the current as its output"
             }
-            Self::Definition(DefinitionError::Field { problem, .. }) => return problem.help(),
-            Self::Definition(_) => "correct the definition",
+            Self::Definition(error) => return error.help(),
             Self::Learning(problem) => problem.help(),
         };
         text.to_string()

@@ -87,7 +87,7 @@ pub fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
 ) -> Result<T, Located> {
     node.text(field.key)?
         .parse()
-        .map_err(|error| Located::refused(&error, "correct this value").or_at(node.span.clone()))
+        .map_err(|error| node.refused(&error, "correct this value"))
 }
 
 /// The number of a node in the domain of a field.

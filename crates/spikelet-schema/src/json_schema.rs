@@ -86,9 +86,8 @@ fn add(
                 }
             }
             (Role::Rest, ..) => {}
-            (_, _, kind) => {
-                let mut schema = of_kind(&kind, field);
-                schema["description"] = json!(field.summary());
+            _ => {
+                let mut schema = field.json_schema();
                 match value.write() {
                     Json::Null => schema["default"] = json!(field.none),
                     default if !field.required => schema["default"] = default,
@@ -97,6 +96,28 @@ fn add(
                 properties.insert(field.key.to_string(), schema);
             }
         }
+    }
+}
+
+impl Field {
+    /// The JSON schema of its value, with its meaning as `description`.
+    ///
+    /// ```
+    /// use spikelet_schema::Schema;
+    /// /// A neuron.
+    /// #[derive(Schema)]
+    /// struct Lif {
+    ///     /// Membrane time constant.
+    ///     #[schema(default = 2.0, above = 1.0)]
+    ///     tau: f64,
+    /// }
+    /// let expected = serde_json::json!({"type": "number", "exclusiveMinimum": 1.0, "description": "Membrane time constant."});
+    /// assert_eq!(Lif::DECLARATION.fields[0].json_schema(), expected);
+    /// ```
+    pub fn json_schema(&self) -> Json {
+        let mut schema = of_kind(&(self.kind)(), self);
+        schema["description"] = json!(self.summary());
+        schema
     }
 }
 

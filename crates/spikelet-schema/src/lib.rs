@@ -9,7 +9,7 @@
 //! | words for a shell, `optimizer.lr=1e-3` | [`words::tree`] |
 //! | JSON schema | [`json_schema`] |
 //! | tables of reference pages | [`markdown::table`] |
-//! | members of a family by name | [`Registry`], [`Member`] |
+//! | members of a family by name | [`Registry`], [`Member`]; of a list, [`named`] |
 //!
 //! ```
 //! use spikelet_schema::{Schema, document::Document, read};
@@ -49,6 +49,7 @@ pub mod markdown;
 mod notation;
 mod registry;
 pub mod suggest;
+mod unknown_name;
 pub mod words;
 
 pub use declaration::{
@@ -60,11 +61,10 @@ pub use item::Member;
 pub use json_schema::json_schema;
 pub use notation::serialized::member;
 pub use notation::{
-    KeyValue, check, domains, from_json, outside, read, read_into, read_tables, to_json, to_keys,
+    KeyValue, check, domains, from_json, outside, read, read_into, read_into_named, read_tables,
+    to_json, to_keys,
 };
-pub use registry::{
-    Alias, Around, Entry, Family, Registry, UnknownName, member_to_json, named_to_json,
-};
+pub use registry::{Alias, Around, Entry, Family, Registry, member_to_json, named_to_json};
 /// Declares a struct with fields, or an enum of words.
 ///
 /// Of a struct: `Default`, [`Schema`], [`Record`], [`RecordMut`], [`FieldValue`], `serde::Serialize` and `serde::Deserialize`. Attributes
@@ -98,6 +98,7 @@ pub use registry::{
 /// traits. A variant is written in lower case with `-`, or as `#[schema(name = "…")]` says, or with `_` if the enum has `#[schema(snake_case)]`; `_` is read as `-`. A variant with
 /// `#[schema(alias = "…")]` is read from this word too.
 pub use spikelet_schema_derive::Schema;
+pub use unknown_name::{UnknownName, named};
 
 /// The problem of a message and its help, the line that begins with `help:`, if it has one.
 ///

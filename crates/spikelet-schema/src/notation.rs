@@ -1,7 +1,7 @@
 //! Reading and writing of declared values.
 
 use crate::declaration::Role;
-use crate::document::{Content, Fields, Located, Node};
+use crate::document::{Fields, Located, Node};
 use crate::{Choice, UnknownName, suggest};
 use crate::{Declaration, Domain, Field, FieldValue, Kind, Record, RecordMut, Schema};
 use serde_json::{Map, Value as Json};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 pub fn read<T: Schema>(node: &Node) -> Result<T, Located> {
     let mut made = T::default();
     match T::DECLARATION.tables().is_empty() {
-        true => read_table(&mut made, node, true)?,
+        true => read_table(&mut made, owner(T::DECLARATION), node, true)?,
         false => read_tables(&mut made, node, &[])?,
     }
     Ok(made)
@@ -24,7 +24,37 @@ pub fn read<T: Schema>(node: &Node) -> Result<T, Located> {
 /// # Errors
 /// As [`read`], but for missing keys. The value may have been changed in part.
 pub fn read_into(record: &mut dyn RecordMut, node: &Node) -> Result<(), Located> {
-    read_table(record, node, false)
+    let name = owner(record.declaration());
+    read_into_named(record, name, node)
+}
+
+/// As [`read_into`], of a value with a name of its own, which messages have in place of its declaration's.
+///
+/// ```
+/// use spikelet_schema::{Schema, document::Document, read_into_named};
+///
+/// /// The options of a family of networks.
+/// #[derive(Schema)]
+/// struct Options {
+///     /// Channels of the first stage.
+///     width: usize,
+/// }
+///
+/// let given = Document::from_toml("a.toml", "with = 3")?;
+/// let read = read_into_named(&mut Options::default(), "the network `resnet18`", given.root());
+/// let error = read.map_err(|error| given.error(error)).unwrap_err().to_string();
+/// assert!(error.contains("the network `resnet18` has no key `with`"), "{error}");
+/// # Ok::<(), spikelet_schema::document::DocumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`read_into`].
+pub fn read_into_named(
+    record: &mut dyn RecordMut,
+    name: impl Into<String>,
+    node: &Node,
+) -> Result<(), Located> {
+    read_table(record, name.into(), node, false)
 }
 
 /// A value of JSON, as [`to_json`] writes it.
@@ -40,10 +70,15 @@ fn owner(declaration: &Declaration) -> String {
     format!("`{}`", declaration.name)
 }
 
-fn read_table(record: &mut dyn RecordMut, node: &Node, complete: bool) -> Result<(), Located> {
+fn read_table(
+    record: &mut dyn RecordMut,
+    owner: String,
+    node: &Node,
+    complete: bool,
+) -> Result<(), Located> {
     let earlier = record.earlier(node);
     let node = earlier.as_ref().unwrap_or(node);
-    let fields = fields_of(record, "", node, owner(record.declaration()))?;
+    let fields = fields_of(record, "", node, owner)?;
     let missing = record
         .declaration()
         .fields
@@ -232,28 +267,7 @@ fn check_at(record: &dyn Record, root: &Node) -> Result<(), Located> {
         };
         check_at(inner, &root.only(|table| tables.contains(&table)))?;
     }
-    record.check_own().map_err(|error| at_key(error, root))
-}
-
-/// The error at the first key that its message names.
-fn at_key(error: Located, root: &Node) -> Located {
-    let message = error.problem.to_string();
-    let mut named = message.split('`').skip(1).step_by(2);
-    match named.find_map(|key| found(root, key)) {
-        Some(node) => error.or_at(node.span.clone()),
-        None => error.or_at(root.span.clone()),
-    }
-}
-
-/// The value of the first key of this name in a table, or in tables and lists in it.
-fn found<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
-    if let Content::List(items) = &node.content {
-        return items.iter().find_map(|item| found(item, key));
-    }
-    node.get(key).or_else(|| {
-        let mut entries = node.entries()?.iter();
-        entries.find_map(|entry| found(&entry.value, key))
-    })
+    record.check_own().map_err(|error| error.or_at_key(root))
 }
 
 /// A key of a table with its value.

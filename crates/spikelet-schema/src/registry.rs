@@ -1,8 +1,8 @@
 //! Families of declared things that are found by name.
 
 use crate::document::{Content, Fields, Located, Node};
-use crate::suggest::{closest, find};
-use crate::{Declaration, Field, FieldValue, Kind, Record, Role, notation, words};
+use crate::suggest::find;
+use crate::{Declaration, Field, FieldValue, Kind, Record, Role, UnknownName, notation, words};
 use serde_json::{Map, Value as Json};
 use std::fmt;
 use std::sync::Arc;
@@ -418,55 +418,6 @@ impl<T: Family + ?Sized> FieldValue for Arc<T> {
         };
         let keys = declaration.all_fields().into_iter().map(|field| field.key);
         std::iter::once("name").chain(keys).collect()
-    }
-}
-
-/// A name that no member of a family has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownName {
-    /// The kind of the members, such as `neuron`.
-    pub family: &'static str,
-    /// The given name.
-    pub given: String,
-    /// All names.
-    pub known: Vec<&'static str>,
-}
-
-impl UnknownName {
-    /// The name that was perhaps meant.
-    pub fn meant(&self) -> Option<&'static str> {
-        closest(&self.given, self.known.iter().copied())
-    }
-
-    /// The help: the closest name, or all names.
-    pub fn help(&self) -> String {
-        match self.meant() {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => format!("the names are {}", self.known.join(", ")),
-        }
-    }
-
-    /// The error in a document.
-    pub fn located(self) -> Located {
-        let help = self.help();
-        Located::other(
-            format!("no {} is called `{}`", self.family, self.given),
-            help,
-        )
-    }
-}
-
-impl std::error::Error for UnknownName {}
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no {} is called `{}`\n  help: {}",
-            self.family,
-            self.given,
-            self.help()
-        )
     }
 }
 

@@ -1,63 +1,80 @@
 //! Settings as words of a shell: `epochs=3 optimizer.lr=1e-3 encoder=poisson`.
 //!
-//! A word is a key, which may be nested by dots, and a value of TOML. A value that is not TOML is a string, so that it
+//! A word is a key, which may be nested by dots, and a value of TOML or JSON. A value that is neither is a string, so that it
 //! needs no quotes that a shell would remove.
 
 use crate::document::{Document, DocumentError, DocumentProblem, Located, Node};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
-/// The tree of several words. Later words replace earlier ones.
+/// The tree of several words, of which the last of a key counts. `file` names them in messages, with a line for each.
 ///
 /// ```
 /// use spikelet_schema::words;
-/// let tree = words::tree(["optimizer.lr=1e-3", "optimizer.name=adam", "layers=[8, 4]"])?;
+/// let tree = words::tree("words", ["optimizer.lr=1e-3", "optimizer.name=adam", "layers=[8, 4]"])?;
 /// let expected = serde_json::json!({"optimizer": {"lr": 1e-3, "name": "adam"}, "layers": [8, 4]});
 /// assert_eq!(tree.root().to_json(), expected);
-/// assert!(words::tree(["epochs"]).is_err());
+/// assert!(words::tree("words", ["epochs"]).is_err());
 /// # Ok::<(), spikelet_schema::document::DocumentError>(())
 /// ```
 ///
 /// # Errors
-/// When a word has no `=`, or its key is empty.
-pub fn tree<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Document, DocumentError> {
-    let mut all: Option<Document> = None;
+/// When a word has no `=`, its key is empty or not one of TOML, or a key is a table and a value at once.
+pub fn tree<'a>(
+    file: &str,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Result<Document, DocumentError> {
+    let mut lines: Vec<(&str, String)> = vec![];
     for word in words {
-        let one = document(word)?;
-        all = Some(match all {
-            Some(before) => before.merged(&one),
-            None => one,
-        });
+        let (key, line) = line(file, word)?;
+        lines.retain(|(other, _)| *other != key);
+        lines.push((key, line));
     }
-    match all {
-        Some(tree) => Ok(tree),
-        None => Document::from_toml("words", ""),
-    }
+    let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+    Document::from_toml(file, &lines.join("\n"))
 }
 
-/// The words of a member of a family: its name, with or without the value of its main field, and values of other fields.
+/// The words of a member of a family: its name, with or without the value of its main field, and values of other fields, of
+/// which `null` is one that is not set. The earlier form `NAME:KEY=VALUE,…` is read as well.
 ///
 /// ```
 /// use spikelet_schema::words;
 /// let read = |text| words::item(text).map(|item| item.to_json()).ok();
 /// assert_eq!(read("flip"), Some(serde_json::json!({"name": "flip"})));
 /// assert_eq!(read("crop=4"), Some(serde_json::json!({"crop": 4})));
-/// assert_eq!(read("crop size=[8, 8] p=0.5"), Some(serde_json::json!({"name": "crop", "size": [8, 8], "p": 0.5})));
+/// let crop = serde_json::json!({"name": "crop", "size": [8, 8], "p": 0.5});
+/// assert_eq!(read("crop size=[8, 8] p=0.5"), Some(crop.clone()));
+/// assert_eq!(read("crop:size=[8, 8],p=0.5"), Some(crop));
+/// let inner = serde_json::json!({"name": "twice", "inner": {"name": "crop", "p": 0.5}});
+/// assert_eq!(read(r#"twice inner={"name": "crop", "p": 0.5}"#), Some(inner));
 /// ```
 ///
 /// # Errors
 /// When a word behind the name has no `=`, or a key is empty.
 pub fn item(text: &str) -> Result<Node, Located> {
-    let words = split(text, char::is_whitespace);
+    let earlier = text.split_once(':').filter(|(name, _)| !has_values(name));
+    let words = match earlier {
+        Some((name, fields)) => [vec![name], items(fields)].concat(),
+        None => split(text, char::is_whitespace),
+    };
     let (name, values) = match &words[..] {
         [] => (Some(""), &[][..]),
         [name, values @ ..] if !has_values(name) => (Some(*name), values),
         values => (None, values),
     };
-    let tree = tree(values.iter().copied()).map_err(|error| Located::new(*error.problem))?;
+    let tree = tree(text, values.iter().copied());
+    let mut values = tree
+        .map_err(|error| Located::new(*error.problem))?
+        .root()
+        .to_json();
+    for value in values.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if value == "null" {
+            *value = Json::Null;
+        }
+    }
     // Positions in a word are none in the document that has the text.
-    let item = Node::from_json(&tree.root().to_json())?;
+    let item = Node::from_json(&values)?;
     Ok(match name {
-        Some(name) => item.with("name", Node::text_of(name)),
+        Some(name) => item.with("name", Node::text_of(name.trim())),
         None => item,
     })
 }
@@ -74,7 +91,7 @@ pub fn items(text: &str) -> Vec<&str> {
 
 /// Whether the words of a member of a family are more than its name.
 pub(crate) fn has_values(text: &str) -> bool {
-    text.contains(|letter: char| letter == '=' || letter.is_whitespace())
+    text.contains(|letter: char| "=:".contains(letter) || letter.is_whitespace())
 }
 
 /// The parts of a text between separators outside of quotes and brackets.
@@ -127,27 +144,29 @@ fn quoted(json: &Json) -> String {
     }
 }
 
-/// The document of one word.
-fn document(word: &str) -> Result<Document, DocumentError> {
+/// The key of a word, and its line of TOML.
+fn line<'a>(file: &str, word: &'a str) -> Result<(&'a str, String), DocumentError> {
     let wrong = || {
         let problem = DocumentProblem::WrongValue {
             key: word.to_string(),
             given: "no setting".to_string(),
             expected: "a key and a value, such as epochs=3".to_string(),
         };
-        Located::new(problem).without_text("the command line")
+        Located::new(problem).without_text(file)
     };
     let (key, value) = word.split_once('=').ok_or_else(wrong)?;
+    let (key, value) = (key.trim(), value.trim());
     if key.split('.').any(|part| part.trim().is_empty()) {
         return Err(wrong());
     }
-    let value = value.trim();
-    Document::from_toml(word, &format!("{key}={value}")).or_else(|error| {
-        let quoted = serde_json::Value::from(value).to_string();
-        let is_word = !value.is_empty() && !value.starts_with(['[', '{', '"', '\'']);
-        match is_word {
-            true => Document::from_toml(word, &format!("{key}={quoted}")).map_err(|_| wrong()),
-            false => Err(error),
-        }
-    })
+    let plain = format!("{key} = {value}");
+    let Err(error) = Document::from_toml(file, &plain) else {
+        return Ok((key, plain));
+    };
+    let is_word = !value.is_empty() && !value.starts_with(['[', '{', '"', '\'']);
+    let json = match is_word {
+        true => Json::from(value),
+        false => serde_json::from_str(value).map_err(|_| error)?,
+    };
+    Ok((key, format!("{key} = {}", quoted(&json))))
 }

@@ -89,9 +89,9 @@ impl FieldValue for Normalization {
                     std: values("std")?,
                 };
                 let channels = normalize.mean.len().max(normalize.std.len());
-                normalize.check(channels).map_err(|problem| {
-                    Located::refused(&problem, "correct the values").or_at(node.span.clone())
-                })?;
+                normalize
+                    .check(channels)
+                    .map_err(|problem| node.refused(&problem, "correct the values"))?;
                 Self::Given(normalize)
             }
         };

@@ -30,7 +30,7 @@ pub fn data_name() -> impl TypedValueParser<Value = DataName> {
 impl DataName {
     /// The data set of this name.
     pub fn find(name: &str) -> Option<Self> {
-        Self::all().find(|known| known.word() == name)
+        data::Entry::find(name).ok().map(Self)
     }
 
     fn all() -> impl Iterator<Item = Self> {

@@ -1,29 +1,22 @@
-//! Members of families on the command line: `NAME`, or `NAME:KEY=VALUE,…`.
+//! Members of families on the command line: `NAME`, or `NAME KEY=VALUE …`.
 
-use super::Setting;
 use crate::failure::Failure;
 use serde_json::{Map, Value};
 use spikelet::document::Node;
-use spikelet::schema::Family;
+use spikelet::schema::{Family, words};
 use std::sync::Arc;
 
-/// The name of a member of a family and the fields that are given with it.
+/// The name of a member of a family and the fields that are given with it, as [`words::item`] reads them.
 ///
 /// # Errors
 /// When no member has this name, or a field has no value.
 pub fn named<T: Family + ?Sized>(text: &str) -> Result<Map<String, Value>, String> {
-    let (name, fields) = text.split_once(':').unwrap_or((text, ""));
-    let name = name.trim();
-    T::registry()
-        .find(name)
-        .map_err(|error| error.to_string())?;
-    let fields = fields.split(',').filter(|field| !field.is_empty());
-    let mut all = Map::from_iter([("name".to_string(), Value::from(name))]);
-    for field in fields {
-        let setting: Setting = field.parse()?;
-        all.insert(setting.key, setting.value);
-    }
-    Ok(all)
+    let item = words::item(text).map_err(|error| error.problem.to_string())?;
+    let fields = item.to_json().as_object().cloned().unwrap_or_default();
+    let name = fields.get("name").and_then(Value::as_str);
+    let found = T::registry().find(name.unwrap_or(text));
+    found.map_err(|error| error.to_string())?;
+    Ok(fields)
 }
 
 /// The member with these fields: the present one with others changed, or another one if they name it.

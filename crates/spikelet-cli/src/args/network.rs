@@ -1,7 +1,7 @@
 //! Networks on the command line.
 
 use super::names::unknown;
-use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to, value};
+use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to};
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
@@ -10,6 +10,7 @@ use spikelet::data;
 use spikelet::document::Document;
 use spikelet::network::{Model, Network};
 use spikelet::recipes::{self, Recipe};
+use spikelet::schema::words;
 use spikelet::suggest::find;
 use spikelet::train::experiment::Experiment;
 use std::ffi::OsStr;
@@ -128,10 +129,7 @@ impl TypedValueParser for NetworkNames {
                 return Ok(NetworkName::File(path.to_path_buf(), given.into_owned()));
             }
             let mut error = unknown(command, arg, &given, NetworkName::names().into_iter());
-            let dataset = data::entries()
-                .into_iter()
-                .find(|entry| find(&given, [entry.name]).is_some());
-            if let Some(entry) = dataset {
+            if let Ok(entry) = data::Entry::find(&given) {
                 error.insert(
                     ContextKind::Suggested,
                     ContextValue::StyledStrs(vec![
@@ -146,8 +144,8 @@ impl TypedValueParser for NetworkNames {
             return Err(error);
         };
         Ok(match recipes::find(name) {
-            Some(recipe) => NetworkName::Recipe(recipe),
-            None => NetworkName::Named(name.to_string()),
+            Ok(recipe) => NetworkName::Recipe(recipe),
+            Err(_) => NetworkName::Named(name.to_string()),
         })
     }
 
@@ -321,7 +319,8 @@ impl NetworkArgs {
         data(&mut experiment)?;
         let (keys, neuron) = self.neuron.split();
         if !keys.is_empty() {
-            let changed = experiment.change(&value::document(&keys)?);
+            let settings = words::tree("--set", keys.iter().map(|setting| setting.text.as_str()));
+            let changed = settings.and_then(|settings| experiment.change(&settings));
             changed.map_err(|error| Failure::wrong(&error.into()))?;
         }
         let network = &mut experiment.network;

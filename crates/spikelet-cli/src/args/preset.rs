@@ -113,7 +113,7 @@ impl PresetArgs {
 
 /// The recipe of a network with the settings of this source.
 fn preset_of(network: &str, preset: Preset) -> Option<&'static Recipe> {
-    recipes::find(&format!("{network}-{}", preset.name()))
+    recipes::find(&format!("{network}-{}", preset.name())).ok()
 }
 
 /// The presets of a network.

@@ -12,7 +12,7 @@ use spikelet::train::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
-    #[arg(help = "Learning rate schedule, as in cosine or one-cycle:pct_start=0.2", long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = named::<dyn Schedule>)]
+    #[arg(help = "Learning rate schedule, as in cosine or 'one-cycle pct_start=0.2'", long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = named::<dyn Schedule>)]
     schedule: Option<Map<String, Value>>,
 
     /// Length of the cosine in epochs (T_max), with --schedule cosine; afterwards the rate stays at
@@ -45,7 +45,7 @@ pub struct ScheduleArgs {
 /// The help of `--schedule`.
 fn schedules() -> String {
     let names = names_of::<dyn Schedule>();
-    format!("Learning rate schedule: {names}; with constants as in one-cycle:pct_start=0.2")
+    format!("Learning rate schedule: {names}; with constants as in 'one-cycle pct_start=0.2'")
 }
 
 impl ScheduleArgs {

@@ -28,10 +28,10 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(help = "Number of images per batch", long_help = described_from::<PRESET>("Number of images per batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = "Spike encoder, as in poisson or latency:code=log", long_help = described_from::<PRESET>(&encoders(), |s| s.encoder.name().to_string()), long, value_name = "NAME", value_parser = named::<dyn Encoder>)]
+    #[arg(help = "Spike encoder, as in poisson or 'latency code=log'", long_help = described_from::<PRESET>(&encoders(), |s| s.encoder.name().to_string()), long, value_name = "NAME", value_parser = named::<dyn Encoder>)]
     encoder: Option<Map<String, Value>>,
 
-    #[arg(help = "Optimizer, as in adamw or sgd:momentum=0.9", long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = named::<dyn Optimizer>)]
+    #[arg(help = "Optimizer, as in adamw or 'sgd momentum=0.9'", long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = named::<dyn Optimizer>)]
     optimizer: Option<Map<String, Value>>,
 
     #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = losses())]
@@ -170,7 +170,7 @@ fn by_value(values: &[(&str, String)]) -> String {
 /// The help of `--encoder`.
 fn encoders() -> String {
     let names = names_of::<dyn Encoder>();
-    format!("Spike encoder: {names}; with constants as in latency:code=log")
+    format!("Spike encoder: {names}; with constants as in 'latency code=log'")
 }
 
 /// The names of the losses.

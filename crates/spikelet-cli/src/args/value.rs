@@ -1,8 +1,6 @@
 //! Constants on the command line and in tables.
 
-use crate::failure::Failure;
 use serde_json::{Map, Value};
-use spikelet::document::Document;
 use spikelet::train::experiment::Experiment;
 
 /// `KEY=VALUE` of `--set`.
@@ -12,8 +10,8 @@ pub struct Setting {
     pub key: String,
     /// A number, `true`, `false`, `null`, or a word.
     pub value: Value,
-    /// The value as given.
-    text: String,
+    /// The setting as given.
+    pub text: String,
 }
 
 impl Setting {
@@ -24,30 +22,6 @@ impl Setting {
     }
 }
 
-/// Settings of an experiment as a document with a line for each, in which the last of several values of a key counts.
-///
-/// # Errors
-/// When a key is not one of TOML, or is a table and a value at once.
-pub fn document(settings: &[Setting]) -> Result<Document, Failure> {
-    let mut lines: Vec<(&str, String)> = vec![];
-    for Setting { key, text, .. } in settings {
-        // A word needs no quotation marks.
-        let plain = format!("{key} = {text}");
-        let line = match Document::from_toml(FILE, &plain) {
-            Ok(_) => plain,
-            Err(_) => format!("{key} = {}", Value::from(text.as_str())),
-        };
-        lines.retain(|(other, _)| other != key);
-        lines.push((key, line));
-    }
-    let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
-    let read = Document::from_toml(FILE, &lines.join("\n"));
-    read.map_err(|error| Failure::wrong(&error.into()))
-}
-
-/// The name of the document in messages.
-const FILE: &str = "--set";
-
 impl std::str::FromStr for Setting {
     type Err = String;
 
@@ -57,7 +31,7 @@ impl std::str::FromStr for Setting {
             .ok_or("write KEY=VALUE, such as tau=100 or v_reset=null")?;
         Ok(Self {
             key: key.trim().to_string(),
-            text: value.trim().to_string(),
+            text: text.to_string(),
             value: serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
         })
     }

@@ -75,7 +75,7 @@ fn is_run(path: &Path) -> bool {
 /// Whether a model has its default options, with any neuron.
 fn has_default_options(model: &Model) -> bool {
     let options = |model: &Model| {
-        let mut values = model.values().clone();
+        let mut values = model.values();
         values.remove("neuron");
         values
     };

@@ -154,13 +154,13 @@ fn say_layers(console: &Console, layers: &Layers, cost: &Cost) {
 /// The options of a model, with their defaults.
 fn say_options(console: &Console, model: &Model) {
     let mut table = Table::new(&["option", "default", ""]);
-    for (option, meaning, value) in model.options() {
-        let value = match value {
-            Value::Object(_) => value["neuron"].as_str().unwrap_or_default().to_string(),
-            Value::String(text) => text.clone(),
+    for option in model.options() {
+        let value = match option.value {
+            Value::Object(spec) => spec["neuron"].as_str().unwrap_or_default().to_string(),
+            Value::String(text) => text,
             value => value.to_string(),
         };
-        table.row([option.to_string(), value, meaning.to_string()]);
+        table.row([option.key, value, option.field.summary()]);
     }
     console.say("");
     say_table(console, &table);

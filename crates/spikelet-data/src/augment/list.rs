@@ -60,9 +60,7 @@ impl Augment {
                 .map_err(|error| error.or_at(item.span.clone()))?;
         }
         let checked = augment.check();
-        checked.map_err(|error| {
-            Located::refused(&error, "correct the value").or_at(node.span.clone())
-        })?;
+        checked.map_err(|error| node.refused(&error, "correct the value"))?;
         Ok(augment)
     }
 

@@ -28,9 +28,8 @@ fn recording(item: &Item, path: &Path, format: &str) -> Result<Output, String> {
         Some("jaer") | None => None,
         Some(other) => return Err(format!("orientation `{other}`: use spikingjelly or jaer")),
     };
-    let known = || format!("format `{format}`: use one of {}", Format::NAMES.join(", "));
     let options = Options {
-        format: Some(Format::from_name(format).map_err(|_| known())?),
+        format: Some(Format::find(format).map_err(|e| e.to_string())?),
         sensor: item.sensor(),
         orientation,
     };

@@ -26,7 +26,7 @@ pub fn run(item: &Item) -> Result<Output, String> {
     let id = &item.id;
     let known = SETS.iter().find(|(folder, _)| folder == id);
     let (_, name) = known.ok_or_else(|| format!("no data set has the folder `{id}`"))?;
-    let set = EventSet::by_name(name).ok_or_else(|| format!("no data set `{name}`"))?;
+    let set = EventSet::find(name).map_err(|e| e.to_string())?;
     let data = set
         .open(item.path("datasets").join(id))
         .map_err(|e| e.to_string())?;

@@ -8,13 +8,12 @@ use super::clock::Clock;
 use super::header_lines::{HeaderLine, header_line};
 use super::{Decoder, Entry, Input, Open, Output, damaged, dvs128};
 use crate::error::Result;
-use crate::{Options, Orientation, Sensor};
+use crate::{Format, Options, Orientation, Sensor};
 
-const NAME: &str = "aedat1";
+const NAME: &str = Format::Aedat1.name();
 const RECORD: usize = 6;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &[],
     detect: |start| start.starts_with(b"#!AER-DAT1"),
     open: Open::Stream(|options| Ok(Box::new(Aedat1::new(options)))),

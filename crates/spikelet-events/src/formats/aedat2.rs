@@ -19,14 +19,13 @@ use super::clock::Clock;
 use super::header_lines::{HeaderLine, excerpt, header_line, sensor_of};
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, dvs128};
 use crate::error::{Error, Result};
-use crate::{Fault, Orientation, Sensor};
+use crate::{Fault, Format, Orientation, Sensor};
 
 const RECORD: usize = 8;
 const VERSION: &str = "#!AER-DAT2.0";
 const CHIP: &str = "# AEChip:";
 
 pub(crate) const DVS128: Entry = Entry {
-    name: "aedat2-dvs128",
     extensions: &[],
     detect: |start| start.starts_with(VERSION.as_bytes()) && camera(start) == Some(Camera::Dvs128),
     open: Open::Stream(|options| Ok(Box::new(Aedat2::new(Camera::Dvs128, options.orientation)))),
@@ -38,7 +37,6 @@ pub(crate) const DVS128: Entry = Entry {
 };
 
 pub(crate) const DAVIS: Entry = Entry {
-    name: "aedat2-davis",
     extensions: &[],
     detect: |start| start.starts_with(VERSION.as_bytes()) && camera(start) == Some(Camera::Davis),
     open: Open::Stream(|options| Ok(Box::new(Aedat2::new(Camera::Davis, options.orientation)))),
@@ -54,8 +52,8 @@ enum Camera {
 impl Camera {
     const fn format(self) -> &'static str {
         match self {
-            Self::Dvs128 => DVS128.name,
-            Self::Davis => DAVIS.name,
+            Self::Dvs128 => Format::Aedat2Dvs128.name(),
+            Self::Davis => Format::Aedat2Davis.name(),
         }
     }
 

@@ -20,9 +20,9 @@
 use super::header_lines::{HeaderLine, excerpt, header_line, sensor_of};
 use super::{Decoder, Entry, Input, Open, Output, damaged};
 use crate::error::Result;
-use crate::{EventBuffer, Fault, Sensor};
+use crate::{EventBuffer, Fault, Format, Sensor};
 
-const NAME: &str = "aedat3.1";
+const NAME: &str = Format::Aedat3.name();
 const VERSIONS: [&str; 2] = ["#!AER-DAT3.1", "#!AER-DAT3.0"];
 const END: &str = "#!END-HEADER";
 const POLARITY: i16 = 1;
@@ -30,7 +30,6 @@ const PACKET_HEADER: usize = 28;
 const EVENT: usize = 8;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     // `.aedat` is also that of versions 1 and 2: the first line tells them apart.
     extensions: &[],
     detect: |start| start.starts_with(b"#!AER-DAT3"),

@@ -15,15 +15,14 @@
 
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable};
 use crate::error::Result;
-use crate::{EventBuffer, Fault};
+use crate::{EventBuffer, Fault, Format};
 
-const NAME: &str = "atis5";
+const NAME: &str = Format::Atis.name();
 const RECORD: usize = 5;
 const OVERFLOW_ROW: u8 = 240;
 const OVERFLOW: i64 = 1 << 13;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &["bin"],
     detect: |_| false,
     open: Open::Stream(|_| Ok(Box::new(Atis::default()))),

@@ -7,16 +7,16 @@ use std::io::Write;
 
 use super::columns::{Value, coordinate, polarity};
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
+use crate::Format;
 use crate::error::{Error, Result};
 
-const NAME: &str = "csv";
+const NAME: &str = Format::Csv.name();
 const COLUMNS: [&str; 4] = ["t", "x", "y", "p"];
 
 /// The longest line.
 const MAX_LINE: usize = 4096;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &["csv"],
     detect: |start| {
         let line = start.split(|&byte| byte == b'\n').next();

@@ -19,13 +19,12 @@ use super::clock::Clock;
 use super::prophesee::{Header, check_size, invalid, is_dat};
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
 use crate::error::Result;
-use crate::{EventBuffer, Options, Sensor, Trigger, WriteOptions};
+use crate::{EventBuffer, Format, Options, Sensor, Trigger, WriteOptions};
 
-const NAME: &str = "dat";
+const NAME: &str = Format::Dat.name();
 const RECORD: usize = 8;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &[],
     detect: is_dat,
     encoder: Some(new_encoder),

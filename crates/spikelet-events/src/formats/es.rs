@@ -15,9 +15,9 @@
 use super::header_lines::excerpt;
 use super::{Decoder, Encoder, Entry, Events, Input, Open, Output, Unwritable, damaged};
 use crate::error::Result;
-use crate::{Fault, Sensor};
+use crate::{Fault, Format, Sensor};
 
-const NAME: &str = "es";
+const NAME: &str = Format::Es.name();
 const MAGIC: &[u8] = b"Event Stream";
 const HEADER: usize = 20;
 const EVENT: usize = 5;
@@ -27,7 +27,6 @@ const DVS: u8 = 1;
 const MAX_GAP: i64 = 3_600_000_000;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &["es"],
     detect: |start| start.starts_with(MAGIC),
     open: Open::Stream(|_| Ok(Box::new(Es::default()))),

@@ -14,12 +14,11 @@
 use super::evt::{Raw, Time, Words};
 use super::{Encoder, Entry, Events, Open, Output, Unwritable, prophesee};
 use crate::error::Result;
-use crate::{EventBuffer, Fault, Trigger, WriteOptions};
+use crate::{EventBuffer, Fault, Format, Trigger, WriteOptions};
 
-const NAME: &str = "evt2";
+const NAME: &str = Format::Evt2.name();
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &[],
     detect: |start| prophesee::is_raw(start, NAME),
     encoder: Some(new_encoder),

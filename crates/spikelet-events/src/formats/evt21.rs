@@ -9,12 +9,11 @@ use super::evt::{Raw, Time, Words};
 use super::evt2::{low_time, other_word};
 use super::prophesee::{self, Header};
 use super::{Entry, Open, Output};
-use crate::{Fault, Sensor};
+use crate::{Fault, Format, Sensor};
 
-const NAME: &str = "evt2.1";
+const NAME: &str = Format::Evt21.name();
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &[],
     detect: |start| prophesee::is_raw(start, NAME),
     encoder: None,

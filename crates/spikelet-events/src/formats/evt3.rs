@@ -23,15 +23,14 @@ use std::hint::select_unpredictable;
 use super::evt::{Raw, Words};
 use super::prophesee::{self, Header};
 use super::{Entry, Open, Output, evt3_encoder};
-use crate::{EventBuffer, Fault, Sensor, Trigger};
+use crate::{EventBuffer, Fault, Format, Sensor, Trigger};
 
-const NAME: &str = "evt3";
+const NAME: &str = Format::Evt3.name();
 
 /// The range of EVT_TIME_HIGH.
 const RANGE: u16 = 1 << 12;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &[],
     detect: |start| prophesee::is_raw(start, NAME),
     encoder: Some(evt3_encoder::new_encoder),

@@ -6,17 +6,16 @@
 use super::columns::{Value, Whole, coordinate, polarity, time};
 use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open};
-use crate::EventBuffer;
 use crate::arrays::{Source as _, mat5};
 use crate::error::Result;
+use crate::{EventBuffer, Format};
 
-const NAME: &str = "mat5";
+const NAME: &str = Format::Mat5.name();
 
 /// The longest file, which is read at once.
 const MAX_FILE: u64 = 1 << 28;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &["mat"],
     detect: |start| start.starts_with(b"MATLAB 5.0 MAT-file"),
     encoder: None,

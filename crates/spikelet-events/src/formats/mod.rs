@@ -36,8 +36,6 @@ use crate::{EventBuffer, Faults, Options, Sensor, Trigger, WriteOptions};
 
 /// What is known of a format.
 pub(crate) struct Entry {
-    /// The name, as on the command line.
-    pub name: &'static str,
     /// The extensions of file names, without the dot. Empty if only content tells the format.
     pub extensions: &'static [&'static str],
     /// Whether a file that begins so has this format for certain.

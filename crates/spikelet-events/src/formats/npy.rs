@@ -10,15 +10,15 @@
 use super::columns::{Column, Columns, Place, read_header};
 use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open};
+use crate::Format;
 use crate::arrays::Source as _;
 use crate::arrays::npy::{self, Field, Header};
 use crate::error::Result;
 
-const STRUCTURED_NAME: &str = "npy-structured";
-const XYPT_NAME: &str = "npy-xypt-ms";
+const STRUCTURED_NAME: &str = Format::NpyStructured.name();
+const XYPT_NAME: &str = Format::NpyXyptMs.name();
 
 pub(crate) const STRUCTURED: Entry = Entry {
-    name: STRUCTURED_NAME,
     extensions: &[],
     detect: |start| is_structured(start) == Some(true),
     encoder: None,
@@ -26,7 +26,6 @@ pub(crate) const STRUCTURED: Entry = Entry {
 };
 
 pub(crate) const XYPT: Entry = Entry {
-    name: XYPT_NAME,
     extensions: &[],
     detect: |start| is_structured(start) == Some(false),
     encoder: None,

@@ -17,19 +17,18 @@ use super::columns::{Column, Columns, MAX_EXPANSION, Place, Value, Whole, read_h
 use super::member::Member;
 use super::shared_file::SharedFile;
 use super::{Blocks, Container, Entry, Open, Output, npz_encoder};
-use crate::EventBuffer;
 use crate::arrays::{Source as _, npy, zip};
 use crate::error::{ErrorKind, Result};
+use crate::{EventBuffer, Format};
 
-const NAME: &str = "npz-events";
-const ES_IMAGENET: &str = "npz-es-imagenet";
+const NAME: &str = Format::NpzEvents.name();
+const ES_IMAGENET: &str = Format::NpzEsImagenet.name();
 const FRAMES: &str = "npz-frames";
 
 /// The largest array whose compressed size is not checked.
 const MAX_SIZE: u64 = 64 << 20;
 
 pub(crate) const EVENTS: Entry = Entry {
-    name: NAME,
     extensions: &["npz"],
     detect: |start| starts_with_member(start, &["t.npy", "x.npy", "y.npy", "p.npy"]),
     encoder: Some(npz_encoder::new_encoder),
@@ -37,7 +36,6 @@ pub(crate) const EVENTS: Entry = Entry {
 };
 
 pub(crate) const ES_IMAGENET_EVENTS: Entry = Entry {
-    name: ES_IMAGENET,
     extensions: &[],
     detect: |start| starts_with_member(start, &["pos.npy", "neg.npy"]),
     encoder: None,

@@ -30,6 +30,8 @@ mod svg;
 use std::io::Write;
 use std::path::Path;
 
+use spikelet_schema::UnknownName;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::frames::check_events;
 use crate::settings::check;
@@ -112,9 +114,13 @@ impl<'a> Preview<'a> {
             "svg" => self.svg()?.into_bytes(),
             "png" => self.png()?,
             _ => {
-                let (kind, known) = ("extensions of pictures", "svg, png".into());
+                let (family, known) = ("picture format", vec!["svg", "png"]);
                 let given = extension.into_owned();
-                return Err(ErrorKind::UnknownName { kind, given, known }.into());
+                return Err(Error::from(UnknownName {
+                    family,
+                    given,
+                    known,
+                }));
             }
         };
         let written = create_beside(path).and_then(|mut file| {

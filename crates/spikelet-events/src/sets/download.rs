@@ -81,7 +81,7 @@ impl Download {
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("Train.zip");
     /// std::fs::write(&path, "an error page")?;
-    /// let set = EventSet::by_name("n-mnist").expect("a known set");
+    /// let set = EventSet::find("n-mnist").expect("a known set");
     /// let checksum = set.downloads[0].check(&path, &mut |_, _| {})?;
     /// assert!(matches!(checksum, Checksum::Wrong { .. }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,7 +13,7 @@ impl EventSet {
     /// ```
     /// use spikelet_events::EventSet;
     ///
-    /// let set = EventSet::by_name("n-mnist").expect("a known set");
+    /// let set = EventSet::find("n-mnist").expect("a known set");
     /// let files: Vec<&str> = set.archives()?.iter().map(|archive| archive.file).collect();
     /// assert_eq!(files, ["Train.zip", "Test.zip"]);
     /// # Ok::<(), spikelet_events::Error>(())

@@ -25,6 +25,8 @@ mod walk;
 
 use std::path::Path;
 
+use spikelet_schema::{UnknownName, named};
+
 use crate::error::Result;
 use crate::{Options, Sensor};
 
@@ -105,9 +107,11 @@ struct Listing {
 
 impl EventSet {
     /// The set with this name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<&'static Self> {
-        event_sets().iter().find(|set| set.name == name)
+    ///
+    /// # Errors
+    /// When no set has this name; the error names the closest one.
+    pub fn find(name: &str) -> Result<&'static Self, UnknownName> {
+        named("event data set", name, event_sets(), |set| set.name)
     }
 
     /// Lists the samples in a folder, which has the unpacked files of at least one split. Reads no events.
@@ -118,7 +122,7 @@ impl EventSet {
     /// let folder = tempfile::tempdir()?;
     /// std::fs::create_dir_all(folder.path().join("Train/7"))?;
     /// std::fs::write(folder.path().join("Train/7/00001.bin"), [3, 7, 0x80, 0, 40])?;
-    /// let set = EventSet::by_name("n-mnist").expect("a known set");
+    /// let set = EventSet::find("n-mnist").expect("a known set");
     /// let data = set.open(folder.path())?;
     /// let train = data.indices(Split::Train)?;
     /// assert_eq!(data.samples()[train[0]].label, Some(7));

@@ -27,7 +27,7 @@ impl EventSet {
     /// ```
     /// use spikelet_events::{EventSet, Split};
     ///
-    /// let set = EventSet::by_name("n-mnist").expect("a known set");
+    /// let set = EventSet::find("n-mnist").expect("a known set");
     /// assert_eq!(set.samples(Split::Test), Some(10_000));
     /// assert_eq!(set.samples(Split::Valid), None);
     /// ```

@@ -68,7 +68,7 @@ impl EventSet {
     /// let folder = tempfile::tempdir()?;
     /// std::fs::create_dir_all(folder.path().join("Train/7"))?;
     /// std::fs::write(folder.path().join("Train/7/00001.bin"), [3, 7, 0x80, 0, 40])?;
-    /// let set = EventSet::by_name("n-mnist").expect("a known set");
+    /// let set = EventSet::find("n-mnist").expect("a known set");
     /// let found = set.verify(folder.path(), &VerifyOptions::default(), &|_| {})?;
     /// assert_eq!(found.splits[0], (Split::Train, 1, Some(60_000)));
     /// assert_eq!((found.recordings.events, found.recordings.damaged), (1, 0));

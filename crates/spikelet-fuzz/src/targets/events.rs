@@ -12,7 +12,7 @@ pub fn file_corpus(_: &Path) -> Vec<Vec<u8>> {
     let list = std::fs::read(fixtures.join("formats/MANIFEST.json")).expect("the tests' files");
     let list: Value = serde_json::from_slice(&list).expect("JSON");
     let input = |item: &Value| {
-        let format = Format::from_name(item["format"].as_str()?).ok()?;
+        let format = Format::find(item["format"].as_str()?).ok()?;
         let index = Format::ALL.iter().position(|&own| own == format)?;
         let file = std::fs::read(fixtures.join(item["file"].as_str()?)).ok()?;
         Some([&[index as u8][..], &file].concat())

@@ -22,11 +22,11 @@ pub use weighted_phase::WeightedPhase;
 
 use crate::DefinitionError;
 use crate::module::{Context, Module, StepOutputs};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
-use spikelet_schema::{Record, named_to_json, registry};
+use spikelet_schema::{Record, named_to_json, registry, words};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -81,27 +81,20 @@ fn check(encoder: &dyn Encoder) -> Result<(), DefinitionError> {
     spikelet_schema::check(encoder).map_err(|error| DefinitionError::of(owner, error))
 }
 
-/// An encoder by its name, with constants that are not the defaults: `latency` or
-/// `latency:code=log,time_steps=16`.
+/// An encoder by its name, with constants that are not the defaults, as [`words::item`] reads it: `latency`, or
+/// `latency code=log time_steps=16`.
 ///
 /// # Errors
 /// When the name or a constant is unknown, or a constant is outside its domain.
 ///
 /// ```
-/// assert!(spikelet_nn::encoder::parse("weighted_phase:k=4").is_ok());
+/// assert!(spikelet_nn::encoder::parse("weighted_phase k=4").is_ok());
 /// assert!(spikelet_nn::encoder::parse("morse").is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Arc<dyn Encoder>, DefinitionError> {
-    let (name, constants) = text.split_once(':').unwrap_or((text, ""));
-    let constants = constants.split(',').filter(|c| !c.is_empty());
-    let constants = constants.map(|constant| {
-        let (key, value) = constant.split_once('=').unwrap_or((constant, "null"));
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        (key.trim().to_string(), value)
-    });
-    let mut spec: Map<String, Value> = constants.collect();
-    spec.insert("name".to_string(), Value::from(name));
-    from_spec(&spec.into())
+    let spec = words::item(text);
+    let spec = spec.map_err(|error| DefinitionError::of(format!("encoder `{text}`"), error))?;
+    from_spec(&spec.to_json())
 }
 
 /// Builds an encoder from its name and constants, as in `{"name": "latency", "code": "log"}`.

@@ -1,7 +1,7 @@
 //! Energies of operations.
 
 use spikelet_schema::document::{Document, DocumentError};
-use spikelet_schema::{Schema, UnknownName};
+use spikelet_schema::{Schema, UnknownName, named};
 use std::path::Path;
 
 /// The format of numbers.
@@ -150,14 +150,8 @@ impl CostTable {
     /// # Errors
     /// When no table has this name; the error names the closest one.
     pub fn find(name: &str) -> Result<Self, UnknownName> {
-        let mut tables = Self::published().into_iter();
-        tables
-            .find(|table| table.name == name)
-            .ok_or_else(|| UnknownName {
-                family: "cost table",
-                given: name.to_string(),
-                known: PUBLISHED.to_vec(),
-            })
+        let tables = PUBLISHED.into_iter().zip(Self::published());
+        named("cost table", name, tables, |(name, _)| name).map(|(_, table)| table)
     }
 
     /// Reads a table from a TOML file.

@@ -198,7 +198,9 @@ impl LayerKeys for MaxPoolKeys {
 }
 
 fn max_pool<const D: usize>(keys: &MaxPoolKeys, layer: &LayerFields<'_>, b: &mut Builder) -> Built {
-    let windows = keys.windows.windows((keys.dilation.axes()?, keys.ceil), layer, b)?;
+    let windows = keys
+        .windows
+        .windows((keys.dilation.axes()?, keys.ceil), layer, b)?;
     b.without_weights(layer, MaxPool::<D> { windows })
 }
 

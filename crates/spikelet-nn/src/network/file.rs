@@ -2,12 +2,11 @@
 
 use super::layers::{Layers, table};
 use super::neuron::{neuron_of, neuron_problem, neuron_spec};
-use super::problem::NetworkProblem;
-use super::{ImageSize, Model, Network};
+use super::{Model, Network};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use spikelet_core::Result;
-use spikelet_core::document::{Document, Fields, Located, Node};
+use spikelet_core::document::{Document, Located, Node};
 use std::path::Path;
 
 impl Network {
@@ -64,71 +63,18 @@ impl Network {
 
 /// A named network with its settings.
 pub(super) fn named(table: &Node, name: &Node) -> Result<Network, Located> {
-    let text = name.text("name")?;
-    let unknown = |error| NetworkProblem::Definition(error).at(name.span.clone());
-    let known = Model::named(text).map_err(unknown)?.to_json();
-    let keys: Vec<&str> = known
-        .as_object()
-        .into_iter()
-        .flat_map(Map::keys)
-        .map(String::as_str)
-        .collect();
-    let fields = Fields::new(table, format!("the network `{text}`"), &keys)?;
-    let mut settings = table.to_json();
-    // The name may be given in another case.
-    settings["name"] = known["name"].clone();
-    if let Some(node) = fields.get("neuron") {
+    let model = Model::named(name.text("name")?);
+    let model = model.map_err(|error| error.located().or_at(name.span.clone()))?;
+    let mut options = table.without("name");
+    if let Some(node) = table.get("neuron") {
         let spec = neuron_spec(node)?;
         neuron_of(&spec).map_err(|error| neuron_problem(error, Some(node)))?;
-        settings["neuron"] = spec;
+        options = options.with("neuron", Node::from_json(&spec)?);
     }
-    let made = Model::from_json(&settings)
-        .map_err(|error| wrong_setting(table, &known, &settings, &error))?;
-    let refused =
-        |error: spikelet_core::Error| Located::refused(&error, "").or_at(table.span.clone());
-    made.module().map_err(refused)?;
-    Ok(Network::Model(made))
-}
-
-/// The error of settings that are no network, at the one that is wrong beside the `known` values of the others; at the table,
-/// if they do not fit together.
-fn wrong_setting(
-    table: &Node,
-    known: &Value,
-    settings: &Value,
-    error: &spikelet_core::Error,
-) -> Located {
-    let message = error.to_string();
-    let is_wrong = |key: &str| {
-        let mut alone = known.clone();
-        alone[key] = settings[key].clone();
-        Model::from_json(&alone).is_err_and(|error| error.to_string() == message)
-    };
-    let mut entries = table.entries().unwrap_or_default().iter();
-    let refused = Located::refused(error, "correct the value");
-    let Some(entry) = entries.find(|entry| is_wrong(&entry.key)) else {
-        return refused.or_at(table.span.clone());
-    };
-    let given = &settings[&entry.key];
-    match expected(&entry.key, &known[&entry.key], given) {
-        Some(expected) => entry.value.wrong(&entry.key, expected),
-        None => refused.or_at(entry.value.span.clone()),
-    }
-}
-
-/// What a setting must be, if `given` is of another kind than its `known` value.
-pub(super) fn expected(key: &str, known: &Value, given: &Value) -> Option<&'static str> {
-    match known {
-        _ if key == "size" => ImageSize::of(given)
-            .is_none()
-            .then_some(ImageSize::EXPECTED),
-        Value::Bool(_) if !given.is_boolean() => Some("true or false"),
-        Value::Number(number) if number.is_f64() && !given.is_number() => Some("a number"),
-        Value::Number(number) if !number.is_f64() && !given.is_u64() => {
-            Some("an integer of at least 0")
-        }
-        _ => None,
-    }
+    let model = model.read(&options)?;
+    let module = model.module();
+    module.map_err(|error| table.refused(&error, ""))?;
+    Ok(Network::Model(model))
 }
 
 impl Serialize for Network {

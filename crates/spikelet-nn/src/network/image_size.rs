@@ -3,6 +3,11 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
+use spikelet_schema::document::{Content, Located, Node};
+use spikelet_schema::{Field, FieldValue, Kind};
+
+/// The values that a size is read from, for messages.
+const EXPECTED: &str = "an integer of at least 1, or a list of height and width such as [48, 64]";
 
 /// The height and width of an image: one number if they are equal, otherwise a list of both.
 ///
@@ -23,21 +28,18 @@ pub struct ImageSize {
 }
 
 impl ImageSize {
-    /// The values that it is read from, for messages.
-    pub const EXPECTED: &'static str =
-        "an integer of at least 1, or a list of height and width such as [48, 64]";
-
-    /// The size of a number or a list of two.
-    pub(super) fn of(value: &Value) -> Option<Self> {
-        let side = |value: &Value| {
-            let number = usize::try_from(value.as_u64()?).ok()?;
-            (number > 0).then_some(number)
+    /// The size of a number or a list of two, which is the value of `key`.
+    fn of(key: &str, node: &Node) -> Result<Self, Located> {
+        let side = |node: &Node| node.integer(key, 1..=usize::MAX).ok();
+        let read = match &node.content {
+            Content::List(sides) => match &sides[..] {
+                [height, width] => side(height).zip(side(width)),
+                _ => None,
+            },
+            _ => side(node).map(|side| (side, side)),
         };
-        match value.as_array().map(Vec::as_slice) {
-            None => Some(side(value)?.into()),
-            Some([height, width]) => Some([side(height)?, side(width)?].into()),
-            Some(_) => None,
-        }
+        let (height, width) = read.ok_or_else(|| node.wrong(key, EXPECTED))?;
+        Ok(Self { height, width })
     }
 
     /// The shape of an image of this size.
@@ -51,7 +53,7 @@ impl ImageSize {
         match left.contains(&0) {
             false => Ok(left),
             true => Err(Error::invalid(
-                "size",
+                "`size`",
                 format!(
                     "images of height {} and width {} cannot be halved {halvings} times",
                     self.height, self.width
@@ -87,6 +89,25 @@ impl From<ImageSize> for Value {
     }
 }
 
+impl FieldValue for ImageSize {
+    fn kind() -> Kind {
+        Kind::Other("an integer, or a list of height and width", || {
+            let side = || json!({"type": "integer", "minimum": 1});
+            let sides = json!({"type": "array", "items": side(), "minItems": 2, "maxItems": 2});
+            json!({"anyOf": [side(), sides]})
+        })
+    }
+
+    fn read(&mut self, field: &Field, node: &Node) -> Result<(), Located> {
+        *self = Self::of(field.key, node)?;
+        Ok(())
+    }
+
+    fn write(&self) -> Value {
+        (*self).into()
+    }
+}
+
 impl Serialize for ImageSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Value::from(*self).serialize(serializer)
@@ -96,7 +117,7 @@ impl Serialize for ImageSize {
 impl<'de> Deserialize<'de> for ImageSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        let expected = || format!("an image size must be {}", Self::EXPECTED);
-        Self::of(&value).ok_or_else(|| serde::de::Error::custom(expected()))
+        let read = Node::from_json(&value).and_then(|node| Self::of("size", &node));
+        read.map_err(|error| serde::de::Error::custom(error.problem))
     }
 }

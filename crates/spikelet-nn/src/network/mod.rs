@@ -54,7 +54,7 @@ impl Network {
     /// The model of this name with its defaults.
     ///
     /// # Errors
-    /// [`DefinitionError::UnknownName`](crate::DefinitionError::UnknownName).
+    /// [`UnknownName`](spikelet_schema::UnknownName).
     pub fn find(name: &str) -> Result<Self> {
         Ok(Self::Model(Model::find(name)?))
     }
@@ -108,7 +108,7 @@ impl Network {
     /// The number of its classes; of a list of layers, that of its outputs, 0 if it is wrong.
     pub fn classes(&self) -> usize {
         match self {
-            Self::Model(model) => model.number("classes"),
+            Self::Model(model) => model.classes(),
             Self::Layers(net) => net.outputs().unwrap_or_default(),
         }
     }
@@ -118,7 +118,7 @@ impl Network {
     #[must_use]
     pub fn with_classes(mut self, classes: usize) -> Self {
         if let Self::Model(model) = &mut self {
-            model.set("classes", classes.into());
+            model.set_classes(classes);
         }
         self
     }
@@ -207,11 +207,11 @@ mod tests {
     #[test]
     fn sizes_that_no_machine_holds_are_refused() {
         for spec in [
-            serde_json::json!({"name": "csnn", "channels": usize::MAX}),
-            serde_json::json!({"name": "csnn", "channels": usize::MAX, "hidden": 5}),
-            serde_json::json!({"name": "cifar10-net", "size": usize::MAX}),
-            serde_json::json!({"name": "plif-net", "votes": usize::MAX}),
-            serde_json::json!({"name": "resnet18", "channels": usize::MAX}),
+            serde_json::json!({"name": "csnn", "channels": i64::MAX}),
+            serde_json::json!({"name": "csnn", "channels": i64::MAX, "hidden": 5}),
+            serde_json::json!({"name": "cifar10-net", "size": i64::MAX}),
+            serde_json::json!({"name": "plif-net", "votes": i64::MAX}),
+            serde_json::json!({"name": "resnet18", "channels": i64::MAX}),
         ] {
             let network: Network = serde_json::from_value(spec).expect("a network");
             let error = network.module().map(|_| ()).expect_err("refused");

@@ -89,7 +89,7 @@ pub(crate) fn neuron_problem(error: DefinitionError, node: Option<&Node>) -> Loc
 /// The position of the constant or the name that is wrong in a tree.
 pub(super) fn definition_span(error: &DefinitionError, node: &Node) -> Option<Span> {
     match error {
-        DefinitionError::UnknownName { name, .. } => find_text(node, name),
+        DefinitionError::UnknownName(error) => find_text(node, &error.given),
         DefinitionError::NotTrainable { constant, .. } => find_key(node, constant, false),
         DefinitionError::Bound { constant, .. }
         | DefinitionError::PerStepConstant { constant, .. } => find_key(node, constant, true),

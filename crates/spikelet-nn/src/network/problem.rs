@@ -2,8 +2,7 @@
 
 use super::limits::{MAX_DEPTH, MAX_ELEMENTS, MAX_LAYERS, MAX_WEIGHTS};
 use crate::DefinitionError;
-use spikelet_core::document::{DocumentProblem, Located, Span};
-use spikelet_core::suggest::closest;
+use spikelet_core::document::{Located, Span};
 
 /// A problem of a network that is a list of layers.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +143,7 @@ pub enum NetworkProblem {
         key: &'static str,
     },
     /// A wrong neuron, or a constant of a layer outside its domain.
-    #[error(transparent)]
+    #[error("{}", .0.problem())]
     Definition(#[from] DefinitionError),
 }
 
@@ -195,32 +194,8 @@ impl NetworkProblem {
             Self::PlasticByOptimizer { .. } => {
                 "remove it, or use update = \"each-step\" or \"end-of-call\""
             }
-            Self::Definition(error) => return definition_help(error),
+            Self::Definition(error) => return error.help(),
         };
         text.to_string()
-    }
-}
-
-/// The help for a wrong neuron.
-fn definition_help(error: &DefinitionError) -> String {
-    match error {
-        DefinitionError::UnknownName { name, known, .. } => {
-            match closest(name, known.iter().copied()) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => {
-                    "`spikelet neuron list` and `spikelet surrogate list` explain them".to_string()
-                }
-            }
-        }
-        DefinitionError::Field { problem, .. } => match &**problem {
-            DocumentProblem::UnknownKey { key, known, .. } => {
-                match closest(key, known.iter().map(String::as_str)) {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => "correct the neuron".to_string(),
-                }
-            }
-            problem => problem.help(),
-        },
-        _ => "correct the neuron".to_string(),
     }
 }

@@ -6,7 +6,7 @@ use super::samples::{LABELS, PySamples};
 use pyo3::prelude::*;
 use spikelet::data::{
     Dataset, Entry, FrameSettings, LazySplit, Normalize, Progress, SequenceLabels, SequenceSplit,
-    Split, Subset, WantedImages, entries, synthetic,
+    Split, Subset, WantedImages, synthetic,
 };
 use spikelet::train::FitData;
 use spikelet::train::Normalization;
@@ -113,18 +113,7 @@ impl PySplit {
 
 /// The data set of this name.
 pub(super) fn find(name: &str) -> PyResult<Entry> {
-    let all = entries();
-    let known: Vec<&str> = all.iter().map(|entry| entry.name).collect();
-    all.iter()
-        .find(|entry| entry.name == name)
-        .copied()
-        .ok_or_else(|| {
-            let help = match spikelet::suggest::closest(name, known.iter().copied()) {
-                Some(close) => format!("did you mean `{close}`?"),
-                None => format!("data sets: {}", known.join(", ")),
-            };
-            invalid("data set", format!("`{name}` is unknown"), help)
-        })
+    Entry::find(name).map_err(raise)
 }
 
 /// What is read of a data set.

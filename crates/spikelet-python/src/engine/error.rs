@@ -57,6 +57,7 @@ pub(super) fn raise(error: impl Into<Error>) -> PyErr {
                 || inner.is::<RuntimeError>()
                 || inner.is::<StepError>()
                 || inner.is::<TrainError>()
+                || inner.is::<UnknownName>()
                 || inner.is::<WeightMapError>()
                 || inner.is::<spikelet::nir::NirError>()
                 || inner.is::<spikelet::events::Error>()
@@ -108,6 +109,5 @@ pub(super) fn invalid(
 
 /// A name that no member of a family has.
 pub(super) fn unknown(what: &str, error: &UnknownName) -> PyErr {
-    let problem = format!("no {} is called `{}`", error.family, error.given);
-    invalid(what, problem, error.help())
+    invalid(what, error.problem(), error.help())
 }

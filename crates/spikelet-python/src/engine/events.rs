@@ -12,7 +12,7 @@ use spikelet::events::frames::{FrameRule, Interpolation, Resize};
 use spikelet::events::transforms::{EventTransform, apply_all};
 use spikelet::events::{
     EventBuffer, EventDataset, EventRandom, EventSet, EventWriter, Format, Options, Orientation,
-    Sensor, Trigger, WriteOptions, event_sets, open, recording_folder, recording_list,
+    Sensor, Trigger, WriteOptions, open, recording_folder, recording_list,
 };
 use spikelet::schema::Member;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ fn options(
         )),
     });
     Ok(Options {
-        format: format.map(Format::from_name).transpose().map_err(raise)?,
+        format: format.map(Format::find).transpose().map_err(raise)?,
         sensor: sensor.map(|(width, height)| Sensor::new(width, height)),
         orientation: orientation.transpose()?,
     })
@@ -227,7 +227,7 @@ impl PyEventWriter {
         let options = WriteOptions {
             compress,
             ..WriteOptions::new(
-                Format::from_name(format).map_err(raise)?,
+                Format::find(format).map_err(raise)?,
                 Sensor::new(sensor.0, sensor.1),
             )
         };
@@ -295,12 +295,11 @@ impl PyEventRecordings {
         let data = py.detach(|| match name {
             "folder" => recording_folder(&path, &options).map_err(raise),
             "list" => recording_list(&path, &options).map_err(raise),
-            name => match EventSet::by_name(name) {
-                Some(set) => set.open(&path).map_err(raise),
-                None => {
-                    let known: Vec<&str> = event_sets().iter().map(|set| set.name).collect();
-                    let help = format!("use folder, list, {}", known.join(", "));
-                    Err(invalid("data set", format!("`{name}` is unknown"), help))
+            name => match EventSet::find(name) {
+                Ok(set) => set.open(&path).map_err(raise),
+                Err(mut error) => {
+                    error.known.extend(["folder", "list"]);
+                    Err(raise(error))
                 }
             },
         })?;

@@ -45,6 +45,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(registry::registry, m)?,
         wrap_pyfunction!(registry::model_info, m)?,
+        wrap_pyfunction!(registry::words_item, m)?,
         wrap_pyfunction!(settings::settings, m)?,
         wrap_pyfunction!(settings::read_checkpoint, m)?,
         wrap_pyfunction!(settings::devices, m)?,

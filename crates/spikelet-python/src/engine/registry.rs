@@ -161,12 +161,20 @@ pub(super) fn registry() -> String {
     .to_string()
 }
 
+/// A member of a family by its name and fields, such as `latency code=log`, as JSON text.
+#[pyfunction]
+pub(super) fn words_item(text: &str) -> PyResult<String> {
+    let item = spikelet::schema::words::item(text);
+    let item = item.map_err(|error| super::error::raise(error.without_text(text)))?;
+    Ok(item.to_json().to_string())
+}
+
 /// The options of a model of the literature, as JSON text: a list of name, meaning and value.
 #[pyfunction]
 pub(super) fn model_info(name: &str) -> PyResult<String> {
     let model = Model::find(name).map_err(super::error::raise)?;
     let options: Vec<Value> = (model.options().into_iter())
-        .map(|(key, meaning, value)| json!({"name": key, "meaning": meaning, "value": value}))
+        .map(|option| json!({"name": option.key, "meaning": option.field.summary(), "value": option.value}))
         .collect();
     Ok(json!({
         "name": model.name(),

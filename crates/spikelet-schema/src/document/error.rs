@@ -1,6 +1,6 @@
 //! The errors of documents.
 
-use super::{MAX_BYTES, MAX_DEPTH, Span};
+use super::{MAX_BYTES, MAX_DEPTH, Node, Span};
 use crate::human;
 use crate::suggest::closest;
 use std::error::Error as StdError;
@@ -185,6 +185,26 @@ impl Located {
     pub fn or_at(mut self, span: Option<Span>) -> Self {
         self.span = self.span.or(span);
         self
+    }
+
+    /// Sets the position to that of the first key of `table` that the message names, or to that of the table, unless it has
+    /// one.
+    ///
+    /// ```
+    /// use spikelet_schema::document::{Document, Located};
+    /// let given = Document::from_toml("a.toml", "[net]\nblocks = 3\npools = [2]")?;
+    /// let refused = Located::other("`pools` has 1 element", "give 3").or_at_key(given.root());
+    /// assert!(given.error(refused).to_string().starts_with("a.toml:3:9: `pools`"));
+    /// # Ok::<(), spikelet_schema::document::DocumentError>(())
+    /// ```
+    #[must_use]
+    pub fn or_at_key(self, table: &Node) -> Self {
+        let message = self.problem.to_string();
+        let mut named = message.split('`').skip(1).step_by(2);
+        match named.find_map(|key| table.find(key)) {
+            Some(node) => self.or_at(node.span.clone()),
+            None => self.or_at(table.span.clone()),
+        }
     }
 
     /// Adds a word to the expected values.

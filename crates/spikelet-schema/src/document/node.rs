@@ -199,6 +199,17 @@ impl Node {
         Some(&entry.value)
     }
 
+    /// The value of the first key of this name in a table, or in tables and lists in it.
+    pub(super) fn find(&self, key: &str) -> Option<&Self> {
+        if let Content::List(items) = &self.content {
+            return items.iter().find_map(|item| item.find(key));
+        }
+        self.get(key).or_else(|| {
+            let mut entries = self.entries()?.iter();
+            entries.find_map(|entry| entry.value.find(key))
+        })
+    }
+
     /// The string, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match &self.content {
@@ -215,6 +226,21 @@ impl Node {
             expected: expected.into(),
         };
         Located::new(problem).or_at(self.span.clone())
+    }
+
+    /// The error for a value that a library refuses, with the problem and the help of its message; without a help, with this
+    /// one.
+    ///
+    /// ```
+    /// use spikelet_schema::document::Document;
+    /// let given = Document::from_toml("a.toml", "split = 2")?;
+    /// let split = given.root().get("split").expect("it is given");
+    /// let refused = given.error(split.refused(&"the parts have 2 in sum", "give parts of 1"));
+    /// assert!(refused.to_string().ends_with("help: give parts of 1"));
+    /// # Ok::<(), spikelet_schema::document::DocumentError>(())
+    /// ```
+    pub fn refused(&self, error: &impl std::fmt::Display, otherwise: &str) -> Located {
+        Located::refused(error, otherwise).or_at(self.span.clone())
     }
 
     /// The integer, which is the value of `key`.

@@ -31,8 +31,7 @@ pub struct DataSettings {
 impl DataSettings {
     /// The data set, if it is named.
     pub fn entry(&self) -> Option<Entry> {
-        let mut entries = entries().into_iter();
-        entries.find(|entry| Some(entry.name) == self.dataset.as_deref())
+        Entry::find(self.dataset.as_deref()?).ok()
     }
 
     /// Takes the data set of a run, and as many of its samples.
@@ -83,9 +82,8 @@ impl Experiment {
             let expected = "a data set of recordings of events as `dataset`, to which it applies";
             return Err(last.value.wrong(&last.key, expected));
         }
-        self.use_frames(frames).map_err(|error| {
-            Located::refused(&error, "correct the value").or_at(last.value.span.clone())
-        })
+        self.use_frames(frames)
+            .map_err(|error| last.value.refused(&error, "correct the value"))
     }
 
     /// Checks that the data set has the split.
@@ -94,8 +92,7 @@ impl Experiment {
         let (Some(split), Some(node)) = (&self.settings.split, given) else {
             return Ok(());
         };
-        let refused =
-            |error| Located::refused(&error, "correct the value").or_at(node.span.clone());
+        let refused = |error| node.refused(&error, "correct the value");
         match self.sequences().map_err(refused)? {
             None => Err(node.wrong("split", "\"auto\": only data sets of sequences have splits")),
             Some(source) if source.splits.contains(split) => Ok(()),

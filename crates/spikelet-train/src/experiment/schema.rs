@@ -3,8 +3,9 @@
 use super::data::dataset_names;
 use super::{Experiment, NETWORK, TABLES};
 use serde_json::{Map, Value, json};
-use spikelet_nn::network::{LayerKind, Model, Network, layer_kinds};
+use spikelet_nn::network::{LayerKind, Model, layer_kinds};
 use spikelet_schema::{Schema, json_schema};
+use std::collections::BTreeMap;
 
 /// The schema of a file.
 pub(super) fn schema() -> Value {
@@ -22,14 +23,18 @@ pub(super) fn schema() -> Value {
     schema
 }
 
-/// The type of a setting with this value.
-fn constant_schema(value: &Value) -> Value {
-    match value {
-        Value::Bool(_) => json!({"type": "boolean"}),
-        Value::Number(_) => json!({"type": "number"}),
-        Value::String(_) => json!({"type": "string"}),
-        _ => json!({}),
+/// The schemas of the options of all models. An option has one schema for each of its meanings.
+fn options() -> BTreeMap<String, Vec<Value>> {
+    let mut all = BTreeMap::<String, Vec<Value>>::new();
+    let models = Model::names().filter_map(|name| Model::find(name).ok());
+    for option in models.flat_map(|model| model.options()) {
+        let known = all.entry(option.key).or_default();
+        let schema = option.field.json_schema();
+        if !known.contains(&schema) {
+            known.push(schema);
+        }
     }
+    all
 }
 
 /// The schema of the table `network`.
@@ -45,12 +50,12 @@ fn network() -> Value {
         "neuron": {"type": ["string", "object"], "description": "neuron of the layers \"neuron\": a name, or a table with `name` and constants"},
         "layers": layers,
     });
-    for name in Model::names() {
-        let settings = Network::find(name).map(|network| network.table());
-        for (key, value) in settings.unwrap_or_default() {
-            if properties.get(&key).is_none() {
-                properties[key] = constant_schema(&value);
-            }
+    for (key, schemas) in options() {
+        if properties.get(&key).is_none() {
+            properties[key] = match &schemas[..] {
+                [only] => only.clone(),
+                any => json!({"anyOf": any}),
+            };
         }
     }
     json!({

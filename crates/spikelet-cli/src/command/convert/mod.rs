@@ -9,7 +9,7 @@ mod output_format;
 mod weights;
 
 use super::content::Content;
-use super::data::{parse_format, parse_sensor};
+use super::data::parse_sensor;
 use super::{examples, same_file};
 use crate::args::CheckpointPath;
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ pub struct Convert {
     strip_prefix: Option<String>,
 
     /// Format of an event file [default: by content, then by the extension]
-    #[arg(long, conflicts_with = "ann", value_name = "NAME", value_parser = parse_format)]
+    #[arg(long, conflicts_with = "ann", value_name = "NAME", value_parser = Format::find)]
     format: Option<Format>,
 
     /// Width and height of the sensor of events, such as 346x260 [default: the header's]; events outside are errors

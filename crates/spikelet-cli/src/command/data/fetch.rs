@@ -1,6 +1,5 @@
 //! `spikelet data fetch`
 
-use super::set_of;
 use crate::command::{examples, path_text};
 use crate::failure::Failure;
 use crate::progress::Line;
@@ -11,7 +10,7 @@ use spikelet::files::remove_abandoned;
 use spikelet::human::bytes;
 use spikelet::log::{Console, Output};
 use spikelet::problem_and_help;
-use spikelet_events::ErrorKind;
+use spikelet_events::{ErrorKind, EventSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,7 +40,7 @@ pub struct Fetch {
 
 impl Fetch {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let set = set_of(&self.name)?;
+        let set = EventSet::find(&self.name)?;
         let folder = self
             .folder
             .unwrap_or_else(|| PathBuf::from("data").join(set.name));

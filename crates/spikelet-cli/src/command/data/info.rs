@@ -79,7 +79,7 @@ impl Counts {
 impl Info {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let name = self.source.file.to_str();
-        match name.and_then(EventSet::by_name) {
+        match name.and_then(|name| EventSet::find(name).ok()) {
             Some(set) if !self.source.file.exists() => say_set(console, set),
             _ if self.source.format.is_some() => self.say_file(console),
             _ => match Kind::of(&self.source.file) {

@@ -19,12 +19,11 @@ mod verify;
 use crate::command::examples;
 use crate::failure::Failure;
 use spikelet::log::Console;
-use spikelet_events::{EventSet, event_sets};
 use std::process::ExitCode;
 
 pub(super) use output_format::{format_of, writable};
 use recording::RecordingSource;
-pub(super) use source::{Source, parse_format, parse_sensor};
+pub(super) use source::{Source, parse_sensor};
 
 /// Event files and event data sets: list, inspect, fetch, draw, decode, pack
 #[derive(clap::Subcommand)]
@@ -58,20 +57,4 @@ impl Command {
             Self::Sample(command) => command.run(console),
         }
     }
-}
-
-/// The names of the event data sets.
-fn set_names() -> String {
-    let names: Vec<&str> = event_sets().iter().map(|set| set.name).collect();
-    names.join(", ")
-}
-
-/// The event data set of this name.
-fn set_of(name: &str) -> Result<&'static EventSet, Failure> {
-    EventSet::by_name(name).ok_or_else(|| {
-        Failure::argument(
-            format!("there is no event data set `{name}`"),
-            format!("give one of {}", set_names()),
-        )
-    })
 }

@@ -35,7 +35,7 @@ pub fn format_of(given: Option<Format>, out: &Path) -> Result<Format, Failure> {
     let extension = out.extension().and_then(|extension| extension.to_str());
     let named = Format::detect(&[], extension).ok();
     // AEDAT 4 and DAT are told by content otherwise; their names are their extensions.
-    let named = named.or_else(|| Format::from_name(extension?).ok());
+    let named = named.or_else(|| Format::find(extension?).ok());
     named.filter(|format| format.is_writable()).ok_or_else(|| {
         if let Some((extension, formats)) = SHARED.iter().find(|(own, _)| Some(*own) == extension) {
             return Failure::argument(

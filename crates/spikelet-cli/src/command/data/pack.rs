@@ -1,6 +1,5 @@
 //! `spikelet data pack`
 
-use super::set_of;
 use crate::command::{examples, path_text};
 use crate::failure::Failure;
 use crate::progress::Line;
@@ -9,7 +8,7 @@ use spikelet::files::remove_abandoned;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet_events::pack::{PackProgress, pack_data_set};
-use spikelet_events::{Options, recording_folder};
+use spikelet_events::{EventSet, Options, recording_folder};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,7 +45,7 @@ impl Pack {
         remove_abandoned(&self.out);
         let data = match self.name.as_str() {
             "folder" => recording_folder(&self.folder, &Options::default()),
-            _ => set_of(&self.name)?.open(&self.folder),
+            _ => EventSet::find(&self.name)?.open(&self.folder),
         };
         let data = data?;
         let one = NonZero::<usize>::MIN;

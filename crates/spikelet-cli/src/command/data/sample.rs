@@ -1,14 +1,14 @@
 //! `spikelet data sample`
 
-use super::{format_of, set_names, writable};
+use super::{format_of, writable};
 use crate::command::{examples, path_text};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::human::thousands;
 use spikelet::log::Console;
-use spikelet::schema::Member;
+use spikelet::schema::{Member, UnknownName};
 use spikelet_events::synthetic::{SYNTHETIC_SETS, SyntheticSet};
-use spikelet_events::{EventBuffer, EventSet, Format, Sensor, Split, write};
+use spikelet_events::{EventBuffer, EventSet, Format, Sensor, Split, event_sets, write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -65,7 +65,7 @@ impl Sample {
                 format!("give an --index below {len}"),
             )
         };
-        if let Some(set) = EventSet::by_name(&self.name) {
+        if let Ok(set) = EventSet::find(&self.name) {
             let folder = self.folder.as_ref().ok_or_else(|| {
                 let help = format!("spikelet data sample {} DIR --out …", self.name);
                 Failure::argument("the folder of the data set is missing", help)
@@ -82,8 +82,7 @@ impl Sample {
         }
         // Those by which networks are trained have names of their own.
         let listed = || {
-            let mut entries = spikelet::data::entries().into_iter();
-            let entry = entries.find(|entry| entry.name == self.name)?;
+            let entry = spikelet::data::Entry::find(&self.name).ok()?;
             entry.events()?.generated().ok().flatten()
         };
         let Some(set) = self
@@ -92,11 +91,12 @@ impl Sample {
             .ok()
             .or_else(listed)
         else {
-            let synthetic = SYNTHETIC_SETS.names().collect::<Vec<_>>().join(", ");
-            return Err(Failure::argument(
-                format!("there is no event data set `{}`", self.name),
-                format!("give one of {}, {synthetic}", set_names()),
-            ));
+            let sets = event_sets().iter().map(|set| set.name);
+            return Err(Failure::from(UnknownName {
+                family: "event data set",
+                given: self.name.clone(),
+                known: sets.chain(SYNTHETIC_SETS.names()).collect(),
+            }));
         };
         let mut indices = set.indices(Split::Test);
         let len = indices.len();

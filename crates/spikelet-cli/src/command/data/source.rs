@@ -12,7 +12,7 @@ pub struct Source {
     pub file: PathBuf,
 
     /// Format of the file [default: by content, then by the extension]
-    #[arg(long, value_name = "NAME", value_parser = parse_format)]
+    #[arg(long, value_name = "NAME", value_parser = Format::find)]
     pub format: Option<Format>,
 
     /// Width and height of the sensor, such as 346x260 [default: the header's]; events outside are errors
@@ -33,11 +33,6 @@ impl Source {
     pub fn open(&self) -> Result<EventReader, Failure> {
         Ok(open(&self.file, &self.options())?)
     }
-}
-
-pub fn parse_format(text: &str) -> Result<Format, String> {
-    let known = || format!("known formats: {}", Format::NAMES.join(", "));
-    Format::from_name(text).map_err(|_| known())
 }
 
 /// `34x34`

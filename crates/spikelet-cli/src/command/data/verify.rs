@@ -1,13 +1,12 @@
 //! `spikelet data verify`
 
-use super::set_of;
 use crate::command::{examples, path_text};
 use crate::failure::Failure;
 use crate::progress::Line;
 use serde_json::json;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet_events::{Checksum, VerifyOptions, VerifyProgress};
+use spikelet_events::{Checksum, EventSet, VerifyOptions, VerifyProgress};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -45,7 +44,7 @@ pub struct Verify {
 
 impl Verify {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let set = set_of(&self.name)?;
+        let set = EventSet::find(&self.name)?;
         let mut options = VerifyOptions::default();
         options.checksums = !self.no_checksums;
         options.recordings = !self.no_recordings;

@@ -6,7 +6,7 @@ mod network;
 mod stop;
 
 use crate::args::{CheckpointPath, DeviceArgs};
-use crate::command::data::{parse_format, parse_sensor};
+use crate::command::data::parse_sensor;
 use crate::command::trained::Trained;
 use crate::command::{examples, path_text, say_table};
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ pub struct Stream {
     frames: Option<Member<dyn FrameRule>>,
 
     /// Format of the events [default: by content, then by the extension]
-    #[arg(long, value_name = "NAME", value_parser = parse_format)]
+    #[arg(long, value_name = "NAME", value_parser = Format::find)]
     format: Option<Format>,
 
     /// Width and height of the sensor, such as 128x128 [default: that of the training]

@@ -24,10 +24,10 @@ use self::flatbuffer::Table;
 use self::header::Header;
 use super::header_lines::excerpt;
 use super::{Decoder, Entry, Input, Open, Output, damaged};
-use crate::Sensor;
 use crate::error::{Error, Result};
+use crate::{Format, Sensor};
 
-const NAME: &str = "aedat4";
+const NAME: &str = Format::Aedat4.name();
 const MAGIC: &[u8] = b"#!AER-DAT4.0\r\n";
 const EVENT: usize = 16;
 
@@ -38,7 +38,6 @@ const MAX_HEADER: usize = 16 << 20;
 const BLOCK: usize = 1 << 18;
 
 pub(crate) const ENTRY: Entry = Entry {
-    name: NAME,
     extensions: &["aedat4"],
     detect: |start| start.starts_with(b"#!AER-DAT4"),
     open: Open::Stream(|_| Ok(Box::new(Aedat4::default()))),

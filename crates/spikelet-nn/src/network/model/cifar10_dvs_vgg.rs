@@ -7,25 +7,30 @@
 //! `CIFAR10DVSVGG` in an example of SpikingJelly 2.0.0.
 
 use super::layer::{fire, group, kaiming, linear, named, norm, plain, with};
-use super::{Family, ImageSize, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct Cifar10DvsVgg {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the first convolution.
+    #[schema(at_least = 1)]
     width: usize,
+    /// Probability of dropout before the linear layer, drawn at each step.
+    #[schema(from = 0.0, below = 1.0)]
     dropout: f64,
 }
 
 models! {
     "S. Deng et al., ICLR 2022; SpikingJelly";
     "cifar10-dvs-vgg", "VGG of eight convolutions for CIFAR10-DVS", Cifar10DvsVgg {
-        inputs: 2, size: 48.into(), classes: 10, neuron: neurons::undecayed(1.333), width: 64, dropout: 0.25,
+        images: Images::new(2, 48), common: Common::new(10, neurons::undecayed(1.333)), width: 64, dropout: 0.25,
     };
 }
 
@@ -42,14 +47,6 @@ const PLAN: [(bool, usize); 8] = [
 ];
 
 impl Family for Cifar10DvsVgg {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("width", "channels of the first convolution"),
-        (
-            "dropout",
-            "probability of dropout before the linear layer, drawn at each step",
-        ),
-    ];
-
     fn time_steps(&self) -> usize {
         10
     }
@@ -74,7 +71,10 @@ impl Family for Cifar10DvsVgg {
         Ok(vec![
             named("features", group(features)),
             named("flatten", plain("flatten")),
-            named("classifier", group(vec![dropout, linear(self.classes)])),
+            named(
+                "classifier",
+                group(vec![dropout, linear(self.common.classes)]),
+            ),
         ])
     }
 }

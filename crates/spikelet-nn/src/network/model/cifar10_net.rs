@@ -6,53 +6,56 @@
 //! Parameters are `conv.0.weight`, `conv.0.bias`, ….
 
 use super::layer::{conv, fire, group, named, norm, plain, with};
-use super::{CHANNELS, Family, ImageSize, models};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, models};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct Cifar10Net {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the convolutions.
+    #[schema(at_least = 1)]
     channels: usize,
+    /// Whether convolutions have a bias, which batch norm cancels.
     bias: bool,
 }
 
 models! {
     "SpikingFlow, CIFAR-10 tutorial";
     "cifar10-net", "network of six convolutions", Cifar10Net {
-        inputs: 3, size: 32.into(), classes: 10, channels: 256, bias: true, neuron: json!({
+        images: Images::new(3, 32), channels: 256, bias: true, common: Common::new(10, json!({
             "neuron": "lif", "params": {"tau": 2.0, "decay_input": false}, "surrogate": {"name": "atan", "alpha": 2.0},
-        }),
+        })),
     };
 }
 
 impl Family for Cifar10Net {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        CHANNELS,
-        (
-            "bias",
-            "whether convolutions have a bias, which batch norm cancels",
-        ),
-    ];
-    const SETTINGS: &'static str = r#"
+    fn settings(&self) -> &'static str {
+        r#"
         encoder.name = "direct"
         optimizer.lr = 1e-3
         training.epochs = 30
-    "#;
+    "#
+    }
 
     fn layers(&self) -> Result<Vec<Value>> {
-        self.size.halved(3)?;
+        self.images.size.halved(3)?;
         let conv = || with(conv(self.channels, 3, 1), "bias", self.bias.into());
         let stage = || {
             let pool = json!({"max-pool": 2});
             [conv(), norm(), fire(), conv(), pool, norm(), fire()]
         };
         let convs = (0..3).flat_map(|_| stage()).collect();
-        let linears = vec![plain("flatten"), json!({"linear": self.classes}), fire()];
+        let linears = vec![
+            plain("flatten"),
+            json!({"linear": self.common.classes}),
+            fire(),
+        ];
         Ok(vec![
             named("conv", group(convs)),
             named("fc", group(linears)),

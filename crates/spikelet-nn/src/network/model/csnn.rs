@@ -6,43 +6,48 @@
 //! Parameters are `static_conv.0.weight`, `static_conv.1.weight`, ….
 
 use super::layer::{conv, fire, group, named, norm, once, plain};
-use super::{CHANNELS, Family, HIDDEN, ImageSize, hidden_or_wide, models};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, hidden_or_wide, models};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct Csnn {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the convolutions.
+    #[schema(at_least = 1)]
     channels: usize,
+    /// Neurons of the hidden layer; 0: 16 times the channels.
     hidden: usize,
 }
 
 models! {
     "SpikingJelly, Fashion-MNIST tutorial";
     "csnn", "network of two convolutions", Csnn {
-        inputs: 1, size: 28.into(), classes: 10, channels: 128, hidden: 0,
-        neuron: json!({"neuron": "if", "params": {}, "surrogate": {"name": "atan", "alpha": 2.0}}),
+        images: Images::new(1, 28), channels: 128, hidden: 0,
+        common: Common::new(10, json!({"neuron": "if", "params": {}, "surrogate": {"name": "atan", "alpha": 2.0}})),
     };
 }
 
 impl Family for Csnn {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[CHANNELS, HIDDEN];
-    const SETTINGS: &'static str = r#"
+    fn settings(&self) -> &'static str {
+        r#"
         encoder.name = "direct"
         optimizer = { name = "sgd", momentum = 0.9, lr = 0.1 }
         training.epochs = 64
-    "#;
+    "#
+    }
 
     fn layers(&self) -> Result<Vec<Value>> {
-        self.size.halved(2)?;
+        self.images.size.halved(2)?;
         let linears = vec![
             json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
             fire(),
-            json!({"linear": self.classes}),
+            json!({"linear": self.common.classes}),
             fire(),
         ];
         let mut layers = convolutions(self.channels, json!({"max-pool": 2}));

@@ -1,5 +1,6 @@
 //! The layers of lists, as JSON.
 
+use crate::layer::Join;
 use serde_json::{Value, json};
 
 /// PyTorch's `kaiming_normal_` with `mode='fan_out'`.
@@ -43,6 +44,11 @@ pub fn group(layers: Vec<Value>) -> Value {
 /// A main branch with the input, or a shortcut, joined to it.
 pub fn residual(main: Vec<Value>, names: [&str; 2]) -> Value {
     json!({"residual": main, "names": names})
+}
+
+/// A residual block with this join.
+pub fn joined(residual: Value, join: Join) -> Value {
+    with(residual, "join", json!(join))
 }
 
 /// The maximum of 3 × 3 windows with stride 2.

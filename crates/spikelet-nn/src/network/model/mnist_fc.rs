@@ -4,41 +4,44 @@
 //! Parameters are `fc.1.weight` and `fc.3.weight`.
 
 use super::layer::{fire, group, named, plain};
-use super::{Family, models};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use super::{Common, Family, models};
+use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct MnistFc {
+    /// Pixels of an image.
+    #[schema(at_least = 1)]
     inputs: usize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    common: Common,
+    /// Neurons of the hidden layer.
+    #[schema(at_least = 1)]
     hidden: usize,
 }
 
 models! {
     "SpikingFlow, MNIST tutorial";
     "mnist-fc", "network of two linear layers", MnistFc {
-        inputs: 784, classes: 10, hidden: 196, neuron: json!({
+        inputs: 784, hidden: 196, common: Common::new(10, json!({
             "neuron": "lif", "params": {"tau": 4.0, "decay_input": false, "v_reset": null}, "surrogate": "atan",
-        }),
+        })),
     };
 }
 
 impl Family for MnistFc {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("inputs", "pixels of an image"),
-        ("hidden", "neurons of the hidden layer"),
-    ];
-    const SETTINGS: &'static str = "";
+    fn settings(&self) -> &'static str {
+        ""
+    }
 
     fn time_steps(&self) -> usize {
         8
     }
 
-    fn image(options: &Map<String, Value>) -> [usize; 3] {
-        [1, 28, super::number(options, "inputs").div_ceil(28)]
+    fn image(&self) -> [usize; 3] {
+        [1, 28, self.inputs.div_ceil(28)]
     }
 
     fn layers(&self) -> Result<Vec<Value>> {
@@ -47,7 +50,7 @@ impl Family for MnistFc {
             plain("flatten"),
             linear(self.hidden),
             fire(),
-            linear(self.classes),
+            linear(self.common.classes),
             fire(),
         ];
         Ok(vec![named("fc", group(layers))])

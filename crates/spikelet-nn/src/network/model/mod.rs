@@ -22,16 +22,16 @@ mod spiking_vgg;
 mod stochastic_depth;
 mod transformer;
 
-use super::file::expected;
 use super::limits::MAX_LAYERS;
 use super::{ImageSize, Layers};
-use crate::DefinitionError;
 use crate::module::Module;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
-use spikelet_core::suggest;
+use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
+use spikelet_schema::document::{Located, Node};
+use spikelet_schema::{
+    KeyValue, RecordMut, Schema, UnknownName, flattened, flattened_mut, named, read_into_named,
+    to_json, to_keys,
+};
 use std::sync::Arc;
 
 /// The models of each file.
@@ -54,12 +54,11 @@ const FAMILIES: [&[ModelKind]; 15] = [
 ];
 
 /// The options of a family of models.
-trait Family: Serialize + DeserializeOwned {
-    /// What each option means.
-    const OPTIONS: &'static [(&'static str, &'static str)];
-
+trait Family: RecordMut + Boxed + Send + Sync {
     /// The settings of training, as the tables of a file.
-    const SETTINGS: &'static str = "encoder.name = \"direct\"\nloss.name = \"cross-entropy\"";
+    fn settings(&self) -> &'static str {
+        "encoder.name = \"direct\"\nloss.name = \"cross-entropy\""
+    }
 
     /// The time steps with which the authors train it.
     fn time_steps(&self) -> usize {
@@ -67,33 +66,65 @@ trait Family: Serialize + DeserializeOwned {
     }
 
     /// Channels, height and width of the images that it takes.
-    fn image(options: &Map<String, Value>) -> [usize; 3] {
-        let size = options.get("size").and_then(ImageSize::of);
-        size.map_or([0; 3], |size| size.image(number(options, "inputs")))
+    fn image(&self) -> [usize; 3] {
+        let images = flattened::<Images>(self);
+        images.map_or([0; 3], |images| images.size.image(images.inputs))
     }
 
     /// The layers.
     ///
     /// # Errors
-    /// When options do not fit together. Sizes of layers are checked when the list is read.
+    /// When options do not fit together; the message names them. Sizes of layers are checked when the list is read.
     fn layers(&self) -> Result<Vec<Value>>;
 }
 
-/// The options that all models have.
-const COMMON: [(&str, &str); 4] = [
-    ("inputs", "channels of an image or frame"),
-    ("size", "its height and width, as 64 or [48, 64]"),
-    ("classes", "number of classes"),
-    ("neuron", "neuron of the layers without their own"),
-];
+/// Copies of options whose type is not known.
+trait Boxed {
+    fn boxed(&self) -> Box<dyn Family>;
+}
 
-// Options of several families.
-const CHANNELS: (&str, &str) = ("channels", "channels of the convolutions");
-const HIDDEN: (&str, &str) = (
-    "hidden",
-    "neurons of the hidden layer; 0: 16 times the channels",
-);
-const DROPOUT: (&str, &str) = ("dropout", "probability of dropout before linear layers");
+impl<F: Family + Clone + 'static> Boxed for F {
+    fn boxed(&self) -> Box<dyn Family> {
+        Box::new(self.clone())
+    }
+}
+
+/// The options of models that take images.
+#[derive(Clone, Schema)]
+struct Images {
+    /// Channels of an image or frame.
+    #[schema(at_least = 1)]
+    inputs: usize,
+    /// Its height and width, as `64` or `[48, 64]`.
+    #[schema(default = ImageSize::from(1))]
+    size: ImageSize,
+}
+
+impl Images {
+    fn new(inputs: usize, side: usize) -> Self {
+        let size = side.into();
+        Self { inputs, size }
+    }
+}
+
+/// The options of all models.
+#[derive(Clone, Schema)]
+struct Common {
+    /// Number of classes.
+    #[schema(at_least = 1)]
+    classes: usize,
+    /// Neuron of the layers without their own.
+    neuron: Value,
+}
+
+/// What [`Model::common`] relies on.
+const COMMON: &str = "the options of every family have those of all models";
+
+impl Common {
+    fn new(classes: usize, neuron: Value) -> Self {
+        Self { classes, neuron }
+    }
+}
 
 /// A model by its name.
 struct ModelKind {
@@ -101,12 +132,7 @@ struct ModelKind {
     summary: &'static str,
     source: &'static str,
     /// The options with their defaults.
-    defaults: fn() -> Value,
-    time_steps: fn() -> usize,
-    settings: &'static str,
-    image: fn(&Map<String, Value>) -> [usize; 3],
-    layers: fn(&Map<String, Value>) -> Result<Vec<Value>>,
-    options: &'static [(&'static str, &'static str)],
+    defaults: fn() -> Box<dyn Family>,
 }
 
 /// The models of a family: a name, a summary and the default options of each.
@@ -117,75 +143,12 @@ macro_rules! models {
                 name: $name,
                 summary: $summary,
                 source: $source,
-                defaults: || serde_json::json!($defaults),
-                time_steps: || super::Family::time_steps(&$defaults),
-                settings: super::settings_of(|| $defaults),
-                image: super::image_of(|| $defaults),
-                layers: |options| super::layers_of(options, || $defaults),
-                options: super::options_of(|| $defaults),
+                defaults: || Box::new($defaults),
             }
         ),*];
     };
 }
 use models;
-
-const fn options_of<F: Family>(_: fn() -> F) -> &'static [(&'static str, &'static str)] {
-    F::OPTIONS
-}
-
-const fn settings_of<F: Family>(_: fn() -> F) -> &'static str {
-    F::SETTINGS
-}
-
-const fn image_of<F: Family>(_: fn() -> F) -> fn(&Map<String, Value>) -> [usize; 3] {
-    F::image
-}
-
-fn layers_of<F: Family>(options: &Map<String, Value>, default: fn() -> F) -> Result<Vec<Value>> {
-    match read(options) {
-        Ok(options) => F::layers(&options),
-        Err(error) => Err(wrong_option(options, default, &error)),
-    }
-}
-
-fn read<F: Family>(options: &Map<String, Value>) -> serde_json::Result<F> {
-    serde_json::from_value(Value::Object(options.clone()))
-}
-
-/// The error of options that cannot be read: the first that cannot beside the defaults of the others.
-fn wrong_option<F: Family>(
-    options: &Map<String, Value>,
-    default: fn() -> F,
-    error: &serde_json::Error,
-) -> Error {
-    let defaults = json!(default());
-    let is_wrong = |(option, value): &(&String, &Value)| {
-        let mut alone = defaults.as_object().cloned().unwrap_or_default();
-        alone.insert(option.to_string(), (*value).clone());
-        read::<F>(&alone).is_err()
-    };
-    let Some((option, value)) = options.iter().find(is_wrong) else {
-        return Error::invalid("option", error.to_string(), "correct it");
-    };
-    match expected(option, &defaults[option], value) {
-        Some(expected) => Error::invalid(
-            format!("option `{option}`"),
-            format!("{value} is not {expected}"),
-            format!("set `{option}` to {expected}"),
-        ),
-        None => Error::invalid(
-            format!("option `{option}`"),
-            format!("{value}: {error}"),
-            format!("correct `{option}`"),
-        ),
-    }
-}
-
-/// The value of an option that is a number.
-fn number(options: &Map<String, Value>, option: &str) -> usize {
-    let value = options.get(option).and_then(Value::as_u64);
-    value.and_then(|n| n.try_into().ok()).unwrap_or_default()
-}
 
 /// The neurons of a hidden layer: 16 times the channels, where 0 is given.
 fn hidden_or_wide(hidden: usize, channels: usize) -> usize {
@@ -201,7 +164,7 @@ fn bounded(blocks: &[usize], name: &str) -> Result<()> {
     match (1..=MAX_LAYERS).contains(&total) && !blocks.contains(&0) {
         true => Ok(()),
         false => Err(Error::invalid(
-            name,
+            format!("`{name}`"),
             format!("{blocks:?} are {total} blocks"),
             format!("give at least one for each stage, and at most {MAX_LAYERS} in all"),
         )),
@@ -228,10 +191,9 @@ fn bounded(blocks: &[usize], name: &str) -> Result<()> {
 ///
 /// [`Model::options`] says what each option means. Parameters have the names that they have in the authors' programs, as
 /// far as these have one name for a layer.
-#[derive(Clone)]
 pub struct Model {
     kind: &'static ModelKind,
-    values: Map<String, Value>,
+    options: Box<dyn Family>,
 }
 
 impl Model {
@@ -249,24 +211,15 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`DefinitionError::UnknownName`].
+    /// [`UnknownName`].
     pub fn find(name: &str) -> Result<Self> {
         Ok(Self::named(name)?)
     }
 
-    pub(super) fn named(name: &str) -> Result<Self, DefinitionError> {
-        let meant = suggest::find(name, Self::names());
-        let found = kinds().find(|kind| Some(kind.name) == meant);
-        let kind = found.ok_or_else(|| DefinitionError::UnknownName {
-            family: "network",
-            name: name.to_string(),
-            known: Self::names().collect(),
-        })?;
-        let values = match (kind.defaults)() {
-            Value::Object(values) => values,
-            _ => Map::new(),
-        };
-        Ok(Self { kind, values })
+    pub(super) fn named(name: &str) -> Result<Self, UnknownName> {
+        let kind = named("network", name, kinds(), |kind| kind.name)?;
+        let options = (kind.defaults)();
+        Ok(Self { kind, options })
     }
 
     /// The name.
@@ -286,27 +239,30 @@ impl Model {
 
     /// The time steps with which the authors train it.
     pub fn time_steps(&self) -> usize {
-        (self.kind.time_steps)()
+        (self.kind.defaults)().time_steps()
     }
 
     /// The settings with which it is trained, as the tables of an experiment file. They do not name its time steps.
     pub fn settings(&self) -> &'static str {
-        self.kind.settings
+        self.options.settings()
     }
 
-    /// The options with what they mean, and their values.
-    pub fn options(&self) -> Vec<(&'static str, &'static str, &Value)> {
-        let own = self.kind.options;
-        let is_own = |key: &str| own.iter().any(|(own, _)| *own == key);
-        let common = COMMON.iter().filter(|(key, _)| !is_own(key));
-        let all = common.chain(own);
-        let known = all.filter_map(|(key, doc)| Some((*key, *doc, self.values.get(*key)?)));
-        known.collect()
+    /// The options with their declarations and values.
+    ///
+    /// ```
+    /// use spikelet_nn::network::Model;
+    /// let options = Model::find("sew-resnet18")?.options();
+    /// let connect = options.iter().find(|option| option.key == "connect").expect("it has it");
+    /// assert_eq!((connect.value.as_str(), connect.field.summary()), (Some("add"), "Join of block and shortcut.".to_string()));
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    pub fn options(&self) -> Vec<KeyValue> {
+        to_keys(&*self.options)
     }
 
     /// The values of the options by their keys.
-    pub fn values(&self) -> &Map<String, Value> {
-        &self.values
+    pub fn values(&self) -> Map<String, Value> {
+        to_json(&*self.options)
     }
 
     /// The model with another value of an option.
@@ -329,44 +285,57 @@ impl Model {
     ///
     /// # Errors
     /// When there is no such option, the value is not one of it, or the options do not fit together.
-    pub fn with_all<'a>(
-        mut self,
-        options: impl IntoIterator<Item = (&'a str, Value)>,
-    ) -> Result<Self> {
-        for (option, value) in options {
-            let Some(own) = self.values.get_mut(option) else {
-                let known: Vec<&str> = self.values.keys().map(String::as_str).collect();
-                return Err(Error::invalid(
-                    "option",
-                    format!("{} has no option `{option}`", self.kind.name),
-                    format!("its options: {}", known.join(", ")),
-                ));
-            };
-            *own = match ImageSize::of(&value) {
-                Some(size) if option == "size" => size.into(),
-                _ => value,
-            };
-        }
-        (self.kind.layers)(&self.values)?;
-        Ok(self)
+    pub fn with_all<'a>(self, options: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Self> {
+        let options = options.into_iter();
+        self.with_map(
+            options
+                .map(|(key, value)| (key.to_string(), value))
+                .collect(),
+        )
     }
 
-    pub(super) fn number(&self, option: &str) -> usize {
-        number(&self.values, option)
+    fn with_map(self, options: Map<String, Value>) -> Result<Self> {
+        let read = Node::from_json(&Value::Object(options)).and_then(|table| self.read(&table));
+        Ok(read.map_err(|error| error.without_text("network options"))?)
+    }
+
+    /// The model with the options of a table.
+    ///
+    /// # Errors
+    /// As [`Model::with_all`].
+    pub(super) fn read(mut self, table: &Node) -> Result<Self, Located> {
+        let name = format!("the network `{}`", self.kind.name);
+        read_into_named(&mut *self.options, name, table)?;
+        let made = self.options.layers();
+        made.map_err(|error| Located::refused(&error, "correct the value").or_at_key(table))?;
+        Ok(self)
     }
 
     /// Channels, height and width of the images that it takes.
     pub(super) fn image(&self) -> [usize; 3] {
-        (self.kind.image)(&self.values)
+        self.options.image()
     }
 
-    pub(super) fn set(&mut self, option: &str, value: Value) {
-        self.values.insert(option.to_string(), value);
+    /// The number of classes.
+    pub(super) fn classes(&self) -> usize {
+        self.common().classes
+    }
+
+    pub(super) fn set_classes(&mut self, classes: usize) {
+        self.common_mut().classes = classes;
     }
 
     /// The neuron's specification.
     pub(super) fn neuron_mut(&mut self) -> &mut Value {
-        self.values.entry("neuron").or_insert(Value::Null)
+        &mut self.common_mut().neuron
+    }
+
+    fn common(&self) -> &Common {
+        flattened(&*self.options).expect(COMMON)
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        flattened_mut(&mut *self.options).expect(COMMON)
     }
 
     /// The layers, which files may have instead of the model.
@@ -378,8 +347,8 @@ impl Model {
             name: self.kind.name.to_string(),
             source: self.kind.source.to_string(),
             input: self.image().to_vec(),
-            neuron: self.values.get("neuron").cloned().unwrap_or_default(),
-            layers: (self.kind.layers)(&self.values)?,
+            neuron: self.common().neuron.clone(),
+            layers: self.options.layers()?,
         })
     }
 
@@ -393,18 +362,17 @@ impl Model {
 
     /// The keys of a file.
     pub(super) fn to_json(&self) -> Value {
-        let mut map = self.values.clone();
+        let mut map = self.values();
         map.insert("name".to_string(), self.kind.name.into());
         Value::Object(map)
     }
 
     /// The model of the keys of a file or a checkpoint, with the defaults of those that are not given.
     pub(super) fn from_json(value: &Value) -> Result<Self> {
-        let name = value.get("name").and_then(Value::as_str);
-        let given = value.as_object().into_iter().flatten();
-        let options = given.filter(|(key, _)| *key != "name");
-        Self::find(name.unwrap_or_default())?
-            .with_all(options.map(|(key, value)| (key.as_str(), value.clone())))
+        let mut options = value.as_object().cloned().unwrap_or_default();
+        let name = options.remove("name");
+        let name = name.as_ref().and_then(Value::as_str);
+        Self::find(name.unwrap_or_default())?.with_map(options)
     }
 }
 
@@ -412,9 +380,18 @@ fn kinds() -> impl Iterator<Item = &'static ModelKind> {
     FAMILIES.into_iter().flatten()
 }
 
+impl Clone for Model {
+    fn clone(&self) -> Self {
+        Self {
+            kind: self.kind,
+            options: self.options.boxed(),
+        }
+    }
+}
+
 impl PartialEq for Model {
     fn eq(&self, other: &Self) -> bool {
-        self.kind.name == other.kind.name && self.values == other.values
+        self.kind.name == other.kind.name && self.values() == other.values()
     }
 }
 

@@ -8,22 +8,32 @@
 //! neurons fire above the threshold, these at it; the two differ at ties only, which batch norm does not have.
 
 use super::layer::{conv, fire, group, head, linear, named, residual, with};
-use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities, skipped};
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::stochastic_depth::{probabilities, skipped};
+use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a membrane-shortcut ResNet.
+#[derive(Clone, Schema)]
 pub(super) struct MsResNet {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the first stage.
+    #[schema(at_least = 1)]
     width: usize,
+    /// Number of blocks of each stage.
+    #[schema(at_least = 1)]
     blocks: [usize; 4],
+    /// Whether the stem has three convolutions and shortcuts begin with a pool, as in MS-ResNet-104.
     deep: bool,
+    /// Probability of dropout before the linear layer.
+    #[schema(from = 0.0, below = 1.0)]
     dropout: f64,
+    /// Probability that the last block is skipped in training; that of the others grows evenly from 0.
+    #[schema(from = 0.0, below = 1.0)]
     stochastic_depth: f64,
 }
 
@@ -37,10 +47,8 @@ models! {
 impl MsResNet {
     fn new(blocks: [usize; 4], deep: bool) -> Self {
         Self {
-            inputs: 3,
-            size: 224.into(),
-            classes: 1000,
-            neuron: neurons::quarter(),
+            images: Images::new(3, 224),
+            common: Common::new(1000, neurons::quarter()),
             width: 64,
             blocks,
             deep,
@@ -79,17 +87,6 @@ fn scaled(scale: f64) -> Value {
 }
 
 impl Family for MsResNet {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("width", "channels of the first stage"),
-        ("blocks", "number of blocks of each stage"),
-        (
-            "deep",
-            "whether the stem has three convolutions and shortcuts begin with a pool, as in MS-ResNet-104",
-        ),
-        ("dropout", "probability of dropout before the linear layer"),
-        STOCHASTIC_DEPTH,
-    ];
-
     fn time_steps(&self) -> usize {
         if self.deep { 5 } else { 6 }
     }
@@ -112,7 +109,7 @@ impl Family for MsResNet {
             layers.push(named(&format!("conv{}_x", stage + 2), made));
         }
         layers.push(named("mem_update", fire()));
-        layers.extend(head("fc", linear(self.classes)));
+        layers.extend(head("fc", linear(self.common.classes)));
         if self.dropout > 0.0 {
             let dropout = named("dropout", json!({"dropout": self.dropout}));
             layers.insert(layers.len() - 1, dropout);

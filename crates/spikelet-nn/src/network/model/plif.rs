@@ -7,37 +7,55 @@
 //! ICCV 2021.
 
 use super::layer::{conv, fire, group, named, norm, once, plain};
-use super::{CHANNELS, DROPOUT, Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
 /// The votes for a class.
 const VOTES: usize = 10;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a network for event frames.
+#[derive(Clone, Schema)]
 pub(super) struct PlifFrames {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the convolutions.
+    #[schema(at_least = 1)]
     channels: usize,
+    /// Number of convolutions.
+    #[schema(at_least = 1)]
     depth: usize,
+    /// Probability of dropout before linear layers.
+    #[schema(from = 0.0, below = 1.0)]
     dropout: f64,
+    /// Whether batch norm measures each time step by itself, as the authors' program does.
     each_step: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+/// The options of a network for images.
+#[derive(Clone, Schema)]
 pub(super) struct PlifImages {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the convolutions.
+    #[schema(at_least = 1)]
     channels: usize,
+    /// Neurons of the hidden layer.
+    #[schema(at_least = 1)]
     hidden: usize,
+    /// Whether a max pool follows each convolution.
     pools: Vec<bool>,
+    /// Probability of dropout before linear layers.
+    #[schema(from = 0.0, below = 1.0)]
     dropout: f64,
+    /// Whether dropout is before the last linear layer too.
     dropout_before_output: bool,
+    /// Whether batch norm measures each time step by itself, as the authors' program does.
     each_step: bool,
 }
 
@@ -54,10 +72,8 @@ models! {
 impl PlifFrames {
     fn new(depth: usize, classes: usize) -> Self {
         Self {
-            inputs: 2,
-            size: 128.into(),
-            classes,
-            neuron: neurons::parametric(),
+            images: Images::new(2, 128),
+            common: Common::new(classes, neurons::parametric()),
             channels: 128,
             depth,
             dropout: 0.5,
@@ -69,10 +85,8 @@ impl PlifFrames {
 impl PlifImages {
     fn new([inputs, size, channels]: [usize; 3], pools: &[bool]) -> Self {
         Self {
-            inputs,
-            size: size.into(),
-            classes: 10,
-            neuron: neurons::parametric(),
+            images: Images::new(inputs, size),
+            common: Common::new(10, neurons::parametric()),
             channels,
             hidden: 2048,
             pools: pools.to_vec(),
@@ -82,11 +96,6 @@ impl PlifImages {
         }
     }
 }
-
-const EACH_STEP: (&str, &str) = (
-    "each_step",
-    "whether batch norm measures each time step by itself, as the authors' program does",
-);
 
 /// Batch norm, of each step or of all.
 fn measured(each_step: bool) -> Value {
@@ -106,13 +115,6 @@ fn vote() -> Value {
 }
 
 impl Family for PlifFrames {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        CHANNELS,
-        ("depth", "number of convolutions"),
-        DROPOUT,
-        EACH_STEP,
-    ];
-
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&[self.depth], "depth")?;
         let block = [
@@ -123,7 +125,7 @@ impl Family for PlifFrames {
         ];
         let convs = (0..self.depth).flat_map(|_| block.clone()).collect();
         let depth = u32::try_from(self.depth).unwrap_or(u32::MAX);
-        let [height, width] = self.size.halved(depth)?;
+        let [height, width] = self.images.size.halved(depth)?;
         let features = self.channels.saturating_mul(height).saturating_mul(width);
         let dropout = json!({"dropout": self.dropout});
         let linears = vec![
@@ -132,7 +134,7 @@ impl Family for PlifFrames {
             linear(features / 4),
             fire(),
             dropout,
-            linear(self.classes.saturating_mul(VOTES)),
+            linear(self.common.classes.saturating_mul(VOTES)),
             fire(),
         ];
         Ok(vec![
@@ -144,18 +146,6 @@ impl Family for PlifFrames {
 }
 
 impl Family for PlifImages {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        CHANNELS,
-        ("hidden", "neurons of the hidden layer"),
-        ("pools", "whether a max pool follows each convolution"),
-        DROPOUT,
-        (
-            "dropout_before_output",
-            "whether dropout is before the last linear layer too",
-        ),
-        EACH_STEP,
-    ];
-
     fn time_steps(&self) -> usize {
         8
     }
@@ -179,7 +169,7 @@ impl Family for PlifImages {
             fire(),
         ];
         linears.extend(self.dropout_before_output.then_some(dropout));
-        linears.extend([linear(self.classes.saturating_mul(VOTES)), fire()]);
+        linears.extend([linear(self.common.classes.saturating_mul(VOTES)), fire()]);
         Ok(vec![
             once("static_conv", first),
             named("conv", group(convs)),

@@ -7,56 +7,60 @@
 
 use super::csnn::convolutions;
 use super::layer::{fire, group, named};
-use super::{CHANNELS, DROPOUT, Family, HIDDEN, ImageSize, hidden_or_wide, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, hidden_or_wide, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct PlifNet {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the convolutions.
+    #[schema(at_least = 1)]
     channels: usize,
+    /// Neurons of the hidden layer; 0: 16 times the channels.
     hidden: usize,
+    /// Output neurons of each class.
+    #[schema(at_least = 1)]
     votes: usize,
+    /// Probability of dropout before linear layers.
+    #[schema(from = 0.0, below = 1.0)]
     dropout: f64,
 }
 
 models! {
     "W. Fang et al., ICCV 2021";
     "plif-net", "network of two convolutions with average pooling", PlifNet {
-        inputs: 1, size: 28.into(), classes: 10, channels: 128, hidden: 0, votes: 10, dropout: 0.5,
-        neuron: neurons::parametric(),
+        images: Images::new(1, 28), common: Common::new(10, neurons::parametric()),
+        channels: 128, hidden: 0, votes: 10, dropout: 0.5,
     };
 }
 
 impl Family for PlifNet {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        CHANNELS,
-        HIDDEN,
-        ("votes", "output neurons of each class"),
-        DROPOUT,
-    ];
-    const SETTINGS: &'static str = r#"
+    fn settings(&self) -> &'static str {
+        r#"
         encoder.name = "direct"
         training.epochs = 50
-    "#;
+    "#
+    }
 
     fn time_steps(&self) -> usize {
         8
     }
 
     fn layers(&self) -> Result<Vec<Value>> {
-        self.size.halved(2)?;
+        self.images.size.halved(2)?;
         let dropout = || json!({"dropout": self.dropout});
         let linears = vec![
             dropout(),
             json!({"linear": hidden_or_wide(self.hidden, self.channels)}),
             fire(),
             dropout(),
-            json!({"linear": self.classes.saturating_mul(self.votes)}),
+            json!({"linear": self.common.classes.saturating_mul(self.votes)}),
             fire(),
             json!({"voting": self.votes}),
         ];

@@ -7,25 +7,39 @@
 //! Source: C. Zhou et al., *QKFormer: hierarchical spiking transformer using Q-K attention*, NeurIPS 2024.
 
 use super::layer::{conv, fire, head, max_pool, named, norm, residual};
-use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
-use super::transformer::{DEPTH, Data, HEADS, RATIO, block, blocks, classifier};
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::stochastic_depth::probabilities;
+use super::transformer::{Data, block, blocks, classifier};
+use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a QKFormer.
+#[derive(Clone, Schema)]
 pub(super) struct QkFormer {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the tokens of the last stage.
+    #[schema(at_least = 8)]
     dim: usize,
+    /// Heads of the attention.
+    #[schema(at_least = 1)]
     heads: usize,
+    /// Number of blocks.
+    #[schema(at_least = 1)]
     depth: usize,
+    /// Hidden channels of the perceptron for each channel.
+    #[schema(at_least = 1)]
     ratio: usize,
+    /// Probability that the last block is skipped in training; that of the others grows evenly from 0.
+    #[schema(from = 0.0, below = 1.0)]
     stochastic_depth: f64,
+    /// Whose program it follows.
+    #[schema(default = Data::Cifar)]
     data: Data,
+    /// Whether the state of the last neuron of self attention passes from sample to sample, as in the authors' program.
     state_across_samples: bool,
 }
 
@@ -63,10 +77,8 @@ impl QkFormer {
             Data::Dvs => [2, 128, 10, 256, 16, 2],
         };
         Self {
-            inputs,
-            size: size.into(),
-            classes,
-            neuron: neurons::leaky(),
+            images: Images::new(inputs, size),
+            common: Common::new(classes, neurons::leaky()),
             dim,
             heads,
             depth,
@@ -154,7 +166,7 @@ impl QkFormer {
     }
 
     fn block(&self, stage: &Stage) -> [Value; 2] {
-        let product = neurons::with_half_threshold(&self.neuron);
+        let product = neurons::with_half_threshold(&self.common.neuron);
         let attention = match stage.attention {
             Attention::Token => {
                 json!({"name": "tssa", "token-attention": self.heads, "product_neuron": product})
@@ -213,19 +225,6 @@ impl Stage {
 }
 
 impl Family for QkFormer {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("dim", "channels of the tokens of the last stage"),
-        HEADS,
-        DEPTH,
-        RATIO,
-        STOCHASTIC_DEPTH,
-        Data::DOC,
-        (
-            "state_across_samples",
-            "whether the state of the last neuron of self attention passes from sample to sample, as in the authors' program",
-        ),
-    ];
-
     fn time_steps(&self) -> usize {
         self.data.time_steps()
     }
@@ -242,7 +241,7 @@ impl Family for QkFormer {
             let skip: Vec<f64> = skip.by_ref().take(stage.blocks).collect();
             layers.push(blocks(&format!("stage{k}"), &self.block(stage), &skip));
         }
-        layers.extend(head("head", classifier(self.classes)));
+        layers.extend(head("head", classifier(self.common.classes)));
         Ok(layers)
     }
 }

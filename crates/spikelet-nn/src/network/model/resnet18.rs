@@ -11,46 +11,47 @@
 //! leaky integrate-and-fire neuron for spiking neural networks*, ICML 2024.
 
 use super::layer::{fire, group, kaiming, linear, named, norm, plain, with};
-use super::{Family, ImageSize, models};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, models};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct ResNet18 {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the first stage; each of the following stages has twice as many.
+    #[schema(at_least = 1)]
     channels: usize,
 }
 
 models! {
     "K. He et al., ECCV 2016; Q. Meng et al., ICCV 2023";
     "resnet18", "pre-activation ResNet-18 for CIFAR-10", ResNet18 {
-        inputs: 3, size: 32.into(), classes: 10, channels: 64, neuron: json!({
+        images: Images::new(3, 32), channels: 64, common: Common::new(10, json!({
             "neuron": "lif", "params": {"tau": 2.0, "decay_input": false, "v_reset": null},
             "surrogate": {"name": "rect", "alpha": 1.0},
-        }),
+        })),
     };
 }
 
 impl Family for ResNet18 {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[(
-        "channels",
-        "channels of the first stage; each of the following stages has twice as many",
-    )];
     // Images are cropped after padding and flipped, and a square is cut out.
-    const SETTINGS: &'static str = r#"
+    fn settings(&self) -> &'static str {
+        r#"
         encoder.name = "direct"
         data.augment = ["crop=4", "flip", "cutout=8"]
         loss = { name = "tet", label_smoothing = 0.1 }
         optimizer = { name = "sgd", momentum = 0.9, nesterov = true, weight_decay = 5e-4, bias_decay = false, lr = 0.1 }
         training.epochs = 100
-    "#;
+    "#
+    }
 
     fn layers(&self) -> Result<Vec<Value>> {
-        self.size.halved(3)?;
+        self.images.size.halved(3)?;
         let mut layers = vec![named("conv", kaiming(self.channels, 3, 1))];
         for stage in 0..4 {
             let channels = self.channels.saturating_mul(1 << stage);
@@ -63,7 +64,7 @@ impl Family for ResNet18 {
             named("spike", fire()),
             named("pool", json!({"adaptive-avg-pool": 1})),
             named("flatten", plain("flatten")),
-            named("fc", linear(self.classes)),
+            named("fc", linear(self.common.classes)),
         ]);
         Ok(layers)
     }

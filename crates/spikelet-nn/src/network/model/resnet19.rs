@@ -8,27 +8,34 @@
 //! *Membrane potential batch normalization for spiking neural networks*, ICCV 2023.
 
 use super::layer::{fire, group, head, kaiming, linear, named, norm, residual, stages, stem};
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Map, Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct ResNet19 {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the first stage.
+    #[schema(at_least = 1)]
     width: usize,
+    /// Number of blocks of each stage.
+    #[schema(at_least = 1)]
     blocks: [usize; 3],
+    /// Batch norm behind the convolutions, such as `{ layer = "batch-norm", time_steps = 2 }`.
     norm: Map<String, Value>,
+    /// Whether the first convolution runs once for an image.
     static_stem: bool,
 }
 
 models! {
     "H. Zheng et al., AAAI 2021; Y. Guo et al., ICCV 2023";
     "resnet19", "wide ResNet-19 for CIFAR-10", ResNet19 {
-        inputs: 3, size: 32.into(), classes: 10, neuron: neurons::quarter(), width: 128, blocks: [3, 3, 2], norm: own_norm(), static_stem: true,
+        images: Images::new(3, 32), common: Common::new(10, neurons::quarter()), width: 128, blocks: [3, 3, 2], norm: own_norm(), static_stem: true,
     };
 }
 
@@ -56,19 +63,6 @@ impl ResNet19 {
 }
 
 impl Family for ResNet19 {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("width", "channels of the first stage"),
-        ("blocks", "number of blocks of each stage"),
-        (
-            "norm",
-            "batch norm behind the convolutions, such as { layer = \"batch-norm\", time_steps = 2 }",
-        ),
-        (
-            "static_stem",
-            "whether the first convolution runs once for an image",
-        ),
-    ];
-
     fn time_steps(&self) -> usize {
         2
     }
@@ -86,7 +80,7 @@ impl Family for ResNet19 {
             inputs = outputs;
             block
         }));
-        layers.extend(head("fc", linear(self.classes)));
+        layers.extend(head("fc", linear(self.common.classes)));
         Ok(layers)
     }
 }

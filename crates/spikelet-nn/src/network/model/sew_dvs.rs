@@ -5,22 +5,27 @@
 //!
 //! Source: W. Fang et al., *Deep residual learning in spiking neural networks*, NeurIPS 2021.
 
-use super::layer::{conv, fire, group, linear, named, norm, plain, residual};
-use super::sew_resnet::Connect;
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::layer::{conv, fire, group, joined, linear, named, norm, plain, residual};
+use super::{Common, Family, Images, bounded, models, neurons};
+use crate::layer::Join;
 use serde_json::{Value, json};
 use spikelet_core::{Error, Result};
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a network for event frames.
+#[derive(Clone, Schema)]
 pub(super) struct SewDvsNet {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of each block.
+    #[schema(at_least = 1)]
     channels: Vec<usize>,
+    /// Window of the max pool behind each block, or 0 for none.
     pools: Vec<usize>,
-    connect: Connect,
+    /// Join of block and shortcut.
+    connect: Join,
 }
 
 models! {
@@ -32,13 +37,11 @@ models! {
 impl SewDvsNet {
     fn new(channels: Vec<usize>, classes: usize) -> Self {
         Self {
-            inputs: 2,
-            size: 128.into(),
-            classes,
-            neuron: neurons::parametric(),
+            images: Images::new(2, 128),
+            common: Common::new(classes, neurons::parametric()),
             pools: vec![2; channels.len()],
             channels,
-            connect: Connect::Add,
+            connect: Join::Add,
         }
     }
 }
@@ -52,15 +55,6 @@ fn unit(outputs: usize, kernel: usize) -> Value {
 }
 
 impl Family for SewDvsNet {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("channels", "channels of each block"),
-        (
-            "pools",
-            "window of the max pool behind each block, or 0 for none",
-        ),
-        Connect::DOC,
-    ];
-
     fn time_steps(&self) -> usize {
         16
     }
@@ -69,7 +63,7 @@ impl Family for SewDvsNet {
         bounded(&[self.channels.len()], "channels")?;
         if self.channels.len() != self.pools.len() {
             return Err(Error::invalid(
-                "pools",
+                "`pools` and `channels`",
                 format!(
                     "{} blocks have {} pools",
                     self.channels.len(),
@@ -78,13 +72,13 @@ impl Family for SewDvsNet {
                 "give one for each block, 0 for none",
             ));
         }
-        let (mut parts, mut inputs) = (vec![], self.inputs);
+        let (mut parts, mut inputs) = (vec![], self.images.inputs);
         for (&outputs, &pool) in self.channels.iter().zip(&self.pools) {
             if inputs != outputs {
                 parts.push(unit(outputs, 1));
             }
             let units = vec![unit(outputs, 3), unit(outputs, 3)];
-            parts.push(self.connect.join(residual(units, ["conv", ""])));
+            parts.push(joined(residual(units, ["conv", ""]), self.connect));
             if pool > 0 {
                 // Behind the name of the authors' container.
                 parts.push(json!({"max-pool": pool}));
@@ -94,7 +88,7 @@ impl Family for SewDvsNet {
         parts.push(plain("flatten"));
         Ok(vec![
             named("conv", group(parts)),
-            named("out", linear(self.classes)),
+            named("out", linear(self.common.classes)),
         ])
     }
 }

@@ -7,45 +7,37 @@
 //! Source: W. Fang et al., *Deep residual learning in spiking neural networks*, NeurIPS 2021.
 
 use super::layer::{
-    fire, group, head, kaiming, linear, max_pool, named, norm, residual, stages, stem, with,
+    fire, group, head, joined, kaiming, linear, max_pool, named, norm, residual, stages, stem,
 };
-use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities, skipped};
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::stochastic_depth::{probabilities, skipped};
+use super::{Common, Family, Images, bounded, models, neurons};
+use crate::layer::Join;
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a SEW-ResNet.
+#[derive(Clone, Schema)]
 pub(super) struct SewResNet {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the first stage.
+    #[schema(at_least = 1)]
     width: usize,
+    /// Number of blocks of each stage.
+    #[schema(at_least = 1)]
     blocks: [usize; 4],
+    /// Whether a block has three convolutions.
     bottleneck: bool,
-    connect: Connect,
+    /// Join of block and shortcut.
+    connect: Join,
+    /// Probability that the last block is skipped in training; that of the others grows evenly from 0.
+    #[schema(from = 0.0, below = 1.0)]
     stochastic_depth: f64,
+    /// Whether convolution and batch norm of the stem run once for an image, as the authors do, or at each step.
     static_stem: bool,
-}
-
-/// The join of block and shortcut.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Connect {
-    Add,
-    And,
-    IAnd,
-}
-
-impl Connect {
-    /// A residual block with this join.
-    pub fn join(self, residual: Value) -> Value {
-        with(residual, "join", json!(self))
-    }
-
-    pub const DOC: (&'static str, &'static str) =
-        ("connect", "join of block and shortcut: add, and, iand");
 }
 
 models! {
@@ -60,14 +52,12 @@ models! {
 impl SewResNet {
     fn new(blocks: [usize; 4], bottleneck: bool) -> Self {
         Self {
-            inputs: 3,
-            size: 224.into(),
-            classes: 1000,
-            neuron: neurons::integrate(),
+            images: Images::new(3, 224),
+            common: Common::new(1000, neurons::integrate()),
             width: 64,
             blocks,
             bottleneck,
-            connect: Connect::Add,
+            connect: Join::Add,
             stochastic_depth: 0.0,
             static_stem: true,
         }
@@ -103,23 +93,11 @@ impl SewResNet {
                 named("downsample_sn", fire()),
             ]);
         }
-        self.connect.join(block)
+        joined(block, self.connect)
     }
 }
 
 impl Family for SewResNet {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("width", "channels of the first stage"),
-        ("blocks", "number of blocks of each stage"),
-        ("bottleneck", "whether a block has three convolutions"),
-        Connect::DOC,
-        STOCHASTIC_DEPTH,
-        (
-            "static_stem",
-            "whether convolution and batch norm of the stem run once for an image, as the authors do, or at each step",
-        ),
-    ];
-
     fn layers(&self) -> Result<Vec<Value>> {
         bounded(&self.blocks, "blocks")?;
         let first = vec![
@@ -138,7 +116,7 @@ impl Family for SewResNet {
             inputs = self.outputs(planes);
             skipped(block, skip.next().unwrap_or(0.0))
         }));
-        layers.extend(head("fc", linear(self.classes)));
+        layers.extend(head("fc", linear(self.common.classes)));
         Ok(layers)
     }
 }

@@ -7,25 +7,38 @@
 //! Source: M. Yao et al., *Spike-driven transformer*, NeurIPS 2023.
 
 use super::layer::{conv, fire, linear, max_pool, named, norm, plain, residual};
-use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
-use super::transformer::{DEPTH, DIM, HEADS, RATIO, block, blocks, numbered, started};
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::stochastic_depth::probabilities;
+use super::transformer::{block, blocks, numbered, started};
+use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a spike-driven transformer.
+#[derive(Clone, Schema)]
 pub(super) struct SpikeDriven {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the tokens.
+    #[schema(at_least = 8)]
     dim: usize,
+    /// Heads of the attention.
+    #[schema(at_least = 1)]
     heads: usize,
+    /// Number of blocks.
+    #[schema(at_least = 1)]
     depth: usize,
+    /// Hidden channels of the perceptron for each channel.
+    #[schema(at_least = 1)]
     ratio: usize,
+    /// Probability that the last block is skipped in training; that of the others grows evenly from 0.
+    #[schema(from = 0.0, below = 1.0)]
     stochastic_depth: f64,
+    /// Behind which of the four convolutions a max pool follows.
     pools: [bool; 4],
+    /// Whether keys, values and products pass maximum filters.
     filters: bool,
 }
 
@@ -42,10 +55,8 @@ models! {
 impl SpikeDriven {
     fn new([inputs, size, classes, dim, depth]: [usize; 5], pools: [bool; 4]) -> Self {
         Self {
-            inputs,
-            size: size.into(),
-            classes,
-            neuron: neurons::leaky(),
+            images: Images::new(inputs, size),
+            common: Common::new(classes, neurons::leaky()),
             dim,
             heads: 8,
             depth,
@@ -58,24 +69,8 @@ impl SpikeDriven {
 }
 
 impl Family for SpikeDriven {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        DIM,
-        HEADS,
-        DEPTH,
-        RATIO,
-        STOCHASTIC_DEPTH,
-        (
-            "pools",
-            "behind which of the four convolutions a max pool follows",
-        ),
-        (
-            "filters",
-            "whether keys, values and products pass maximum filters",
-        ),
-    ];
-
     fn time_steps(&self) -> usize {
-        match (self.inputs, self.filters) {
+        match (self.images.inputs, self.filters) {
             (2, false) => 16,
             (2, true) => 10,
             _ => 4,
@@ -106,7 +101,7 @@ impl Family for SpikeDriven {
 
         let attention = started(json!({
             "name": "attn", "spike-driven-attention": self.heads, "weights": "conv2d", "filters": self.filters,
-            "product_neuron": neurons::with_half_threshold(&self.neuron),
+            "product_neuron": neurons::with_half_threshold(&self.common.neuron),
         }));
         let block = block(attention, [self.dim, self.ratio], |k, outputs| {
             let map = json!({"pointwise": outputs, "bias": true});
@@ -122,7 +117,7 @@ impl Family for SpikeDriven {
             named("mean", json!({"adaptive-avg-pool": 1})),
             named("flatten", plain("flatten")),
             named("head_lif", fire()),
-            named("head", linear(self.classes)),
+            named("head", linear(self.common.classes)),
         ])
     }
 }

@@ -7,26 +7,37 @@
 //! Source: Z. Zhou et al., *Spikformer: when spiking neural network meets transformer*, ICLR 2023.
 
 use super::layer::{conv, fire, head, max_pool, named, norm, residual};
-use super::stochastic_depth::{STOCHASTIC_DEPTH, probabilities};
-use super::transformer::{
-    DEPTH, DIM, Data, HEADS, RATIO, block, blocks, classifier, numbered, started,
-};
-use super::{Family, ImageSize, bounded, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::stochastic_depth::probabilities;
+use super::transformer::{Data, block, blocks, classifier, numbered, started};
+use super::{Common, Family, Images, bounded, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of a Spikformer.
+#[derive(Clone, Schema)]
 pub(super) struct Spikformer {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the tokens.
+    #[schema(at_least = 8)]
     dim: usize,
+    /// Heads of the attention.
+    #[schema(at_least = 1)]
     heads: usize,
+    /// Number of blocks.
+    #[schema(at_least = 1)]
     depth: usize,
+    /// Hidden channels of the perceptron for each channel.
+    #[schema(at_least = 1)]
     ratio: usize,
+    /// Probability that the last block is skipped in training; that of the others grows evenly from 0.
+    #[schema(from = 0.0, below = 1.0)]
     stochastic_depth: f64,
+    /// Whose program it follows.
+    #[schema(default = Data::Cifar)]
     data: Data,
 }
 
@@ -45,10 +56,8 @@ impl Spikformer {
             Data::Dvs => [2, 128, 10, 256, 16, 2],
         };
         Self {
-            inputs,
-            size: size.into(),
-            classes,
-            neuron: neurons::leaky(),
+            images: Images::new(inputs, size),
+            common: Common::new(classes, neurons::leaky()),
             dim,
             heads,
             depth,
@@ -68,9 +77,6 @@ impl Spikformer {
 }
 
 impl Family for Spikformer {
-    const OPTIONS: &'static [(&'static str, &'static str)] =
-        &[DIM, HEADS, DEPTH, RATIO, STOCHASTIC_DEPTH, Data::DOC];
-
     fn time_steps(&self) -> usize {
         self.data.time_steps()
     }
@@ -105,7 +111,7 @@ impl Family for Spikformer {
         let attention = self.started(json!({
             "name": "attn", "self-attention": self.heads, "weights": weights, "bias": self.data == Data::Cifar,
             "scale": if self.data == Data::Dvs { 0.25 } else { 0.125 },
-            "product_neuron": neurons::with_half_threshold(&self.neuron),
+            "product_neuron": neurons::with_half_threshold(&self.common.neuron),
         }));
         let block = block(attention, [self.dim, self.ratio], |k, outputs| {
             let map = json!({"pointwise": outputs, "weights": mlp, "bias": true});
@@ -119,7 +125,7 @@ impl Family for Spikformer {
             json!({"name": "patch_embed", "layers": stem}),
             blocks("block", &block, &skip),
         ];
-        layers.extend(head("head", classifier(self.classes)));
+        layers.extend(head("head", classifier(self.common.classes)));
         Ok(layers)
     }
 }

@@ -6,26 +6,33 @@
 //! `spiking_vgg11_bn` in SpikingJelly 2.0.0.
 
 use super::layer::{KAIMING, conv, fire, group, linear, named, norm, plain, with, with_init};
-use super::{Family, ImageSize, models, neurons};
-use serde::{Deserialize, Serialize};
+use super::{Common, Family, Images, models, neurons};
 use serde_json::{Value, json};
 use spikelet_core::Result;
+use spikelet_schema::Schema;
 
-#[derive(Serialize, Deserialize)]
+/// The options of the network.
+#[derive(Clone, Schema)]
 pub(super) struct SpikingVgg {
-    inputs: usize,
-    size: ImageSize,
-    classes: usize,
-    neuron: Value,
+    #[schema(flatten)]
+    images: Images,
+    #[schema(flatten)]
+    common: Common,
+    /// Channels of the first convolution.
+    #[schema(at_least = 1)]
     width: usize,
+    /// Neurons of the two hidden layers.
+    #[schema(at_least = 1)]
     hidden: usize,
+    /// Probability of dropout behind hidden layers.
+    #[schema(from = 0.0, below = 1.0)]
     dropout: f64,
 }
 
 models! {
     "K. Simonyan, A. Zisserman, ICLR 2015; SpikingJelly";
     "spiking-vgg11-bn", "VGG-11 with batch norm for ImageNet", SpikingVgg {
-        inputs: 3, size: 224.into(), classes: 1000, neuron: neurons::integrate(), width: 64, hidden: 4096, dropout: 0.5,
+        images: Images::new(3, 224), common: Common::new(1000, neurons::integrate()), width: 64, hidden: 4096, dropout: 0.5,
     };
 }
 
@@ -33,12 +40,6 @@ models! {
 const PLAN: [usize; 13] = [1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0];
 
 impl Family for SpikingVgg {
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("width", "channels of the first convolution"),
-        ("hidden", "neurons of the two hidden layers"),
-        ("dropout", "probability of dropout behind hidden layers"),
-    ];
-
     fn layers(&self) -> Result<Vec<Value>> {
         let mut features = vec![];
         for times in PLAN {
@@ -62,7 +63,7 @@ impl Family for SpikingVgg {
             linear(self.hidden),
             fire(),
             dropout,
-            linear(self.classes),
+            linear(self.common.classes),
         ];
         Ok(vec![
             named("features", group(features)),

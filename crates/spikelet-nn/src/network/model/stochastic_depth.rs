@@ -5,12 +5,6 @@
 use super::layer::with;
 use serde_json::{Value, json};
 
-/// What the option of several families means.
-pub const STOCHASTIC_DEPTH: (&str, &str) = (
-    "stochastic_depth",
-    "probability that the last block is skipped in training; that of the others grows evenly from 0",
-);
-
 /// The probabilities of `blocks` blocks, from 0 for the first to `last`.
 pub fn probabilities(last: f64, blocks: usize) -> impl Iterator<Item = f64> {
     let steps = blocks.saturating_sub(1).max(1) as f64;

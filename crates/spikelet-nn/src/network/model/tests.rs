@@ -74,12 +74,12 @@ fn a_wrong_value_names_its_option_and_what_is_expected() -> Result<()> {
     for (option, value, expected) in [
         ("size", json!([3, 40, 56]), "list of height and width"),
         ("size", json!(0), "at least 1"),
-        ("width", json!("many"), "an integer of at least 0"),
-        ("connect", json!("or"), "expected one of `add`"),
+        ("width", json!("many"), "a whole number of at least 1"),
+        ("connect", json!("or"), "\"add\", \"and\" or \"iand\""),
     ] {
         let error = Model::find("sew-resnet18")?.with(option, value);
         let error = error.expect_err("refused").to_string();
-        let start = format!("option `{option}`: ");
+        let start = format!("network options: `{option}` is ");
         assert!(
             error.starts_with(&start) && error.contains(expected),
             "{error}"
@@ -92,7 +92,12 @@ fn a_wrong_value_names_its_option_and_what_is_expected() -> Result<()> {
 fn an_unknown_option_is_named() {
     let model = Model::find("sew-resnet18").expect("it is known");
     let error = model.clone().with("depth", 3).expect_err("refused");
-    assert!(error.to_string().contains("no option `depth`"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the network `sew-resnet18` has no key `depth`"),
+        "{error}"
+    );
     for (option, value) in [
         ("connect", json!("or")),
         ("width", json!(-1)),
@@ -124,7 +129,7 @@ fn an_option_that_does_not_fit_is_named_with_its_reason() {
         (
             "sew-7b-net",
             "channels = [8, 16]\npools = [2]",
-            ["net.toml:1:1", "2 blocks have 1 pools"],
+            ["net.toml:4:9", "2 blocks have 1 pools"],
         ),
         (
             "sew-7b-net",
@@ -139,7 +144,7 @@ fn an_option_that_does_not_fit_is_named_with_its_reason() {
         (
             "qkformer-cifar",
             "depth = \"many\"",
-            ["net.toml:3:9", "an integer of at least 0"],
+            ["net.toml:3:9", "a whole number of at least 1"],
         ),
         (
             "spikformer-cifar",

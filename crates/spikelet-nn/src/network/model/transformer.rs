@@ -2,22 +2,22 @@
 
 use super::layer::{group, linear, named, residual, with_init};
 use super::stochastic_depth::skipped;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use spikelet_schema::Schema;
 
 /// What the authors' programs for different data differ in.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq, Schema)]
 pub enum Data {
+    /// That for CIFAR.
     Cifar,
+    /// That for ImageNet.
+    #[schema(name = "imagenet")]
     ImageNet,
+    /// That for event frames.
     Dvs,
 }
 
 impl Data {
-    pub const DOC: (&'static str, &'static str) =
-        ("data", "whose program it follows: cifar, imagenet, dvs");
-
     /// The time steps of the authors' programs.
     pub fn time_steps(self) -> usize {
         match self {
@@ -26,14 +26,6 @@ impl Data {
         }
     }
 }
-
-pub const DIM: (&str, &str) = ("dim", "channels of the tokens");
-pub const HEADS: (&str, &str) = ("heads", "heads of the attention");
-pub const DEPTH: (&str, &str) = ("depth", "number of blocks");
-pub const RATIO: (&str, &str) = (
-    "ratio",
-    "hidden channels of the perceptron for each channel",
-);
 
 /// A layer whose weights start at N(0, 0.02) and whose biases start at 0.
 pub fn started(layer: Value) -> Value {
