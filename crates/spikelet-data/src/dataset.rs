@@ -101,6 +101,14 @@ pub trait Dataset: Debug + Send + Sync {
     /// If files cannot be read.
     fn digest(&self) -> Result<[u8; 32]>;
 
+    /// The labels of all samples: the first element of the field `labels` of each. Samples are read for them.
+    ///
+    /// # Errors
+    /// As [`Self::sample`]; [`Error::Tensor`] if there is no such i64 field.
+    fn labels(&self) -> Result<Vec<i64>> {
+        first_labels(self)
+    }
+
     /// The names of the classes of an i64 field of labels; empty if it has none.
     fn class_names(&self, _field: &str) -> &[String] {
         &[]
@@ -119,6 +127,41 @@ pub trait Dataset: Debug + Send + Sync {
     fn check(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// Channels, height and width of the images of a data set, the field `images`.
+///
+/// ```
+/// let digits = spikelet_data::synthetic::digits_of(0, 10, 10);
+/// assert_eq!(spikelet_data::image_shape(&*digits.test)?, [1, 28, 28]);
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NoImages`] if there is no such field, or its images have several shapes.
+pub fn image_shape(dataset: &dyn Dataset) -> Result<[usize; 3]> {
+    let fields = dataset.fields();
+    let images = fields
+        .iter()
+        .find(|field| field.name == "images" && field.image);
+    match images.map(|images| &images.shape[..]) {
+        Some(&[Some(channels), Some(height), Some(width)]) => Ok([channels, height, width]),
+        _ => Err(Error::NoImages {
+            dataset: dataset.name().into(),
+            fields: fields.iter().map(ToString::to_string).collect(),
+        }),
+    }
+}
+
+/// The first label of every sample.
+pub(crate) fn first_labels(dataset: &(impl Dataset + ?Sized)) -> Result<Vec<i64>> {
+    let label = |index| {
+        let sample = dataset.sample(index)?;
+        let labels = sample.require("labels")?;
+        let first = labels.as_i64().and_then(|labels| labels.first());
+        Ok(first.copied().unwrap_or_default())
+    };
+    (0..dataset.len()).map(label).collect()
 }
 
 /// The error of a sample that is not there, for implementations of [`Dataset::sample`].

@@ -128,16 +128,14 @@ impl TypedValueParser for NetworkNames {
                 return Ok(NetworkName::File(path.to_path_buf(), given.into_owned()));
             }
             let mut error = unknown(command, arg, &given, NetworkName::names().into_iter());
-            let dataset = data::entries()
-                .into_iter()
-                .find(|entry| find(&given, [entry.name]).is_some());
-            if let Some(entry) = dataset {
+            let dataset = data::named_datasets().find(|own| find(&given, [own.name()]).is_some());
+            if let Some(dataset) = dataset {
                 error.insert(
                     ContextKind::Suggested,
                     ContextValue::StyledStrs(vec![
                         format!(
                             "a data set is named by its option: --dataset {}",
-                            entry.name
+                            dataset.name()
                         )
                         .into(),
                     ]),

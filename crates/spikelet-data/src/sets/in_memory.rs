@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::bits::bit_words;
 use crate::collate::check_fields;
-use crate::dataset::{Dataset, check_index};
+use crate::dataset::{Dataset, check_index, first_labels};
 use crate::digest::Parts;
 use crate::error::{Error, Result};
 use crate::events::Events;
@@ -335,6 +335,17 @@ impl Dataset for InMemory {
             };
         }
         Ok(digest.finish())
+    }
+
+    fn labels(&self) -> Result<Vec<i64>> {
+        let mut columns = self.fields.iter().zip(&self.columns);
+        let labels = columns.find(|(field, _)| field.name == "labels");
+        match labels {
+            Some((_, (Column::I64(labels), Places::Equal(each)))) => {
+                Ok(labels.iter().copied().step_by(*each).collect())
+            }
+            _ => first_labels(self),
+        }
     }
 
     fn class_names(&self, field: &str) -> &[String] {

@@ -82,9 +82,8 @@ impl Sample {
         }
         // Those by which networks are trained have names of their own.
         let listed = || {
-            let mut entries = spikelet::data::entries().into_iter();
-            let entry = entries.find(|entry| entry.name == self.name)?;
-            entry.events()?.generated().ok().flatten()
+            let named = spikelet::data::find(&self.name).ok()?;
+            named.events()?.generated().ok().flatten()
         };
         let Some(set) = self
             .name
