@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use spikelet_events::transforms::EventTransform;
 use spikelet_schema::Member;
 
+use crate::digest::Parts;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::sample::Sample;
@@ -42,9 +43,6 @@ use crate::sample_random::SampleRandom;
 ///         Ok(Sample::new()
 ///             .with("x", SampleTensor::f32(&[50, 1], wave))
 ///             .with("frequency", SampleTensor::f32(&[1], vec![frequency])))
-///     }
-///     fn digest(&self) -> Result<[u8; 32]> {
-///         Ok(*b"waves, version 1, 1000 samples..")
 ///     }
 /// }
 ///
@@ -95,11 +93,26 @@ pub trait Dataset: Debug + Send + Sync {
     }
 
     /// A digest of the identity of the data: a resumed run compares it. Data sets in memory hash their contents; those
-    /// in files at least the names and lengths of their files.
+    /// in files at least the names and lengths of their files. The default is of the name, the length, the fields, and the first and
+    /// the last sample.
     ///
     /// # Errors
-    /// If files cannot be read.
-    fn digest(&self) -> Result<[u8; 32]>;
+    /// If samples cannot be read.
+    fn digest(&self) -> Result<[u8; 32]> {
+        let mut digest = Parts::of("data set")
+            .part(self.name().as_bytes())
+            .number(self.len());
+        for field in self.fields() {
+            digest = digest.part(field.to_string().as_bytes());
+        }
+        let last = self.len().checked_sub(1);
+        for index in last.map_or(vec![], |last| vec![0, last]) {
+            for (name, tensor) in self.sample(index)?.iter() {
+                digest = tensor.digest_into(digest.part(name.as_bytes()));
+            }
+        }
+        Ok(digest.finish())
+    }
 
     /// The labels of all samples: the first element of the field `labels` of each. Samples are read for them.
     ///

@@ -325,13 +325,7 @@ impl Dataset for InMemory {
                 Column::I64(values) => digest.values(values, i64::to_le_bytes),
                 Column::F32(values) => digest.values(values, f32::to_le_bytes),
                 Column::Bits(words) => digest.values(words, u64::to_le_bytes),
-                Column::Events(samples) => samples.iter().fold(digest, |digest, events| {
-                    digest
-                        .values(&events.t, i64::to_le_bytes)
-                        .values(&events.x, u16::to_le_bytes)
-                        .values(&events.y, u16::to_le_bytes)
-                        .part(&events.p)
-                }),
+                Column::Events(samples) => samples.iter().fold(digest, Parts::events),
             };
         }
         Ok(digest.finish())
